@@ -1,0 +1,46 @@
+"""The errors Reticent raises on purpose: one small tree, so that a caller can catch what it means to handle.
+
+Every message says what was wrong, where, and what to do about it. Nothing here carries a traceback to a
+command-line user: the command line prints the message and leaves with :attr:`ReticentError.exit_code`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class ReticentError(Exception):
+    """Anything that Reticent refuses, with a message for the person in front of it."""
+
+    exit_code = 2
+
+
+class PolicyError(ReticentError):
+    """What was asked for makes no sense: a policy file, a parameter, or a method that does not fit."""
+
+
+class DataError(ReticentError):
+    """The data do not fit what was said about them."""
+
+
+class Infeasible(ReticentError):
+    """What was asked for cannot be had from these data, and the message says how far one can get."""
+
+    exit_code = 1
+
+
+class Denied(ReticentError):
+    """A question that will not be answered; the reason can be computed without the data."""
+
+    exit_code = 1
+
+
+class LedgerError(ReticentError):
+    """The record of what was given out already forbids this, or cannot be written."""
+
+
+def did_you_mean(word: object, known: Iterable[object]) -> str:
+    """A closing hint for an unknown name: ``" Did you mean 'age'?"``, or nothing when nothing is near."""
+    near = difflib.get_close_matches(str(word), [str(name) for name in known], n=1, cutoff=0.6)
+    return f" Did you mean {near[0]!r}?" if near else ""

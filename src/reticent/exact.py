@@ -1,0 +1,49 @@
+"""Numbers as they were written: parameters become exact fractions, never binary approximations."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+
+from reticent.errors import PolicyError
+
+Number = int | float | str | Fraction | Decimal
+
+
+def exact(value: Number, name: str, *, low: Number | None = None, high: Number | None = None) -> Fraction:
+    """The fraction that ``value`` spells: ``"2/3"``, ``"0.6"``, ``1e-5``, ``3`` or a Fraction.
+
+    A float is read as its shortest decimal, so ``exact(0.1, "t")`` is 1/10 and not the nearest binary number.
+    ``low`` and ``high`` are inclusive bounds; a value outside, or no number at all, is a :class:`PolicyError`
+    that names the parameter.
+    """
+    try:
+        number = _read(value)
+    except (ValueError, InvalidOperation, ZeroDivisionError, OverflowError, TypeError):
+        raise PolicyError(
+            f"{name} must be a number such as 3, 0.6, '0.6' or '2/3', but it is {value!r}."
+        ) from None
+    if low is not None and number < _read(low):
+        raise PolicyError(f"{name} must be at least {low}, but it is {value}.")
+    if high is not None and number > _read(high):
+        raise PolicyError(f"{name} must be at most {high}, but it is {value}.")
+    return number
+
+
+def whole(value: object, name: str, *, low: int) -> int:
+    """``value`` as an integer of at least ``low``; anything else is a :class:`PolicyError` naming the parameter."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise PolicyError(f"{name} must be a whole number, but it is {value!r}.")
+    if value < low:
+        raise PolicyError(f"{name} must be at least {low}, but it is {value}.")
+    return value
+
+
+def _read(value: Number) -> Fraction:
+    if isinstance(value, bool):
+        raise TypeError("a truth value is not a number")
+    if isinstance(value, float):
+        return Fraction(Decimal(repr(value)))
+    if isinstance(value, str) and "/" not in value:
+        return Fraction(Decimal(value.strip()))
+    return Fraction(value)
