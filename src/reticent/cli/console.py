@@ -1,0 +1,141 @@
+"""How every command speaks: one JSON object for machines, rich tables for people, and errors without tracebacks.
+
+Command modules import nothing heavy at their top, so that ``reticent --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reticent.errors import ReticentError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+
+HOLDS, DOES_NOT_HOLD, BAD_INPUT, INTERNAL_FAILURE = 0, 1, 2, 3
+_SAFE_INTEGER = 2**53
+
+
+def console() -> Console:
+    """The terminal, for people."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=False)
+
+
+def answer(payload: Mapping[str, Any], as_json: bool, render: Callable[[Console], None]) -> None:
+    """Print a command's result: ``payload`` as JSON, or whatever ``render`` draws on the terminal.
+
+    ``payload["ok"]`` decides the exit code: 0 when the thing holds, 1 when it does not.
+    """
+    if as_json:
+        typer.echo(json.dumps(jsonable(payload), ensure_ascii=False, indent=2))
+    else:
+        render(console())
+    if not payload["ok"]:
+        raise typer.Exit(DOES_NOT_HOLD)
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Any:
+    """A rich table whose cells are shown as text; nothing in a cell is read as markup."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    drawn = Table(title=title or None, title_justify="left", header_style="bold")
+    for column in columns:
+        drawn.add_column(escape(column), overflow="fold")
+    for row in rows:
+        drawn.add_row(*(escape(str(cell)) for cell in row))
+    return drawn
+
+
+def jsonable(value: Any) -> Any:
+    """``value`` with fractions as ``"10/19"``, integers beyond 2^53 as text, and numpy scalars as plain numbers."""
+    if isinstance(value, Mapping):
+        return {str(key): jsonable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [jsonable(item) for item in value]
+    if isinstance(value, Fraction | Path):
+        return str(value)
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) <= _SAFE_INTEGER else str(value)
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else None
+    if hasattr(value, "tolist"):
+        return jsonable(value.tolist())
+    return str(value)
+
+
+@contextmanager
+def working(message: str, as_json: bool) -> Iterator[None]:
+    """Show that something is going on, on a terminal only, while the block runs."""
+    if as_json or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(message):
+        yield
+
+
+def run(app: typer.Typer) -> int:
+    """Run the command line and turn every outcome into an exit code: 0, 1, 2, or 3 for our own failure."""
+    as_json = "--json" in sys.argv
+    try:
+        code = app(standalone_mode=False)
+        return code if isinstance(code, int) else HOLDS
+    except ReticentError as error:
+        _complain(type(error).__name__, str(error), as_json)
+        return error.exit_code
+    except typer.Abort:
+        _complain("Aborted", "Stopped before the end; nothing was published.", as_json)
+        return BAD_INPUT
+    except typer.Exit as leaving:
+        return int(leaving.exit_code)
+    except KeyboardInterrupt:
+        _complain("Interrupted", "Stopped before the end; nothing was published.", as_json)
+        return 130
+    except Exception as error:
+        if hasattr(error, "format_message"):
+            _complain("UsageError", error.format_message(), as_json)
+            return BAD_INPUT
+        if isinstance(error, OSError):
+            _complain(type(error).__name__, _os_message(error), as_json)
+            return BAD_INPUT
+        _complain(
+            "InternalError",
+            f"Reticent failed on its own account: {type(error).__name__}: {error}. Nothing was published. "
+            "Please report this with the command that you ran; RETICENT_TRACEBACK=1 shows where it happened.",
+            as_json,
+        )
+        return INTERNAL_FAILURE
+
+
+def _os_message(error: OSError) -> str:
+    where = f" ({error.filename})" if error.filename else ""
+    return f"{error.strerror or error}{where}. Nothing was published."
+
+
+def _complain(kind: str, message: str, as_json: bool) -> None:
+    import os
+
+    if os.environ.get("RETICENT_TRACEBACK") and sys.exc_info()[0] is not None:
+        import traceback
+
+        traceback.print_exc()
+    if as_json:
+        typer.echo(json.dumps({"ok": False, "error": {"kind": kind, "message": message}}, ensure_ascii=False, indent=2))
+    else:
+        typer.echo(f"{message}", err=True)
