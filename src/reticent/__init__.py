@@ -1,3 +1,41 @@
-"""Reticent: share data about people without giving anybody away."""
+"""Reticent: share data about people without giving anybody away.
+
+Everything a user needs is here, ``import reticent as rt``; names are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "Hierarchy": "reticent.data",
+    "Table": "reticent.data",
+    "Groups": "reticent.data",
+    "Definition": "reticent.definitions",
+    "Assessment": "reticent.definitions",
+    "KAnonymity": "reticent.definitions",
+    "ReticentError": "reticent.errors",
+    "PolicyError": "reticent.errors",
+    "DataError": "reticent.errors",
+    "Infeasible": "reticent.errors",
+    "Denied": "reticent.errors",
+    "LedgerError": "reticent.errors",
+}
+_ROOMS = ("knowledge", "views")
+
+__all__ = ["__version__", *_HOMES, *_ROOMS]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name in _ROOMS:
+        return import_module(f"reticent.{name}")
+    raise AttributeError(f"module 'reticent' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

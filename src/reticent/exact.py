@@ -20,9 +20,7 @@ def exact(value: Number, name: str, *, low: Number | None = None, high: Number |
     try:
         number = _read(value)
     except (ValueError, InvalidOperation, ZeroDivisionError, OverflowError, TypeError):
-        raise PolicyError(
-            f"{name} must be a number such as 3, 0.6, '0.6' or '2/3', but it is {value!r}."
-        ) from None
+        raise PolicyError(f"{name} must be a number such as 3, 0.6, '0.6' or '2/3', but it is {value!r}.") from None
     if low is not None and number < _read(low):
         raise PolicyError(f"{name} must be at least {low}, but it is {value}.")
     if high is not None and number > _read(high):

@@ -1,0 +1,37 @@
+"""Tables about people, and the few shapes that everything else is built from.
+
+``table``        a frame with a role for every column
+``hierarchy``    chains of partitions; ``recipes`` has the kinds; ``encoding`` turns values into small integers
+``sensitive``    sensitive columns and their domains
+``frequencies``  the frequency set: distinct quasi points with sensitive histograms
+``groups``       what a definition judges: sizes and histograms
+``recoding``     what happens to a row; ``draft`` what a method returns
+"""
+
+from reticent.data.draft import Draft
+from reticent.data.frequencies import FrequencySet
+from reticent.data.groups import Groups, Histograms, SensitiveDomain
+from reticent.data.hierarchy import NULL_LABEL, SUPPRESSED, BoundHierarchy, Hierarchy, Level
+from reticent.data.recoding import Allocation, Levels, Recoding, Regions
+from reticent.data.sensitive import SensitiveColumn
+from reticent.data.table import Table, as_polars
+
+__all__ = [
+    "NULL_LABEL",
+    "SUPPRESSED",
+    "Allocation",
+    "BoundHierarchy",
+    "Draft",
+    "FrequencySet",
+    "Groups",
+    "Hierarchy",
+    "Histograms",
+    "Level",
+    "Levels",
+    "Recoding",
+    "Regions",
+    "SensitiveColumn",
+    "SensitiveDomain",
+    "Table",
+    "as_polars",
+]

@@ -1,0 +1,34 @@
+"""A draft: all that a method returns. Release turns it into files; nothing has left the house yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import polars as pl
+
+from reticent.data.groups import Groups
+from reticent.data.recoding import Recoding
+
+Format = Literal["generalize", "bucketize"]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A recoding, the groups that were judged, the tables to publish, and how they came about.
+
+    ``tables`` are the public tables by name (``data``, or ``quasi`` and ``sensitive``). ``meanings`` maps, column by column, each
+    label that occurs in them to its meaning. ``suppressed`` rows, ``search`` figures and ``utility`` are private.
+    """
+
+    format: Format
+    recoding: Recoding
+    groups: Groups
+    tables: Mapping[str, pl.DataFrame]
+    meanings: Mapping[str, Mapping[str, Mapping[str, Any]]]
+    suppressed: int
+    method: Mapping[str, Any]
+    utility: Mapping[str, float]
+    search: Mapping[str, Any] = field(default_factory=dict)
+    insecure: bool = False

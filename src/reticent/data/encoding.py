@@ -1,0 +1,101 @@
+"""From values to small integers: the one place where raw values are looked up in a list of known ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.errors import DataError, did_you_mean
+
+_WIDEST_LOOKUP = 1 << 20
+
+
+def encode(series: pl.Series, known: pl.Series, column: str, null_code: int | None = None) -> NDArray[np.integer[Any]]:
+    """The position in ``known`` of every value of ``series``, as the smallest unsigned integers that fit.
+
+    A null takes ``null_code``; without one, and for any value that is not known, a :class:`DataError` names the
+    first offender, its row and the column.
+    """
+    values = known if null_code is None else known.filter(known.is_not_null())
+    if series.dtype == pl.Categorical or series.dtype == pl.Enum:
+        codes = _encode_categories(series, values)
+    elif series.dtype.is_integer() and values.dtype.is_integer():
+        codes = _encode_integers(series, values)
+    elif series.dtype == pl.String and values.dtype == pl.String:
+        codes = series.cast(pl.Enum(values), strict=False).to_physical()
+    else:
+        positions = pl.Series(range(len(values)), dtype=pl.UInt32)
+        codes = series.replace_strict(values, positions, default=None, return_dtype=pl.UInt32)
+    if codes.null_count():
+        codes = _fill_nulls(series, codes, values, column, null_code)
+    return codes.to_numpy().astype(smallest(len(known)), copy=False)
+
+
+def smallest(size: int) -> np.dtype[Any]:
+    """The narrowest unsigned type that counts to ``size``: narrow codes are what makes scans fast."""
+    return np.dtype(np.min_scalar_type(max(size - 1, 0)))
+
+
+def _encode_categories(series: pl.Series, values: pl.Series) -> pl.Series:
+    """Look the categories up once, then map their physical codes."""
+    categories = series.unique().drop_nulls()
+    physical = categories.to_physical().to_numpy()
+    found = categories.cast(pl.String).cast(pl.Enum(values.cast(pl.String)), strict=False).to_physical()
+    lookup = np.full(int(physical.max(initial=0)) + 1, -1, dtype=np.int64)
+    lookup[physical] = found.cast(pl.Int64).fill_null(-1).to_numpy()
+    return _from_lookup(lookup, series.to_physical(), low=0)
+
+
+def _encode_integers(series: pl.Series, values: pl.Series) -> pl.Series:
+    """Index a table when the known values lie close together, otherwise search in them."""
+    if len(values) == 0 or len(series) == series.null_count():
+        return pl.Series([None] * len(series), dtype=pl.UInt32)
+    low, high = values.min(), values.max()
+    assert isinstance(low, int)
+    assert isinstance(high, int)
+    if high - low >= _WIDEST_LOOKUP:
+        positions = pl.Series(range(len(values)), dtype=pl.UInt32)
+        return series.replace_strict(values.cast(series.dtype), positions, default=None, return_dtype=pl.UInt32)
+    lookup = np.full(high - low + 1, -1, dtype=np.int64)
+    lookup[values.to_numpy().astype(np.int64) - low] = np.arange(len(values))
+    inside = series.is_between(low, high)
+    if not inside.all():
+        series = series.to_frame("v").select(pl.when(inside).then(pl.col("v"))).to_series()
+    return _from_lookup(lookup, series, low)
+
+
+def _from_lookup(lookup: NDArray[np.int64], physical: pl.Series, low: int) -> pl.Series:
+    """``lookup[physical - low]`` with null where the lookup has -1 or the value is null."""
+    missing = physical.is_null()
+    has_missing = physical.null_count() > 0
+    plain = physical.fill_null(low) if has_missing else physical
+    offsets = plain.to_numpy()
+    found = lookup[offsets - low] if low else lookup[offsets]
+    if not has_missing and (found >= 0).all():
+        return pl.Series(found)
+    return pl.select(pl.when(~missing & (pl.Series(found) >= 0)).then(pl.Series(found))).to_series()
+
+
+def _fill_nulls(
+    series: pl.Series, codes: pl.Series, values: pl.Series, column: str, null_code: int | None
+) -> pl.Series:
+    unknown = codes.is_null() & series.is_not_null()
+    if unknown.any():
+        row = unknown.arg_max()
+        assert row is not None
+        value = series[row]
+        raise DataError(
+            f"Column {column!r} has the value {value!r} (row {row + 1}), which its declared domain of {len(values)} values does not "
+            f"contain.{did_you_mean(value, values.head(10_000).to_list())} Add it to the hierarchy, or correct the data."
+        )
+    if null_code is None:
+        row = codes.is_null().arg_max()
+        assert row is not None
+        raise DataError(
+            f"Column {column!r} has no value in row {row + 1} ({codes.null_count()} missing in all). "
+            "Say nulls='drop' to leave such rows out, or nulls='category' to treat 'missing' as a value."
+        )
+    return codes.cast(pl.UInt32).fill_null(null_code)

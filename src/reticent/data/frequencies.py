@@ -1,0 +1,144 @@
+"""The frequency set: distinct quasi points with counts of their sensitive values. Everything after the scan starts here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.groups import Groups, Histograms, SensitiveDomain
+from reticent.data.hierarchy import BoundHierarchy, Codes
+from reticent.data.keys import first_rows, number, pack, sum_by
+from reticent.errors import PolicyError
+
+Levels = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class FrequencySet:
+    """Distinct points of the quasi columns at ``levels``, each with its rows and its histogram of sensitive values.
+
+    ``codes[j][p]`` is the part that point ``p`` has in column ``j``. ``histograms`` counts the joint sensitive
+    value of the rows of each point; ``extras`` are further counts that add up when points merge (people,
+    population, weight). A point may have no rows but a population.
+    """
+
+    hierarchies: tuple[BoundHierarchy, ...]
+    levels: Levels
+    codes: tuple[Codes, ...]
+    sizes: NDArray[np.int64]
+    histograms: Histograms
+    domain: SensitiveDomain
+    extras: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows were counted."""
+        return int(self.sizes.sum())
+
+    @cached_property
+    def reference(self) -> NDArray[np.int64]:
+        """The whole table's histogram of joint sensitive values."""
+        return self.histograms.total(self.domain.size)
+
+    def generalize(self, levels: Sequence[int]) -> FrequencySet:
+        """The same rows at coarser levels: points that coincide there are merged."""
+        target = tuple(levels)
+        ids, groups = self.group_ids(target)
+        firsts = first_rows(ids, groups)
+        codes = tuple(
+            hierarchy.between(low, high)[column[firsts]]
+            for hierarchy, low, high, column in zip(self.hierarchies, self.levels, target, self.codes, strict=True)
+        )
+        return FrequencySet(
+            self.hierarchies,
+            target,
+            codes,
+            sum_by(ids, self.sizes, groups),
+            self.histograms.merge(ids, groups),
+            self.domain,
+            {name: sum_by(ids, counts, groups) for name, counts in self.extras.items()},
+        )
+
+    def group_ids(self, levels: Sequence[int], columns: Sequence[int] | None = None) -> tuple[NDArray[np.int32], int]:
+        """The number of the group that each point falls into at ``levels`` (over some ``columns`` only, if given)."""
+        self._check_coarser(levels)
+        chosen = range(len(self.codes)) if columns is None else columns
+        parts = [self.hierarchies[j].between(self.levels[j], levels[j])[self.codes[j]] for j in chosen]
+        sizes = [self.hierarchies[j].levels[levels[j]].size for j in chosen]
+        return number(*pack(parts, sizes, len(self)))
+
+    def groups(self) -> Groups:
+        """The points as groups, ready to be judged."""
+        return Groups(self.sizes, self.histograms, self.reference, self.domain, self.extras)
+
+    def merged(self, ids: NDArray[np.int32], groups: int) -> Groups:
+        """Groups made of points by number."""
+        return Groups(
+            sum_by(ids, self.sizes, groups),
+            self.histograms.merge(ids, groups),
+            self.reference,
+            self.domain,
+            {name: sum_by(ids, counts, groups) for name, counts in self.extras.items()},
+        )
+
+    def __add__(self, other: FrequencySet) -> FrequencySet:
+        """Rows of both: increments, or the partitions of a larger table."""
+        return self._combine(other, 1)
+
+    def __sub__(self, other: FrequencySet) -> FrequencySet:
+        """These rows without those of ``other``, which must all be here."""
+        return self._combine(other, -1)
+
+    def _combine(self, other: FrequencySet, sign: int) -> FrequencySet:
+        if self.levels != other.levels or self.domain != other.domain:
+            raise PolicyError("Frequency sets of different levels or sensitive domains cannot be combined.")
+        codes = tuple(np.concatenate([mine, theirs]) for mine, theirs in zip(self.codes, other.codes, strict=True))
+        sizes = np.concatenate([self.sizes, sign * other.sizes])
+        names = {*self.extras, *other.extras}
+        joined = FrequencySet(
+            self.hierarchies,
+            self.levels,
+            codes,
+            sizes,
+            self.histograms.append(other.histograms, sign),
+            self.domain,
+            {
+                name: np.concatenate(
+                    [
+                        self.extras.get(name, np.zeros_like(self.sizes)),
+                        sign * other.extras.get(name, np.zeros_like(other.sizes)),
+                    ]
+                )
+                for name in names
+            },
+        ).generalize(self.levels)
+        if (joined.sizes < 0).any() or (joined.histograms.counts < 0).any():
+            raise PolicyError("Rows were subtracted that are not in the frequency set.")
+        kept = (joined.sizes > 0) | np.any([counts > 0 for counts in joined.extras.values()], axis=0)
+        return joined.select(kept)
+
+    def select(self, mask: NDArray[np.bool_]) -> FrequencySet:
+        """Only the points under ``mask``."""
+        return FrequencySet(
+            self.hierarchies,
+            self.levels,
+            tuple(column[mask] for column in self.codes),
+            self.sizes[mask],
+            self.histograms.select(mask),
+            self.domain,
+            {name: counts[mask] for name, counts in self.extras.items()},
+        )
+
+    def _check_coarser(self, levels: Sequence[int]) -> None:
+        for hierarchy, low, high in zip(self.hierarchies, self.levels, levels, strict=True):
+            if not low <= high <= hierarchy.height:
+                raise PolicyError(
+                    f"Column {hierarchy.column!r} cannot go to level {high}: it stands at level {low} and its hierarchy ends at {hierarchy.height}."
+                )

@@ -1,0 +1,276 @@
+"""Groups: rows that look alike in a release, reduced to what a privacy definition may look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.data.hierarchy import Codes
+from reticent.data.keys import number, sum_by
+from reticent.data.sensitive import SensitiveColumn
+from reticent.errors import DataError, PolicyError, did_you_mean
+
+
+@dataclass(frozen=True)
+class Histograms:
+    """Histograms in CSR form: group ``g`` has ``values[offsets[g]:offsets[g + 1]]`` with positive ``counts``, rising by value."""
+
+    offsets: NDArray[np.int64]
+    values: NDArray[np.int32]
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def from_cells(
+        cls,
+        ids: Codes,
+        values: Codes,
+        counts: NDArray[np.int64] | None,
+        groups: int,
+        size: int,
+    ) -> Histograms:
+        """Add up cells ``(group, value, count)``; without counts every cell is one row."""
+        space = groups * size
+        dtype = np.int32 if space < 2**31 else np.int64
+        keys: Any = ids.astype(dtype)
+        keys = keys * dtype(size) + values.astype(dtype)
+        if space <= max(8 * len(keys), 1 << 16):
+            table = sum_by(keys, counts, space)
+            distinct = np.flatnonzero(table)
+            totals = table[distinct]
+        else:
+            distinct, inverse = np.unique(keys, return_inverse=True)
+            totals = sum_by(inverse, counts, len(distinct))
+            distinct, totals = distinct[totals != 0], totals[totals != 0]
+        owners = distinct // size if size else distinct
+        offsets = np.searchsorted(owners, np.arange(groups + 1))
+        return cls(offsets.astype(np.int64), (distinct - owners * size).astype(np.int32), totals)
+
+    @cached_property
+    def owners(self) -> NDArray[np.int64]:
+        """The group of every cell."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+    @cached_property
+    def distinct(self) -> NDArray[np.int64]:
+        """How many different values each group has."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def falling(self) -> NDArray[np.int64]:
+        """Positions of the cells, group by group, the most frequent value first (ties by value)."""
+        return np.lexsort((-self.counts, self.owners))
+
+    @cached_property
+    def top(self) -> NDArray[np.int64]:
+        """The count of the most frequent value of each group; 0 for a group without rows."""
+        return self.reduce_max(self.counts)
+
+    def reduce_max(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The largest of some per-cell numbers in each group, 0 where there is none."""
+        result = np.zeros(len(self.offsets) - 1, dtype=cells.dtype)
+        filled = self.distinct > 0
+        if filled.any():
+            result[filled] = np.maximum.reduceat(cells, self.offsets[:-1][filled])
+        return result
+
+    def sum_cells(self, cells: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.float64]:
+        """Some per-cell numbers added up in each group."""
+        return np.bincount(self.owners, weights=cells, minlength=len(self.offsets) - 1).astype(np.float64, copy=False)
+
+    def total(self, size: int) -> NDArray[np.int64]:
+        """All groups in one histogram over ``size`` values."""
+        return sum_by(self.values, self.counts, size)
+
+    def merge(self, ids: Codes, groups: int) -> Histograms:
+        """Histograms of merged groups: group ``g`` goes into ``ids[g]``."""
+        size = int(self.values.max(initial=0)) + 1
+        return Histograms.from_cells(ids[self.owners], self.values, self.counts, groups, size)
+
+    def select(self, mask: NDArray[np.bool_]) -> Histograms:
+        """Only the groups under ``mask``."""
+        cells = mask[self.owners]
+        return Histograms(
+            np.concatenate([[0], np.cumsum(self.distinct[mask])]).astype(np.int64),
+            self.values[cells],
+            self.counts[cells],
+        )
+
+    def append(self, other: Histograms, sign: int) -> Histograms:
+        """These groups followed by those of ``other``, whose counts take ``sign``."""
+        return Histograms(
+            np.concatenate([self.offsets, other.offsets[1:] + self.offsets[-1]]),
+            np.concatenate([self.values, other.values]),
+            np.concatenate([self.counts, sign * other.counts]),
+        )
+
+
+@dataclass(frozen=True)
+class SensitiveDomain:
+    """The sensitive columns, and for each joint value the value that every column has in it.
+
+    With one column a joint value is that column's value. With several, only combinations that occur have a number;
+    ``joint[i]`` lists the columns' values of combination ``i``.
+    """
+
+    columns: tuple[SensitiveColumn, ...]
+    joint: NDArray[np.int32] = field(compare=False)
+
+    @classmethod
+    def none(cls) -> SensitiveDomain:
+        """A table without sensitive columns: one joint value, shared by all rows."""
+        return cls((), np.zeros((1, 0), dtype=np.int32))
+
+    @classmethod
+    def single(cls, column: SensitiveColumn) -> SensitiveDomain:
+        """One sensitive column: a joint value is the column's value."""
+        return cls((column,), np.arange(column.size, dtype=np.int32).reshape(-1, 1))
+
+    @property
+    def size(self) -> int:
+        """The number of joint values."""
+        return len(self.joint)
+
+    def index(self, name: str) -> int:
+        """The place of a column among the sensitive ones."""
+        names = [column.name for column in self.columns]
+        if name not in names:
+            raise PolicyError(f"There is no sensitive column {name!r}.{did_you_mean(name, names)}")
+        return names.index(name)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Sizes and sensitive histograms of groups, and what the whole table looks like.
+
+    ``reference`` is the histogram of the whole table, suppressed rows included. ``exclusive`` is False when a row
+    may belong to several groups (published patterns with wildcards).
+    """
+
+    sizes: NDArray[np.int64]
+    histograms: Histograms
+    reference: NDArray[np.int64]
+    domain: SensitiveDomain
+    extras: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    exclusive: bool = True
+
+    def __post_init__(self) -> None:
+        if len(self.sizes) != len(self.histograms.offsets) - 1:
+            raise DataError(
+                f"{len(self.sizes)} group sizes do not go with {len(self.histograms.offsets) - 1} histograms."
+            )
+
+    @classmethod
+    def from_histograms(
+        cls,
+        histograms: Iterable[Mapping[object, int] | Sequence[int]],
+        labels: Sequence[object] | None = None,
+        name: str = "value",
+    ) -> Groups:
+        """Groups written down by hand: mappings from value to count, or plain counts."""
+        rows = [dict(h) if isinstance(h, Mapping) else {str(i): n for i, n in enumerate(h)} for h in histograms]
+        known = list(labels) if labels is not None else sorted({str(value) for row in rows for value in row})
+        column = SensitiveColumn(name, pl.Series(name, [str(label) for label in known], dtype=pl.String))
+        ids = np.array([g for g, row in enumerate(rows) for _ in row], dtype=np.int64)
+        values = np.array([column.position(value) for row in rows for value in row], dtype=np.int64)
+        counts = np.array([count for row in rows for count in row.values()], dtype=np.int64)
+        if (counts < 0).any():
+            raise DataError("A histogram has a negative count.")
+        cells = Histograms.from_cells(ids, values, counts, len(rows), max(column.size, 1))
+        return cls(sum_by(ids, counts, len(rows)), cells, cells.total(column.size), SensitiveDomain.single(column))
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def people(self) -> NDArray[np.int64]:
+        """How many people each group hides among: distinct persons where several rows may be one person."""
+        return self.extras.get("persons", self.sizes)
+
+    def of(self, column: str | None) -> Groups:
+        """One sensitive column's groups, refined by the raw values of the other sensitive columns (R-LD-16).
+
+        Somebody who knows a person's other sensitive values looks only at the rows that share them, so that is the
+        group in which the column must be diverse. With one sensitive column these are the groups themselves.
+        """
+        if not self.domain.columns:
+            raise PolicyError(
+                "This definition protects a sensitive column, but the table has none. Declare one with sensitive=."
+            )
+        if column is None and len(self.domain.columns) > 1:
+            raise PolicyError("There are several sensitive columns; say which with column=.")
+        place = 0 if column is None else self.domain.index(column)
+        chosen = self.domain.columns[place]
+        if len(self.domain.columns) == 1:
+            return self
+        joint, cells = self.domain.joint, self.histograms
+        others = np.delete(joint, place, axis=1)
+        _, other_ids = np.unique(others, axis=0, return_inverse=True)
+        other_count = int(other_ids.max(initial=0)) + 1
+        refined, count = number(cells.owners * other_count + other_ids[cells.values], len(self) * other_count)
+        histograms = Histograms.from_cells(refined, joint[cells.values, place], cells.counts, count, chosen.size)
+        reference = sum_by(joint[:, place], self.reference, chosen.size)
+        parents = np.zeros(count, dtype=np.int64)
+        parents[refined] = cells.owners
+        return Groups(
+            sum_by(refined, cells.counts, count),
+            histograms,
+            reference,
+            SensitiveDomain.single(chosen),
+            {"parent": parents},
+            self.exclusive,
+        )
+
+    def parents(self) -> NDArray[np.int64]:
+        """For refined groups the group they were cut from; for others themselves."""
+        return self.extras.get("parent", np.arange(len(self)))
+
+    def marginal(self, column: str) -> Groups:
+        """One sensitive column's groups, the other sensitive columns ignored."""
+        place = self.domain.index(column)
+        if len(self.domain.columns) == 1:
+            return self
+        chosen = self.domain.columns[place]
+        values = self.domain.joint[self.histograms.values, place]
+        histograms = Histograms.from_cells(
+            self.histograms.owners, values, self.histograms.counts, len(self), chosen.size
+        )
+        reference = sum_by(self.domain.joint[:, place], self.reference, chosen.size)
+        return Groups(self.sizes, histograms, reference, SensitiveDomain.single(chosen), self.extras, self.exclusive)
+
+    def select(self, mask: NDArray[np.bool_]) -> Groups:
+        """Only the groups under ``mask``; the reference stays that of the whole table."""
+        extras = {name: counts[mask] for name, counts in self.extras.items()}
+        return Groups(
+            self.sizes[mask], self.histograms.select(mask), self.reference, self.domain, extras, self.exclusive
+        )
+
+    def whole(self) -> Groups:
+        """All rows in a single group: the most general release there is."""
+        everything = np.zeros(len(self), dtype=np.int64)
+        extras = {name: np.array([counts.sum()]) for name, counts in self.extras.items() if name != "parent"}
+        return Groups(
+            np.array([self.sizes.sum()]),
+            self.histograms.merge(everything, 1),
+            self.reference,
+            self.domain,
+            extras,
+            self.exclusive,
+        )
+
+    def histogram(self, group: int) -> dict[str, int]:
+        """One group's histogram with the values as text, most frequent first (several columns joined by ' / ')."""
+        low, high = self.histograms.offsets[group], self.histograms.offsets[group + 1]
+        order = np.argsort(-self.histograms.counts[low:high], kind="stable") + low
+        texts = [column.texts for column in self.domain.columns]
+        return {
+            " / ".join(
+                text[code] for text, code in zip(texts, self.domain.joint[self.histograms.values[cell]], strict=True)
+            ): int(self.histograms.counts[cell])
+            for cell in order
+        }

@@ -1,0 +1,211 @@
+"""Hierarchies: chains of ever coarser partitions of a column's domain (R-LD-2).
+
+A :class:`Hierarchy` is a recipe that can be written down before any data are seen. Fitted to a column it becomes a
+:class:`BoundHierarchy`: the leaves, and for each level an array from leaf to part with a label and a meaning for
+every part. Binding checks that each level is total and disjoint and that levels nest; nesting is what makes roll-up
+and pruning correct.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.data.encoding import encode
+from reticent.errors import DataError
+
+SUPPRESSED = "*"
+NULL_LABEL = "(missing)"
+
+Codes = NDArray[np.integer[Any]]
+Meaning = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Level:
+    """One partition of the leaves: ``parts[leaf]`` is the part's number, ``labels`` and ``meanings`` describe parts.
+
+    A meaning is one of ``{"value": v}``, ``{"interval": [low, high], "closed": "left"}``, ``{"values": [...]}``,
+    ``{"prefix": text, "length": n}``, ``{"null": True}`` and ``{"all": True}``.
+    """
+
+    parts: NDArray[np.int32]
+    labels: tuple[str, ...]
+    meanings: tuple[Meaning, ...]
+
+    @property
+    def size(self) -> int:
+        """The number of parts."""
+        return len(self.labels)
+
+
+@dataclass(frozen=True)
+class BoundHierarchy:
+    """A hierarchy fitted to a column: level 0 is the value itself, the last level the coarsest."""
+
+    column: str
+    leaves: pl.Series
+    levels: tuple[Level, ...]
+    data_dependent: bool
+    null_leaf: int | None = None
+    _cover: tuple[NDArray[np.int64], ...] = field(default=(), repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        _check_nesting(self.column, self.leaves, self.levels)
+        cover = tuple(np.bincount(level.parts, minlength=level.size).astype(np.int64) for level in self.levels)
+        object.__setattr__(self, "_cover", cover)
+
+    @property
+    def height(self) -> int:
+        """The number of steps from the value itself to the coarsest level."""
+        return len(self.levels) - 1
+
+    @property
+    def size(self) -> int:
+        """The number of leaves, a null leaf included."""
+        return len(self.leaves)
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether leaves are numbers or dates, so that distances between them mean something."""
+        return self.leaves.dtype.is_numeric() or self.leaves.dtype.is_temporal()
+
+    def cover(self, level: int) -> NDArray[np.int64]:
+        """How many leaves each part of ``level`` covers."""
+        return self._cover[level]
+
+    def between(self, low: int, high: int) -> NDArray[np.int32]:
+        """The map from parts of level ``low`` to parts of level ``high`` (``low <= high``)."""
+        mapped = np.empty(self.levels[low].size, dtype=np.int32)
+        mapped[self.levels[low].parts] = self.levels[high].parts
+        return mapped
+
+    def codes(self, series: pl.Series) -> Codes:
+        """The leaf number of every value; a value that is no leaf is a :class:`DataError` naming it."""
+        return encode(series, self.leaves, self.column, null_code=self.null_leaf)
+
+    def numbers(self) -> NDArray[np.float64]:
+        """Leaves as numbers (days for dates), NaN for the null leaf; only where :attr:`is_numeric`."""
+        series = self.leaves
+        if series.dtype == pl.Date:
+            series = series.to_physical()
+        elif series.dtype.is_temporal():
+            series = series.cast(pl.Int64)
+        return series.cast(pl.Float64).fill_null(np.nan).to_numpy()
+
+    def with_null_leaf(self) -> BoundHierarchy:
+        """The same hierarchy with null as a further leaf: itself on every level but a single-part top, where it joins."""
+        if self.null_leaf is not None:
+            return self
+        leaves = pl.concat([self.leaves, pl.Series([None], dtype=self.leaves.dtype)])
+        levels = []
+        for number, level in enumerate(self.levels):
+            top = number == self.height and level.size == 1 and self.height > 0
+            if top:
+                levels.append(replace(level, parts=np.append(level.parts, np.int32(0))))
+            else:
+                parts = np.append(level.parts, np.int32(level.size))
+                levels.append(Level(parts, (*level.labels, NULL_LABEL), (*level.meanings, {"null": True})))
+        return BoundHierarchy(self.column, leaves, tuple(levels), self.data_dependent, null_leaf=len(self.leaves))
+
+
+class Hierarchy(ABC):
+    """A recipe for a hierarchy. The class methods make the kinds that there are."""
+
+    @abstractmethod
+    def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
+        """Fit to the values of a column (nulls are ignored here), or to the declared domain where there is one."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """The recipe as plain data, as a policy writes it."""
+
+    @staticmethod
+    def from_csv(path: str | Path, separator: str = ";") -> Hierarchy:
+        """The hierarchy files of ARX: one row a leaf, level 0 first, no header; leaf text is read as the column's type."""
+        from reticent.data.recipes import Listed
+
+        return Listed.read(Path(path), separator)
+
+    @staticmethod
+    def listed(rows: Sequence[Sequence[str]]) -> Hierarchy:
+        """The same, given as rows: each a leaf followed by its label on every level."""
+        from reticent.data.recipes import Listed
+
+        return Listed(tuple(tuple(str(cell) for cell in row) for row in rows))
+
+    @staticmethod
+    def intervals(
+        widths: Sequence[float | str], origin: float | str = 0, domain: tuple[Any, Any] | None = None
+    ) -> Hierarchy:
+        """Half-open intervals of growing width, all counted from ``origin``; the last level is suppressed.
+
+        Each width is a multiple of the one before, so that levels nest. ``domain=(low, high)`` declares the values
+        that can occur, both ends included; without it the leaves come from the data and stay private.
+        """
+        from reticent.data.recipes import Intervals
+
+        return Intervals(tuple(widths), origin, domain)
+
+    @staticmethod
+    def cuts(levels: Sequence[Sequence[float | str]], domain: tuple[Any, Any] | None = None) -> Hierarchy:
+        """Intervals between explicit cut points, one list a level, each a subset of the list before."""
+        from reticent.data.recipes import Cuts
+
+        return Cuts(tuple(tuple(level) for level in levels), domain)
+
+    @staticmethod
+    def masking(digits: int, keep: Sequence[int] | None = None, domain: Sequence[str] | None = None) -> Hierarchy:
+        """Codes of ``digits`` characters, masked from the right: ``14853``, ``1485*``, ... ; ``keep`` lists how many stay."""
+        from reticent.data.recipes import Masking
+
+        return Masking(digits, tuple(keep) if keep is not None else None, tuple(domain) if domain is not None else None)
+
+    @staticmethod
+    def dates(
+        levels: Sequence[str] = ("month", "quarter", "year"),
+        domain: tuple[Any, Any] | None = None,
+        timezone: str | None = None,
+    ) -> Hierarchy:
+        """Days, then the named coarser units, then suppressed. A timestamp column needs ``timezone``."""
+        from reticent.data.recipes import Dates
+
+        return Dates(tuple(levels), domain, timezone)
+
+    @staticmethod
+    def taxonomy(tree: Mapping[str, Any] | str | Path) -> Hierarchy:
+        """A tree of categories: nested mappings with lists of leaves, or a ``.toml`` or ``.json`` file of that shape."""
+        from reticent.data.recipes import Taxonomy
+
+        return Taxonomy.read(tree)
+
+    @staticmethod
+    def suppression(domain: Sequence[Any] | None = None) -> Hierarchy:
+        """The value itself, or nothing."""
+        from reticent.data.recipes import Suppression
+
+        return Suppression(tuple(domain) if domain is not None else None)
+
+
+def _check_nesting(column: str, leaves: pl.Series, levels: Sequence[Level]) -> None:
+    """Each level must be a coarsening of the one below; the first leaf that breaks it is named."""
+    for number in range(1, len(levels)):
+        low, high = levels[number - 1], levels[number]
+        mapped = np.full(low.size, -1, dtype=np.int32)
+        mapped[low.parts[::-1]] = high.parts[::-1]
+        wrong = np.flatnonzero(mapped[low.parts] != high.parts)
+        if len(wrong):
+            leaf = int(wrong[0])
+            raise DataError(
+                f"The hierarchy of column {column!r} does not nest: at level {number}, value {leaves[leaf]!r} falls into "
+                f"{high.labels[high.parts[leaf]]!r}, but others that share {low.labels[low.parts[leaf]]!r} with it at level "
+                f"{number - 1} fall into {high.labels[mapped[low.parts[leaf]]]!r}. Put the whole of "
+                f"{low.labels[low.parts[leaf]]!r} into one part of level {number}."
+            )

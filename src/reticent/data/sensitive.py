@@ -1,0 +1,93 @@
+"""Sensitive columns: their values, and what is known about how far apart these are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.data.encoding import encode
+from reticent.data.hierarchy import BoundHierarchy, Codes, Hierarchy
+from reticent.errors import DataError, did_you_mean
+
+Kind = Hierarchy | Sequence[Any] | None
+
+
+@dataclass(frozen=True)
+class SensitiveColumn:
+    """A sensitive column's domain. Values are known by their position in ``labels``; a null label is the missing value.
+
+    ``ordered`` says that the positions mean an order (declared, or numeric); ``hierarchy`` is the tree for
+    hierarchical distances.
+    """
+
+    name: str
+    labels: pl.Series
+    ordered: bool = False
+    hierarchy: BoundHierarchy | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of values."""
+        return len(self.labels)
+
+    @property
+    def texts(self) -> list[str]:
+        """Values as text, the missing one spelled out."""
+        return ["(missing)" if label is None else label for label in self.labels.cast(pl.String).to_list()]
+
+    def codes(self, series: pl.Series) -> Codes:
+        """The position of every value; an unknown one is a :class:`DataError` naming it."""
+        null_code = self.labels.is_null().arg_max() if self.labels.null_count() else None
+        return encode(series, self.labels, self.name, null_code)
+
+    def position(self, value: object) -> int:
+        """Where a value stands; used for don't-care sets and the like, written by people."""
+        texts = self.texts
+        text = "(missing)" if value is None else str(value)
+        if text not in texts:
+            raise DataError(f"Column {self.name!r} has no value {text!r}.{did_you_mean(text, texts)}")
+        return texts.index(text)
+
+    def numbers(self) -> NDArray[np.float64] | None:
+        """Values as numbers where they are numbers."""
+        if not self.labels.dtype.is_numeric():
+            return None
+        return self.labels.cast(pl.Float64).fill_null(np.nan).to_numpy()
+
+
+def bind_sensitive(name: str, kind: Kind, series: pl.Series) -> SensitiveColumn:
+    """Fit what was declared about a sensitive column to its values.
+
+    A hierarchy gives the domain and the tree, a list gives the domain in its order, nothing means the values that
+    occur (in their natural order when they are numbers or dates).
+    """
+    missing = [None] if series.null_count() else []
+    if isinstance(kind, Hierarchy):
+        bound = kind.bind(series, name)
+        bound = bound.with_null_leaf() if missing else bound
+        return SensitiveColumn(name, bound.leaves, ordered=bound.is_numeric, hierarchy=bound)
+    if kind is not None:
+        return SensitiveColumn(name, _declared(name, kind, series, missing), ordered=True)
+    present = series.drop_nulls().unique()
+    if present.dtype == pl.Categorical or present.dtype == pl.Enum:
+        present = present.cast(pl.String)
+    labels = pl.concat([present.sort(), pl.Series(missing, dtype=present.dtype)]) if missing else present.sort()
+    return SensitiveColumn(name, labels, ordered=labels.dtype.is_numeric() or labels.dtype.is_temporal())
+
+
+def _declared(name: str, values: Sequence[Any], series: pl.Series, missing: list[None]) -> pl.Series:
+    dtype = pl.String() if series.dtype == pl.Categorical or series.dtype == pl.Enum else series.dtype
+    try:
+        labels = pl.Series([*values, *missing], dtype=dtype, strict=True)
+    except (TypeError, pl.exceptions.PolarsError):
+        raise DataError(f"The values declared for sensitive column {name!r} do not have its type {dtype}.") from None
+    if labels.n_unique() != len(labels):
+        raise DataError(
+            f"The values declared for sensitive column {name!r} repeat {labels.filter(labels.is_duplicated())[0]!r}."
+        )
+    return labels

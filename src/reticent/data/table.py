@@ -1,0 +1,201 @@
+"""A table about people: rows, and for every column the role it plays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, Literal
+
+import polars as pl
+
+from reticent.data.hierarchy import BoundHierarchy, Hierarchy
+from reticent.data.sensitive import Kind, SensitiveColumn, bind_sensitive
+from reticent.errors import DataError, PolicyError, did_you_mean
+
+Nulls = Literal["refuse", "drop", "category"]
+Unit = Literal["row", "person"]
+
+
+class Table:
+    """Rows about people with a role for each column (R-LD-1). Nothing changes after it is made.
+
+    ``quasi`` columns may link a row to a person and are generalized; ``sensitive`` ones must not be learned about
+    anybody; ``identifiers`` are dropped; ``other`` ones are published as they are and named as unprotected; a
+    column without a role is not published.
+
+    One row is one person unless ``unit="person"``: then ``key`` tells people apart, all rows of a person share
+    their quasi values, and k counts people. ``quasi_sets`` lists several sets of quasi columns that an adversary may
+    hold, each of which the definition must withstand (R-LD-4).
+    """
+
+    def __init__(
+        self,
+        frame: Any,
+        quasi: Sequence[str] | Mapping[str, Hierarchy | None] = (),
+        sensitive: str | Sequence[str] | Mapping[str, Kind] = (),
+        identifiers: Sequence[str] = (),
+        other: Sequence[str] = (),
+        key: str | None = None,
+        weight: str | None = None,
+        nulls: Nulls = "refuse",
+        dataset: str | None = None,
+        unit: Unit = "row",
+        quasi_sets: Sequence[Sequence[str]] | None = None,
+    ) -> None:
+        self.quasi: dict[str, Hierarchy] = _hierarchies(quasi)
+        self.sensitive: dict[str, Kind] = _sensitive_kinds(sensitive)
+        self.identifiers = tuple([identifiers] if isinstance(identifiers, str) else identifiers)
+        self.other = tuple([other] if isinstance(other, str) else other)
+        self.key, self.weight = key, weight
+        self.nulls: Nulls = nulls
+        self.dataset, self.unit = dataset, unit
+        self.quasi_sets = tuple(tuple(columns) for columns in quasi_sets) if quasi_sets else None
+        frame = as_polars(frame)
+        self._check_roles(frame.columns)
+        self.frame: pl.DataFrame = self._settle_nulls(frame)
+        if self.frame.height == 0:
+            raise DataError(
+                "The table has no rows"
+                + (" left after those with missing values were dropped" if frame.height else "")
+                + ". There is nothing to publish; check the source."
+            )
+        self._check_people()
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return self.frame.height
+
+    @cached_property
+    def hierarchies(self) -> tuple[BoundHierarchy, ...]:
+        """The quasi columns' hierarchies, fitted to the data, in the order of the columns."""
+        bound = []
+        for name, hierarchy in self.quasi.items():
+            series = self.frame[name]
+            fitted = hierarchy.bind(series, name)
+            bound.append(fitted.with_null_leaf() if series.null_count() else fitted)
+        return tuple(bound)
+
+    @cached_property
+    def sensitive_columns(self) -> tuple[SensitiveColumn, ...]:
+        """The sensitive columns with their domains."""
+        return tuple(bind_sensitive(name, kind, self.frame[name]) for name, kind in self.sensitive.items())
+
+    @property
+    def unpublished(self) -> tuple[str, ...]:
+        """Columns that have no role and are therefore not published."""
+        roles = {*self.quasi, *self.sensitive, *self.identifiers, *self.other, self.key, self.weight}
+        return tuple(name for name in self.frame.columns if name not in roles)
+
+    def _check_roles(self, columns: Sequence[str]) -> None:
+        roles: dict[str, str] = {}
+        named = [
+            *((name, "quasi") for name in self.quasi),
+            *((name, "sensitive") for name in self.sensitive),
+            *((name, "identifier") for name in self.identifiers),
+            *((name, "other") for name in self.other),
+        ]
+        for name, role in named:
+            if name in roles:
+                raise PolicyError(f"Column {name!r} is {roles[name]} and {role} at once. Give it one role.")
+            roles[name] = role
+        for name in [*roles, *(extra for extra in (self.key, self.weight) if extra is not None)]:
+            if name not in columns:
+                raise DataError(
+                    f"There is no column {name!r}.{did_you_mean(name, columns)} The columns are: {', '.join(map(repr, columns))}."
+                )
+        if self.nulls not in ("refuse", "drop", "category"):
+            raise PolicyError(f"nulls must be 'refuse', 'drop' or 'category', but it is {self.nulls!r}.")
+        if self.unit not in ("row", "person"):
+            raise PolicyError(f"unit must be 'row' or 'person', but it is {self.unit!r}.")
+        if self.unit == "person" and self.key is None:
+            raise PolicyError("unit='person' needs key=, the column that tells people apart.")
+        for columns_of_set in self.quasi_sets or ():
+            for name in columns_of_set:
+                if name not in self.quasi:
+                    raise PolicyError(
+                        f"quasi_sets names {name!r}, which is not a quasi column.{did_you_mean(name, self.quasi)}"
+                    )
+        if self.quasi_sets is not None:
+            uncovered = set(self.quasi) - {name for columns_of_set in self.quasi_sets for name in columns_of_set}
+            if uncovered:
+                raise PolicyError(
+                    f"quasi_sets leaves out the quasi column {sorted(uncovered)[0]!r}: nobody would be protected against its use."
+                )
+
+    def _settle_nulls(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """NaN becomes null; then nulls in quasi and sensitive columns are refused, dropped or kept as a value."""
+        judged = [*self.quasi, *self.sensitive]
+        floats = [name for name in judged if frame[name].dtype.is_float()]
+        if floats:
+            frame = frame.with_columns(pl.col(floats).fill_nan(None))
+        with_nulls = [name for name in judged if frame[name].null_count()]
+        if not with_nulls or self.nulls == "category":
+            return frame
+        if self.nulls == "drop":
+            return frame.drop_nulls(with_nulls)
+        name = with_nulls[0]
+        row = frame[name].is_null().arg_max()
+        raise DataError(
+            f"Column {name!r} has {frame[name].null_count()} missing values, the first in row {(row or 0) + 1}. Say nulls='drop' to leave "
+            "such rows out, or nulls='category' to treat 'missing' as a value of its own."
+        )
+
+    def _check_people(self) -> None:
+        if self.weight is not None and not self.frame[self.weight].dtype.is_numeric():
+            raise DataError(
+                f"The weight column {self.weight!r} must be numeric, but it is {self.frame[self.weight].dtype}."
+            )
+        if self.key is None:
+            return
+        keys = self.frame[self.key]
+        if keys.null_count():
+            raise DataError(f"The key column {self.key!r} has missing values; every row needs to say whose it is.")
+        if keys.n_unique() == len(keys):
+            return
+        if self.unit == "row":
+            repeated = keys.filter(keys.is_duplicated())[0]
+            raise DataError(
+                f"The key {self.key!r} repeats: {repeated!r} has several rows, but a row is taken for a person. "
+                "Say unit='person' so that k counts people, or keep one row for each."
+            )
+        distinct = self.frame.select([self.key, *self.quasi]).unique()
+        if distinct.height > distinct[self.key].n_unique():
+            person = distinct.filter(pl.col(self.key).is_duplicated())[self.key][0]
+            raise DataError(
+                f"The rows of {self.key} {person!r} differ in their quasi columns, so that person could be found by the combination. "
+                "Give all rows of a person the same quasi values (for instance those of the latest row)."
+            )
+
+
+def as_polars(frame: Any) -> pl.DataFrame:
+    """Any eager frame (polars, pandas, Arrow, ...) or mapping of columns as a polars frame."""
+    if isinstance(frame, pl.DataFrame):
+        return frame
+    if isinstance(frame, pl.LazyFrame):
+        return frame.collect(engine="streaming")
+    if isinstance(frame, Mapping):
+        return pl.DataFrame(dict(frame))
+    import narwhals as nw
+
+    try:
+        converted: pl.DataFrame = nw.from_native(frame, eager_only=True).to_polars()
+        return converted
+    except TypeError:
+        raise DataError(
+            f"A {type(frame).__name__} is not a table. Give a polars, pandas or Arrow frame, a mapping of columns, or read a file with rt.read."
+        ) from None
+
+
+def _hierarchies(quasi: Sequence[str] | Mapping[str, Hierarchy | None]) -> dict[str, Hierarchy]:
+    named = dict(quasi) if isinstance(quasi, Mapping) else dict.fromkeys([quasi] if isinstance(quasi, str) else quasi)
+    for name, hierarchy in named.items():
+        if hierarchy is not None and not isinstance(hierarchy, Hierarchy):
+            raise PolicyError(f"quasi[{name!r}] must be a Hierarchy or None, but it is {hierarchy!r}.")
+    return {name: hierarchy if hierarchy is not None else Hierarchy.suppression() for name, hierarchy in named.items()}
+
+
+def _sensitive_kinds(sensitive: str | Sequence[str] | Mapping[str, Kind]) -> dict[str, Kind]:
+    if isinstance(sensitive, Mapping):
+        return dict(sensitive)
+    return dict.fromkeys([sensitive] if isinstance(sensitive, str) else sensitive)

@@ -1,0 +1,200 @@
+"""What every privacy definition is: a frozen value that judges groups, exactly, and can say what it promises."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.groups import Groups
+from reticent.errors import PolicyError
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Why a definition does not hold: the group that breaks it, and one sentence for the steward."""
+
+    group: int
+    text: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """A definition's answer: whether it holds, the value that was achieved, and a witness when it does not.
+
+    ``diagnostics`` are statistics of the confidential table (R-LD-17); they are for the steward and never published.
+    """
+
+    definition: Definition
+    holds: bool
+    value: Any
+    witness: Witness | None = None
+    diagnostics: Mapping[str, Any] = field(default_factory=dict)
+    parts: tuple[Assessment, ...] = ()
+
+
+class Definition(ABC):
+    """What "private" means. Pure: looks at groups and at nothing else.
+
+    ``monotone``: if all groups of a grouping pass, so do the groups of every coarser grouping.
+    ``absorbing``: a passing group stays passing whatever rows join it. Stronger; it is what keeps a search with
+    suppression exact under pruning, since then the failing rows of a coarser grouping fail in every finer one too.
+    ``local``: judged group by group. A definition that is not local gives one verdict on all groups together.
+    """
+
+    monotone: bool = True
+    absorbing: bool = False
+    local: bool = True
+    needs_sensitive: bool = True
+    needs_reference: bool = False
+
+    @abstractmethod
+    def assess(self, groups: Groups) -> Assessment:
+        """Judge the groups: the exact verdict, the achieved value, a witness, diagnostics."""
+
+    @abstractmethod
+    def failing(self, groups: Groups) -> NDArray[np.bool_]:
+        """The groups that do not pass, exactly; for a definition that is not local, the groups to suppress next."""
+
+    @abstractmethod
+    def meaning(self) -> str:
+        """One plain sentence: what somebody with the release still cannot do."""
+
+    @abstractmethod
+    def not_covered(self) -> str:
+        """One plain sentence: what this does not protect against."""
+
+    def relaxation(self) -> Definition | None:
+        """An absorbing definition that every passing group of this one passes too, if one is known."""
+        return self if self.absorbing else None
+
+    def holds(self, groups: Groups) -> bool:
+        """The verdict alone."""
+        return not self.failing(groups).any()
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters as plain data: what a policy and a certificate write down."""
+        own = fields(cast(Any, self))
+        return {item.name: _plain(getattr(self, item.name)) for item in own if getattr(self, item.name) != item.default}
+
+    @property
+    def name(self) -> str:
+        """The definition's name in policies, certificates and Python."""
+        return type(self).__name__
+
+    def parts(self) -> tuple[Definition, ...]:
+        """The definitions that this one is composed of."""
+        return (self,)
+
+    def __and__(self, other: Definition) -> Definition:
+        if not isinstance(other, Definition):
+            return NotImplemented
+        return All((*self.parts(), *other.parts()))
+
+    def __str__(self) -> str:
+        inside = ", ".join(f"{name}={value}" for name, value in self.parameters().items())
+        return f"{self.name}({inside})"
+
+
+@dataclass(frozen=True)
+class All(Definition):
+    """Several definitions at once: all must hold. Written ``first & second``."""
+
+    members: tuple[Definition, ...]
+
+    def __post_init__(self) -> None:
+        if not self.members:
+            raise PolicyError("A definition needs at least one part.")
+        for trait in ("monotone", "absorbing", "local"):
+            object.__setattr__(self, trait, all(getattr(member, trait) for member in self.members))
+        for need in ("needs_sensitive", "needs_reference"):
+            object.__setattr__(self, need, any(getattr(member, need) for member in self.members))
+
+    def assess(self, groups: Groups) -> Assessment:
+        parts = tuple(member.assess(groups) for member in self.members)
+        witness = next((part.witness for part in parts if not part.holds), None)
+        values = {str(part.definition): part.value for part in parts}
+        return Assessment(self, all(part.holds for part in parts), values, witness, parts=parts)
+
+    def failing(self, groups: Groups) -> NDArray[np.bool_]:
+        mask = np.zeros(len(groups), dtype=bool)
+        for member in self.members:
+            mask |= member.failing(groups)
+        return mask
+
+    def holds(self, groups: Groups) -> bool:
+        return all(member.holds(groups) for member in self.members)
+
+    def relaxation(self) -> Definition | None:
+        known = [relaxed for member in self.members if (relaxed := member.relaxation()) is not None]
+        if not known:
+            return None
+        return known[0] if len(known) == 1 else All(tuple(known))
+
+    def meaning(self) -> str:
+        return " ".join(member.meaning() for member in self.members)
+
+    def not_covered(self) -> str:
+        return " ".join(dict.fromkeys(member.not_covered() for member in self.members))
+
+    def parts(self) -> tuple[Definition, ...]:
+        return self.members
+
+    def parameters(self) -> dict[str, Any]:
+        return {"all": [{"name": member.name, **member.parameters()} for member in self.members]}
+
+    def __str__(self) -> str:
+        return " & ".join(str(member) for member in self.members)
+
+
+class SensitiveDefinition(Definition):
+    """A definition on a sensitive column. Without ``column`` it is applied to each (R-LD-16).
+
+    Subclasses judge the histograms of one column in :meth:`failing_in` and :meth:`assess_in`.
+    """
+
+    column: str | None
+
+    @abstractmethod
+    def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
+        """The failing groups of a single column's (refined) groups."""
+
+    @abstractmethod
+    def assess_in(self, groups: Groups) -> Assessment:
+        """The assessment of a single column's (refined) groups."""
+
+    def failing(self, groups: Groups) -> NDArray[np.bool_]:
+        mask = np.zeros(len(groups), dtype=bool)
+        for refined in self._refined(groups):
+            mask[refined.parents()[self.failing_in(refined)]] = True
+        return mask
+
+    def assess(self, groups: Groups) -> Assessment:
+        found = [self.assess_in(refined) for refined in self._refined(groups)]
+        if len(found) == 1:
+            return found[0]
+        names = [column.name for column in groups.domain.columns]
+        witness = next((each.witness for each in found if not each.holds), None)
+        values = {name: each.value for name, each in zip(names, found, strict=True)}
+        return Assessment(self, all(each.holds for each in found), values, witness, parts=tuple(found))
+
+    def _refined(self, groups: Groups) -> Iterator[Groups]:
+        names = [self.column] if self.column is not None else [column.name for column in groups.domain.columns]
+        if not names:
+            groups.of(None)
+        for name in names:
+            yield groups.of(name)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, tuple | frozenset):
+        return [_plain(item) for item in value]
+    return value

@@ -1,0 +1,85 @@
+"""The local engine: rows in memory, encoded column by column into small integers and counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.data.frequencies import FrequencySet, Levels
+from reticent.data.groups import Histograms, SensitiveDomain
+from reticent.data.hierarchy import Codes
+from reticent.data.keys import first_rows, number, pack, sum_by
+from reticent.data.table import Table
+
+
+class LocalEngine:
+    """Counts and recodes a table that fits into memory."""
+
+    def frequencies(self, table: Table, *, sensitive: bool = True, floor: Levels | None = None) -> FrequencySet:
+        """Count the distinct quasi points of the table, at level 0 or at ``floor``."""
+        levels = floor if floor is not None else (0,) * len(table.hierarchies)
+        codes = self._codes(table, levels)
+        sizes = [hierarchy.levels[level].size for hierarchy, level in zip(table.hierarchies, levels, strict=True)]
+        ids, points = number(*pack(codes, sizes, table.rows))
+        firsts = first_rows(ids, points)
+        domain, joint = self._sensitive(table) if sensitive else (SensitiveDomain.none(), None)
+        values: Codes = joint if joint is not None else np.zeros(table.rows, dtype=np.uint8)
+        return FrequencySet(
+            table.hierarchies,
+            levels,
+            tuple(column[firsts] for column in codes),
+            sum_by(ids, None, points),
+            Histograms.from_cells(ids, values, None, points, domain.size),
+            domain,
+            self._extras(table, ids, points),
+        )
+
+    def points(self, table: Table, frequencies: FrequencySet) -> NDArray[np.int64]:
+        """For every row of the table the point of the frequency set that it was counted in."""
+        codes = self._codes(table, frequencies.levels)
+        sizes = [h.levels[level].size for h, level in zip(table.hierarchies, frequencies.levels, strict=True)]
+        together = [np.concatenate([mine, rows]) for mine, rows in zip(frequencies.codes, codes, strict=True)]
+        ids, groups = number(*pack(together, sizes, len(frequencies) + table.rows))
+        point_of_group: NDArray[np.int64] = np.full(groups, -1, dtype=np.int64)
+        point_of_group[ids[: len(frequencies)]] = np.arange(len(frequencies))
+        found: NDArray[np.int64] = point_of_group[ids[len(frequencies) :]]
+        return found
+
+    def labelled(self, table: Table, levels: Levels, kept: NDArray[np.bool_] | None = None) -> pl.DataFrame:
+        """The quasi columns of the kept rows as labels of their level."""
+        columns = []
+        for hierarchy, level, codes in zip(table.hierarchies, levels, self._codes(table, levels), strict=True):
+            chosen = codes if kept is None else codes[kept]
+            labels = pl.Series(hierarchy.column, hierarchy.levels[level].labels, dtype=pl.String)
+            columns.append(labels.gather(chosen))
+        return pl.DataFrame(columns)
+
+    def _codes(self, table: Table, levels: Levels) -> list[Codes]:
+        return [
+            hierarchy.codes(table.frame[hierarchy.column])
+            if level == 0
+            else hierarchy.levels[level].parts[hierarchy.codes(table.frame[hierarchy.column])]
+            for hierarchy, level in zip(table.hierarchies, levels, strict=True)
+        ]
+
+    def _sensitive(self, table: Table) -> tuple[SensitiveDomain, Codes | None]:
+        columns = table.sensitive_columns
+        if not columns:
+            return SensitiveDomain.none(), None
+        codes = [column.codes(table.frame[column.name]) for column in columns]
+        if len(columns) == 1:
+            return SensitiveDomain.single(columns[0]), codes[0]
+        ids, count = number(*pack(codes, [column.size for column in columns], table.rows))
+        firsts = first_rows(ids, count)
+        joint = np.stack([column[firsts] for column in codes], axis=1).astype(np.int32)
+        return SensitiveDomain(columns, joint), ids
+
+    def _extras(self, table: Table, ids: NDArray[Any], points: int) -> dict[str, NDArray[np.int64]]:
+        extras = {}
+        if table.unit == "person" and table.key is not None:
+            pairs = pl.DataFrame({"point": ids, "key": table.frame[table.key]}).unique()
+            extras["persons"] = sum_by(pairs["point"].to_numpy(), None, points)
+        return extras
