@@ -1,0 +1,151 @@
+"""MINIMIZE1: the least chance that none of h well chosen atoms is true inside one bucket (R-WK-1, R-WK-2).
+
+Everything here is exact. A bucket of ``n`` people whose values occur ``counts`` times (falling) is seen only through
+its key: ``n`` and the top counts. With ``F(q)`` people holding the ``q`` most frequent values, giving person ``i`` the
+``q`` most frequent values multiplies the chance by ``(n - i - F(q)) / (n - i)`` (F4), and an attacker hands out atoms
+in a *profile* ``k_0 >= k_1 >= ...``.
+
+Corrected against the source: numerators are clamped at 0 and nobody beyond the last person is asked (erratum 4); the
+printed form divides by zero on small buckets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property, lru_cache
+
+CACHED_TABLES = 1 << 14
+
+
+def atom_table(size: int, counts: tuple[int, ...], atoms: int) -> AtomTable:
+    """The table for 0..``atoms`` atoms in a bucket of ``size`` people; buckets that share a key share the table."""
+    return _cached(size, counts[:atoms], min(len(counts), atoms + 1), atoms)
+
+
+@lru_cache(maxsize=CACHED_TABLES)
+def _cached(size: int, top: tuple[int, ...], distinct: int, atoms: int) -> AtomTable:
+    return AtomTable(size, top, distinct, atoms)
+
+
+@dataclass(frozen=True)
+class AtomTable:
+    """M[h] for h = 0..``atoms`` of one key, with the profile that reaches each (R-WK-1).
+
+    ``top`` holds at most ``atoms`` counts, falling; ``distinct`` is the number of different values, or any number
+    above ``atoms`` when there are more than that.
+
+    >>> [str(AtomTable(5, (2, 1, 1, 1), 4, 4).least(h)) for h in range(5)]
+    ['1', '3/5', '3/10', '1/10', '0']
+    >>> AtomTable(5, (2, 1, 1, 1), 4, 4).profile(3)
+    (1, 1, 1)
+    """
+
+    size: int
+    top: tuple[int, ...]
+    distinct: int
+    atoms: int
+    _known: dict[int, Fraction] = field(default_factory=dict, compare=False, repr=False)
+    _chosen: dict[tuple[int, int, int], tuple[int, int]] = field(default_factory=dict, compare=False, repr=False)
+
+    def least(self, atoms: int) -> Fraction:
+        """M[``atoms``]: the smallest probability that none of that many atoms holds."""
+        if atoms not in self._known:
+            self._known[atoms] = Fraction(self._numerators[atoms], self._denominator)
+        return self._known[atoms]
+
+    def holding(self, atoms: int) -> Fraction:
+        """The smallest ratio Pr(no atom holds) / Pr(A) with A and ``atoms`` more atoms in this bucket (R-WK-3)."""
+        return self.least(atoms + 1) * Fraction(self.size, self.top[0])
+
+    def profile(self, atoms: int) -> tuple[int, ...]:
+        """How many atoms each person gets at the minimum; among equals the fewest people, then the most on the first.
+
+        More atoms than values is certainty about one person (F6), and the surplus is padding.
+        """
+        if atoms == 0:
+            return ()
+        if atoms >= self.distinct:
+            return (atoms,)
+        shape: list[int] = []
+        person, most, left = 0, atoms, atoms
+        while left:
+            given = self._choices(person, most, left)[1]
+            shape.append(given)
+            person, most, left = person + 1, given, left - given
+        return tuple(shape)
+
+    def people(self, atoms: int) -> int:
+        """How many people the profile names."""
+        return len(self.profile(atoms))
+
+    @cached_property
+    def _persons(self) -> int:
+        return min(self.size, self.atoms)
+
+    @cached_property
+    def _covered(self) -> list[int]:
+        """F(q) for q = 0..atoms."""
+        covered = [0]
+        for rank in range(self.atoms):
+            covered.append(covered[-1] + self.top[rank] if rank < len(self.top) else self.size)
+        return covered
+
+    @cached_property
+    def _left_over(self) -> list[int]:
+        """The common denominator of persons i, i+1, ...: integers stay integers until the very end."""
+        products = [1]
+        for person in reversed(range(self._persons)):
+            products.append(products[-1] * (self.size - person))
+        return products[::-1]
+
+    @property
+    def _denominator(self) -> int:
+        return self._left_over[0]
+
+    @cached_property
+    def _numerators(self) -> list[int]:
+        return [row[0] for row in self._layers[-1]]
+
+    @cached_property
+    def _layers(self) -> list[list[list[int]]]:
+        """``_layers[u][r][i]``: the numerator of g(i, u, r), persons i.. with at most u atoms each and r to place.
+
+        ``g(i, u, r) = min(g(i, u-1, r), f(i, u) g(i+1, u, r-u))``, constant work a state; only states with
+        ``i u + r <= atoms`` are ever asked for, and for those an atom can always be placed by u = 1.
+        """
+        atoms, persons = self.atoms, self._persons
+        layer = [self._left_over + [1] * (atoms + 2 - len(self._left_over))]
+        layer += [[0] * (atoms + 2) for _ in range(atoms)]
+        layers = [layer]
+        for most in range(1, atoms + 1):
+            layer = [row[:] for row in layer]
+            factor = [max(0, self.size - i - self._covered[most]) for i in range(persons)]
+            for left in range(most, atoms + 1):
+                row, source = layer[left], layer[left - most]
+                for person in range(min(persons, (atoms - left) // most + 1)):
+                    value = factor[person] * source[person + 1]
+                    if most == 1 or value < row[person]:
+                        row[person] = value
+            layers.append(layer)
+        return layers
+
+    def _choices(self, person: int, most: int, left: int) -> tuple[int, int]:
+        """(fewest people, atoms of the first of them) over all optimal ways to place ``left`` atoms from ``person``."""
+        if left == 0:
+            return 0, 0
+        most = min(most, left)
+        state = person, most, left
+        if state in self._chosen:
+            return self._chosen[state]
+        best: tuple[int, int] | None = None
+        value = self._layers[most][left][person]
+        for given in range(most, 0, -1):
+            rest = self._layers[min(given, left - given)][left - given][person + 1]
+            if (self.size - person - self._covered[given]) * rest == value:
+                people = 1 + self._choices(person + 1, given, left - given)[0]
+                if best is None or people < best[0]:
+                    best = people, given
+        assert best is not None, "an optimal profile always exists"
+        self._chosen[state] = best
+        return best
