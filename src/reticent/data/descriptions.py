@@ -1,0 +1,170 @@
+"""Hierarchies written down as plain data, as policies and saved schemes hold them, and read back.
+
+:meth:`reticent.data.Hierarchy.describe` writes a description; :func:`hierarchy_from` is its inverse, and also reads what people
+write by hand: ``{"kind": "csv", "file": "age.csv"}``, ``{"kind": "taxonomy", "file": "jobs.toml"}``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reticent.data.hierarchy import Hierarchy
+from reticent.errors import PolicyError, did_you_mean
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """One kind of hierarchy: the fields that it must have and may have, and how it is made from them."""
+
+    needed: tuple[str, ...]
+    optional: tuple[str, ...]
+    make: Callable[[_Fields], Hierarchy]
+
+
+@dataclass(frozen=True)
+class _Fields:
+    """A description's fields, fetched with messages that name the place, the kind and the field."""
+
+    values: Mapping[str, Any]
+    where: str
+    base: Path
+
+    def __contains__(self, name: str) -> bool:
+        return self.values.get(name) is not None
+
+    def listed(self, name: str) -> list[Any]:
+        value = self.values[name]
+        if isinstance(value, str | bytes) or not isinstance(value, Sequence):
+            raise PolicyError(f"{self.where}: {name} must be a list, but it is {value!r}.")
+        return list(value)
+
+    def optional_list(self, name: str) -> list[Any] | None:
+        return self.listed(name) if name in self else None
+
+    def bounds(self, name: str) -> tuple[Any, Any] | None:
+        if name not in self:
+            return None
+        pair = self.listed(name)
+        if len(pair) != 2:
+            raise PolicyError(f"{self.where}: {name} must be a pair [lowest, highest], but it is {pair!r}.")
+        return pair[0], pair[1]
+
+    def whole(self, name: str) -> int:
+        value = self.values[name]
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise PolicyError(f"{self.where}: {name} must be a whole number, but it is {value!r}.")
+        return value
+
+    def text(self, name: str, default: str) -> str:
+        value = self.values.get(name, default)
+        if not isinstance(value, str):
+            raise PolicyError(f"{self.where}: {name} must be text, but it is {value!r}.")
+        return value
+
+    def path(self, name: str) -> Path:
+        return self.base / self.text(name, "")
+
+
+def hierarchy_from(description: Mapping[str, Any], where: str = "hierarchy", base: str | Path = ".") -> Hierarchy:
+    """The hierarchy that a description spells; the inverse of :meth:`Hierarchy.describe`.
+
+    ``where`` opens every message (such as ``"column 'age'"``); files are looked for below ``base``, the folder of the policy.
+    """
+    if isinstance(description, Hierarchy):
+        return description
+    if not isinstance(description, Mapping):
+        raise PolicyError(
+            f"{where}: a hierarchy is described by a table such as {{kind = 'intervals', widths = [5, 10]}}, but this is {description!r}."
+        )
+    name = description.get("kind")
+    if not isinstance(name, str) or name not in _KINDS:
+        raise PolicyError(
+            f"{where}: kind must be one of {', '.join(_KINDS)}, but it is {name!r}.{did_you_mean(name, _KINDS)}"
+        )
+    kind = _KINDS[name]
+    known = (*kind.needed, *kind.optional)
+    for field in description:
+        if field != "kind" and field not in known:
+            raise PolicyError(
+                f"{where}: a hierarchy of kind {name!r} has no field {field!r}.{did_you_mean(field, known)} "
+                f"It has: {', '.join(known) or 'none'}."
+            )
+    for field in kind.needed:
+        if description.get(field) is None:
+            raise PolicyError(f"{where}: a hierarchy of kind {name!r} needs the field {field!r}.")
+    try:
+        return kind.make(_Fields(description, where, Path(base)))
+    except PolicyError as error:
+        message = str(error)
+        raise error if message.startswith(where) else PolicyError(f"{where}: {message}") from None
+
+
+def _rows(fields: _Fields) -> Hierarchy:
+    rows = fields.listed("rows")
+    for number, row in enumerate(rows, start=1):
+        if isinstance(row, str | bytes) or not isinstance(row, Sequence):
+            raise PolicyError(
+                f"{fields.where}: row {number} must list a value and its label on every level, but it is {row!r}."
+            )
+    return Hierarchy.listed(rows)
+
+
+def _csv(fields: _Fields) -> Hierarchy:
+    separator = fields.text("separator", ";")
+    if len(separator) != 1:
+        raise PolicyError(f"{fields.where}: separator must be a single character, but it is {separator!r}.")
+    return Hierarchy.from_csv(fields.path("file"), separator)
+
+
+def _intervals(fields: _Fields) -> Hierarchy:
+    return Hierarchy.intervals(fields.listed("widths"), fields.values.get("origin", 0), fields.bounds("domain"))
+
+
+def _cuts(fields: _Fields) -> Hierarchy:
+    levels = fields.listed("levels")
+    if levels and all(isinstance(point, int | float) or not isinstance(point, Sequence) for point in levels):
+        raise PolicyError(
+            f"{fields.where}: levels must be a list of lists, one for each level; write [{levels}] for a single level."
+        )
+    return Hierarchy.cuts(levels, fields.bounds("domain"))
+
+
+def _masking(fields: _Fields) -> Hierarchy:
+    domain = fields.optional_list("domain")
+    return Hierarchy.masking(fields.whole("digits"), fields.optional_list("keep"), domain)
+
+
+def _dates(fields: _Fields) -> Hierarchy:
+    levels = fields.optional_list("levels") or ["month", "quarter", "year"]
+    timezone = fields.text("timezone", "") or None
+    return Hierarchy.dates(levels, fields.bounds("domain"), timezone)
+
+
+def _taxonomy(fields: _Fields) -> Hierarchy:
+    if ("tree" in fields) == ("file" in fields):
+        raise PolicyError(f"{fields.where}: a taxonomy has either a tree or a file that holds one.")
+    if "file" in fields:
+        return Hierarchy.taxonomy(fields.path("file"))
+    tree = fields.values["tree"]
+    if not isinstance(tree, Mapping):
+        raise PolicyError(f"{fields.where}: tree must be a table of categories, but it is {tree!r}.")
+    return Hierarchy.taxonomy(tree)
+
+
+def _suppression(fields: _Fields) -> Hierarchy:
+    return Hierarchy.suppression(fields.optional_list("domain"))
+
+
+_KINDS: Mapping[str, _Kind] = {
+    "listed": _Kind(("rows",), (), _rows),
+    "csv": _Kind(("file",), ("separator",), _csv),
+    "intervals": _Kind(("widths",), ("origin", "domain"), _intervals),
+    "cuts": _Kind(("levels",), ("domain",), _cuts),
+    "masking": _Kind(("digits",), ("keep", "domain"), _masking),
+    "dates": _Kind((), ("levels", "domain", "timezone"), _dates),
+    "taxonomy": _Kind((), ("tree", "file"), _taxonomy),
+    "suppression": _Kind((), ("domain",), _suppression),
+}
