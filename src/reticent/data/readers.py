@@ -1,0 +1,186 @@
+"""Where rows come from: files, frames and databases, all as one polars frame.
+
+``read_frame`` takes whatever there is and gives a frame of the wanted columns. Files that are larger than memory are no
+matter as long as the wanted columns fit: only these are kept, and Parquet and Arrow files are streamed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from reticent.data.readers_csv import CsvFile
+from reticent.data.readers_sql import (
+    Selection,
+    cast_declared,
+    duckdb_columns,
+    postgres_columns,
+    read_duckdb,
+    read_postgres,
+)
+from reticent.data.table import as_polars
+from reticent.errors import DataError, PolicyError, did_you_mean
+
+_PARQUET = (".parquet", ".pq")
+_ARROW = (".arrow", ".ipc", ".feather")
+_DUCKDB = (".duckdb", ".ddb")
+_TEXT = (".csv", ".tsv", ".txt", ".tab", ".psv")
+_POSTGRES = ("postgresql://", "postgres://")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where rows come from, and what must be said about it to read them.
+
+    ``location`` is a path, a PostgreSQL address, ``env:NAME`` (the address stands in that environment variable, so that no
+    password is written down), or a frame.
+    """
+
+    location: Any
+    table: str | None = None
+    query: str | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    null_values: Sequence[str] = ()
+    types: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if (self.table or self.query) and not self._is_database:
+            raise PolicyError(
+                f"table= and query= are for databases (a .duckdb file or a postgresql:// address), but the source is {self.name}."
+            )
+
+    @property
+    def name(self) -> str:
+        """How messages call it; never with a password."""
+        if not isinstance(self.location, str | Path):
+            return f"a {type(self.location).__name__}"
+        return "the PostgreSQL database" if self._is_postgres else str(self.location)
+
+    @property
+    def address(self) -> str:
+        """The location as text, looked up in the environment if it says so."""
+        text = str(self.location)
+        if not text.startswith("env:"):
+            return text
+        name = text.removeprefix("env:")
+        if name not in os.environ:
+            raise PolicyError(f"The source is {text!r}, but the environment variable {name} is not set.")
+        return os.environ[name]
+
+    @property
+    def _is_postgres(self) -> bool:
+        return isinstance(self.location, str) and self.location.startswith((*_POSTGRES, "env:"))
+
+    @property
+    def _is_database(self) -> bool:
+        return self._is_postgres or (
+            isinstance(self.location, str | Path) and Path(self.location).suffix.lower() in _DUCKDB
+        )
+
+    def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """The wanted columns (all if none are named)."""
+        if not isinstance(self.location, str | Path):
+            return self._of(as_polars(self.location), columns)
+        if self._is_postgres:
+            return read_postgres(self._selection(self.address), columns, self.types)
+        path = _existing(self.location)
+        suffix = _suffix(path)
+        if suffix in _DUCKDB:
+            return cast_declared(read_duckdb(self._selection(str(path)), columns), self.types)
+        if suffix in (*_PARQUET, *_ARROW):
+            return self._of(_scan(path, suffix), columns)
+        return self._csv(path).read(columns)
+
+    def columns(self) -> list[str]:
+        """The names of all columns, without reading the rows."""
+        if not isinstance(self.location, str | Path):
+            return as_polars(self.location).columns
+        if self._is_postgres:
+            return postgres_columns(self._selection(self.address))
+        path = _existing(self.location)
+        suffix = _suffix(path)
+        if suffix in _DUCKDB:
+            return duckdb_columns(self._selection(str(path)))
+        if suffix in (*_PARQUET, *_ARROW):
+            return _names(_scan(path, suffix), path)
+        return list(self._csv(path).layout().names)
+
+    def _selection(self, address: str) -> Selection:
+        return Selection(address, self.table, self.query, self.name)
+
+    def _csv(self, path: Path) -> CsvFile:
+        delimiter = self.delimiter or ("\t" if _suffix(path) in (".tsv", ".tab") else None)
+        return CsvFile(path, delimiter, self.encoding, tuple(self.null_values), dict(self.types))
+
+    def _of(self, rows: pl.DataFrame | pl.LazyFrame, columns: Sequence[str] | None) -> pl.DataFrame:
+        available = _names(rows, self.name) if isinstance(rows, pl.LazyFrame) else rows.columns
+        for name in [*(columns or ()), *self.types]:
+            if name not in available:
+                raise DataError(
+                    f"{self.name} has no column {name!r}.{did_you_mean(name, available)} "
+                    f"The columns are: {', '.join(map(repr, available))}."
+                )
+        chosen = rows if columns is None else rows.select(dict.fromkeys(columns))
+        frame = chosen.collect(engine="streaming") if isinstance(chosen, pl.LazyFrame) else chosen
+        if self.null_values:
+            texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
+            frame = frame.with_columns(
+                pl.when(~pl.col(name).is_in(list(self.null_values))).then(pl.col(name)).alias(name) for name in texts
+            )
+        return cast_declared(frame, self.types)
+
+
+def read_frame(
+    source: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    table: str | None = None,
+    query: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    null_values: Sequence[str] = (),
+    types: Mapping[str, str] | None = None,
+) -> pl.DataFrame:
+    """Rows from a CSV, Parquet, Arrow or DuckDB file, a PostgreSQL address, or a frame of any kind, as a polars frame.
+
+    ``types`` says what a column is where the guess would be wrong: text, integer, number, date (or ``date:%d/%m/%Y``),
+    timestamp, boolean. ``null_values`` are spellings of a missing value, such as ``["?"]``.
+    """
+    return Source(source, table, query, delimiter, encoding, null_values, types or {}).read(columns)
+
+
+def _existing(location: str | Path) -> Path:
+    path = Path(location)
+    if path.is_dir():
+        raise DataError(f"{path} is a folder, not a file of rows.")
+    if not path.exists():
+        near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise DataError(f"There is no file {str(path)!r}.{did_you_mean(path.name, near)}")
+    if _suffix(path) not in (*_TEXT, *_PARQUET, *_ARROW, *_DUCKDB):
+        raise DataError(
+            f"{path}: cannot tell what kind of file this is. Name it .csv, .tsv, .txt (any of these also .gz), .parquet, .arrow or .duckdb."
+        )
+    return path
+
+
+def _suffix(path: Path) -> str:
+    name = path.name.lower().removesuffix(".gz")
+    return Path(name).suffix
+
+
+def _scan(path: Path, suffix: str) -> pl.LazyFrame:
+    return pl.scan_parquet(path) if suffix in _PARQUET else pl.scan_ipc(path)
+
+
+def _names(rows: pl.LazyFrame, name: object) -> list[str]:
+    try:
+        return rows.collect_schema().names()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        first = str(error).strip().split("\n")[0]
+        raise DataError(f"{name} cannot be read: {first}. Is the file whole?") from None

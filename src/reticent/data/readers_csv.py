@@ -1,0 +1,311 @@
+"""CSV files as they come: the encoding, the delimiter and the types are found out, or said.
+
+A file is read in three passes of bounded memory: bytes (encoding, stray NUL bytes), text (types, ragged rows), values.
+Only the wanted columns are kept. Raw data are never written to a temporary file.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import polars as pl
+
+from reticent.data.readers_types import TEXT, Evidence, Kind, declared_kind, is_missing_word
+from reticent.errors import DataError, did_you_mean
+
+_BLOCK = 1 << 22
+_SAMPLE = 1 << 16
+_DELIMITERS = (",", ";", "\t", "|")
+_UNDEFINED_IN_CP1252 = (b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d")
+
+
+@dataclass(frozen=True)
+class CsvFile:
+    """A CSV file and what was said about it; what was not said is found out."""
+
+    path: Path
+    delimiter: str | None = None
+    encoding: str | None = None
+    null_values: Sequence[str] = ()
+    types: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.delimiter is not None and len(self.delimiter) != 1:
+            raise DataError(f"{self.path}: delimiter must be a single character, but it is {self.delimiter!r}.")
+        if self.encoding is not None:
+            try:
+                codecs.lookup(self.encoding)
+            except LookupError:
+                raise DataError(
+                    f"{self.path}: there is no text encoding {self.encoding!r}. Say utf-8, utf-16, cp1252 or latin-1."
+                ) from None
+
+    def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """The wanted columns (or all), typed."""
+        layout = self.layout()
+        wanted = list(layout.names) if columns is None else list(dict.fromkeys(columns))
+        for name in [*wanted, *self.types]:
+            if name not in layout.names:
+                raise DataError(
+                    f"{self.path} has no column {name!r}.{did_you_mean(name, layout.names)} "
+                    f"The columns are: {', '.join(map(repr, layout.names))}."
+                )
+        kinds = self._kinds(layout, wanted)
+        frames = [self._typed(batch, kinds, layout, start) for start, batch in _numbered(self._batches(layout, wanted))]
+        if not any(frame.height for frame in frames):
+            raise DataError(f"{self.path} has a header but no rows. There is nothing to publish; check the source.")
+        return pl.concat(frames, rechunk=True)
+
+    def layout(self) -> Layout:
+        """Encoding, delimiter and column names."""
+        encoding, odd_quotes = _survey(self.path, self.encoding)
+        with _open(self.path) as stream:
+            sample = stream.read(_SAMPLE)
+            cut = bool(stream.read(1))
+        text = codecs.getincrementaldecoder(encoding)().decode(sample, final=False).lstrip("\ufeff")
+        if not text.strip():
+            raise DataError(f"{self.path} is empty. A CSV file needs a line of column names and a line for each row.")
+        delimiter = self.delimiter or _find_delimiter(text, cut)
+        blank = next(number for number, line in enumerate(text.splitlines()) if line.strip())
+        record = next(row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if any(row))
+        names = tuple(name.strip() or f"column_{number}" for number, name in enumerate(record, start=1))
+        for number, name in enumerate(names):
+            if name in names[:number]:
+                raise DataError(
+                    f"{self.path}, line {blank + 1}: two columns are called {name!r} "
+                    f"(the {_nth(names.index(name))} and the {_nth(number)}). Give every column its own name."
+                )
+        layout = Layout(encoding, delimiter, names, blank)
+        if odd_quotes:
+            self._check_quotes(layout)
+        return layout
+
+    def _check_quotes(self, layout: Layout) -> None:
+        """A quotation mark that never closes would swallow the rest of the file."""
+        begins = 1
+        try:
+            for line, record in self._records(layout, strict=True):
+                begins = line + max(sum(cell.count("\n") for cell in record), 0) + 1
+        except csv.Error as error:
+            if "unexpected end of data" in str(error):
+                raise DataError(
+                    f"{self.path}, line {begins}: a quotation mark opens and never closes. Close it, or double it inside a value."
+                ) from None
+
+    def _kinds(self, layout: Layout, wanted: Sequence[str]) -> dict[str, Kind]:
+        declared = {name: declared_kind(name, self.types[name]) for name in wanted if name in self.types}
+        open_columns = [name for name in wanted if name not in declared]
+        evidence = Evidence(open_columns, comma_decimals=layout.delimiter != ",")
+        for batch in self._batches(layout, open_columns or wanted[:1]):
+            evidence.add(batch)
+        return {**evidence.kinds(), **declared}
+
+    def _batches(self, layout: Layout, wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """The wanted columns as text, a few megabytes at a time. A row with too many or too few fields is an error."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        ragged: list[Any] = []
+
+        def refuse(row: Any) -> str:
+            ragged.append(row)
+            return "error"
+
+        names = list(layout.names)
+        with _open(self.path) as stream:
+            try:
+                reader = arrow_csv.open_csv(
+                    stream,
+                    read_options=arrow_csv.ReadOptions(
+                        use_threads=False,
+                        block_size=_BLOCK,
+                        column_names=names,
+                        skip_rows=layout.blank_lines,
+                        skip_rows_after_names=1,
+                        encoding="utf8" if layout.encoding in ("utf-8", "utf-8-sig") else layout.encoding,
+                    ),
+                    parse_options=arrow_csv.ParseOptions(
+                        delimiter=layout.delimiter,
+                        newlines_in_values=True,
+                        ignore_empty_lines=len(names) > 1,
+                        invalid_row_handler=refuse,
+                    ),
+                    convert_options=arrow_csv.ConvertOptions(
+                        column_types=dict.fromkeys(names, pa.string()),
+                        include_columns=list(wanted),
+                        strings_can_be_null=True,
+                        null_values=["", *self.null_values],
+                        quoted_strings_can_be_null=False,
+                    ),
+                )
+                for batch in reader:
+                    frame = pl.from_arrow(batch)
+                    assert isinstance(frame, pl.DataFrame)
+                    yield frame
+            except pa.ArrowInvalid as error:
+                raise self._malformed(layout, error, bool(ragged)) from None
+
+    def _malformed(self, layout: Layout, error: Exception, ragged: bool) -> DataError:
+        """The first record that breaks the form, found by reading slowly."""
+        width = len(layout.names)
+        if ragged:
+            for line, record in self._records(layout):
+                if record and len(record) != width:
+                    return DataError(
+                        f"{self.path}, line {line}: {len(record)} fields where the header has {width}. Put quotes around values that "
+                        f"contain {layout.delimiter!r}, or complete the row."
+                    )
+        return DataError(f"{self.path} cannot be read as CSV: {error}.")
+
+    def _records(self, layout: Layout, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+        """Every record with the line on which it begins, header included."""
+        with _open(self.path) as stream, io.TextIOWrapper(stream, encoding=layout.encoding, newline="") as text:
+            reader = csv.reader(text, delimiter=layout.delimiter, strict=strict)
+            begins = 1
+            for record in reader:
+                yield begins, record
+                begins = reader.line_num + 1
+
+    def _typed(self, batch: pl.DataFrame, kinds: Mapping[str, Kind], layout: Layout, start: int) -> pl.DataFrame:
+        typed = batch.select(
+            (pl.col(name) if kinds[name] == TEXT else kinds[name].read(pl.col(name))).alias(name)
+            for name in batch.columns
+        )
+        for name in self.types:
+            if name not in typed.columns or kinds[name] == TEXT:
+                continue
+            wrong = typed.select(
+                pl.col(name).is_null() & batch[name].is_not_null() & ~batch.select(is_missing_word(pl.col(name)))[name]
+            )[name]
+            if wrong.any():
+                row = wrong.arg_max() or 0
+                raise DataError(
+                    f"{self.path}, line {self._line(layout, start + row)}: column {name!r} has the value {batch[name][row]!r}, which cannot "
+                    f"be read as {kinds[name]}. Correct it, list it in null_values, or read the column as text."
+                )
+        return typed
+
+    def _line(self, layout: Layout, row: int) -> int:
+        """The line of a data row."""
+        filled = (
+            line
+            for line, record in self._records(layout)
+            if record or (len(layout.names) == 1 and line > layout.blank_lines)
+        )
+        return next(itertools.islice(filled, row + 1, None))
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a CSV file is laid out."""
+
+    encoding: str
+    delimiter: str
+    names: tuple[str, ...]
+    blank_lines: int
+
+
+def _open(path: Path) -> IO[bytes]:
+    """The file's bytes, unpacked if they are gzipped."""
+    raw = path.open("rb")
+    packed = raw.read(2) == b"\x1f\x8b"
+    raw.seek(0)
+    return io.BufferedReader(gzip.GzipFile(fileobj=raw), _BLOCK) if packed else raw
+
+
+def _survey(path: Path, declared: str | None) -> tuple[str, bool]:
+    """The encoding, after every byte has been looked at once, and whether the quotation marks are odd in number.
+
+    A byte order mark decides; then UTF-8 if all bytes are, then Windows, then Latin-1.
+    """
+    try:
+        with _open(path) as stream:
+            head = stream.read(4096)
+            encoding = declared or _encoding_of_head(head)
+            wide = encoding is not None and encoding.replace("_", "-").lower().startswith("utf-16")
+            tally = _Bytes(path, encoding or "utf-8", wide)
+            for block in itertools.chain([head], iter(lambda: stream.read(_BLOCK), b"")):
+                tally.add(block)
+    except (gzip.BadGzipFile, EOFError) as error:
+        raise DataError(f"{path} is not a whole gzip file: {error}") from None
+    if tally.wrong_line is None:
+        return encoding or "utf-8", tally.odd_quotes
+    if encoding is not None:
+        raise DataError(
+            f"{path}, line {tally.wrong_line}: the text is not {encoding}. Say another encoding=, such as cp1252 or latin-1."
+        )
+    return "latin-1" if tally.undefined else "cp1252", tally.odd_quotes
+
+
+class _Bytes:
+    """What the bytes of a file say about its encoding. A stray NUL byte is an error at once."""
+
+    def __init__(self, path: Path, encoding: str, wide: bool) -> None:
+        self.path, self.wide = path, wide
+        self.decoder = codecs.getincrementaldecoder(encoding)()
+        self.lines = 0
+        self.wrong_line: int | None = None
+        self.undefined = False
+        self.odd_quotes = False
+
+    def add(self, block: bytes) -> None:
+        nul = -1 if self.wide else block.find(b"\0")
+        if nul >= 0:
+            raise DataError(
+                f"{self.path}, line {self.lines + block.count(10, 0, nul) + 1}: a NUL byte. This is not a text file, or it was damaged; "
+                "export it again."
+            )
+        if self.wrong_line is None:
+            try:
+                self.decoder.decode(block)
+            except UnicodeDecodeError as error:
+                self.wrong_line = self.lines + error.object.count(10, 0, error.start) + 1
+        self.undefined = self.undefined or any(byte in block for byte in _UNDEFINED_IN_CP1252)
+        self.odd_quotes ^= bool(block.count(b'"') % 2)
+        self.lines += block.count(10)
+
+
+def _encoding_of_head(head: bytes) -> str | None:
+    if head.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig"
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    for encoding, zeros in (("utf-16-le", head[1::2]), ("utf-16-be", head[::2])):
+        if len(head) >= 4 and zeros.count(0) > 0.4 * len(zeros) and head.count(0) < 0.6 * len(head):
+            return encoding
+    return None
+
+
+def _find_delimiter(text: str, cut: bool) -> str:
+    """The delimiter that divides the most records alike; among equals, into the most fields."""
+    best, best_score = ",", (0.0, 0)
+    for delimiter in _DELIMITERS:
+        records = [record for record in csv.reader(io.StringIO(text), delimiter=delimiter) if record]
+        records = records[:-1] if cut and len(records) > 1 else records
+        width = len(records[0]) if records else 0
+        if width < 2:
+            continue
+        alike = sum(len(record) == width for record in records) / len(records)
+        if (alike, width) > best_score:
+            best, best_score = delimiter, (alike, width)
+    return best
+
+
+def _numbered(batches: Iterator[pl.DataFrame]) -> Iterator[tuple[int, pl.DataFrame]]:
+    start = 0
+    for batch in batches:
+        yield start, batch
+        start += batch.height
+
+
+def _nth(position: int) -> str:
+    number = position + 1
+    return f"{number}{'th' if 10 <= number % 100 <= 20 else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"

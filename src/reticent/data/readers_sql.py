@@ -1,0 +1,235 @@
+"""Tables and queries of a DuckDB file or a PostgreSQL server. Both are opened for reading only."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from reticent.data.readers_types import TEXT, Kind, declared_kind
+from reticent.errors import DataError, PolicyError, did_you_mean
+
+if TYPE_CHECKING:
+    import psycopg
+    from psycopg import sql
+
+_BATCH = 50_000
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What to take from a database: a table, or the result of a query."""
+
+    source: str
+    table: str | None = None
+    query: str | None = None
+    name: str = "the database"
+
+    def __post_init__(self) -> None:
+        if self.table is not None and self.query is not None:
+            raise PolicyError(f"{self.name}: give a table or a query, not both.")
+
+    def check(self, wanted: Sequence[str] | None, available: Sequence[str]) -> list[str]:
+        """The wanted columns, each of which must be there."""
+        for number, name in enumerate(available):
+            if name in available[:number]:
+                raise DataError(f"{self.name}: two columns are called {name!r}. Rename one of them in the query.")
+        for name in wanted or ():
+            if name not in available:
+                raise DataError(
+                    f"{self.name} has no column {name!r}.{did_you_mean(name, available)} "
+                    f"The columns are: {', '.join(map(repr, available))}."
+                )
+        return list(dict.fromkeys(wanted)) if wanted is not None else list(available)
+
+    def the_table(self, known: Sequence[str]) -> str:
+        """The named table, or the only one there is."""
+        if self.table is None and len(known) == 1:
+            return known[0]
+        if self.table is None:
+            listed = ", ".join(map(repr, known[:20])) or "none"
+            raise PolicyError(f"{self.name}: say which table= or query= to read. The tables are: {listed}.")
+        return self.table
+
+
+def read_duckdb(selection: Selection, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """Rows of a DuckDB file. DuckDB does the projection, so that unwanted columns are never loaded."""
+    import duckdb
+
+    path = Path(selection.source)
+    try:
+        with duckdb.connect(str(path), read_only=True) as connection:
+            relation = _duckdb_relation(connection, selection)
+            wanted = selection.check(columns, relation.columns)
+            return _plain_types(relation.select(*(_quoted(name) for name in wanted)).pl())
+    except duckdb.Error as error:
+        raise DataError(f"{path}: DuckDB says: {_first_line(error)}") from None
+
+
+def duckdb_columns(selection: Selection) -> list[str]:
+    """The column names that reading would give."""
+    import duckdb
+
+    try:
+        with duckdb.connect(selection.source, read_only=True) as connection:
+            return list(_duckdb_relation(connection, selection).columns)
+    except duckdb.Error as error:
+        raise DataError(f"{selection.name}: DuckDB says: {_first_line(error)}") from None
+
+
+def _duckdb_relation(connection: Any, selection: Selection) -> Any:
+    if selection.query is not None:
+        return connection.sql(selection.query)
+    known = [row[0] for row in connection.sql("select table_name from information_schema.tables").fetchall()]
+    name = selection.the_table(known)
+    parts = name.split(".")
+    if len(parts) == 1 and name not in known:
+        raise DataError(f"{selection.name} has no table {name!r}.{did_you_mean(name, known)}")
+    return connection.sql(f"select * from {'.'.join(_quoted(part) for part in parts)}")
+
+
+def read_postgres(
+    selection: Selection, columns: Sequence[str] | None = None, types: Mapping[str, str] | None = None
+) -> pl.DataFrame:
+    """Rows of a PostgreSQL table or query, fetched in batches by a cursor on the server."""
+    with _connect(selection) as connection:
+        statement = _postgres_statement(connection, selection)
+        wanted = selection.check(columns, _postgres_columns(connection, statement))
+        frames = list(_fetch(connection, _projected(statement, wanted), wanted))
+    frame = _plain_types(pl.concat(frames, how="vertical_relaxed"))
+    return cast_declared(frame, types or {})
+
+
+def postgres_columns(selection: Selection) -> list[str]:
+    """The column names that reading would give."""
+    with _connect(selection) as connection:
+        return _postgres_columns(connection, _postgres_statement(connection, selection))
+
+
+@contextlib.contextmanager
+def _connect(selection: Selection) -> Iterator[psycopg.Connection[Any]]:
+    """A connection that can only read. What goes wrong is told without the address, which may hold a password."""
+    try:
+        import psycopg
+    except ModuleNotFoundError:
+        raise DataError(
+            "Reading from PostgreSQL needs the package psycopg, which is not installed. Install it with: "
+            "pip install 'reticent[postgres]'"
+        ) from None
+    try:
+        with psycopg.connect(selection.source) as connection:
+            connection.read_only = True
+            yield connection
+    except psycopg.OperationalError as error:
+        raise DataError(f"PostgreSQL cannot be reached: {_first_line(error)}") from None
+    except psycopg.Error as error:
+        raise DataError(f"PostgreSQL says: {_first_line(error)}") from None
+
+
+def _postgres_statement(connection: psycopg.Connection[Any], selection: Selection) -> sql.Composed:
+    from psycopg import sql
+
+    if selection.query is not None:
+        # The query is the steward's own text, and the connection can only read.
+        return sql.SQL("({}) as chosen").format(sql.SQL(selection.query.strip().rstrip(";")))
+    rows = connection.execute(
+        "select table_schema, table_name from information_schema.tables "
+        "where table_schema not in ('pg_catalog', 'information_schema') order by 1, 2"
+    ).fetchall()
+    known = [name if schema == "public" else f"{schema}.{name}" for schema, name in rows]
+    name = selection.the_table(known)
+    if name not in known and name.removeprefix("public.") not in known:
+        raise DataError(f"The database has no table {name!r}.{did_you_mean(name, known)}")
+    return sql.SQL("{}").format(sql.Identifier(*name.split(".", 1)))
+
+
+def _postgres_columns(connection: psycopg.Connection[Any], statement: sql.Composed) -> list[str]:
+    from psycopg import sql
+
+    cursor = connection.execute(sql.SQL("select * from {} limit 0").format(statement))
+    return [column.name for column in cursor.description or ()]
+
+
+def _projected(statement: sql.Composed, wanted: Sequence[str]) -> sql.Composed:
+    from psycopg import sql
+
+    listed = sql.SQL(", ").join(sql.Identifier(name) for name in wanted)
+    return sql.SQL("select {} from {}").format(listed, statement)
+
+
+def _fetch(
+    connection: psycopg.Connection[Any], statement: sql.Composed, wanted: Sequence[str]
+) -> Iterator[pl.DataFrame]:
+    with connection.cursor(name="reticent") as cursor:
+        cursor.execute(statement)
+        schema = {column.name: _POSTGRES_TYPES.get(column.type_code, pl.String) for column in cursor.description or ()}
+        yield pl.DataFrame(schema=schema)
+        while rows := cursor.fetchmany(_BATCH):
+            data = {
+                name: _column(name, [row[place] for row in rows], schema[name]) for place, name in enumerate(wanted)
+            }
+            yield pl.DataFrame(data)
+
+
+def _column(name: str, values: list[Any], dtype: Any) -> pl.Series:
+    if dtype == pl.String:
+        values = [value if value is None or isinstance(value, str) else str(value) for value in values]
+    elif dtype == pl.Float64:
+        values = [None if value is None else float(value) for value in values]
+    return pl.Series(name, values, dtype=dtype)
+
+
+# PostgreSQL's own numbers of its types; what is not here is read as text.
+_POSTGRES_TYPES: dict[int, Any] = {
+    16: pl.Boolean,
+    20: pl.Int64,
+    21: pl.Int64,
+    23: pl.Int64,
+    700: pl.Float64,
+    701: pl.Float64,
+    1700: pl.Float64,
+    1082: pl.Date,
+    1114: pl.Datetime("us"),
+    1184: pl.Datetime("us", "UTC"),
+}
+
+
+def _plain_types(frame: pl.DataFrame) -> pl.DataFrame:
+    """Fixed-point numbers as floats or integers: what the rest of the house counts with."""
+    decimals = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.Decimal)]
+    wide = [name for name, dtype in frame.schema.items() if dtype in (pl.Int128, pl.UInt64)]
+    fits = [name for name in wide if frame[name].cast(pl.Int64, strict=False).null_count() == frame[name].null_count()]
+    return frame.with_columns(
+        pl.col(decimals).cast(pl.Float64),
+        pl.col(fits).cast(pl.Int64),
+        pl.col([name for name in wide if name not in fits]).cast(pl.String),
+    )
+
+
+def cast_declared(frame: pl.DataFrame, types: Mapping[str, str]) -> pl.DataFrame:
+    """The frame with some columns read as the types that were declared for them."""
+    casts = {name: declared_kind(name, given) for name, given in types.items() if name in frame.columns}
+    return frame.with_columns(_as_kind(frame, name, kind) for name, kind in casts.items())
+
+
+def _as_kind(frame: pl.DataFrame, name: str, kind: Kind) -> pl.Series:
+    text = frame[name].cast(pl.String)
+    if kind == TEXT:
+        return text
+    read = text.to_frame().select(kind.read(pl.col(name)))[name]
+    if read.null_count() > text.null_count():
+        row = (read.is_null() & text.is_not_null()).arg_max() or 0
+        raise DataError(f"Column {name!r}, row {row + 1}: {text[row]!r} cannot be read as {kind}.")
+    return read
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n")[0].rstrip(".") + "."

@@ -1,0 +1,169 @@
+"""What a column of text is made of: integers, numbers, dates, timestamps, truth values, or just text.
+
+Evidence is gathered batch by batch, so that a file is never held as text in one piece. A column keeps the narrowest kind
+that *every* value fits. Nothing is guessed that would lose information: codes with leading zeros stay text, and so do
+integers beyond 64 bits and dates whose day and month could be swapped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from reticent.errors import PolicyError, did_you_mean
+
+TYPES = ("text", "integer", "number", "date", "timestamp", "boolean")
+"""The types that ``types=`` may name; dates and timestamps also as ``date:%d/%m/%Y``."""
+
+MISSING_WORDS = ("", "NA", "N/A", "#N/A", "NULL", "null", "NaN", "nan", "None", "?", ".", "-")
+"""Spellings of "nothing" in columns of numbers, dates and truth values. In text they are values like any other."""
+
+# Whole numbers of more than 15 digits would be rounded by a float, so they fit an integer or nothing.
+_SHAPES = {
+    "integer": r"^-?(?:0|[1-9]\d*)$",
+    "number": r"^-?(?:(?:0|[1-9]\d{0,14})?\.\d+|(?:0|[1-9]\d{0,14})\.?)(?:[eE][-+]?\d+)?$",
+    "number with comma": r"^-?(?:0|[1-9]\d{0,14})(?:,\d+)?$",
+}
+_DATES = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d")
+_SWAPPABLE = ("%d/%m/%Y", "%m/%d/%Y")
+_TIMESTAMPS = (
+    "%Y-%m-%d %H:%M:%S%.f",
+    "%Y-%m-%dT%H:%M:%S%.f",
+    "%Y-%m-%dT%H:%M:%S%.f%#z",
+    "%Y-%m-%d %H:%M:%S%.f%#z",
+    "%Y-%m-%d %H:%M",
+    "%Y-%m-%dT%H:%M",
+)
+_TRUTH = {"true": True, "false": False}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A type that text can be read as, and the format it uses."""
+
+    name: str
+    format: str | None = None
+
+    def read(self, text: pl.Expr) -> pl.Expr:
+        """Values of this kind; null for anything that cannot be read as one."""
+        return _READERS[self.name](text.str.strip_chars(), self.format)
+
+    def fits(self, text: pl.Expr) -> pl.Expr:
+        """Whether reading loses nothing: ``007`` can be read as 7, but it does not fit an integer."""
+        plain = text.str.strip_chars()
+        readable = self.read(text).is_not_null()
+        return readable & plain.str.contains(_SHAPES[self.name]) if self.name in _SHAPES else readable
+
+    def __str__(self) -> str:
+        return self.name if self.format is None else f"{self.name}:{self.format}"
+
+
+def _read_integer(text: pl.Expr, _: str | None) -> pl.Expr:
+    return text.cast(pl.Int64, strict=False)
+
+
+def _read_number(text: pl.Expr, _: str | None) -> pl.Expr:
+    return text.cast(pl.Float64, strict=False)
+
+
+def _read_comma_number(text: pl.Expr, _: str | None) -> pl.Expr:
+    return text.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
+
+
+def _read_date(text: pl.Expr, form: str | None) -> pl.Expr:
+    return text.str.to_date(form or "%Y-%m-%d", strict=False)
+
+
+def _read_timestamp(text: pl.Expr, form: str | None) -> pl.Expr:
+    form = form or _TIMESTAMPS[0]
+    return text.str.to_datetime(form, strict=False, time_unit="us", time_zone="UTC" if "%#z" in form else None)
+
+
+def _read_truth(text: pl.Expr, _: str | None) -> pl.Expr:
+    return text.str.to_lowercase().replace_strict(_TRUTH, default=None, return_dtype=pl.Boolean)
+
+
+def _read_text(text: pl.Expr, _: str | None) -> pl.Expr:
+    return text
+
+
+_READERS: Mapping[str, Callable[[pl.Expr, str | None], pl.Expr]] = {
+    "integer": _read_integer,
+    "number": _read_number,
+    "number with comma": _read_comma_number,
+    "date": _read_date,
+    "timestamp": _read_timestamp,
+    "boolean": _read_truth,
+    "text": _read_text,
+}
+TEXT = Kind("text")
+_CANDIDATES = (
+    Kind("integer"),
+    Kind("number"),
+    Kind("boolean"),
+    *(Kind("date", form) for form in _DATES),
+    *(Kind("timestamp", form) for form in _TIMESTAMPS),
+)
+
+
+def declared_kind(column: str, given: str) -> Kind:
+    """The kind that ``types={column: given}`` asks for."""
+    name, _, form = given.partition(":")
+    if name not in TYPES or (form and name not in ("date", "timestamp")):
+        raise PolicyError(
+            f"types: column {column!r} cannot be read as {given!r}.{did_you_mean(name, TYPES)} "
+            f"The types are {', '.join(TYPES)}, and a date may say its format: 'date:%d/%m/%Y'."
+        )
+    return Kind(name, form or None)
+
+
+def is_missing_word(text: pl.Expr) -> pl.Expr:
+    """Whether the text is one of the spellings of "nothing"."""
+    return text.str.strip_chars().is_in(list(MISSING_WORDS))
+
+
+@dataclass
+class Evidence:
+    """Which kinds the columns can still have after the batches seen so far. Mutable: it is a running tally."""
+
+    columns: Sequence[str]
+    comma_decimals: bool = False
+    _open: dict[str, list[Kind]] = field(init=False)
+    _filled: set[str] = field(init=False, default_factory=set)
+
+    def __post_init__(self) -> None:
+        extra = (Kind("number with comma"),) if self.comma_decimals else ()
+        self._open = {column: [*_CANDIDATES, *extra] for column in self.columns}
+
+    def add(self, batch: pl.DataFrame) -> None:
+        """Drop the kinds that some value of the batch does not fit. A few values rule most kinds out; only then all are asked."""
+        for column, kinds in self._open.items():
+            if not kinds and column in self._filled:
+                continue
+            text = pl.col(column)
+            distinct = batch.select(text).unique().filter(text.is_not_null() & ~is_missing_word(text))
+            if distinct.height == 0:
+                continue
+            self._filled.add(column)
+            self._open[column] = _fitting(_fitting(kinds, distinct.head(50)), distinct)
+
+    def kinds(self) -> dict[str, Kind]:
+        """The kind of each column: the first that all values fit, otherwise text."""
+        return {column: self._decide(column, kinds) for column, kinds in self._open.items()}
+
+    def _decide(self, column: str, kinds: list[Kind]) -> Kind:
+        if column not in self._filled or not kinds:
+            return TEXT
+        forms = {kind.format for kind in kinds}
+        if kinds[0].format in _SWAPPABLE and forms.issuperset(_SWAPPABLE):
+            return TEXT
+        return kinds[0]
+
+
+def _fitting(kinds: Sequence[Kind], values: pl.DataFrame) -> list[Kind]:
+    if not kinds:
+        return []
+    verdicts = values.select(kind.fits(pl.first()).all().alias(str(kind)) for kind in kinds).row(0, named=True)
+    return [kind for kind in kinds if verdicts[str(kind)]]
