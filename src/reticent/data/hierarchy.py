@@ -83,6 +83,8 @@ class BoundHierarchy:
 
     def between(self, low: int, high: int) -> NDArray[np.int32]:
         """The map from parts of level ``low`` to parts of level ``high`` (``low <= high``)."""
+        if low == 0:
+            return self.levels[high].parts
         mapped = np.empty(self.levels[low].size, dtype=np.int32)
         mapped[self.levels[low].parts] = self.levels[high].parts
         return mapped

@@ -32,7 +32,7 @@ def pack(codes: Sequence[Codes], sizes: Sequence[int], length: int) -> tuple[NDA
 
 def is_dense(space: int, length: int) -> bool:
     """Whether a table over the whole key space is cheaper than sorting the keys."""
-    return space <= max(4 * length, 1 << 14)
+    return space <= max(16 * length, 1 << 14)
 
 
 def number(keys: NDArray[Any], space: int) -> tuple[NDArray[Any], int]:

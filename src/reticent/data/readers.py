@@ -126,7 +126,7 @@ class Source:
                     f"{self.name} has no column {name!r}.{did_you_mean(name, available)} "
                     f"The columns are: {', '.join(map(repr, available))}."
                 )
-        chosen = rows if columns is None else rows.select(dict.fromkeys(columns))
+        chosen = rows if columns is None else rows.select(list(dict.fromkeys(columns)))
         frame = chosen.collect(engine="streaming") if isinstance(chosen, pl.LazyFrame) else chosen
         if self.null_values:
             texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from psycopg import sql
 
 _BATCH = 50_000
+# Arrow would carry these as floats and lose digits, so they travel as text.
+_WIDE_INTEGERS = ("HUGEINT", "UHUGEINT", "UBIGINT")
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,12 @@ def read_duckdb(selection: Selection, columns: Sequence[str] | None = None) -> p
         with duckdb.connect(str(path), read_only=True) as connection:
             relation = _duckdb_relation(connection, selection)
             wanted = selection.check(columns, relation.columns)
-            return _plain_types(relation.select(*(_quoted(name) for name in wanted)).pl())
+            types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+            wide = [name for name in wanted if types[name] in _WIDE_INTEGERS]
+            chosen = (
+                f"{_quoted(name)}::varchar as {_quoted(name)}" if name in wide else _quoted(name) for name in wanted
+            )
+            return _plain_types(relation.project(", ".join(chosen)).pl(), wide)
     except duckdb.Error as error:
         raise DataError(f"{path}: DuckDB says: {_first_line(error)}") from None
 
@@ -198,16 +205,11 @@ _POSTGRES_TYPES: dict[int, Any] = {
 }
 
 
-def _plain_types(frame: pl.DataFrame) -> pl.DataFrame:
-    """Fixed-point numbers as floats or integers: what the rest of the house counts with."""
+def _plain_types(frame: pl.DataFrame, wide: Sequence[str] = ()) -> pl.DataFrame:
+    """Fixed-point numbers as floats, and integers written as text as 64-bit ones where all of them fit."""
     decimals = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.Decimal)]
-    wide = [name for name, dtype in frame.schema.items() if dtype in (pl.Int128, pl.UInt64)]
     fits = [name for name in wide if frame[name].cast(pl.Int64, strict=False).null_count() == frame[name].null_count()]
-    return frame.with_columns(
-        pl.col(decimals).cast(pl.Float64),
-        pl.col(fits).cast(pl.Int64),
-        pl.col([name for name in wide if name not in fits]).cast(pl.String),
-    )
+    return frame.with_columns(pl.col(decimals).cast(pl.Float64), pl.col(fits).cast(pl.Int64))
 
 
 def cast_declared(frame: pl.DataFrame, types: Mapping[str, str]) -> pl.DataFrame:

@@ -65,7 +65,7 @@ def _read_integer(text: pl.Expr, _: str | None) -> pl.Expr:
 
 
 def _read_number(text: pl.Expr, _: str | None) -> pl.Expr:
-    return text.cast(pl.Float64, strict=False)
+    return text.cast(pl.Float64, strict=False).fill_nan(None)
 
 
 def _read_comma_number(text: pl.Expr, _: str | None) -> pl.Expr:
