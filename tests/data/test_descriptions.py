@@ -80,5 +80,5 @@ def test_a_wrong_description_is_refused_with_the_place_and_the_field(description
 
 
 def test_a_missing_hierarchy_file_is_named(tmp_path) -> None:
-    with pytest.raises(DataError, match="There is no hierarchy file .*nowhere.csv"):
+    with pytest.raises(DataError, match=r"There is no hierarchy file .*nowhere\.csv"):
         hierarchy_from({"kind": "csv", "file": "nowhere.csv"}, base=tmp_path)

@@ -1,0 +1,40 @@
+"""The ledger as others use it: an open file with its releases, views, answers and budgets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+
+from reticent.ledger.budgets import Budgets
+from reticent.ledger.place import ledger_path
+from reticent.ledger.records import Answers, Views
+from reticent.ledger.releases import Releases
+from reticent.ledger.store import Store
+
+
+class Ledger:
+    """An open ledger. Every entry is on the disk when the call that wrote it returns."""
+
+    def __init__(self, path: str | Path | None = None, *, timeout: float = 30.0) -> None:
+        self._store = Store(ledger_path(path), timeout)
+        self.releases = Releases(self._store)
+        self.views = Views(self._store)
+        self.answers = Answers(self._store)
+        self.budgets = Budgets(self._store)
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._store.path
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._store.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.close()
