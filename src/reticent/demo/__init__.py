@@ -1,0 +1,33 @@
+"""Data made by the project, and the tour through it. Nobody in these tables exists.
+
+``hospital``   a register of some thousand patients with a realistic joint distribution, and its roles
+``voters``     a public roll with names that overlaps the register
+``small``      the tables of the worked examples
+``tour``       the whole way on the register: inspect, assess, attack, publish, attack again, verify, report
+
+``diagnoses`` and ``region`` hold the figures behind the register.
+"""
+
+from reticent.demo.hospital import hospital, hospital_hierarchies, hospital_table
+from reticent.demo.small import (
+    six_patients,
+    six_patients_release,
+    ten_people,
+    ten_people_table,
+    twelve_patients,
+    twelve_patients_table,
+)
+from reticent.demo.voters import voter_roll
+
+__all__ = [
+    "hospital",
+    "hospital_hierarchies",
+    "hospital_table",
+    "six_patients",
+    "six_patients_release",
+    "ten_people",
+    "ten_people_table",
+    "twelve_patients",
+    "twelve_patients_table",
+    "voter_roll",
+]
