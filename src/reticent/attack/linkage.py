@@ -1,0 +1,150 @@
+"""Linkage: look up people of another list, with names, in what was published."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reticent.attack.base import Findings, wilson
+from reticent.attack.matching import Matches, match
+from reticent.attack.published import Published
+from reticent.data import as_polars
+from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.exact import whole
+
+
+@dataclass(frozen=True)
+class Linkage:
+    """Somebody who holds a list of people looks each of them up among the published rows (R-LD-4 counts such groups).
+
+    A person is *hit* when exactly one published row fits: then that row is theirs, if they are in the data at all. The
+    details also count people whom some row fits (``matched``), those whose sensitive value follows because all rows
+    that fit agree (``learned``), and, where ``truth`` names a column with the person's real value (null for people
+    who are not in the data), how often the conclusion is ``right``. The truth is used for scoring only.
+
+    ``columns`` are those that the adversary compares (default: all quasi columns that the list has). A null in the list is
+    something the adversary does not know. ``who`` names a column to call people by, ``about`` picks the person of the
+    example, ``sample`` attacks that many people drawn at random, and the findings then carry a confidence interval.
+    """
+
+    people: Any = field(repr=False)
+    columns: Sequence[str] | None = None
+    column: str | None = None
+    who: str | None = None
+    truth: str | None = None
+    about: int | None = None
+    sample: int | None = None
+    seed: int = 0
+
+    name = "linkage"
+
+    def __post_init__(self) -> None:
+        frame = as_polars(self.people)
+        object.__setattr__(self, "people", frame)
+        if frame.height == 0:
+            raise DataError("The list of people is empty, so there is nobody to look up.")
+        for name in [*(self.columns or ()), *(each for each in (self.who, self.truth) if each is not None)]:
+            if name not in frame.columns:
+                raise DataError(f"The list of people has no column {name!r}.{did_you_mean(name, frame.columns)}")
+        if self.about is not None and not 0 <= self.about < frame.height:
+            raise PolicyError(f"about must be a row of the list (0 to {frame.height - 1}), but it is {self.about}.")
+        if self.sample is not None:
+            whole(self.sample, "sample", low=1)
+
+    def attack(self, published: Published) -> Findings:
+        """Look everybody up."""
+        quasi = self._shared(published)
+        sensitive = published.sensitive(self.column)
+        chosen = self._chosen()
+        listed = self.people[chosen]
+        found = match(published, listed, quasi, sensitive)
+        single = found.rows == 1
+        hits = int(single.sum())
+        details: dict[str, Any] = {
+            "columns": list(quasi),
+            "matched": int((found.rows > 0).sum()),
+            "smallest_match": int(found.rows[found.rows > 0].min(initial=published.rows)),
+        }
+        if sensitive is not None:
+            details["learned"] = int((found.values == 1).sum())
+        if sensitive is not None and self.truth is not None:
+            details["right"] = self._right(published, listed, found, sensitive)
+        person = self._person(found)
+        details["person"] = int(chosen[person])
+        return Findings(
+            self.name,
+            f"a list of {self.people.height:,} people with {_listing(quasi)}",
+            "fit exactly one published row",
+            hits,
+            listed.height,
+            self._example(published, listed, found, person, quasi, sensitive),
+            wilson(hits, listed.height) if self.sample is not None and self.sample < self.people.height else None,
+            details,
+        )
+
+    def _shared(self, published: Published) -> tuple[str, ...]:
+        columns = self.columns if self.columns is not None else [c for c in published.quasi if c in self.people.columns]
+        if not columns:
+            raise DataError(
+                f"The list of people shares no quasi column with what was published ({', '.join(published.quasi)}), so nothing can be linked."
+            )
+        return tuple(columns)
+
+    def _chosen(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        everybody = np.arange(self.people.height)
+        if self.sample is None or self.sample >= self.people.height:
+            return everybody
+        return np.sort(np.random.default_rng(self.seed).choice(everybody, self.sample, replace=False))
+
+    def _person(self, found: Matches) -> int:
+        """Whom the example is about: the person asked for, else the worst case (fewest rows, then fewest values)."""
+        if self.about is not None and self.sample is None:
+            return self.about
+        rows = np.where(found.rows > 0, found.rows, np.iinfo(np.int64).max)
+        return int(np.lexsort((found.values, rows))[0])
+
+    def _right(self, published: Published, listed: pl.DataFrame, found: Matches, sensitive: str) -> int:
+        """How many of those whose value was learned really have it."""
+        texts = pl.Series(self._texts(published, sensitive), dtype=pl.String)
+        sure = np.flatnonzero(found.values == 1)
+        guessed = texts.gather(found.guess[sure])
+        real = listed[str(self.truth)].cast(pl.String).gather(sure)
+        return int((guessed == real).fill_null(False).sum())
+
+    def _texts(self, published: Published, sensitive: str) -> list[str]:
+        domain = published.groups.domain
+        return domain.columns[domain.index(sensitive)].texts
+
+    def _example(
+        self,
+        published: Published,
+        listed: pl.DataFrame,
+        found: Matches,
+        person: int,
+        quasi: Sequence[str],
+        sensitive: str | None,
+    ) -> str:
+        row = listed.row(person, named=True)
+        values = ", ".join(str(row[name]) for name in quasi if row[name] is not None)
+        called = f"{row[self.who]} ({values})" if self.who is not None else f"Somebody with {values}"
+        rows, values_left = int(found.rows[person]), int(found.values[person])
+        if rows == 0:
+            return f"{called} fits no published row."
+        fits = "fits exactly one published row" if rows == 1 else f"fits {rows:,} published rows"
+        if sensitive is None:
+            return f"{called} {fits}."
+        guess = self._texts(published, sensitive)[int(found.guess[person])]
+        if values_left == 1:
+            return f"{called} {fits}, so {sensitive} is {guess!r}, if this person is in the data."
+        return (
+            f"{called} {fits} with {values_left} different values of {sensitive}; "
+            f"the best guess, {guess!r}, is right with a chance of {found.chance[person]:.0%}."
+        )
+
+
+def _listing(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

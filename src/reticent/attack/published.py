@@ -1,0 +1,149 @@
+"""What the public holds: labels with their meaning, how many rows show them, and the sensitive values beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.attack.labels import Cover, Meaning, cover
+from reticent.data import Groups, Histograms, SensitiveColumn, SensitiveDomain, Table
+from reticent.data.keys import first_rows, number, pack, sum_by
+from reticent.data.sensitive import bind_sensitive
+from reticent.engine import LocalEngine
+from reticent.errors import DataError, did_you_mean
+
+
+@dataclass(frozen=True)
+class PublishedColumn:
+    """A quasi column as published: the label of every cell, and what each label means."""
+
+    name: str
+    codes: NDArray[np.int64]
+    meanings: tuple[Meaning, ...]
+
+    def cover(self, values: pl.Series) -> Cover:
+        """Which of some distinct values fit which label."""
+        return cover(values, self.meanings, self.name)
+
+
+@dataclass(frozen=True)
+class Published:
+    """Everything an adversary is given: distinct combinations of labels (*cells*), with the group that they lie in.
+
+    In a generalized release a cell is a group. In a bucketized one many cells, each with its exact labels, lie in one
+    group, and the same labels may lie in several: ``sizes[c]`` rows of cell ``c`` lie in group ``group_of[c]``.
+    """
+
+    columns: tuple[PublishedColumn, ...]
+    sizes: NDArray[np.int64]
+    group_of: NDArray[np.int64]
+    groups: Groups
+
+    @classmethod
+    def of(cls, target: Any) -> Published:
+        """From a table as it stands, a draft, a release, or the folder of a release (of which only ``public/`` is read)."""
+        if isinstance(target, Published):
+            return target
+        if isinstance(target, Table):
+            return cls.from_table(target)
+        if isinstance(target, str | Path):
+            from reticent.release import Release
+
+            target = Release.load(target)
+        return cls.from_release(target)
+
+    @classmethod
+    def from_table(cls, table: Table) -> Published:
+        """A table published as it stands, identifiers dropped: the naive release."""
+        found = LocalEngine().frequencies(table)
+        columns = []
+        for hierarchy, codes in zip(found.hierarchies, found.codes, strict=True):
+            present, places = np.unique(codes, return_inverse=True)
+            meanings = hierarchy.levels[0].meanings
+            columns.append(PublishedColumn(hierarchy.column, places, tuple(meanings[code] for code in present)))
+        return cls(tuple(columns), found.sizes, np.arange(len(found)), found.groups())
+
+    @classmethod
+    def from_generalized(
+        cls,
+        data: pl.DataFrame,
+        meanings: Mapping[str, Mapping[str, Meaning]],
+        quasi: Sequence[str],
+        sensitive: Sequence[str],
+    ) -> Published:
+        """One published table whose quasi columns hold labels: rows with the same labels are a group."""
+        columns, codes = _label_columns(data, meanings, quasi)
+        ids, count = number(*pack(codes, [len(column.meanings) for column in columns], data.height))
+        firsts = first_rows(ids, count)
+        cells = tuple(PublishedColumn(each.name, each.codes[firsts], each.meanings) for each in columns)
+        bound = tuple(bind_sensitive(name, None, data[name]) for name in sensitive)
+        groups = _groups(ids, [column.codes(data[column.name]) for column in bound], None, count, bound)
+        return cls(cells, groups.sizes, np.arange(count), groups)
+
+    @property
+    def rows(self) -> int:
+        """How many rows are published."""
+        return int(self.sizes.sum())
+
+    @property
+    def quasi(self) -> tuple[str, ...]:
+        """The names of the quasi columns."""
+        return tuple(column.name for column in self.columns)
+
+    def column(self, name: str) -> PublishedColumn:
+        """One quasi column."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise DataError(f"No quasi column {name!r} was published.{did_you_mean(name, self.quasi)}")
+
+    def sensitive(self, name: str | None) -> str | None:
+        """The sensitive column that is meant: the named one, or the first; None when there is none."""
+        names = [column.name for column in self.groups.domain.columns]
+        if name is None:
+            return names[0] if names else None
+        self.groups.domain.index(name)
+        return name
+
+
+def _label_columns(
+    data: pl.DataFrame, meanings: Mapping[str, Mapping[str, Meaning]], quasi: Sequence[str]
+) -> tuple[tuple[PublishedColumn, ...], list[NDArray[np.int64]]]:
+    """The label columns of a published table, row by row."""
+    columns = []
+    for name in quasi:
+        texts = data[name].cast(pl.String)
+        labels = texts.unique(maintain_order=True)
+        known = meanings.get(name, {})
+        for label in labels:
+            if label not in known:
+                raise DataError(f"Column {name!r} shows the label {label!r}, whose meaning was not published.")
+        codes = texts.replace_strict(labels, np.arange(len(labels)), return_dtype=pl.Int64).to_numpy()
+        columns.append(PublishedColumn(name, codes, tuple(known[label] for label in labels)))
+    return tuple(columns), [column.codes for column in columns]
+
+
+def _groups(
+    ids: NDArray[Any],
+    values: Sequence[NDArray[Any]],
+    counts: NDArray[np.int64] | None,
+    groups: int,
+    columns: tuple[SensitiveColumn, ...],
+) -> Groups:
+    """Groups from rows (or counted cells) with their group and the code of each sensitive column."""
+    if not columns:
+        domain, joint = SensitiveDomain.none(), np.zeros(len(ids), dtype=np.int64)
+    elif len(columns) == 1:
+        domain, joint = SensitiveDomain.single(columns[0]), values[0].astype(np.int64)
+    else:
+        joint, size = number(*pack(values, [column.size for column in columns], len(ids)))
+        firsts = first_rows(joint, size)
+        domain = SensitiveDomain(columns, np.stack([each[firsts] for each in values], axis=1).astype(np.int32))
+    histograms = Histograms.from_cells(ids, joint, counts, groups, domain.size)
+    return Groups(sum_by(ids, counts, groups), histograms, histograms.total(domain.size), domain)
