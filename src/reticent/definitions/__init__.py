@@ -1,10 +1,42 @@
 """What private means: pure, exact judgements of groups.
 
-``base``        Definition, Assessment, Witness, composition with ``&``
-``anonymity``   k-anonymity
+``base``         Definition, Assessment, Witness, composition with ``&``
+``anonymity``    k-anonymity
+``diversity``    distinct and probabilistic l-diversity
+``entropy``      entropy l-diversity; ``spread`` computes entropies, ``logarithms`` decides ties
+``recursive``    recursive (c,l)-diversity, and negative/positive diversity; ``tails`` computes what exclusions leave
+``closeness``    t-closeness; ``transport`` computes earth mover's distances in whole numbers
+``homogeneity``  the homogeneity audit
+``feasibility``  whether any generalization can pass
+``catalogue``    every definition by name, made from plain data
+``comparison``   exact comparisons; ``value_sets`` don't-care values; ``diagnostics`` figures for the steward; ``wording``
 """
 
 from reticent.definitions.anonymity import KAnonymity
 from reticent.definitions.base import All, Assessment, Definition, Witness
+from reticent.definitions.catalogue import definition_from
+from reticent.definitions.closeness import TCloseness
+from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiversity
+from reticent.definitions.entropy import EntropyLDiversity
+from reticent.definitions.feasibility import feasibility, require_feasible
+from reticent.definitions.homogeneity import HomogeneityAudit, homogeneity_audit
+from reticent.definitions.recursive import NegativePositiveDiversity, RecursiveLDiversity
 
-__all__ = ["All", "Assessment", "Definition", "KAnonymity", "Witness"]
+__all__ = [
+    "All",
+    "Assessment",
+    "Definition",
+    "DistinctLDiversity",
+    "EntropyLDiversity",
+    "HomogeneityAudit",
+    "KAnonymity",
+    "NegativePositiveDiversity",
+    "ProbabilisticLDiversity",
+    "RecursiveLDiversity",
+    "TCloseness",
+    "Witness",
+    "definition_from",
+    "feasibility",
+    "homogeneity_audit",
+    "require_feasible",
+]

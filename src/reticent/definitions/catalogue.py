@@ -1,0 +1,89 @@
+"""Every definition by name: what it is for in a line, and how to make it from plain data, as policies and certificates write it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, dataclass, fields
+from importlib import import_module
+from typing import Any
+
+from reticent.definitions.base import All, Definition
+from reticent.errors import PolicyError, did_you_mean
+
+_ROOM = "reticent.definitions"
+
+_HOMES = {
+    "KAnonymity": ("anonymity", "at least k people in every group"),
+    "DistinctLDiversity": ("diversity", "at least l different sensitive values in every group"),
+    "ProbabilisticLDiversity": ("diversity", "no sensitive value above a share of 1/l in any group"),
+    "EntropyLDiversity": ("entropy", "sensitive values as varied as l equally likely ones in every group"),
+    "RecursiveLDiversity": ("recursive", "who rules out l-2 sensitive values is still less than c/(c+1) sure"),
+    "NegativePositiveDiversity": ("recursive", "the same, and values that nobody may rule out keep their share"),
+    "TCloseness": ("closeness", "sensitive values distributed as in the whole table, within t"),
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A definition in the catalogue."""
+
+    name: str
+    help: str
+    parameters: tuple[str, ...]
+    required: tuple[str, ...]
+
+
+def entries() -> tuple[Entry, ...]:
+    """All definitions that can be asked for by name."""
+    return tuple(_entry(name) for name in _HOMES)
+
+
+def definition_from(name: str, parameters: Mapping[str, Any]) -> Definition:
+    """The definition that ``name`` and ``parameters`` (as :meth:`Definition.parameters` gives them) describe.
+
+    ``All`` takes ``{"all": [{"name": ..., ...}, ...]}``. Unknown names and parameters are a :class:`PolicyError` with a hint.
+    """
+    if name == "All":
+        return _all_from(parameters)
+    if name not in _HOMES:
+        raise PolicyError(
+            f"There is no definition {name!r}.{did_you_mean(name, _HOMES)} The definitions are: {', '.join(_HOMES)}."
+        )
+    entry = _entry(name)
+    for given in parameters:
+        if given not in entry.parameters:
+            raise PolicyError(
+                f"{name} has no parameter {given!r}.{did_you_mean(given, entry.parameters)} "
+                f"Its parameters are: {', '.join(entry.parameters)}."
+            )
+    missing = [needed for needed in entry.required if needed not in parameters]
+    if missing:
+        raise PolicyError(f"{name} needs {', '.join(missing)}. Its parameters are: {', '.join(entry.parameters)}.")
+    made: Definition = _class_of(name)(**parameters)
+    return made
+
+
+def _all_from(parameters: Mapping[str, Any]) -> Definition:
+    members = parameters.get("all")
+    if set(parameters) != {"all"} or not isinstance(members, list | tuple):
+        raise PolicyError('All takes one parameter, "all": a list of definitions, each with its name and parameters.')
+    made = []
+    for number, member in enumerate(members, start=1):
+        if not isinstance(member, Mapping) or not isinstance(member.get("name"), str):
+            raise PolicyError(f'Part {number} of All must be a table with a "name", but it is {member!r}.')
+        made.append(definition_from(member["name"], {key: value for key, value in member.items() if key != "name"}))
+    return All(tuple(made))
+
+
+def _entry(name: str) -> Entry:
+    own = [field for field in fields(_class_of(name)) if field.init]
+    required = tuple(field.name for field in own if _is_required(field))
+    return Entry(name, _HOMES[name][1], tuple(field.name for field in own), required)
+
+
+def _is_required(field: Field[Any]) -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
+
+
+def _class_of(name: str) -> Any:
+    return getattr(import_module(f"{_ROOM}.{_HOMES[name][0]}"), name)

@@ -1,0 +1,118 @@
+"""t-closeness: every group's sensitive values are distributed nearly as in the whole table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, get_args
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.data.groups import Groups
+from reticent.data.sensitive import SensitiveColumn
+from reticent.definitions.base import Assessment, SensitiveDefinition
+from reticent.definitions.comparison import at_most, largest_ratio
+from reticent.definitions.diagnostics import failures, occupied, witness_of
+from reticent.definitions.transport import equal_work, hierarchical_work, ordered_work, scales, tree_height
+from reticent.definitions.wording import measured, shown
+from reticent.errors import PolicyError, did_you_mean
+from reticent.exact import Number, exact
+
+Distance = Literal["equal", "ordered", "hierarchical"]
+
+_APART = {
+    "equal": "any two values count as equally far apart",
+    "ordered": "values are as far apart as they stand in their order",
+    "hierarchical": "values are as far apart as their lowest common category is high in the hierarchy",
+}
+
+
+@dataclass(frozen=True)
+class TCloseness(SensitiveDefinition):
+    """The earth mover's distance from every group's sensitive values to the whole table's is at most ``t`` (R-PM-8).
+
+    The whole table includes rows that were suppressed. Ground distances lie in [0, 1]: ``equal`` (1 between any two
+    values), ``ordered`` (steps in the column's order over ``d - 1``, for the d values of its domain), ``hierarchical`` (level of the
+    lowest common ancestor over the height of the column's hierarchy).
+
+    Guarantee: knowing a person's quasi values changes what one believes about the sensitive value by at most ``t``.
+    Adversary: knows quasi values and the whole table's distribution. Monotone: the distance to a fixed distribution is
+    convex. Not absorbing, and no absorbing definition follows from it without knowing the table.
+    """
+
+    t: Number
+    distance: Distance = "equal"
+    column: str | None = None
+
+    needs_reference = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "t", exact(self.t, "TCloseness: t", low=0, high=1))
+        known = get_args(Distance)
+        if self.distance not in known:
+            raise PolicyError(
+                f"TCloseness: distance must be one of {', '.join(map(repr, known))}, but it is {self.distance!r}."
+                f"{did_you_mean(self.distance, known)}"
+            )
+
+    def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
+        work, scale = self._work(groups)
+        return ~at_most(work, Fraction(self.t), scale)
+
+    def assess_in(self, groups: Groups) -> Assessment:
+        filled = occupied(groups)
+        work, scale = self._work(groups)
+        failing = ~at_most(work, Fraction(self.t), scale)
+        place, farthest = largest_ratio(work[filled], scale[filled])
+        text = f"values farther than {shown(self.t)} from the whole table's; the worst is {measured(Fraction(farthest))} away"
+        witness = witness_of(groups, failing, int(filled[place]), text)
+        return Assessment(self, witness is None, farthest, witness, failures(groups, failing))
+
+    def meaning(self) -> str:
+        return (
+            "Somebody who knows every quasi-identifying value of a person learns little more about the sensitive value than the whole "
+            f"table tells about everybody: the two distributions differ by at most {shown(self.t)} on a scale from 0 to 1, where "
+            f"{_APART[self.distance]}."
+        )
+
+    def not_covered(self) -> str:
+        return (
+            "t-closeness does not hide what holds for the whole table, does not cover people who know about particular others in a "
+            "group, and lets a rare value grow by up to t."
+        )
+
+    def _work(self, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The distance of every group as a numerator and a denominator."""
+        column, histograms = groups.domain.columns[0], groups.histograms
+        if self.distance == "equal":
+            return equal_work(histograms, groups.sizes, groups.reference), scales(groups, 1)
+        if self.distance == "ordered":
+            work = ordered_work(histograms, groups.sizes, groups.reference, ranks_of(column))
+            return work, scales(groups, max(column.size - 1, 1))
+        if column.hierarchy is None:
+            raise PolicyError(
+                f"TCloseness: distance='hierarchical' needs a hierarchy of the sensitive column {column.name!r}. Declare one: "
+                f"sensitive={{{column.name!r}: Hierarchy.taxonomy({{...}})}}."
+            )
+        work = hierarchical_work(histograms, groups.sizes, groups.reference, column.hierarchy)
+        return work, scales(groups, max(tree_height(column.hierarchy), 1))
+
+
+def ranks_of(column: SensitiveColumn) -> NDArray[np.int64]:
+    """The place of every value of a column in its order: as declared, or the natural one of numbers and dates."""
+    if not column.ordered:
+        raise PolicyError(
+            f"TCloseness: distance='ordered' needs an order of the sensitive column {column.name!r}, which is text. Declare its "
+            f"values from lowest to highest: sensitive={{{column.name!r}: [...]}}, or use distance='equal'."
+        )
+    if column.labels.null_count():
+        raise PolicyError(
+            f"TCloseness: the missing values of column {column.name!r} have no place in its order. Drop such rows with "
+            "nulls='drop', or use distance='equal'."
+        )
+    if column.hierarchy is None:
+        return np.arange(column.size)
+    # A hierarchy file lists its leaves in any order.
+    return (column.labels.rank("ordinal").cast(pl.Int64) - 1).to_numpy()

@@ -1,0 +1,51 @@
+"""Exact comparisons of whole-number arrays scaled by a fraction: in 64-bit integers where they fit, in Python's where not."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+WIDEST = 2**63
+_NEAR = 1e-9
+
+
+def less(left: NDArray[Any], factor: Fraction, right: NDArray[Any]) -> NDArray[np.bool_]:
+    """Where ``left < factor * right``, for non-negative whole numbers."""
+    smaller: NDArray[np.bool_] = (_scaled(left, factor.denominator) < _scaled(right, factor.numerator)).astype(bool)
+    return smaller
+
+
+def at_most(left: NDArray[Any], factor: Fraction, right: NDArray[Any]) -> NDArray[np.bool_]:
+    """Where ``left <= factor * right``, for non-negative whole numbers."""
+    bounded: NDArray[np.bool_] = (_scaled(left, factor.denominator) <= _scaled(right, factor.numerator)).astype(bool)
+    return bounded
+
+
+def largest_ratio(numerators: NDArray[Any], denominators: NDArray[Any]) -> tuple[int, Fraction | float]:
+    """The place and the exact value of the largest ``numerator / denominator`` of non-negative whole numbers.
+
+    Infinite where a positive number stands over zero (the largest of these is the place); zero over zero counts as zero.
+    """
+    numerators, denominators = np.asarray(numerators), np.asarray(denominators)
+    unbounded = np.where(denominators == 0, numerators, 0)
+    if unbounded.any():
+        return int(np.argmax(unbounded)), math.inf
+    ratios = numerators.astype(np.float64) / np.maximum(denominators, 1).astype(np.float64)
+    near = np.flatnonzero(ratios >= ratios.max() * (1 - _NEAR))
+    # Equal pairs are compared once: on a fine grouping thousands of groups share the worst ratio.
+    pairs: dict[tuple[int, int], int] = {}
+    for place in near.tolist():
+        pairs.setdefault((int(numerators[place]), max(int(denominators[place]), 1)), place)
+    worst = max(pairs, key=lambda pair: Fraction(*pair))
+    return pairs[worst], Fraction(*worst)
+
+
+def _scaled(values: NDArray[Any], factor: int) -> NDArray[Any]:
+    if values.dtype != object and int(values.max(initial=0)) * factor < WIDEST:
+        wide: NDArray[Any] = values.astype(np.int64, copy=False) * np.int64(factor) if factor != 1 else values
+        return wide
+    return values.astype(object) * factor

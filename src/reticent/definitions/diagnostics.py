@@ -1,0 +1,98 @@
+"""What a steward is told about the diversity of groups, whatever definition was asked for (R-LD-17). Never published."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.groups import Groups
+from reticent.definitions.base import Witness
+from reticent.definitions.comparison import largest_ratio, less
+from reticent.definitions.spread import spread_of
+from reticent.definitions.tails import leading, tails
+from reticent.errors import DataError
+
+_DEEPEST = 50
+
+
+def occupied(groups: Groups) -> NDArray[np.int64]:
+    """The groups that have rows; without any there is nothing to assess."""
+    filled = np.flatnonzero(groups.sizes > 0)
+    if len(filled) == 0:
+        raise DataError("There are no groups with rows, so there is nothing to assess: nothing would be published.")
+    return filled
+
+
+def failures(groups: Groups, failing: NDArray[np.bool_]) -> dict[str, Any]:
+    """How many groups and rows do not pass."""
+    return {
+        "groups": len(groups),
+        "failing_groups": int(failing.sum()),
+        "failing_rows": int(groups.sizes[failing].sum()),
+    }
+
+
+def witness_of(groups: Groups, failing: NDArray[np.bool_], worst: int, text: str) -> Witness | None:
+    """The worst group with a sentence, or nothing when no group fails."""
+    if not failing.any():
+        return None
+    number = int(failing.sum())
+    column = groups.domain.columns[0].name
+    return Witness(
+        int(groups.parents()[worst]),
+        f"In column {column!r}, {number} of {len(groups)} groups {'has' if number == 1 else 'have'} {text}.",
+        {"column": column, "size": int(groups.sizes[worst]), "histogram": groups.histogram(worst)},
+    )
+
+
+def diversity_diagnostics(
+    groups: Groups,
+    failing: NDArray[np.bool_],
+    depth: int,
+    *,
+    c: Fraction | None = None,
+    dont_care: NDArray[np.bool_] | None = None,
+) -> dict[str, Any]:
+    """R-LD-17 over all groups.
+
+    ``distinct`` and ``effective_l`` (exp of the entropy) of the least diverse group; ``infimum_c[l]``, which c must exceed for
+    recursive (c,l)-diversity, for l up to ``depth``; ``worst_posterior[j]``, the surest that anybody can be after ruling out j
+    values; and, where ``c`` is given, ``largest_l`` for it.
+    """
+    filled = occupied(groups)
+    histograms, sizes = groups.histograms, groups.sizes
+    lead = leading(histograms, dont_care)
+    ratios = {}
+    for exclusions in range(max(2, min(depth, _DEEPEST)) - 1):
+        rest = tails(histograms, sizes, lead, exclusions)
+        _, ratios[exclusions + 2] = largest_ratio(lead[filled], rest[filled])
+    found = {
+        **failures(groups, failing),
+        "distinct": int(histograms.distinct[filled].min()),
+        "effective_l": float(spread_of(histograms, sizes, dont_care).effective[filled].min()),
+        "infimum_c": ratios,
+        "worst_posterior": [_posterior(ratio) for ratio in ratios.values()],
+    }
+    if c is not None:
+        found["largest_l"] = largest_l(groups, c, dont_care)
+    return found
+
+
+def largest_l(groups: Groups, c: Fraction, dont_care: NDArray[np.bool_] | None = None) -> int | None:
+    """The largest l for which all groups are recursively (c,l)-diverse; None where every l is (nobody has a value that matters)."""
+    lead = leading(groups.histograms, dont_care)
+    matters = lead > 0
+    if not matters.any():
+        return None
+    exclusions = 0
+    while less(lead, c, tails(groups.histograms, groups.sizes, lead, exclusions))[matters].all():
+        exclusions += 1
+    return exclusions + 1
+
+
+def _posterior(ratio: Fraction | float) -> Fraction:
+    """The chance of a value that is ``ratio`` times as frequent as the rest."""
+    return ratio / (1 + ratio) if isinstance(ratio, Fraction) else Fraction(1)

@@ -1,0 +1,100 @@
+"""Diversity by counting: distinct values, and the share of the most frequent one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.groups import Groups
+from reticent.definitions.base import Assessment, Definition, SensitiveDefinition
+from reticent.definitions.comparison import at_most, largest_ratio
+from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of
+from reticent.definitions.wording import measured, shown
+from reticent.exact import Number, exact, whole
+
+
+@dataclass(frozen=True)
+class DistinctLDiversity(SensitiveDefinition):
+    """Every group has at least ``l`` different sensitive values (R-LD-10, R-PM-2a).
+
+    Guarantee: nobody is certain of a person's value, nor becomes so by ruling out fewer than ``l - 1`` values.
+    Adversary: knows quasi values, and rules values out; how likely the remaining ones are is not bounded.
+    Monotone and absorbing: rows that join a group take no value away.
+    """
+
+    l: int  # noqa: E741 - the contract calls it l
+    column: str | None = None
+
+    absorbing = True
+
+    def __post_init__(self) -> None:
+        whole(self.l, "DistinctLDiversity: l", low=1)
+
+    def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
+        return (groups.histograms.distinct < self.l) & (groups.sizes > 0)
+
+    def assess_in(self, groups: Groups) -> Assessment:
+        filled = occupied(groups)
+        failing = self.failing_in(groups)
+        worst = int(filled[np.argmin(groups.histograms.distinct[filled])])
+        achieved = int(groups.histograms.distinct[worst])
+        text = f"fewer than {self.l} different values; the worst has {achieved}"
+        witness = witness_of(groups, failing, worst, text)
+        return Assessment(
+            self, witness is None, achieved, witness, diversity_diagnostics(groups, failing, depth=self.l)
+        )
+
+    def meaning(self) -> str:
+        return (
+            f"Somebody who knows every quasi-identifying value of a person still sees at least {self.l} sensitive values that "
+            f"the person may have, and would have to rule out {self.l - 1} of them to be certain."
+        )
+
+    def not_covered(self) -> str:
+        return "Distinct diversity does not bound how likely the most frequent value is: one value may make up nearly a whole group."
+
+
+@dataclass(frozen=True)
+class ProbabilisticLDiversity(SensitiveDefinition):
+    """No sensitive value makes up more than ``1/l`` of a group, ``l`` real and at least 1 (R-PM-2b).
+
+    Guarantee: knowing the quasi values, a person's value is guessed right with a chance of at most ``1/l``.
+    Adversary: knows quasi values and nothing that would rule values out. Monotone: a mixture of shares is at most
+    the largest of them.
+    """
+
+    l: Number  # noqa: E741 - the contract calls it l
+    column: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "l", exact(self.l, "ProbabilisticLDiversity: l", low=1))
+
+    def relaxation(self) -> Definition | None:
+        """At least ``l`` values are needed where none exceeds ``1/l``."""
+        return DistinctLDiversity(math.ceil(Fraction(self.l)), self.column)
+
+    def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
+        return ~at_most(groups.histograms.top, 1 / Fraction(self.l), groups.sizes)
+
+    def assess_in(self, groups: Groups) -> Assessment:
+        filled = occupied(groups)
+        failing = self.failing_in(groups)
+        place, share = largest_ratio(groups.histograms.top[filled], groups.sizes[filled])
+        worst = int(filled[place])
+        text = f"a value with a share above 1/{shown(self.l)}; the worst has one with a share of {measured(Fraction(share))}"
+        witness = witness_of(groups, failing, worst, text)
+        diagnostics = diversity_diagnostics(groups, failing, depth=math.ceil(Fraction(self.l)))
+        return Assessment(self, witness is None, 1 / Fraction(share), witness, diagnostics)
+
+    def meaning(self) -> str:
+        return (
+            "Somebody who knows every quasi-identifying value of a person guesses the sensitive value right with a chance of "
+            f"at most 1/{shown(self.l)}."
+        )
+
+    def not_covered(self) -> str:
+        return "Probabilistic diversity does not cover people who can rule some sensitive values out."

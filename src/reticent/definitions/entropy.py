@@ -1,0 +1,147 @@
+"""Entropy diversity, and the arithmetic that decides it exactly."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.groups import Groups, Histograms
+from reticent.definitions.base import Assessment, Definition, SensitiveDefinition
+from reticent.definitions.diagnostics import diversity_diagnostics, witness_of
+from reticent.definitions.diversity import DistinctLDiversity
+from reticent.definitions.logarithms import sign_of_logarithms
+from reticent.definitions.spread import Spread, spread_of
+from reticent.definitions.value_sets import Values, membership, value_set
+from reticent.definitions.wording import listed, shown
+from reticent.exact import Number, exact
+
+_ROUNDING = 2e-15
+
+
+@dataclass(frozen=True)
+class EntropyLDiversity(SensitiveDefinition):
+    """The entropy of the sensitive values in every group is at least ``ln(l)``, ``l`` real and at least 1 (R-LD-11).
+
+    Guarantee: a person's value is, in the sense of entropy, as uncertain as among ``l`` equally likely ones.
+    Adversary: knows quasi values; that every single value is unlikely is not promised. Monotone (entropy is concave),
+    not absorbing. Ties count as passing and are decided exactly.
+
+    Values in ``dont_care`` may be learned about anybody. Their counts may be lowered at will before the entropy is
+    measured (R-LD-15, our definition: the thesis only names the idea): the best is to cap them at a common height, and a
+    group of don't-care values alone passes.
+    """
+
+    l: Number  # noqa: E741 - the contract calls it l
+    dont_care: Values = ()
+    column: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "l", exact(self.l, "EntropyLDiversity: l", low=1))
+        object.__setattr__(self, "dont_care", value_set(self.dont_care, "EntropyLDiversity: dont_care"))
+
+    @property
+    def _dont_care(self) -> tuple[str | None, ...]:
+        return value_set(self.dont_care, "dont_care")
+
+    def relaxation(self) -> Definition | None:
+        """Entropy is at most that of equally many equally likely values, so at least ``l`` are needed.
+
+        This is the tightest one: ``ceil(l)`` distinct values contain a passing group of one row each.
+        """
+        return None if self._dont_care else DistinctLDiversity(math.ceil(Fraction(self.l)), self.column)
+
+    def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
+        wanted, dont_care = Fraction(self.l), self._spared(groups)
+        spread = spread_of(groups.histograms, groups.sizes, dont_care)
+        short = spread.values + spread.capped < math.ceil(wanted)
+        # Equal counts and a cap that suffices on its own are decided already, and are where floats meet a tie.
+        unclear = ~short & ~spread.uniform & (spread.capped + 1 < math.ceil(wanted))
+        failing = short & (spread.total > 0)
+        if not unclear.any():
+            return failing
+        excess, margin = _excess(spread, float(wanted))
+        failing |= unclear & (excess < 0)
+        for group in np.flatnonzero(unclear & (np.abs(excess) <= margin)).tolist():
+            failing[group] = not _passes_exactly(*_counts_of(groups.histograms, group, dont_care), wanted)
+        return failing
+
+    def assess_in(self, groups: Groups) -> Assessment:
+        dont_care = self._spared(groups)
+        failing = self.failing_in(groups)
+        effective = spread_of(groups.histograms, groups.sizes, dont_care).effective
+        worst = int(np.argmin(effective))
+        achieved = float(effective[worst])
+        text = f"values less varied than {shown(self.l)} equally likely ones; the worst is like {achieved:.6g}"
+        witness = witness_of(groups, failing, worst, text)
+        diagnostics = diversity_diagnostics(groups, failing, math.ceil(Fraction(self.l)), dont_care=dont_care)
+        return Assessment(self, witness is None, achieved, witness, diagnostics)
+
+    def meaning(self) -> str:
+        spared = (
+            f" (values that may be known are left out of account: {listed(self._dont_care)})" if self._dont_care else ""
+        )
+        return (
+            "To somebody who knows every quasi-identifying value of a person, the person's sensitive value is at least as uncertain, "
+            f"measured by entropy, as one of {shown(self.l)} equally likely values{spared}."
+        )
+
+    def not_covered(self) -> str:
+        return (
+            "Entropy diversity is an average: it does not bound the chance of a single value by 1/l, and says nothing about values "
+            "that resemble each other."
+        )
+
+    def _spared(self, groups: Groups) -> NDArray[np.bool_] | None:
+        return membership(groups, self._dont_care) if self._dont_care else None
+
+
+def _excess(spread: Spread, wanted: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """``W ln W - sum(n ln n) - W ln(l - j)`` of every group for a ``wanted`` l, and a bound on the rounding error in it.
+
+    Every logarithm and product is off by a few units in the last place of a number of at most ``W (ln W + l + 1)``,
+    and the sum of m of them by at most m more.
+    """
+    total = np.maximum(spread.total, 1).astype(np.float64)
+    needed = np.maximum(wanted - spread.capped, 1.0)
+    logs = np.log(total)
+    excess = total * (logs - np.log(needed)) - spread.weighted_logs
+    margin = _ROUNDING * (spread.values + 8) * total * (logs + wanted + 1)
+    return excess, margin
+
+
+@lru_cache(maxsize=4096)
+def _passes_exactly(fixed: tuple[int, ...], spared: tuple[int, ...], wanted: Fraction) -> bool:
+    """R-LD-11 and R-LD-15 for one group, without floats: ``W^W >= (l - j)^W * prod(n^n)``."""
+    counts = list(fixed)
+    capped = len(spared)
+    for count in spared:
+        below_the_cap = sign_of_logarithms([(count, sum(counts)), *((n, -n) for n in counts)]) < 0
+        if not below_the_cap:
+            break
+        counts.append(count)
+        capped -= 1
+    if wanted - capped <= 1:
+        return True
+    # A common factor of the counts changes nothing and makes the powers needlessly large.
+    common = math.gcd(*counts)
+    counts = [count // common for count in counts]
+    total, needed = sum(counts), wanted - capped
+    powers = [(total, total), (needed.denominator, total), (needed.numerator, -total), *((n, -n) for n in counts)]
+    return sign_of_logarithms(powers) >= 0
+
+
+def _counts_of(
+    histograms: Histograms, group: int, dont_care: NDArray[np.bool_] | None
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """One group's counts that must stay as they are, and its don't-care counts, both rising."""
+    cells = slice(histograms.offsets[group], histograms.offsets[group + 1])
+    counts = histograms.counts[cells]
+    if dont_care is None:
+        return tuple(np.sort(counts).tolist()), ()
+    spared = dont_care[histograms.values[cells]]
+    return tuple(np.sort(counts[~spared]).tolist()), tuple(np.sort(counts[spared]).tolist())

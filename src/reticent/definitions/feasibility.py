@@ -1,0 +1,54 @@
+"""The feasibility precheck: can any generalization of these rows pass?"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from reticent.data.groups import Groups
+from reticent.definitions.base import Assessment, Definition
+from reticent.definitions.wording import measured
+from reticent.errors import Infeasible
+
+
+def feasibility(groups: Groups, definition: Definition) -> Assessment | None:
+    """The assessment of all rows in a single group, which bounds every generalization from above (R-LD-18).
+
+    None where that says nothing, because the definition is not monotone. A release that suppresses rows is not bounded by
+    it: without the rows of its worst groups a table may pass where the whole fails.
+    """
+    if not definition.monotone:
+        return None
+    return definition.assess(groups.whole())
+
+
+def require_feasible(groups: Groups, definition: Definition) -> None:
+    """Raise :class:`Infeasible` with the whole table's figures when no generalization can pass without suppression."""
+    whole = feasibility(groups, definition)
+    if whole is None or whole.holds:
+        return
+    reasons = " ".join(_reason(part) for part in _failing_parts(whole))
+    raise Infeasible(
+        f"No generalization of this table satisfies {definition}: even all {int(groups.sizes.sum())} rows in one group do not. {reasons} "
+        "Ask for less, or allow rows to be suppressed."
+    )
+
+
+def _failing_parts(assessment: Assessment) -> list[Assessment]:
+    if not assessment.parts:
+        return [] if assessment.holds else [assessment]
+    return [failing for part in assessment.parts for failing in _failing_parts(part)]
+
+
+def _reason(assessment: Assessment) -> str:
+    """What one definition finds in the whole table, and what it could be met with."""
+    found = assessment.diagnostics
+    assert assessment.witness is not None
+    text = assessment.witness.text
+    if "effective_l" not in found:
+        return text
+    order, ratio = max(found["infimum_c"].items())
+    needs = f"c > {measured(ratio)}" if isinstance(ratio, Fraction) else "more different values"
+    return (
+        f"{text} The whole table has {found['distinct']} different values, an effective l (exp of the entropy) of "
+        f"{found['effective_l']:.6g}, and would need {needs} for recursive diversity with l = {order}."
+    )

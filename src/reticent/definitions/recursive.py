@@ -1,0 +1,226 @@
+"""Recursive (c,l)-diversity and its relatives with don't-care values and values that must stay possible."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.groups import Groups
+from reticent.definitions.base import Assessment, Definition, SensitiveDefinition
+from reticent.definitions.comparison import largest_ratio, less
+from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of
+from reticent.definitions.diversity import DistinctLDiversity
+from reticent.definitions.tails import leading, tail_bounds, tails
+from reticent.definitions.value_sets import Values, membership, value_set
+from reticent.definitions.wording import listed, measured, shown
+from reticent.errors import PolicyError
+from reticent.exact import Number, exact, whole
+
+
+@dataclass(frozen=True)
+class RecursiveLDiversity(SensitiveDefinition):
+    """In every group ``r1 < c * (r_l + ... + r_m)``, the counts sorted with the largest first (R-LD-12, R-PM-2d).
+
+    Guarantee: somebody who can rule out ``l - 2`` values is still less than ``c/(c + 1)`` sure of any value that matters
+    (the thesis prints c; R-LD-40 corrects it). Adversary: knows quasi values, rules out any ``l - 2`` sensitive values.
+    The inequality is strict, ``l = 1`` always passes, and a group of fewer than ``l`` values fails.
+
+    Values in ``dont_care`` may be learned about anybody (R-LD-13): only the most frequent other value is bounded, against the rest of
+    the group without the ``l - 2`` most frequent values besides it; a group of don't-care values alone passes. Monotone:
+    leading counts are subadditive and tails superadditive under merging (the thesis prints equality). Not absorbing.
+    """
+
+    c: Number
+    l: int  # noqa: E741 - the contract calls it l
+    dont_care: Values = ()
+    column: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "c", positive(self.c, "RecursiveLDiversity: c"))
+        whole(self.l, "RecursiveLDiversity: l", low=1)
+        object.__setattr__(self, "dont_care", value_set(self.dont_care, "RecursiveLDiversity: dont_care"))
+
+    @property
+    def _dont_care(self) -> tuple[str | None, ...]:
+        return value_set(self.dont_care, "dont_care")
+
+    def relaxation(self) -> Definition | None:
+        """With m values, ``r1 < c (m - l + 1) r_l`` needs ``m >= l + floor(1/c)``; so many values contain a passing group."""
+        if self._dont_care or self.l == 1:
+            return None
+        return DistinctLDiversity(self.l + math.floor(1 / Fraction(self.c)), self.column)
+
+    def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
+        if self.l == 1:
+            return np.zeros(len(groups), dtype=bool)
+        c, histograms = Fraction(self.c), groups.histograms
+        lead = leading(histograms, self._spared(groups))
+        low, high = tail_bounds(histograms, groups.sizes, lead, self.l - 2)
+        possible = less(lead, c, high) | (lead == 0)
+        failing: NDArray[np.bool_] = ~possible
+        undecided = possible & ~less(lead, c, low) & (lead > 0)
+        if undecided.any():
+            few = histograms.select(undecided)
+            exact_tails = tails(few, groups.sizes[undecided], lead[undecided], self.l - 2)
+            failing[undecided] = ~less(lead[undecided], c, exact_tails)
+        return failing
+
+    def assess_in(self, groups: Groups) -> Assessment:
+        failing = self.failing_in(groups)
+        worst, infimum = self.infimum_c(groups)
+        witness = witness_of(
+            groups, failing, worst, f"a value too likely for (c,l) = ({shown(self.c)},{self.l}); {_need(infimum)}"
+        )
+        spared = self._spared(groups)
+        diagnostics = diversity_diagnostics(groups, failing, self.l, c=Fraction(self.c), dont_care=spared)
+        return Assessment(self, witness is None, infimum, witness, diagnostics)
+
+    def infimum_c(self, groups: Groups) -> tuple[int, Fraction | float]:
+        """The worst group, and the number that c must exceed there for this l (infinite if no c is enough; R-LD-17)."""
+        filled = occupied(groups)
+        if self.l == 1:
+            return int(filled[0]), Fraction(0)
+        lead = leading(groups.histograms, self._spared(groups))
+        place, ratio = largest_ratio(lead[filled], tails(groups.histograms, groups.sizes, lead, self.l - 2)[filled])
+        return int(filled[place]), ratio
+
+    def meaning(self) -> str:
+        if self.l == 1:
+            return "This definition with l=1 promises nothing: every group passes."
+        spared = f" A value may be learned where it is one of {listed(self._dont_care)}." if self._dont_care else ""
+        matters = "any other sensitive value" if self._dont_care else "any sensitive value"
+        return (
+            f"Somebody who knows every quasi-identifying value of a person and can rule out {_values(self.l - 2)} is still less than "
+            f"{certainty(Fraction(self.c))} sure of {matters}.{spared}"
+        )
+
+    def not_covered(self) -> str:
+        return (
+            "Recursive diversity does not cover people who can rule out more values than that, who know how people's values "
+            "depend on each other, or who are content with values that resemble each other."
+        )
+
+    def _spared(self, groups: Groups) -> NDArray[np.bool_] | None:
+        return membership(groups, self._dont_care) if self._dont_care else None
+
+
+@dataclass(frozen=True)
+class NegativePositiveDiversity(SensitiveDefinition):
+    """Recursive (c1,l)-diversity with don't-care values, and every must-keep value has its share everywhere (R-LD-14).
+
+    Guarantee: as for :class:`RecursiveLDiversity`, and nobody can rule out a value in ``must_keep``: it makes up at least ``c2``
+    percent of every group, also of those where it would be absent (these fail). Adversary: the same. Monotone: a mixture of
+    shares of at least ``c2`` percent has at least ``c2`` percent.
+    """
+
+    c1: Number
+    c2: Number
+    l: int  # noqa: E741 - the contract calls it l
+    dont_care: Values
+    must_keep: Values
+    column: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "c1", positive(self.c1, "NegativePositiveDiversity: c1"))
+        percent = positive(self.c2, "NegativePositiveDiversity: c2")
+        if percent >= 100:
+            raise PolicyError(f"NegativePositiveDiversity: c2 is a percentage below 100, but it is {self.c2}.")
+        object.__setattr__(self, "c2", percent)
+        whole(self.l, "NegativePositiveDiversity: l", low=1)
+        for name in ("dont_care", "must_keep"):
+            object.__setattr__(self, name, value_set(getattr(self, name), f"NegativePositiveDiversity: {name}"))
+
+    @property
+    def positive(self) -> RecursiveLDiversity:
+        """The part against learning that somebody has a value."""
+        return RecursiveLDiversity(self.c1, self.l, self.dont_care, self.column)
+
+    @property
+    def _must_keep(self) -> tuple[str | None, ...]:
+        return value_set(self.must_keep, "must_keep")
+
+    def relaxation(self) -> Definition | None:
+        """All must-keep values are present, and the positive part has its own."""
+        positive_part = self.positive.relaxation()
+        needed = max(positive_part.l if isinstance(positive_part, DistinctLDiversity) else 0, len(self._must_keep))
+        return DistinctLDiversity(needed, self.column) if needed > 1 else None
+
+    def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
+        return self.positive.failing_in(groups) | self._excludable(groups)
+
+    def assess_in(self, groups: Groups) -> Assessment:
+        failing = self.failing_in(groups)
+        worst, infimum = self.positive.infimum_c(groups)
+        value: dict[str, Fraction | float] = {"c1": infimum}
+        text = f"a value too likely for c1 = {shown(self.c1)}, l = {self.l}, or one that can be ruled out; {_need(infimum)}"
+        if self._must_keep:
+            scarcest, share = self._least_share(groups)
+            value["c2"] = share
+            if share < Fraction(self.c2):
+                worst = scarcest
+                text += (
+                    f"; the scarcest must-keep value has {float(share):.4g} % of a group and needs {shown(self.c2)} %"
+                )
+        witness = witness_of(groups, failing, worst, text)
+        spared = self.positive._spared(groups)
+        diagnostics = diversity_diagnostics(groups, failing, self.l, c=Fraction(self.c1), dont_care=spared)
+        return Assessment(self, witness is None, value, witness, diagnostics)
+
+    def meaning(self) -> str:
+        kept = (
+            f" Nobody can rule out {listed(self._must_keep)}: each makes up at least {shown(self.c2)} % of every group."
+        )
+        return self.positive.meaning() + (kept if self._must_keep else "")
+
+    def not_covered(self) -> str:
+        return self.positive.not_covered()
+
+    def _kept_counts(self, groups: Groups) -> NDArray[np.int64]:
+        """The count of every must-keep value in every group, one row a value."""
+        counts = np.zeros((len(self._must_keep), len(groups)), dtype=np.int64)
+        place = np.full(groups.domain.size, -1)
+        place[membership(groups, self._must_keep)] = np.arange(len(self._must_keep))
+        row = place[groups.histograms.values]
+        cells = row >= 0
+        counts[row[cells], groups.histograms.owners[cells]] = groups.histograms.counts[cells]
+        return counts
+
+    def _excludable(self, groups: Groups) -> NDArray[np.bool_]:
+        """Groups in which some must-keep value falls short of c2 percent."""
+        if not self._must_keep:
+            return np.zeros(len(groups), dtype=bool)
+        least = self._kept_counts(groups).min(axis=0)
+        return less(least, Fraction(self.c2) / 100, groups.sizes)
+
+    def _least_share(self, groups: Groups) -> tuple[int, Fraction]:
+        """The group where a must-keep value is scarcest, and its share in percent."""
+        filled = occupied(groups)
+        missing = (groups.sizes - self._kept_counts(groups).min(axis=0))[filled]
+        place, rest = largest_ratio(missing, groups.sizes[filled])
+        return int(filled[place]), 100 * (1 - Fraction(rest))
+
+
+def positive(value: Number, name: str) -> Fraction:
+    """``value`` as a fraction above zero."""
+    number = exact(value, name)
+    if number <= 0:
+        raise PolicyError(f"{name} must be greater than 0, but it is {value}.")
+    return number
+
+
+def certainty(c: Fraction) -> str:
+    """How sure an adversary stays below under (c,l)-diversity: ``c/(c + 1)`` as a percentage."""
+    share = 100 * c / (c + 1)
+    return f"{shown(share)} %" if "/" not in shown(share) else f"{float(share):.4g} % ({c / (c + 1)})"
+
+
+def _values(count: int) -> str:
+    return {0: "no value", 1: "any one sensitive value"}.get(count, f"any {count} sensitive values")
+
+
+def _need(infimum: Fraction | float) -> str:
+    return f"c would have to exceed {measured(infimum)}" if isinstance(infimum, Fraction) else "no c is large enough"

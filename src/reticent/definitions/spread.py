@@ -1,0 +1,85 @@
+"""How spread out the sensitive values of groups are: entropy, with don't-care counts lowered as far as it helps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.groups import Histograms
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Per group, what its entropy is made of (R-LD-11, R-LD-15).
+
+    Of a group's counts some are fixed: their sum ``total`` = W, ``weighted_logs`` = sum of n ln n, ``values`` of them, the
+    largest ``top``. The other ``capped`` = j counts are don't-care ones that are lowered to a common cap.
+    At the best cap t the gain of raising it, ``-ln(t/W')``, equals the entropy, which gives ``t = exp(sum(n ln n)/W)`` and
+    ``exp(H) = j + exp(H of the fixed counts)``; a don't-care count below the cap is fixed as well.
+    """
+
+    total: NDArray[np.int64]
+    weighted_logs: NDArray[np.float64]
+    values: NDArray[np.int64]
+    top: NDArray[np.int64]
+    capped: NDArray[np.int64]
+
+    @cached_property
+    def uniform(self) -> NDArray[np.bool_]:
+        """Groups whose fixed counts are all equal: ``exp(H)`` is then exactly ``values + capped``."""
+        equal: NDArray[np.bool_] = self.top * self.values == self.total
+        return equal
+
+    @cached_property
+    def effective(self) -> NDArray[np.float64]:
+        """``exp(H)`` of every group, infinite where nobody has a value that matters."""
+        total = np.maximum(self.total, 1)
+        fixed = np.exp(np.log(total) - self.weighted_logs / total)
+        effective = np.where(self.uniform, self.values, fixed).astype(np.float64) + self.capped
+        effective[self.total == 0] = np.inf
+        return effective
+
+
+def spread_of(histograms: Histograms, sizes: NDArray[np.int64], dont_care: NDArray[np.bool_] | None) -> Spread:
+    """The spread of every group; ``dont_care`` marks the values whose counts may be lowered."""
+    logs = histograms.counts * np.log(histograms.counts)
+    if dont_care is None:
+        nothing = np.zeros(len(sizes), dtype=np.int64)
+        return Spread(sizes, histograms.sum_cells(logs), histograms.distinct, histograms.top, nothing)
+    spared = dont_care[histograms.values]
+    kept = np.where(spared, 0, histograms.counts)
+    fixed = Spread(
+        histograms.add_cells(kept),
+        histograms.sum_cells(np.where(spared, 0.0, logs)),
+        histograms.add_cells((~spared).astype(np.int64)),
+        histograms.reduce_max(kept),
+        np.zeros(len(sizes), dtype=np.int64),
+    )
+    return _with_capped(fixed, _only(histograms, spared))
+
+
+def _with_capped(fixed: Spread, spared: Histograms) -> Spread:
+    """Cap the don't-care counts: from the smallest up, each one below the best cap so far is fixed, which lowers the cap."""
+    total, logs, values = fixed.total.copy(), fixed.weighted_logs.copy(), fixed.values.copy()
+    capped = spared.distinct.copy()
+    rising = np.flatnonzero((capped > 0) & (total > 0))
+    while len(rising):
+        smallest = spared.ranked[spared.offsets[rising] + capped[rising] - 1]
+        weighted = np.log(smallest)
+        below = weighted * total[rising] < logs[rising]
+        rising, smallest, weighted = rising[below], smallest[below], weighted[below]
+        total[rising] += smallest
+        logs[rising] += smallest * weighted
+        values[rising] += 1
+        capped[rising] -= 1
+        rising = rising[capped[rising] > 0]
+    return Spread(total, logs, values, fixed.top, capped)
+
+
+def _only(histograms: Histograms, cells: NDArray[np.bool_]) -> Histograms:
+    """The chosen cells of every group."""
+    before = np.concatenate([[0], np.cumsum(cells)])
+    return Histograms(before[histograms.offsets], histograms.values[cells], histograms.counts[cells])

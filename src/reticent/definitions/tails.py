@@ -1,0 +1,55 @@
+"""What is left of a group once somebody has ruled out its most frequent other values: the tails of R-LD-12 and R-LD-13."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.groups import Histograms
+
+
+def leading(histograms: Histograms, dont_care: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+    """The count of each group's most frequent value that matters; 0 where all values are don't-care ones."""
+    if dont_care is None:
+        return histograms.top
+    return histograms.reduce_max(np.where(dont_care[histograms.values], 0, histograms.counts))
+
+
+def tails(
+    histograms: Histograms, sizes: NDArray[np.int64], lead: NDArray[np.int64], exclusions: int
+) -> NDArray[np.int64]:
+    """Rows of each group that have neither its leading value nor one of the ``exclusions`` most frequent others.
+
+    With the counts sorted, the largest first, let S be the sum and r the last of the first ``exclusions + 1``. If the leading
+    count v is among these, the others among them sum to S - v, otherwise the first ``exclusions`` sum to S - r: in both
+    cases to ``S - max(v, r)``, whatever the order of ties.
+    """
+    if exclusions == 0:
+        return sizes - lead
+    starts, ends = histograms.offsets[:-1], histograms.offsets[1:]
+    after = np.minimum(starts + exclusions + 1, ends)
+    sums = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(histograms.ranked)])
+    first = sums[after] - sums[starts]
+    reached = starts + exclusions < ends
+    last = np.zeros_like(lead)
+    last[reached] = histograms.ranked[starts[reached] + exclusions]
+    rest: NDArray[np.int64] = sizes - lead - first + np.maximum(lead, last)
+    return rest
+
+
+def tail_bounds(
+    histograms: Histograms, sizes: NDArray[np.int64], lead: NDArray[np.int64], exclusions: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Bounds on :func:`tails` that need no sorting.
+
+    Excluded values are at least as frequent as the average other value, and at most as frequent as the top one;
+    every value that is not excluded has a row.
+    """
+    others = sizes - lead
+    values = np.maximum(histograms.distinct - 1, 0)
+    left = np.maximum(values - exclusions, 0)
+    low = np.maximum(others - min(exclusions, int(values.max(initial=0))) * histograms.top, left)
+    share = np.divide(left, values, out=np.zeros(len(values)), where=values > 0)
+    # Rounded up and one more, so that the float cannot make the bound too low.
+    high = np.minimum(np.ceil(others * share).astype(np.int64) + 1, others)
+    return low, np.where(left > 0, high, 0)

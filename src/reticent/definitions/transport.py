@@ -1,0 +1,112 @@
+"""The earth mover's distance between each group and the whole table, in whole numbers.
+
+All three ground distances have closed forms; each function returns per-group ``work`` such that the distance is
+``work / (size of the group * rows of the table * unit)``. Numbers that outgrow 64 bits are carried as Python's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.groups import Groups, Histograms
+from reticent.data.hierarchy import BoundHierarchy
+from reticent.data.keys import sum_by
+from reticent.definitions.comparison import WIDEST
+
+
+def equal_work(histograms: Histograms, sizes: NDArray[np.int64], reference: NDArray[np.int64]) -> NDArray[Any]:
+    """Every two values are 1 apart: half the sum of differences, which is the sum of the surpluses; the unit is 1.
+
+    A surplus ``n_s/n - R_s/N`` can only arise at a value that the group has, so only its cells are visited.
+    """
+    rows = int(reference.sum())
+    number = _number_type(int(sizes.max(initial=0)) * rows)
+    surplus = histograms.counts.astype(number) * rows
+    surplus -= np.repeat(sizes, histograms.distinct).astype(number) * reference[histograms.values].astype(number)
+    np.maximum(surplus, 0, out=surplus)
+    return histograms.add_cells(surplus)
+
+
+def ordered_work(
+    histograms: Histograms, sizes: NDArray[np.int64], reference: NDArray[np.int64], ranks: NDArray[np.int64]
+) -> NDArray[Any]:
+    """Values stand in a row, ``ranks`` says where: the sum of ``|P_i - Q_i|`` over cumulated shares; the unit is ``d - 1``.
+
+    Between two values that a group has, its cumulated count C stands still and the table's Q_i only rises, so that
+    ``|N C - n Q_i|`` changes sign once, where Q_i passes ``floor(N C / n)``; prefix sums of Q give both sides at once.
+    """
+    rows, values = int(reference.sum()), len(reference)
+    number = _number_type(int(sizes.max(initial=0)) * rows * max(values, 1))
+    cumulated = np.cumsum(_in_order(reference, ranks))
+    prefix = np.concatenate([[0], np.cumsum(cumulated.astype(number))])
+    places, counts = _cells_in_order(histograms, ranks)
+    starts, filled = histograms.offsets[:-1], histograms.distinct > 0
+    own_size = np.repeat(sizes, histograms.distinct)
+    running = np.cumsum(counts)
+    before = np.concatenate([[0], running])[starts]
+    reached = (running - np.repeat(before, histograms.distinct)).astype(number) * rows
+    until = np.append(places[1:], values)
+    until[histograms.offsets[1:][filled] - 1] = values
+    level = (reached // own_size.astype(number)).astype(np.int64)
+    turn = np.clip(np.searchsorted(cumulated, level, side="right"), places, until)
+    above = reached * (turn - places) - own_size.astype(number) * (prefix[turn] - prefix[places])
+    below = own_size.astype(number) * (prefix[until] - prefix[turn]) - reached * (until - turn)
+    work = histograms.add_cells(above + below)
+    # Ahead of the first value that a group has, only the table's share counts.
+    work[filled] += sizes[filled].astype(number) * prefix[places[starts[filled]]]
+    return work
+
+
+def hierarchical_work(
+    histograms: Histograms, sizes: NDArray[np.int64], reference: NDArray[np.int64], hierarchy: BoundHierarchy
+) -> NDArray[Any]:
+    """Values are as far apart as their lowest common ancestor is high; the unit is :func:`tree_height`.
+
+    On a tree the mass that must leave a part is its surplus. A step up from each level costs half of 1/height, and the way down
+    as much, so the distance is the sum over levels below the root of the equal distances between their parts.
+    """
+    rows = int(reference.sum())
+    work: NDArray[Any] = np.zeros(
+        len(sizes), dtype=_number_type(int(sizes.max(initial=0)) * rows * (hierarchy.height + 1))
+    )
+    for level in hierarchy.levels[: tree_height(hierarchy)]:
+        merged = Histograms.from_cells(
+            histograms.owners, level.parts[histograms.values], histograms.counts, len(sizes), level.size
+        )
+        work = work + equal_work(merged, sizes, sum_by(level.parts, reference, level.size))
+    return work
+
+
+def tree_height(hierarchy: BoundHierarchy) -> int:
+    """Steps from a value to the root; a hierarchy that does not end in one part is given a root above it."""
+    return hierarchy.height + (hierarchy.levels[-1].size > 1)
+
+
+def scales(groups: Groups, unit: int) -> NDArray[Any]:
+    """The denominators: size of the group times rows of the table times ``unit``."""
+    rows = int(groups.reference.sum())
+    number = _number_type(int(groups.sizes.max(initial=0)) * rows * unit)
+    scale: NDArray[Any] = groups.sizes.astype(number) * (rows * unit)
+    return scale
+
+
+def _number_type(largest: int) -> Any:
+    return np.int64 if 2 * largest < WIDEST else object
+
+
+def _in_order(reference: NDArray[np.int64], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+    ordered = np.empty_like(reference)
+    ordered[ranks] = reference
+    return ordered
+
+
+def _cells_in_order(histograms: Histograms, ranks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The place of every cell's value in the order, and its count, rising by place inside each group."""
+    places = ranks[histograms.values]
+    if (np.diff(ranks) > 0).all():
+        return places, histograms.counts
+    order = np.lexsort((places, histograms.owners))
+    return places[order], histograms.counts[order]

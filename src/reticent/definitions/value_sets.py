@@ -1,0 +1,39 @@
+"""Sets of sensitive values that a definition treats differently: don't-care values, values that must stay possible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.groups import Groups
+from reticent.errors import PolicyError
+
+Values = Iterable[object] | str
+
+
+def value_set(given: Values, name: str) -> tuple[str | None, ...]:
+    """The values as text without repeats, in the order given (sorted for a set); ``None`` is the missing value."""
+    if isinstance(given, str):
+        return (given,)
+    if not isinstance(given, Iterable):
+        raise PolicyError(f"{name} must be a list of sensitive values, but it is {given!r}.")
+    texts = dict.fromkeys(_text(value) for value in given)
+    if isinstance(given, set | frozenset):
+        return tuple(sorted(texts, key=lambda text: (text is None, text or "")))
+    return tuple(texts)
+
+
+def membership(groups: Groups, values: tuple[str | None, ...]) -> NDArray[np.bool_]:
+    """For each value of the groups' only sensitive column whether it is among ``values``; an unknown one is an error."""
+    column = groups.domain.columns[0]
+    member = np.zeros(column.size, dtype=bool)
+    member[[column.position(value) for value in values]] = True
+    return member
+
+
+def _text(value: object) -> str | None:
+    if value is None:
+        return None
+    return str(value).lower() if isinstance(value, bool) else str(value)
