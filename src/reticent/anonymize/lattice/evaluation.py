@@ -1,0 +1,212 @@
+"""Evaluating one node: merge, judge, suppress, measure. Every search goes through here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.anonymize.lattice.objectives import NodeView, Objective, Weights, prepare
+from reticent.anonymize.lattice.points import Points
+from reticent.anonymize.lattice.space import Space
+from reticent.data.frequencies import FrequencySet, Levels
+from reticent.data.groups import Groups
+from reticent.data.keys import number, pack, sum_by
+from reticent.definitions.base import All, Definition
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What is known of a node: does it pass, how many rows are suppressed, what does it cost.
+
+    ``objective`` is None for a node that does not pass. ``penalty`` and ``growth`` are the bounds that the node puts on its specializations and
+    generalizations. ``hopeless`` says that every specialization fails as well. ``outlier`` is a point of the smallest failing
+    group of a node that fails.
+    """
+
+    levels: Levels
+    passes: bool
+    suppressed: int
+    groups: int
+    objective: float | None
+    penalty: float = 0.0
+    growth: float | None = None
+    hopeless: bool = False
+    outlier: int | None = None
+
+
+class Evaluator:
+    """Evaluates nodes of one search. Keeps the groups of evaluated nodes, so that coarser ones start from there."""
+
+    def __init__(
+        self,
+        frequencies: FrequencySet,
+        definition: Definition,
+        suppression: Fraction,
+        objective: str | Callable[[NodeView], float],
+        weights: Weights | None = None,
+        quasi_sets: Sequence[Sequence[int]] | None = None,
+    ) -> None:
+        self.frequencies = frequencies
+        self.definition = definition
+        self.allowed = int(suppression * frequencies.rows)
+        self.objective: Objective = prepare(objective, frequencies, weights)
+        self.quasi_sets = quasi_sets
+        self.evaluated = 0
+        top = tuple(hierarchy.height for hierarchy in frequencies.hierarchies)
+        self.space = Space(frequencies.levels, top)
+        self._counting, self._judging = _split(definition)
+        self._relaxed = _sensitive_part(definition.relaxation())
+        self._known = [Points.of(frequencies)]
+        self._room = 4 * len(frequencies) + 100_000
+
+    @property
+    def monotone(self) -> bool:
+        """Whether a passing node makes all its generalizations pass.
+
+        True for monotone definitions when nothing may be suppressed, and for absorbing ones in any case. Several
+        quasi sets keep the first, but not the second once rows are left out on account of another set.
+        """
+        if self.allowed == 0:
+            return self.definition.monotone
+        return self.definition.absorbing and self.quasi_sets is None
+
+    def points(self, levels: Levels) -> Points:
+        """The groups of a node, made from the smallest known node that it generalizes."""
+        nearest = min((known for known in self._known if known.covers(levels)), key=len)
+        if nearest.levels == levels:
+            return nearest
+        points = nearest.at(levels)
+        if 2 * len(points) <= len(nearest) and len(points) <= self._room:
+            self._room -= len(points)
+            self._known.append(points)
+        return points
+
+    def evaluate(self, levels: Levels) -> Evaluation:
+        """Judge a node; rows of failing groups count as suppressed, and it passes while these are not too many."""
+        self.evaluated += 1
+        points = self.points(levels)
+        absorbed = self._failing_by_count(points)
+        rows = int(points.sizes[absorbed].sum())
+        if rows > self.allowed and self.quasi_sets is None:
+            return Evaluation(
+                levels,
+                False,
+                rows,
+                len(points),
+                None,
+                growth=self._growth(points),
+                hopeless=True,
+                outlier=_smallest(points, absorbed),
+            )
+        suppressed, absorbed = self._suppressed(points, absorbed)
+        rows = int(points.sizes[suppressed].sum())
+        passes = rows <= self.allowed
+        penalty = self.objective.penalty(points, absorbed) if self.quasi_sets is None else 0.0
+        hopeless = self.quasi_sets is None and int(points.sizes[absorbed].sum()) > self.allowed
+        return Evaluation(
+            levels,
+            passes,
+            rows,
+            len(points) - int(suppressed.sum()),
+            self.objective.value(points, suppressed) if passes else None,
+            penalty,
+            self._growth(points),
+            hopeless or (not passes and self.monotone),
+            None if passes else _smallest(points, suppressed),
+        )
+
+    def suppressed(self, points: Points) -> Mask:
+        """The groups of a node that a release would leave out."""
+        return self._suppressed(points, self._failing_by_count(points))[0]
+
+    def _growth(self, points: Points) -> float | None:
+        return self.objective.growth(points)
+
+    def _failing_by_count(self, points: Points) -> Mask:
+        if self._counting is None or self.quasi_sets is not None:
+            return np.zeros(len(points), dtype=bool)
+        return self._counting.failing(points.bare_groups())
+
+    def _suppressed(self, points: Points, by_count: Mask) -> tuple[Mask, Mask]:
+        """All groups to leave out, and among them those that are left out at every specialization too."""
+        if self.quasi_sets is not None:
+            mask = self._suppressed_in_sets(points)
+            return mask, np.zeros(len(points), dtype=bool)
+        if self._judging is None:
+            return by_count, by_count
+        groups = points.groups()
+        absorbed = by_count if self._relaxed is None else by_count | self._relaxed.failing(groups)
+        return failing_groups(self._judging, groups, by_count, self.allowed), absorbed
+
+    def _suppressed_in_sets(self, points: Points) -> Mask:
+        """With several quasi sets each must be safe on its own (R-LD-4); what one leaves out is missing in the others."""
+        mask = np.zeros(len(points), dtype=bool)
+        while True:
+            before = int(mask.sum())
+            for columns in self.quasi_sets or ():
+                kept = np.flatnonzero(~mask)
+                cards = [self.frequencies.hierarchies[j].levels[points.levels[j]].size for j in columns]
+                ids, count = number(*pack([points.codes[j][kept] for j in columns], cards, len(kept)))
+                groups = _merge(points.groups().select(~mask), ids, count)
+                mask[kept[failing_groups(self.definition, groups, np.zeros(count, dtype=bool), self.allowed)[ids]]] = (
+                    True
+                )
+                if int(points.sizes[mask].sum()) > self.allowed:
+                    return mask
+            if int(mask.sum()) == before:
+                return mask
+
+
+def failing_groups(definition: Definition, groups: Groups, already: Mask, allowed: int) -> Mask:
+    """The groups to leave out so that the rest satisfies the definition; ``already`` are out for other reasons.
+
+    For local definitions these are the failing groups. A definition that judges all groups together names the groups to remove
+    first and is asked again, until it holds or more than ``allowed`` rows are gone.
+    """
+    mask = already | definition.failing(groups)
+    if definition.local:
+        return mask
+    while int(groups.sizes[mask].sum()) <= allowed and not mask.all():
+        kept = np.flatnonzero(~mask)
+        more = definition.failing(groups.select(~mask))
+        if not more.any():
+            break
+        mask[kept[more]] = True
+    return mask
+
+
+def _smallest(points: Points, failing: Mask) -> int:
+    chosen = np.flatnonzero(failing)
+    return points.member(int(chosen[np.argmin(points.sizes[chosen])]))
+
+
+def _split(definition: Definition) -> tuple[Definition | None, Definition | None]:
+    """The part that looks at sizes only, and the part that looks at sensitive values."""
+    counting = tuple(part for part in definition.parts() if not part.needs_sensitive and part.local)
+    judging = tuple(part for part in definition.parts() if part.needs_sensitive or not part.local)
+    return _all(counting), _all(judging)
+
+
+def _sensitive_part(relaxation: Definition | None) -> Definition | None:
+    if relaxation is None:
+        return None
+    return _all(tuple(part for part in relaxation.parts() if part.needs_sensitive))
+
+
+def _all(parts: tuple[Definition, ...]) -> Definition | None:
+    if not parts:
+        return None
+    return parts[0] if len(parts) == 1 else All(parts)
+
+
+def _merge(groups: Groups, ids: NDArray[np.int32], count: int) -> Groups:
+    extras = {name: sum_by(ids, values, count) for name, values in groups.extras.items()}
+    return Groups(
+        sum_by(ids, groups.sizes, count), groups.histograms.merge(ids, count), groups.reference, groups.domain, extras
+    )

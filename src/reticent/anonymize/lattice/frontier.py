@@ -1,0 +1,123 @@
+"""The default search: exact branch and bound over the whole lattice at once.
+
+The lattice is an array, and three things are kept for every node: whether it is known to fail, a lower bound of its
+objective, and whether it was evaluated. A node is a candidate while it may still beat the best one. Each round evaluates the candidate
+whose answer removes most others in the worse case, be it a pass (everything with a higher bound goes) or a failure (its
+specializations go); the search ends when no candidate is left, and the best node is then proven optimal.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.anonymize.lattice.evaluation import Evaluation, Evaluator
+from reticent.anonymize.lattice.outliers import Outliers
+from reticent.anonymize.lattice.space import count_above, count_below
+
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The best node found, whether it is proven to be the best there is, and a bound that no node goes below."""
+
+    best: Evaluation | None
+    proven: bool
+    bound: float | None
+
+
+class Frontier:
+    """The state of a search: what is still possible, node by node."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+        self.space = evaluator.space
+        self.floors = evaluator.objective.floors(self.space)
+        self.base = self.floors.copy()
+        self.open: NDArray[np.bool_] = np.ones(self.space.shape, dtype=bool)
+        self.best: Evaluation | None = None
+        self._index = np.arange(self.space.size).reshape(self.space.shape)
+        usable = evaluator.allowed == 0 and evaluator.quasi_sets is None
+        if usable and Outliers.applicable(evaluator.frequencies, self.space, evaluator.definition):
+            self._outliers: Outliers | None = Outliers(evaluator.frequencies, self.space, evaluator.definition)
+        else:
+            self._outliers = None
+        # Without suppression and with an objective that only grows, generalizations of a passing node cannot win.
+        self._minimal_only = evaluator.allowed == 0 and evaluator.objective.grows and evaluator.monotone
+
+    def run(self, deadline: float | None = None) -> Outcome:
+        """Search until nothing can beat the best node, or the time is up."""
+        self._look_at_outliers()
+        while True:
+            candidates = self._candidates()
+            if not candidates.any():
+                bound = self.best.objective if self.best is not None else None
+                return Outcome(self.best, True, bound)
+            if deadline is not None and time.monotonic() >= deadline:
+                lowest = float(self.floors[candidates].min())
+                objective = self.best.objective if self.best is not None else None
+                return Outcome(self.best, False, lowest if objective is None else min(lowest, objective))
+            found = self.evaluator.evaluate(self.space.node(self._pick(candidates)))
+            self.learn(found)
+            if found.outlier is not None:
+                self._look_at_outliers(found.outlier)
+
+    def _look_at_outliers(self, point: int | None = None) -> None:
+        """Close every node at which the group of one rare person fails."""
+        if self._outliers is not None:
+            chosen = self._outliers.rarest() if point is None else point
+            self.open &= ~self._outliers.failing(chosen)
+
+    def learn(self, found: Evaluation) -> None:
+        """Spread what an evaluated node says over the lattice."""
+        space, levels = self.space, found.levels
+        self.open[space.at(levels)] = False
+        if found.hopeless:
+            self.open[space.below(levels)] = False
+        elif found.penalty > 0:
+            below = space.below(levels)
+            np.maximum(self.floors[below], self.base[below] + found.penalty, out=self.floors[below])
+        if found.growth is not None:
+            above = space.above(levels)
+            np.maximum(self.floors[above], found.growth, out=self.floors[above])
+        if found.objective is None:
+            return
+        if self._minimal_only:
+            self.open[space.above(levels)] = False
+        if self.best is None or self._rank(found) < self._rank(self.best):
+            self.best = found
+
+    def _rank(self, found: Evaluation) -> tuple[float, int]:
+        assert found.objective is not None
+        return found.objective, int(self._index[self.space.at(found.levels)])
+
+    def _candidates(self) -> NDArray[np.bool_]:
+        """Open nodes whose bound lies below the best objective; ties may still win by their level vector."""
+        if self.best is None or self.best.objective is None:
+            return self.open
+        limit = self.best.objective + _ROUNDING * abs(self.best.objective)
+        self.open &= self.floors <= limit
+        return self.open
+
+    def _pick(self, candidates: NDArray[np.bool_]) -> int:
+        """The candidate that removes the most others in the worse of its two outcomes."""
+        flat = np.flatnonzero(candidates)
+        if len(flat) <= 2:
+            return int(flat[0])
+        if self._outliers is not None:
+            return int(flat[np.argmin(self.floors.ravel()[flat])])
+        if_failing = count_below(candidates).ravel()[flat]
+        if self._minimal_only:
+            above = count_above(candidates).ravel()[flat]
+        else:
+            above = np.ones(len(flat), dtype=np.int64)
+        bounds = self.floors.ravel()[flat]
+        order = np.argsort(bounds, kind="stable")
+        costlier = np.empty(len(flat), dtype=np.int64)
+        costlier[order] = len(flat) - np.searchsorted(bounds[order], bounds[order])
+        if_passing = np.maximum(costlier, above)
+        return int(flat[np.argmax(np.minimum(if_failing, if_passing))])

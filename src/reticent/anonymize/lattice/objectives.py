@@ -1,0 +1,369 @@
+"""What a search minimizes, in a form that a search can use: values of nodes, and bounds for many nodes at once.
+
+The measures are those of ``utility`` (R-LD-30, R-UM-1..3); there they are computed from any release, here from the
+groups of a node. Tests hold the two equal.
+
+Three facts let a search skip nodes. *Floors*: the objective of a node is never below what it would be with no row suppressed, which for
+the column-wise measures follows from the columns' own histograms. *Penalties*: rows that an absorbing definition suppresses at a node
+are suppressed at each of its specializations, and there they cost at least as much extra. *Growth*: without suppression every measure
+here only grows along a generalization, so an evaluated node bounds all those above it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.anonymize.lattice.points import Points
+from reticent.anonymize.lattice.space import Space
+from reticent.data.frequencies import FrequencySet, Levels
+from reticent.data.groups import Groups
+from reticent.data.hierarchy import BoundHierarchy
+from reticent.errors import PolicyError, did_you_mean
+
+Mask = NDArray[np.bool_]
+Weights = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class NodeView:
+    """What a callback objective gets to see of a passing node."""
+
+    levels: Mapping[str, int]
+    groups: Groups
+    suppressed: int
+    rows: int
+
+
+class Objective(ABC):
+    """A measure to minimize, prepared for one frequency set."""
+
+    name: str
+    grows: bool = True
+
+    @abstractmethod
+    def floors(self, space: Space) -> NDArray[np.float64]:
+        """A lower bound for every node, known before any is evaluated."""
+
+    @abstractmethod
+    def value(self, points: Points, suppressed: Mask) -> float:
+        """The objective of a node when the groups under ``suppressed`` are left out."""
+
+    def penalty(self, points: Points, absorbed: Mask) -> float:
+        """What suppressing these groups adds, at least, to the floor of every specialization."""
+        return 0.0
+
+    def growth(self, points: Points) -> float | None:
+        """A bound for all generalizations of an evaluated node, where floors do not know it already."""
+        return None
+
+
+class Columnwise(Objective):
+    """A weighted sum over columns of a cost per cell; a suppressed cell costs the most."""
+
+    def __init__(self, name: str, frequencies: FrequencySet, costs: Costs, weights: Sequence[float]) -> None:
+        self.name = name
+        self._costs = costs
+        self._weights = weights
+        masses = _column_masses(frequencies)
+        self.sums = [
+            np.array([float(masses[j][level] @ table) for level, table in enumerate(tables)])
+            for j, tables in enumerate(costs.tables)
+        ]
+
+    def floors(self, space: Space) -> NDArray[np.float64]:
+        tables = [weight * table for weight, table in zip(self._weights, self.sums, strict=True)]
+        return space.added(tables) * self._costs.scale + self._costs.constant
+
+    def value(self, points: Points, suppressed: Mask) -> float:
+        floor = sum(weight * table[level] for weight, table, level in self._chosen(points.levels))
+        return float(floor) * self._costs.scale + self._costs.constant + self.penalty(points, suppressed)
+
+    def penalty(self, points: Points, absorbed: Mask) -> float:
+        return float(np.dot(self._weights, self.extra(points, absorbed))) * self._costs.scale
+
+    def extra(self, points: Points, absorbed: Mask) -> NDArray[np.float64]:
+        """What leaving these groups out costs more than publishing them, column by column."""
+        extra = np.zeros(len(points.codes))
+        chosen = np.flatnonzero(absorbed)
+        if len(chosen):
+            sizes = points.sizes[chosen]
+            for j, level in enumerate(points.levels):
+                cost = self._costs.tables[j][level][points.codes[j][chosen]]
+                extra[j] = float(sizes @ (self._costs.worst[j] - cost))
+        return extra
+
+    def _chosen(self, levels: Levels) -> zip[tuple[float, NDArray[np.float64], int]]:
+        return zip(self._weights, self.sums, levels, strict=True)
+
+
+class Geometric(Columnwise):
+    """The geometric mean of the columns' losses: ``(prod(x_j + 1)) ^ (1 / columns) - 1``, with exponents by weight."""
+
+    def floors(self, space: Space) -> NDArray[np.float64]:
+        tables: list[NDArray[np.float64]] = [
+            np.multiply(w, np.log1p(t * self._costs.scale)) for w, t in zip(self._weights, self.sums, strict=True)
+        ]
+        return np.expm1(space.added(tables))
+
+    def value(self, points: Points, suppressed: Mask) -> float:
+        extra = self.extra(points, suppressed)
+        chosen = np.array([table[level] for _, table, level in self._chosen(points.levels)])
+        return float(np.expm1(np.dot(self._weights, np.log1p((chosen + extra) * self._costs.scale))))
+
+    def penalty(self, points: Points, absorbed: Mask) -> float:
+        return 0.0
+
+
+class Height(Objective):
+    """The sum of the levels, by weight."""
+
+    name = "height"
+
+    def __init__(self, weights: Sequence[float]) -> None:
+        self._weights = weights
+
+    def floors(self, space: Space) -> NDArray[np.float64]:
+        return space.added(
+            [weight * np.arange(high + 1) for weight, high in zip(self._weights, space.top, strict=True)]
+        )
+
+    def value(self, points: Points, suppressed: Mask) -> float:
+        return float(np.dot(self._weights, points.levels))
+
+
+class Discernibility(Objective):
+    """The sum of squared sizes of kept groups, and the number of all rows for each suppressed one."""
+
+    name = "discernibility"
+
+    def __init__(self, rows: int) -> None:
+        self._rows = rows
+
+    def floors(self, space: Space) -> NDArray[np.float64]:
+        return np.full(space.shape, float(self._rows))
+
+    def value(self, points: Points, suppressed: Mask) -> float:
+        kept = points.sizes[~suppressed].astype(np.float64)
+        return float(kept @ kept) + float(self._rows) * float(points.sizes[suppressed].sum())
+
+    def growth(self, points: Points) -> float:
+        sizes = points.sizes.astype(np.float64)
+        return float(sizes @ sizes)
+
+
+class AverageGroupSize(Objective):
+    """Rows by groups; suppressed rows together are one more group."""
+
+    name = "average_group_size"
+
+    def __init__(self, rows: int) -> None:
+        self._rows = rows
+
+    def floors(self, space: Space) -> NDArray[np.float64]:
+        return np.full(space.shape, 0.5)
+
+    def value(self, points: Points, suppressed: Mask) -> float:
+        return self._rows / (int((~suppressed).sum()) + bool(suppressed.any()))
+
+    def growth(self, points: Points) -> float:
+        # A generalization has no more groups; leaving some out can add one for the suppressed rows only if
+        # it takes at least one away.
+        return self._rows / len(points)
+
+
+class Divergence(Objective):
+    """KL-divergence between the table and the release read as a distribution, over quasi and sensitive columns.
+
+    Suppressed rows form one group that covers the whole domain. Merging groups never brings the release closer (log-sum
+    inequality), so the value without suppression bounds all generalizations.
+    """
+
+    name = "kl"
+
+    def __init__(self, frequencies: FrequencySet) -> None:
+        self._frequencies = frequencies
+        rows = frequencies.rows
+        shares = frequencies.histograms.counts / rows
+        self._entropy = float(shares @ np.log(shares))
+        self._log_covers = [
+            [np.log(hierarchy.cover(level).astype(np.float64)) for level in range(hierarchy.height + 1)]
+            for hierarchy in frequencies.hierarchies
+        ]
+        self._log_domain = sum(float(np.log(hierarchy.size)) for hierarchy in frequencies.hierarchies)
+
+    def floors(self, space: Space) -> NDArray[np.float64]:
+        return np.full(space.shape, -1e-9)
+
+    def value(self, points: Points, suppressed: Mask) -> float:
+        rows = self._frequencies.rows
+        cells = points.histograms
+        kept = ~suppressed[cells.owners]
+        volumes = np.zeros(len(points))
+        for tables, level, codes in zip(self._log_covers, points.levels, points.codes, strict=True):
+            volumes += tables[level][codes]
+        shares = cells.counts[kept] / rows
+        total = float(shares @ (np.log(shares) - volumes[cells.owners[kept]]))
+        lost = np.bincount(cells.values[~kept], weights=cells.counts[~kept]) / rows
+        lost = lost[lost > 0]
+        total += float(lost @ (np.log(lost) - self._log_domain))
+        return self._entropy - total
+
+    def growth(self, points: Points) -> float:
+        # The margin covers rounding: equal divergences must not rule each other out.
+        return self.value(points, np.zeros(len(points), dtype=bool)) - 1e-9
+
+
+class Callback(Objective):
+    """A function of the user's: nothing is known about it, so every passing node is evaluated."""
+
+    name = "callback"
+    grows = False
+
+    def __init__(self, function: Callable[[NodeView], float], frequencies: FrequencySet) -> None:
+        self._function = function
+        self._columns = [hierarchy.column for hierarchy in frequencies.hierarchies]
+        self._rows = frequencies.rows
+
+    def floors(self, space: Space) -> NDArray[np.float64]:
+        return np.full(space.shape, -np.inf)
+
+    def value(self, points: Points, suppressed: Mask) -> float:
+        levels = dict(zip(self._columns, points.levels, strict=True))
+        kept = points.groups().select(~suppressed)
+        return float(self._function(NodeView(levels, kept, int(points.sizes[suppressed].sum()), self._rows)))
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Cost tables: ``tables[column][level][part]``, the cost of a suppressed cell, and how sums become the measure."""
+
+    tables: list[list[NDArray[np.float64]]]
+    worst: list[float]
+    scale: float
+    constant: float = 0.0
+
+
+OBJECTIVES = (
+    "loss",
+    "loss_geometric",
+    "ncp",
+    "non_uniform_entropy",
+    "discernibility",
+    "average_group_size",
+    "kl",
+    "height",
+)
+
+
+def prepare(
+    objective: str | Callable[[NodeView], float], frequencies: FrequencySet, weights: Weights | None = None
+) -> Objective:
+    """The objective of that name for a frequency set; attribute weights apply to the column-wise ones and to height."""
+    if callable(objective):
+        return Callback(objective, frequencies)
+    plain = _weights(frequencies, weights)
+    shares = [weight / sum(plain) for weight in plain]
+    rows = frequencies.rows
+    match objective:
+        case "loss":
+            return Columnwise("loss", frequencies, _loss_costs(frequencies), shares)
+        case "loss_geometric":
+            return Geometric("loss_geometric", frequencies, _loss_costs(frequencies), shares)
+        case "ncp":
+            return Columnwise("ncp", frequencies, _spread_costs(frequencies), shares)
+        case "non_uniform_entropy":
+            return Columnwise("non_uniform_entropy", frequencies, _entropy_costs(frequencies, plain), plain)
+        case "discernibility":
+            return Discernibility(rows)
+        case "average_group_size":
+            return AverageGroupSize(rows)
+        case "kl":
+            return Divergence(frequencies)
+        case "height":
+            return Height(plain)
+    raise PolicyError(
+        f"There is no objective {objective!r}.{did_you_mean(objective, OBJECTIVES)} Choose one of {', '.join(OBJECTIVES)}, or give a function."
+    )
+
+
+def _weights(frequencies: FrequencySet, weights: Weights | None) -> list[float]:
+    columns = [hierarchy.column for hierarchy in frequencies.hierarchies]
+    for name, weight in (weights or {}).items():
+        if name not in columns:
+            raise PolicyError(f"weights names {name!r}, which is not a quasi column.{did_you_mean(name, columns)}")
+        if not weight >= 0:
+            raise PolicyError(f"The weight of {name!r} must not be negative, but it is {weight}.")
+    found = [float((weights or {}).get(name, 1.0)) for name in columns]
+    if not sum(found):
+        raise PolicyError("All attribute weights are zero; at least one column must count.")
+    return found
+
+
+def _column_masses(frequencies: FrequencySet) -> list[list[NDArray[np.float64]]]:
+    """Rows by part, for every column and level (levels below the frequency set's own are left empty)."""
+    masses: list[list[NDArray[Any]]] = []
+    for hierarchy, start, codes in zip(frequencies.hierarchies, frequencies.levels, frequencies.codes, strict=True):
+        own = np.bincount(codes, weights=frequencies.sizes, minlength=hierarchy.levels[start].size)
+        masses.append(
+            [
+                np.zeros(hierarchy.levels[level].size)
+                if level < start
+                else np.bincount(hierarchy.between(start, level), weights=own, minlength=hierarchy.levels[level].size)
+                for level in range(hierarchy.height + 1)
+            ]
+        )
+    return masses
+
+
+def _loss_costs(frequencies: FrequencySet) -> Costs:
+    def table(hierarchy: BoundHierarchy, level: int) -> NDArray[np.float64]:
+        return (hierarchy.cover(level) - 1) / max(hierarchy.size - 1, 1)
+
+    return _costs(frequencies, table)
+
+
+def _spread_costs(frequencies: FrequencySet) -> Costs:
+    return _costs(frequencies, spread)
+
+
+def spread(hierarchy: BoundHierarchy, level: int) -> NDArray[np.float64]:
+    """Normalized certainty penalty of each part (R-UM-2): its range by the domain's, or its leaves by all leaves."""
+    cover, parts = hierarchy.cover(level), hierarchy.levels[level].parts
+    by_leaves = np.where(cover > 1, cover / hierarchy.size, 0.0)
+    if not hierarchy.is_numeric:
+        return by_leaves
+    numbers = hierarchy.numbers()
+    known = ~np.isnan(numbers)
+    width = float(numbers[known].max() - numbers[known].min()) if known.any() else 0.0
+    if width == 0:
+        return by_leaves
+    low = np.full(len(cover), np.inf)
+    high = np.full(len(cover), -np.inf)
+    np.minimum.at(low, parts[known], numbers[known])
+    np.maximum.at(high, parts[known], numbers[known])
+    return np.where(cover > 1, (high - low) / width, 0.0)
+
+
+def _costs(frequencies: FrequencySet, table: Callable[[BoundHierarchy, int], NDArray[np.float64]]) -> Costs:
+    tables = [[table(h, level) for level in range(h.height + 1)] for h in frequencies.hierarchies]
+    return Costs(tables, [1.0] * len(tables), 1 / frequencies.rows)
+
+
+def _entropy_costs(frequencies: FrequencySet, weights: Sequence[float]) -> Costs:
+    """Non-uniform entropy: log2 of the rows that share the generalized value, less that of the value itself."""
+    masses = _column_masses(frequencies)
+    tables = [[np.log2(np.maximum(mass, 1.0)) for mass in column] for column in masses]
+    worst = float(np.log2(frequencies.rows))
+    own = [float(m[start] @ t[start]) for m, t, start in zip(masses, tables, frequencies.levels, strict=True)]
+    return Costs(tables, [worst] * len(tables), 1.0, -float(np.dot(weights, own)))
+
+
+def describe(objective: str | Callable[[Any], float]) -> str:
+    """The objective's name for manifests and reports."""
+    return objective if isinstance(objective, str) else f"callback {getattr(objective, '__name__', 'function')}"

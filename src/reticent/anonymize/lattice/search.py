@@ -1,0 +1,171 @@
+"""``rt.search``: the best, the minimal and the passing generalizations of a table for a definition."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.anonymize.lattice.anytime import Climber
+from reticent.anonymize.lattice.classification import exhaustive, incognito, tagging
+from reticent.anonymize.lattice.evaluation import Evaluation, Evaluator
+from reticent.anonymize.lattice.frontier import Frontier, Outcome
+from reticent.anonymize.lattice.objectives import NodeView, Weights
+from reticent.data.engine import Engine
+from reticent.data.frequencies import Levels
+from reticent.data.table import Table
+from reticent.definitions.base import Definition
+from reticent.engine import LocalEngine
+from reticent.errors import PolicyError
+from reticent.exact import Number, exact
+
+Strategy = Literal["default", "incognito", "exhaustive"]
+
+# Arrays over the lattice stay small up to here; beyond, the search is anytime.
+_LARGEST_ARRAY = 1 << 22
+_SECONDS_WHEN_HUGE = 30.0
+
+
+@dataclass(frozen=True)
+class Node:
+    """A passing node: its levels, what it costs, how many rows it suppresses and how many groups it keeps."""
+
+    levels: Mapping[str, int]
+    objective: float
+    suppressed: int
+    groups: int
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a search found.
+
+    ``best`` is None when nothing passes. ``proven`` says that no node is better; otherwise ``bound`` is a value that
+    no node goes below. ``passing`` and ``minimal`` are established when they are first asked for, and None where
+    the time was limited or the lattice is too large.
+    """
+
+    best: Node | None
+    proven: bool
+    bound: float | None
+    objective: str
+    nodes: int
+    evaluated: int
+    floor: Mapping[str, int]
+    evaluator: Evaluator = field(repr=False, compare=False)
+    _passing: NDArray[np.bool_] | None = field(default=None, repr=False, compare=False)
+    _limited: bool = field(default=False, repr=False, compare=False)
+
+    @cached_property
+    def passing_nodes(self) -> NDArray[np.bool_] | None:
+        """For every node whether it passes, as an array over the lattice."""
+        if self._passing is not None:
+            return self._passing
+        if self._limited or self.nodes > _LARGEST_ARRAY:
+            return None
+        return tagging(self.evaluator)
+
+    @property
+    def passing(self) -> int | None:
+        """How many nodes pass."""
+        return None if self.passing_nodes is None else int(self.passing_nodes.sum())
+
+    @cached_property
+    def minimal(self) -> list[dict[str, int]] | None:
+        """Passing nodes without a passing direct specialization, in the order of their level vectors."""
+        if self.passing_nodes is None:
+            return None
+        return [self._named(levels) for levels in self.evaluator.space.minimal(self.passing_nodes)]
+
+    def _named(self, levels: Levels) -> dict[str, int]:
+        return dict(zip(self.floor, levels, strict=True))
+
+
+def search(
+    table: Table,
+    definition: Definition,
+    *,
+    suppression: Number = 0,
+    objective: str | Callable[[NodeView], float] = "loss",
+    weights: Weights | None = None,
+    seconds: float | None = None,
+    strategy: Strategy = "default",
+    floor: Mapping[str, int] | None = None,
+    engine: Engine | None = None,
+) -> Search:
+    """Search all full-domain generalizations of a table.
+
+    After generalizing, every group that violates the definition is suppressed whole; a node passes when the suppressed
+    rows are at most ``suppression`` of all rows. ``seconds`` limits the time and may leave the answer unproven.
+    ``floor`` starts the search above level 0 in some columns; finer nodes are then not searched.
+    """
+    limit = exact(suppression, "suppression", low=0, high=1)
+    if not table.quasi:
+        raise PolicyError(
+            "The table has no quasi columns, so there is nothing to generalize. Declare some with quasi=."
+        )
+    deadline = time.monotonic() + seconds if seconds is not None else None
+    start = _floor_levels(table, floor)
+    wants_values = definition.needs_sensitive or not isinstance(objective, str) or objective == "kl"
+    frequencies = (engine or LocalEngine()).frequencies(table, sensitive=wants_values, floor=start)
+    columns = list(table.quasi)
+    quasi_sets = None
+    if table.quasi_sets is not None:
+        quasi_sets = [[columns.index(name) for name in names] for names in table.quasi_sets]
+    evaluator = Evaluator(frequencies, definition, limit, objective, weights, quasi_sets)
+    outcome, passing = _run(evaluator, strategy, deadline)
+    return Search(
+        _node(outcome.best, columns),
+        outcome.proven,
+        outcome.bound,
+        evaluator.objective.name,
+        evaluator.space.size,
+        evaluator.evaluated,
+        dict(zip(columns, start, strict=True)),
+        evaluator,
+        passing,
+        seconds is not None and not outcome.proven,
+    )
+
+
+def _run(evaluator: Evaluator, strategy: Strategy, deadline: float | None) -> tuple[Outcome, NDArray[np.bool_] | None]:
+    if strategy == "default":
+        if evaluator.space.size > _LARGEST_ARRAY:
+            limit = deadline if deadline is not None else time.monotonic() + _SECONDS_WHEN_HUGE
+            return Climber(evaluator).run(limit), None
+        return Frontier(evaluator).run(deadline), None
+    if strategy not in ("incognito", "exhaustive"):
+        raise PolicyError(f"There is no search strategy {strategy!r}. Choose 'default', 'incognito' or 'exhaustive'.")
+    passing = incognito(evaluator) if strategy == "incognito" else exhaustive(evaluator)
+    found = [evaluator.evaluate(evaluator.space.node(int(index))) for index in np.flatnonzero(passing)]
+    best = min(found, key=lambda each: (_objective(each), each.levels), default=None)
+    return Outcome(best, True, None if best is None else best.objective), passing
+
+
+def _objective(found: Evaluation) -> float:
+    assert found.objective is not None
+    return found.objective
+
+
+def _node(found: Evaluation | None, columns: list[str]) -> Node | None:
+    if found is None:
+        return None
+    levels = dict(zip(columns, found.levels, strict=True))
+    return Node(levels, _objective(found), found.suppressed, found.groups)
+
+
+def _floor_levels(table: Table, floor: Mapping[str, int] | None) -> Levels:
+    wanted: dict[str, Any] = dict(floor or {})
+    for name in wanted:
+        if name not in table.quasi:
+            raise PolicyError(f"floor names {name!r}, which is not a quasi column.")
+    levels = tuple(int(wanted.get(hierarchy.column, 0)) for hierarchy in table.hierarchies)
+    for hierarchy, level in zip(table.hierarchies, levels, strict=True):
+        if not 0 <= level <= hierarchy.height:
+            raise PolicyError(f"floor: column {hierarchy.column!r} has levels 0 to {hierarchy.height}, not {level}.")
+    return levels
