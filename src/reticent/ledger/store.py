@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -58,7 +58,7 @@ class Store:
             _create_privately(path)
             self._connection = sqlite3.connect(path, timeout=timeout, isolation_level=None)
             try:
-                self._set_up()
+                self._patiently(self._set_up)
             except BaseException:
                 self._connection.close()
                 raise
@@ -72,7 +72,7 @@ class Store:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction that nobody else writes during: all of it is on the disk when the block ends, or none."""
         with self._explained():
-            self._connection.execute("BEGIN IMMEDIATE")
+            self._patiently(lambda: self._connection.execute("BEGIN IMMEDIATE"))
             try:
                 yield self._connection
                 self._connection.execute("COMMIT")
@@ -103,7 +103,7 @@ class Store:
 
     def _set_up(self) -> None:
         connection = self._connection
-        self._enter_wal()
+        connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         if self._recognised():
@@ -121,12 +121,16 @@ class Store:
                 connection.execute("ROLLBACK")
             raise
 
-    def _enter_wal(self) -> None:
-        """Several processes may open a new file at once, and changing the mode does not wait for its turn by itself."""
+    def _patiently(self, step: Callable[[], object]) -> None:
+        """Take a step again while the file is locked.
+
+        SQLite waits for writers by itself, but not while a file changes its mode, is recovered after a crash, or is
+        tidied up by the last process that closes it.
+        """
         end = time.monotonic() + self.timeout
         while True:
             try:
-                self._connection.execute("PRAGMA journal_mode = WAL")
+                step()
                 return
             except sqlite3.OperationalError as error:
                 if "locked" not in str(error) or time.monotonic() > end:
