@@ -15,10 +15,10 @@ from reticent.knowledge.disclosure import (
     negation_curve,
     safe,
 )
-from reticent.knowledge.witness import Atom, Witness, negation_witness, witness
+from reticent.knowledge.witness import RankedAtom, Witness, negation_witness, witness
 
 __all__ = [
-    "Atom",
+    "RankedAtom",
     "Safety",
     "Witness",
     "breaking_point",

@@ -103,19 +103,24 @@ class Buckets:
         """The number of different values in the bucket that has fewest: knowing one fact less is certainty (F6)."""
         return int(self.distinct.min())
 
-    def top(self, ranks: int, start: int = 0, stop: int | None = None) -> Integers:
-        """Row ``j`` holds the count of every bucket's value of rank ``j``, 0 where there is none."""
-        first = self.offsets[start:-1] if stop is None else self.offsets[start:stop]
-        distinct = self.distinct[start:stop]
-        rows = np.zeros((ranks, len(first)), dtype=np.int64)
-        everywhere = int(distinct.min())
-        for rank in range(ranks):
-            if rank < everywhere:
-                rows[rank] = self.counts[first + rank]
-            else:
-                there = distinct > rank
-                rows[rank, there] = self.counts[first[there] + rank]
-        return rows
+    def select(self, buckets: Integers) -> Buckets:
+        """Some of the buckets."""
+        lengths = self.distinct[buckets]
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        places = np.arange(offsets[-1]) + np.repeat(self.offsets[buckets] - offsets[:-1], lengths)
+        return Buckets(offsets, self.counts[places])
+
+    def rank(self, rank: int, buckets: Integers) -> Integers:
+        """How often the value of that rank (0 is the most frequent) occurs in each of ``buckets``, 0 where none is."""
+        places = self.offsets[buckets] + rank
+        if rank < self.fewest_values:
+            return self.counts[places]
+        return np.where(self.distinct[buckets] > rank, self.counts[np.minimum(places, len(self.counts) - 1)], 0)
+
+    def top(self, ranks: int) -> Integers:
+        """The counts of all buckets, the value of rank ``j`` in row ``j``."""
+        everybody = np.arange(len(self))
+        return np.stack([self.rank(rank, everybody) for rank in range(ranks)])
 
 
 def _flatten(rows: Sequence[Histogram] | Integers) -> tuple[Integers, Integers]:

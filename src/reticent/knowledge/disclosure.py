@@ -43,14 +43,12 @@ def negation_curve(histograms: Measured, k: int) -> list[Fraction]:
     This is the attacker of l-diversity: never stronger, and often (not always: erratum 7) as strong.
     """
     buckets, k = Buckets.of(histograms), facts(k)
-    first = buckets.offsets[:-1]
-    top = buckets.counts[first]
-    left = buckets.sizes.copy()
+    everybody = np.arange(len(buckets))
+    top, left = buckets.rank(0, everybody), buckets.sizes.copy()
     values = []
     for known in range(k + 1):
         if known:
-            there = buckets.distinct > known
-            left[there] -= buckets.counts[first[there] + known]
+            left -= buckets.rank(known, everybody)
         values.append(_largest_quotient(top, left)[0])
     return values
 

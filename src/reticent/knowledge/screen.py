@@ -15,7 +15,7 @@ Callers stay below the certainty point (F6): there every factor is positive and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -30,7 +30,7 @@ Mask: TypeAlias = NDArray[np.bool_]
 UNDERFLOW = 1e-280
 """Below this a product may have lost digits; such uses always survive."""
 
-_SAMPLE = 4096
+_MANY = 4096
 _CHUNK, _COMPILED_CHUNK = 2048, 1 << 16
 
 
@@ -61,18 +61,17 @@ def least_chances(sizes: Integers, top: Integers) -> Floats:
 def merge(left: Floats, right: Floats) -> Floats:
     """Two sets of buckets as one: arrays ``[..., 2, k + 1]`` of (N, A) pairs, merged place by place (R-WK-10).
 
-    N[s] is the least factor of s antecedents without A, A[s] with it. Associative and commutative. An absent bucket is
-    N = 1, A = infinity; where infinity meets 0 the product is skipped (trap 3).
+    N[s] is the least factor of s antecedents without A, A[s] with it: ``N[s] = min_a N[a] N'[s - a]`` and
+    ``A[s] = min_a min(A[a] N'[s - a], N[a] A'[s - a])``. Associative and commutative. An absent bucket is N = 1, A =
+    infinity; where infinity meets 0 the product is skipped (trap 3).
     """
-    places = left.shape[-1]
-    merged = np.full(np.broadcast_shapes(left.shape, right.shape), np.inf)
+    places = np.arange(left.shape[-1])
+    rest = places[:, None] - places
+    shifted = np.where(rest >= 0, right[..., rest], np.inf)
     with np.errstate(invalid="ignore"):
-        for taken in range(places):
-            rest = places - taken
-            aside, holding = left[..., 0, taken, None], left[..., 1, taken, None]
-            both = merged[..., taken:]
-            np.fmin(both, aside[..., None] * right[..., :rest], out=both)
-            np.fmin(both[..., 1, :], holding * right[..., 0, :rest], out=both[..., 1, :])
+        merged: Floats = np.fmin.reduce(left[..., :1, None, :] * shifted, axis=-1)
+        other: Floats = np.fmin.reduce(left[..., 1, None, :] * shifted[..., 0, :, :], axis=-1)
+    np.fmin(merged[..., 1, :], other, out=merged[..., 1, :])
     return merged
 
 
@@ -109,45 +108,53 @@ class Screen:
     def uses(self, at: int | None = None) -> Uses:
         """The uses that may be part of an optimum for some number of facts, or for exactly ``at`` facts."""
         k = len(self.ratios) - 1
-        aside, holding = np.zeros(k + 1), np.zeros(k + 1)
-        for facts in range(k + 1) if at is None else (at,):
-            for taken in range(facts + 1):
-                best = self.ratios[facts]
-                aside[taken] = max(aside[taken], _quotient(best, self.ratios[facts - taken]))
-                holding[taken] = max(holding[taken], _quotient(best, self.without[facts - taken]))
-        bounds = np.maximum(np.stack([aside, holding]) * slack(k) ** 2, UNDERFLOW)
-        near = self.factors <= bounds
+        near = self.factors <= bounds(self.without, self.ratios, range(k + 1) if at is None else (at,))
         near[:, 0, 0] = False
         rows = near.any(axis=(1, 2))
         return Uses(self.buckets[rows], near[rows, 0], near[rows, 1])
+
+
+def bounds(without: Floats, ratios: Floats, facts: Iterable[int]) -> Floats:
+    """The largest factors ``[(u, v), c]`` with which a bucket can be part of an optimum for one of ``facts``."""
+    k = len(ratios) - 1
+    most = np.zeros((2, k + 1))
+    for known in facts:
+        for taken in range(known + 1):
+            most[0, taken] = max(most[0, taken], _quotient(ratios[known], ratios[known - taken]))
+            most[1, taken] = max(most[1, taken], _quotient(ratios[known], without[known - taken]))
+    return np.maximum(most * slack(k) ** 2, UNDERFLOW)
 
 
 def _quotient(part: float, whole: float) -> float:
     return part / whole if min(part, whole) >= UNDERFLOW else np.inf
 
 
-def screen(histograms: Buckets, k: int) -> Screen:
+def screen(buckets: Buckets, k: int) -> Screen:
     """Screen all buckets for up to ``k`` facts; every bucket must have at least ``k + 2`` different values."""
-    order, starts = _keys(histograms, k + 1)
-    representatives = order[starts]
-    kept_rows = np.empty(0, dtype=np.int64)
+    order, starts = _keys(buckets, k + 1)
+    keys = np.empty(0, dtype=np.int64)
     kept = np.empty((0, 2, k + 1))
     limits = np.full((2, k + 1), np.inf)
-    for begin, factors in _factors(histograms, representatives, k):
-        near = factors <= limits
-        near[:, 0, 0] = False
-        rows = np.flatnonzero(near.any(axis=(1, 2)))
+    for begin, factors in _factors(buckets, order[starts], k):
+        rows = np.flatnonzero(within(factors, limits))
         if len(rows) == 0:
             continue
-        kept_rows = np.concatenate([kept_rows, begin + rows])
-        kept = np.concatenate([kept, factors[rows]])
+        keys, kept = np.concatenate([keys, begin + rows]), np.concatenate([kept, factors[rows]])
         if len(kept) > k + 1:
             limits = np.maximum(np.partition(kept, k, axis=0)[k] * slack(k), UNDERFLOW)
-            near = kept <= limits
-            near[:, 0, 0] = False
-            rows = np.flatnonzero(near.any(axis=(1, 2)))
-            kept_rows, kept = kept_rows[rows], kept[rows]
-    return _expand(kept_rows, kept, order, starts, k)
+            rows = np.flatnonzero(within(kept, limits))
+            if len(rows) > _MANY:
+                rows = rows[first_of_each_key(buckets, order[starts[keys[rows]]], k + 1, k + 1)]
+            keys, kept = keys[rows], kept[rows]
+    return _expand(keys, kept, order, starts, k)
+
+
+def within(factors: Floats, limits: Floats) -> Mask:
+    """Buckets with some use within the limits; taking no antecedents and not holding A is no use."""
+    near = factors[..., 1, :] <= limits[1]
+    near[..., 1:] |= factors[..., 0, 1:] <= limits[0, 1:]
+    found: Mask = near.any(axis=-1)
+    return found
 
 
 def _expand(rows: Integers, factors: Floats, order: Integers, starts: Integers, k: int) -> Screen:
@@ -172,83 +179,66 @@ def _smallest(factors: Floats, many: int) -> Integers:
     return np.unique(np.argpartition(flat, many - 1, axis=0)[:many])
 
 
-def _factors(histograms: Buckets, rows: Integers, k: int) -> Iterator[tuple[int, Floats]]:
+def _factors(buckets: Buckets, rows: Integers, k: int) -> Iterator[tuple[int, Floats]]:
     """(u, v) of the buckets ``rows``, chunk by chunk, as arrays ``[bucket, 2, k + 1]``."""
     compiled = len(rows) >= COMPILED_FROM
     step = _COMPILED_CHUNK if compiled else _CHUNK
     for begin in range(0, len(rows), step):
         some = rows[begin : begin + step]
-        first, sizes = histograms.offsets[some], histograms.sizes[some]
+        first, sizes = buckets.offsets[some], buckets.sizes[some]
         if compiled:
             from reticent.knowledge import _kernels
 
             chances = np.empty((len(some), k + 2))
-            _kernels.least_chances(first, histograms.counts, sizes, k + 1, chances)
+            _kernels.least_chances(first, buckets.counts, sizes, k + 1, chances)
         else:
-            top = np.stack([histograms.counts[first + rank] for rank in range(k + 1)])
+            top = np.stack([buckets.counts[first + rank] for rank in range(k + 1)])
             chances = least_chances(sizes, top).T
         factors = np.empty((len(some), 2, k + 1))
         factors[:, 0] = chances[:, :-1]
-        np.multiply(chances[:, 1:], (sizes / histograms.counts[first])[:, None], out=factors[:, 1])
+        np.multiply(chances[:, 1:], (sizes / buckets.counts[first])[:, None], out=factors[:, 1])
         yield begin, factors
 
 
-def first_of_each_key(histograms: Buckets, buckets: Integers, atoms: int, many: int) -> Integers:
-    """Places in ``buckets`` (ascending) of the first ``many`` buckets of every key, ascending."""
-    order, starts = _sorted_by_key(histograms, buckets, atoms)
+def first_of_each_key(buckets: Buckets, chosen: Integers, atoms: int, many: int) -> Integers:
+    """Places in ``chosen`` (ascending) of the first ``many`` buckets of every key, ascending."""
+    order, starts = sorted_by_key(buckets, chosen, atoms)
     sizes = np.diff(np.append(starts, len(order)))
     return np.sort(order[np.arange(len(order)) - np.repeat(starts, sizes) < many])
 
 
-def _keys(histograms: Buckets, atoms: int) -> tuple[Integers, Integers]:
+def _keys(buckets: Buckets, atoms: int) -> tuple[Integers, Integers]:
     """All buckets with equal keys standing together, and where each key starts.
 
-    Where a sample shows hardly any repetition the sorting is not worth its time, and every bucket is its own key.
+    For very many buckets the compiled tables cost less than the sorting: there every bucket is its own key, and
+    repetitions are thinned among those that are kept.
     """
-    everybody = np.arange(len(histograms))
-    if len(histograms) > COMPILED_FROM:
-        sample = np.linspace(0, len(histograms) - 1, _SAMPLE).astype(np.int64)
-        if len(np.unique(_hashes(histograms, sample, atoms))) > 0.99 * _SAMPLE:
-            return everybody, everybody
-    return _sorted_by_key(histograms, everybody, atoms)
+    everybody = np.arange(len(buckets))
+    return (everybody, everybody) if len(buckets) >= COMPILED_FROM else sorted_by_key(buckets, everybody, atoms)
 
 
-def _sorted_by_key(histograms: Buckets, buckets: Integers, atoms: int) -> tuple[Integers, Integers]:
-    """An order of ``buckets`` in which equal keys (size and top counts, R-WK-2) stand together, and their starts.
+def sorted_by_key(buckets: Buckets, chosen: Integers, atoms: int) -> tuple[Integers, Integers]:
+    """An order of the ``chosen`` buckets in which equal keys (size and top counts, R-WK-2) stand together, and their starts.
 
     Equality is decided on the counts themselves; a hash only brings candidates together, and a collision merely
     leaves a key in two places.
     """
-    hashes = _hashes(histograms, buckets, atoms)
+    hashes = _hashes(buckets, chosen, atoms)
     order = np.argsort(hashes, kind="stable")
     new = np.ones(len(order), dtype=np.bool_)
     new[1:] = hashes[order[1:]] != hashes[order[:-1]]
     alike = np.flatnonzero(~new)
-    here, before = buckets[order[alike]], buckets[order[alike - 1]]
-    for column in _key_columns(histograms, atoms):
-        new[alike] |= column(here) != column(before)
+    here, before = chosen[order[alike]], chosen[order[alike - 1]]
+    new[alike] = buckets.sizes[here] != buckets.sizes[before]
+    for rank in range(atoms):
+        new[alike] |= buckets.rank(rank, here) != buckets.rank(rank, before)
     return order, np.flatnonzero(new)
 
 
-def _key_columns(histograms: Buckets, atoms: int) -> Iterator[_Column]:
-    yield _Column(histograms.sizes, None)
+def _hashes(buckets: Buckets, chosen: Integers, atoms: int) -> NDArray[np.uint64]:
+    hashes = buckets.sizes[chosen].astype(np.uint64)
     for rank in range(atoms):
-        yield _Column(histograms.counts, histograms.offsets + rank)
-
-
-@dataclass(frozen=True)
-class _Column:
-    values: Integers
-    places: Integers | None
-
-    def __call__(self, buckets: Integers) -> Integers:
-        return self.values[buckets if self.places is None else self.places[buckets]]
-
-
-def _hashes(histograms: Buckets, buckets: Integers, atoms: int) -> NDArray[np.uint64]:
-    hashes = np.zeros(len(buckets), dtype=np.uint64)
-    for column in _key_columns(histograms, atoms):
         hashes *= np.uint64(0x9E3779B97F4A7C15)
-        hashes += column(buckets).astype(np.uint64)
+        hashes += buckets.rank(rank, chosen).astype(np.uint64)
         hashes ^= hashes >> np.uint64(29)
     return hashes

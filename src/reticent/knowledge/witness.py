@@ -16,14 +16,17 @@ import numpy as np
 
 from reticent.knowledge.buckets import Buckets, Measured
 from reticent.knowledge.disclosure import Contender, facts, negation_bucket, negation_curve, strongest
+from reticent.knowledge.facts import Atom, Clause
+from reticent.knowledge.population import Population
 from reticent.knowledge.screen import screen
+from reticent.knowledge.solver import conditional
 
-Name: TypeAlias = Callable[["Atom"], tuple[str, str]]
+Name: TypeAlias = Callable[["RankedAtom"], tuple[str, str]]
 """How to call an atom's person and value."""
 
 
 @dataclass(frozen=True, order=True)
-class Atom:
+class RankedAtom:
     """The statement that person number ``person`` of ``bucket`` has its ``rank``-th most frequent value, from 0."""
 
     bucket: int
@@ -39,8 +42,8 @@ class Witness:
     consequent that is the negation "this person does not have that value".
     """
 
-    consequent: Atom
-    antecedents: tuple[Atom, ...]
+    consequent: RankedAtom
+    antecedents: tuple[RankedAtom, ...]
     disclosure: Fraction
 
     @property
@@ -66,13 +69,33 @@ class Witness:
                 told.append(f"if {person} has {value} then {target} has {outcome}")
         return told
 
+    def replay(self, histograms: Measured) -> Fraction:
+        """The disclosure once more, by the exact solver for explicit facts, which shares nothing with the search."""
+        buckets = Buckets.of(histograms)
+        population = Population(
+            [{str(rank): count for rank, count in enumerate(buckets[bucket])} for bucket in self.buckets],
+            {
+                f"{atom.bucket}/{atom.person}": self.buckets.index(atom.bucket)
+                for atom in (self.consequent, *self.antecedents)
+            },
+        )
+        target = _as_atom(self.consequent)
+        known = [Clause(frozenset({_as_atom(atom)}), frozenset({target})) for atom in self.antecedents]
+        found = conditional(population, known, [Clause(frozenset(), frozenset({target}))])
+        assert found is not None, "a witness never contradicts the release"
+        return found
+
     def conclusion(self, name: Name | None = None) -> str:
         """What the attacker then believes, in words."""
         person, value = (name or plain_name)(self.consequent)
         return f"{person} has {value} with probability {self.disclosure} = {float(self.disclosure):.4f}"
 
 
-def plain_name(atom: Atom) -> tuple[str, str]:
+def _as_atom(atom: RankedAtom) -> Atom:
+    return Atom(f"{atom.bucket}/{atom.person}", str(atom.rank))
+
+
+def plain_name(atom: RankedAtom) -> tuple[str, str]:
     """Names for buckets that are nothing but counts."""
     return f"person {atom.person + 1} of bucket {atom.bucket + 1}", f"value {atom.rank + 1}"
 
@@ -80,7 +103,7 @@ def plain_name(atom: Atom) -> tuple[str, str]:
 def labelled(labels: Sequence[Sequence[str]] | Mapping[int, Sequence[str]]) -> Name:
     """Names from the value labels of each bucket, most frequent first."""
 
-    def name(atom: Atom) -> tuple[str, str]:
+    def name(atom: RankedAtom) -> tuple[str, str]:
         return plain_name(atom)[0], labels[atom.bucket][atom.rank]
 
     return name
@@ -97,14 +120,16 @@ def witness(histograms: Measured, k: int) -> Witness:
     if k >= buckets.fewest_values - 1:
         poor = int(np.flatnonzero(buckets.distinct <= k + 1)[0])
         ranks = range(1, int(buckets.distinct[poor]))
-        return Witness(Atom(poor, 0, 0), tuple(Atom(poor, 0, rank) for rank in ranks), Fraction(1))
+        return Witness(RankedAtom(poor, 0, 0), tuple(RankedAtom(poor, 0, rank) for rank in ranks), Fraction(1))
     contenders = strongest(buckets, screen(buckets, k).uses(at=k), k, by_people=True)
     ratio, shares = _best_shares(contenders, k)
-    consequent: Atom | None = None
-    antecedents: list[Atom] = []
+    consequent: RankedAtom | None = None
+    antecedents: list[RankedAtom] = []
     for contender, taken, holds in shares:
         profile = contender.table.profile(taken + holds)
-        atoms = [Atom(contender.bucket, person, rank) for person, given in enumerate(profile) for rank in range(given)]
+        atoms = [
+            RankedAtom(contender.bucket, person, rank) for person, given in enumerate(profile) for rank in range(given)
+        ]
         if holds:
             consequent, atoms = atoms[0], atoms[1:]
         antecedents += atoms
@@ -118,7 +143,7 @@ def negation_witness(histograms: Measured, k: int) -> Witness:
     bucket = negation_bucket(buckets, k)
     ranks = range(1, min(k + 1, int(buckets.distinct[bucket])))
     disclosure = negation_curve(buckets, k)[-1]
-    return Witness(Atom(bucket, 0, 0), tuple(Atom(bucket, 0, rank) for rank in ranks), disclosure)
+    return Witness(RankedAtom(bucket, 0, 0), tuple(RankedAtom(bucket, 0, rank) for rank in ranks), disclosure)
 
 
 Share: TypeAlias = tuple[Contender, int, bool]

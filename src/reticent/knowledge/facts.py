@@ -1,0 +1,220 @@
+"""Facts as people type them, and the clauses they mean (R-WK-15).
+
+    Ed=flu                      Ed has flu              costs one fact for every other value in Ed's bucket
+    !Ed=flu    Ed != flu        Ed does not have flu    costs 1
+    Bob=flu & Ed=flu -> Al=flu | Al=mumps               costs 1
+    Ed in {flu, mumps}          one of a list           costs one fact for every value of the bucket not listed
+
+Names and values may contain blanks; quote them with '...' or "..." when they contain an operator. Inside an implication
+every atom may be negated: "not" only moves an atom to the other side of the arrow. A clause without any negative
+literal is not a single basic implication; its cost is that of the cheapest person in it to be tied down.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple, NoReturn
+
+from reticent.errors import PolicyError
+
+_OPERATORS = ("->", "=>", "→", "!=", "≠", "&", "|", "=", "!", "{", "}")
+_SPELLED = {"=>": "->", "→": "->", "≠": "!="}
+
+
+class Atom(NamedTuple):
+    """The statement that a person has a value."""
+
+    person: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"{self.person}={self.value}"
+
+
+@dataclass(frozen=True)
+class Clause:
+    """All of ``given`` together imply at least one of ``then``: a disjunction of negated and plain atoms."""
+
+    given: frozenset[Atom]
+    then: frozenset[Atom]
+
+    @property
+    def atoms(self) -> frozenset[Atom]:
+        """Every atom that is mentioned."""
+        return self.given | self.then
+
+    @property
+    def people(self) -> frozenset[str]:
+        """Everybody who is mentioned."""
+        return frozenset(atom.person for atom in self.atoms)
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One typed fact: its text and the clauses that it means, all of which hold."""
+
+    text: str
+    clauses: tuple[Clause, ...]
+
+    @property
+    def atoms(self) -> frozenset[Atom]:
+        """Every atom that is mentioned."""
+        return frozenset(atom for clause in self.clauses for atom in clause.atoms)
+
+
+def implication(given: Iterable[Atom], then: Iterable[Atom]) -> Fact:
+    """The basic implication ``given -> then`` from atoms."""
+    clause = Clause(frozenset(given), frozenset(then))
+    left, right = " & ".join(map(str, sorted(clause.given))), " | ".join(map(str, sorted(clause.then)))
+    return Fact(f"{left} -> {right}", (clause,))
+
+
+def parse(text: str) -> Fact:
+    """Read one fact; what cannot be read is a PolicyError that points at the place.
+
+    >>> parse("Hannah=flu -> Charlie=flu").clauses[0].then
+    frozenset({Atom(person='Charlie', value='flu')})
+    """
+    return _Parser(text).fact()
+
+
+class _Literal(NamedTuple):
+    atoms: tuple[Atom, ...]
+    positive: bool
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise PolicyError(f"A fact is text such as 'Ed=flu', but this is {text!r}.")
+        self.text = text
+        self.tokens = list(self._scan())
+        self.place = 0
+
+    def fact(self) -> Fact:
+        left, joint = self._literals()
+        if self._take("->"):
+            right, other = self._literals()
+            self._end()
+            if "|" in joint:
+                self._fail("The left side of '->' is joined by '&'; write one fact for each alternative")
+            if "&" in other:
+                self._fail("The right side of '->' is joined by '|'; write one fact for each part that follows")
+            return Fact(self.text.strip(), (self._clause(left, right),))
+        self._end()
+        if joint == {"&", "|"}:
+            self._fail("'&' and '|' are mixed without '->'; write separate facts")
+        groups = [[literal] for literal in left] if "&" in joint else [left]
+        return Fact(self.text.strip(), tuple(self._clause((), group) for group in groups))
+
+    def _clause(self, left: Iterable[_Literal], right: Iterable[_Literal]) -> Clause:
+        given: set[Atom] = set()
+        then: set[Atom] = set()
+        for literal in left:
+            if len(literal.atoms) > 1:
+                self._fail(
+                    "A list may stand alone or to the right of '->', not to its left; write one fact for each value"
+                )
+            (given if literal.positive else then).update(literal.atoms)
+        for literal in right:
+            (then if literal.positive else given).update(literal.atoms)
+        return Clause(frozenset(given), frozenset(then))
+
+    def _literals(self) -> tuple[list[_Literal], set[str]]:
+        literals, joint = [self._literal()], set()
+        while (operator := self._peek()) in ("&", "|"):
+            self.place += 1
+            joint.add(operator)
+            literals.append(self._literal())
+        return literals, joint
+
+    def _literal(self) -> _Literal:
+        positive = not self._take("!")
+        person = self._word("a person's name")
+        if self._is_word("in"):
+            person += f" {self._word('in')}"
+        if self._take("{"):
+            listed = re.fullmatch(r"(.+?)\s+in", person)
+            if listed is None:
+                self._fail("A list is written 'Ed in {flu, mumps}'")
+            if not positive:
+                self._fail("Write 'Ed != flu' once for every value that is ruled out, instead of a negated list")
+            values = self._list()
+            return _Literal(tuple(Atom(listed[1], value) for value in values), True)
+        if self._take("!="):
+            positive = not positive
+        elif not self._take("="):
+            self._fail("Expected '=' or '!=' and a value")
+        return _Literal((Atom(person, self._word("a value")),), positive)
+
+    def _list(self) -> list[str]:
+        inside = self._word("a list of values")
+        if not self._take("}"):
+            self._fail("The list is not closed by '}'")
+        values = [value.strip().strip("'\"") for value in inside.split(",")]
+        if not all(values):
+            self._fail("The list has an empty place")
+        return values
+
+    def _word(self, wanted: str) -> str:
+        if self.place == len(self.tokens) or self.tokens[self.place][0]:
+            self._fail(f"Expected {wanted}")
+        self.place += 1
+        return self.tokens[self.place - 1][1]
+
+    def _is_word(self, word: str) -> bool:
+        return self.place < len(self.tokens) and self.tokens[self.place][:2] == (False, word)
+
+    def _peek(self) -> str | None:
+        return self.tokens[self.place][1] if self.place < len(self.tokens) and self.tokens[self.place][0] else None
+
+    def _take(self, operator: str) -> bool:
+        if self._peek() != operator:
+            return False
+        self.place += 1
+        return True
+
+    def _end(self) -> None:
+        if self.place < len(self.tokens):
+            self._fail("Nothing more was expected")
+
+    def _scan(self) -> Iterable[tuple[bool, str, int]]:
+        """(is an operator, text, column): words run up to the next operator, a quote opens a word only at its start."""
+        at, text, inside = 0, self.text, False
+        while at < len(text):
+            if text[at].isspace():
+                at += 1
+                continue
+            operator = next((sign for sign in _OPERATORS if text.startswith(sign, at)), None)
+            if operator is not None and not (inside and operator != "}"):
+                inside = operator == "{"
+                yield True, _SPELLED.get(operator, operator), at
+                at += len(operator)
+            elif text[at] in "'\"" and not inside:
+                end = text.find(text[at], at + 1)
+                if end < 0:
+                    self._point("The quote is not closed", at)
+                yield False, text[at + 1 : end], at
+                at = end + 1
+            else:
+                end = at
+                while end < len(text) and not self._stops(end, inside):
+                    end += 1
+                yield False, text[at:end].strip(), at
+                at = end
+
+    def _stops(self, at: int, inside: bool) -> bool:
+        if inside:
+            return self.text[at] == "}"
+        return any(self.text.startswith(sign, at) for sign in _OPERATORS if sign != "!")
+
+    def _fail(self, problem: str) -> NoReturn:
+        self._point(problem, self.tokens[self.place][2] if self.place < len(self.tokens) else len(self.text))
+
+    def _point(self, problem: str, at: int) -> NoReturn:
+        raise PolicyError(
+            f"{problem}, at column {at + 1} of the fact {self.text!r}. "
+            "Facts look like 'Ed=flu', '!Ed=flu', 'Hannah=flu -> Charlie=flu' or 'Ed in {flu, mumps}'."
+        )

@@ -1,0 +1,227 @@
+"""The exact solver: how likely a list of facts is, and what follows from it (R-WK-11..14).
+
+*Guarantee*: exact rationals over all equally likely worlds. *Cost*: the question is #P-complete; the work grows with the
+people *mentioned*, not with the table. People are placed one by one; placements that agree in what is left in the
+urns and in the facts that are still open are counted together, so many facts about one bucket stay cheap where plain
+enumeration would not. Facts that share no bucket are solved apart and multiplied. A budget bounds the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import perm
+
+from reticent.errors import ReticentError
+from reticent.knowledge.facts import Atom, Clause
+from reticent.knowledge.population import Population
+
+BUDGET = 2_000_000
+"""Placements that the exact solver tries before it gives up."""
+
+OTHER = None
+
+
+class BudgetExceeded(ReticentError):
+    """The exact answer would take more work than was allowed."""
+
+    exit_code = 1
+
+
+@dataclass
+class Budget:
+    """What is left of the work that was allowed; shared by all counts behind one answer, hence mutable."""
+
+    left: int = BUDGET
+
+    def spend(self, placements: int) -> None:
+        """Use up some work."""
+        self.left -= placements
+        if self.left < 0:
+            raise BudgetExceeded(
+                "The exact answer needs more work than the budget allows. Raise the budget, or accept an estimate."
+            )
+
+
+@dataclass(frozen=True)
+class Component:
+    """Facts that hang together through shared clauses or shared buckets (R-WK-14)."""
+
+    clauses: tuple[Clause, ...]
+    people: tuple[str, ...]
+
+
+def components(population: Population, clauses: Sequence[Clause]) -> list[Component]:
+    """Split clauses into independent components; people of one bucket always fall into one."""
+    root: dict[int, int] = {}
+
+    def find(bucket: int) -> int:
+        while root.setdefault(bucket, bucket) != bucket:
+            root[bucket] = bucket = root[root[bucket]]
+        return bucket
+
+    for clause in clauses:
+        buckets = sorted({population.bucket_of[person] for person in clause.people})
+        for bucket in buckets:
+            root[find(bucket)] = find(buckets[0])
+    parts: dict[int, list[Clause]] = {}
+    for clause in clauses:
+        parts.setdefault(find(population.bucket_of[min(clause.people)]), []).append(clause)
+    return [Component(tuple(part), _order(population, part)) for part in parts.values()]
+
+
+def probability(population: Population, clauses: Sequence[Clause], budget: Budget | None = None) -> Fraction:
+    """The chance that all clauses hold in a random world: 0 exactly when they contradict the release (R-WK-12)."""
+    budget = budget or Budget()
+    chance = Fraction(1)
+    for component in components(population, tuple(dict.fromkeys(clauses))):
+        chance *= _component_probability(population, component, budget)
+        if not chance:
+            break
+    return chance
+
+
+def conditional(
+    population: Population, known: Sequence[Clause], asked: Sequence[Clause], budget: Budget | None = None
+) -> Fraction | None:
+    """The chance of ``asked`` given ``known``, or None when ``known`` contradicts the release."""
+    budget = budget or Budget()
+    consistent = probability(population, known, budget)
+    return probability(population, [*known, *asked], budget) / consistent if consistent else None
+
+
+def disclosure_risk(
+    population: Population, known: Sequence[Clause], budget: Budget | None = None
+) -> tuple[Fraction, Atom] | None:
+    """The most that ``known`` tells about anybody, and about whom; None when it contradicts the release (R-WK-13).
+
+    People whom the facts do not mention are alike within a bucket, so one of each bucket is tried; values that are
+    not mentioned in a bucket share their chance in proportion to their counts, so only the most frequent is tried.
+    """
+    budget = budget or Budget()
+    if not probability(population, known, budget):
+        return None
+    mentioned = {person for clause in known for person in clause.people}
+    strangers: dict[int, str] = {}
+    for person in sorted(population.bucket_of):
+        if person not in mentioned:
+            strangers.setdefault(population.bucket_of[person], person)
+    best = Fraction(0), Atom("", "")
+    touched = {population.bucket_of[person] for person in mentioned}
+    for person in sorted(mentioned | set(strangers.values())):
+        bucket = population.bucket_of[person]
+        for value in _telling_values(population, bucket, known):
+            atom = Atom(person, value)
+            if bucket not in touched:
+                chance = population.prior(atom)
+            else:
+                chance = conditional(population, known, [Clause(frozenset(), frozenset({atom}))], budget) or Fraction(0)
+            if chance > best[0]:
+                best = chance, atom
+    return best
+
+
+def _telling_values(population: Population, bucket: int, known: Sequence[Clause]) -> list[str]:
+    """The values mentioned in a bucket, and the most frequent one of the others."""
+    histogram = population.histograms[bucket]
+    mentioned = {atom.value for clause in known for atom in clause.atoms if population.bucket_of[atom.person] == bucket}
+    others = sorted(
+        (value for value in histogram if value not in mentioned), key=lambda value: (-histogram[value], value)
+    )
+    return sorted(mentioned & set(histogram)) + others[:1]
+
+
+def _order(population: Population, clauses: Sequence[Clause]) -> tuple[str, ...]:
+    """Everybody in the clauses, so that few clauses and few buckets stay open at a time."""
+    touching: dict[str, set[int]] = {}
+    for number, clause in enumerate(clauses):
+        for person in clause.people:
+            touching.setdefault(person, set()).add(number)
+    waiting = {number: set(clause.people) for number, clause in enumerate(clauses)}
+    opened: set[int] = set()
+    order: list[str] = []
+    left = set(touching)
+    last_bucket = -1
+    while left:
+        person = min(
+            left,
+            key=lambda name: (
+                len(touching[name] - opened) - sum(waiting[number] == {name} for number in touching[name]),
+                population.bucket_of[name] != last_bucket,
+                name,
+            ),
+        )
+        left.remove(person)
+        order.append(person)
+        opened |= touching[person]
+        for number in touching[person]:
+            waiting[number].discard(person)
+        last_bucket = population.bucket_of[person]
+    return tuple(order)
+
+
+Urn = tuple[int, ...]
+State = tuple[tuple[Urn, ...], int]
+
+
+def _component_probability(population: Population, component: Component, budget: Budget) -> Fraction:
+    buckets = sorted({population.bucket_of[person] for person in component.people})
+    place = {bucket: index for index, bucket in enumerate(buckets)}
+    labels = [_labels(population, bucket, component.clauses) for bucket in buckets]
+    urns = tuple(_urn(population.histograms[bucket], names) for bucket, names in zip(buckets, labels, strict=True))
+    placed = [place[population.bucket_of[person]] for person in component.people]
+    states: dict[State, int] = {(urns, (1 << len(component.clauses)) - 1): 1}
+    for turn, person in enumerate(component.people):
+        where = placed[turn]
+        settled = [_settled(component.clauses, person, value) for value in labels[where]]
+        closing = _closing(component.clauses, component.people[: turn + 1], person)
+        done = where not in placed[turn + 1 :]
+        after: dict[State, int] = {}
+        for (urns, still_open), weight in states.items():
+            urn = urns[where]
+            budget.spend(len(urn))
+            for choice, count in enumerate(urn):
+                left_open = still_open & ~settled[choice]
+                if not count or left_open & closing:
+                    continue
+                rest = () if done else (*urn[:choice], count - 1, *urn[choice + 1 :])
+                state = (*urns[:where], rest, *urns[where + 1 :]), left_open
+                after[state] = after.get(state, 0) + weight * count
+        states = after
+    worlds = 1
+    for index, bucket in enumerate(buckets):
+        worlds *= perm(population.size(bucket), placed.count(index))
+    return Fraction(sum(states.values()), worlds)
+
+
+def _labels(population: Population, bucket: int, clauses: Iterable[Clause]) -> list[str | None]:
+    """The values mentioned about people of a bucket, and one label for all others."""
+    mentioned = {
+        atom.value for clause in clauses for atom in clause.atoms if population.bucket_of[atom.person] == bucket
+    }
+    return [*sorted(mentioned), OTHER]
+
+
+def _urn(histogram: Mapping[str, int], labels: Sequence[str | None]) -> Urn:
+    named = [histogram.get(label, 0) for label in labels if label is not OTHER]
+    return (*named, sum(histogram.values()) - sum(named))
+
+
+def _settled(clauses: Sequence[Clause], person: str, value: str | None) -> int:
+    """Bits of the clauses that become true once this person is known to have this value."""
+    bits = 0
+    for number, clause in enumerate(clauses):
+        denied = any(atom.person == person and atom.value != value for atom in clause.given)
+        granted = any(atom.person == person and atom.value == value for atom in clause.then)
+        bits |= (denied or granted) << number
+    return bits
+
+
+def _closing(clauses: Sequence[Clause], placed: Sequence[str], person: str) -> int:
+    """Bits of the clauses that nobody after this person can make true any more."""
+    known = set(placed)
+    bits = 0
+    for number, clause in enumerate(clauses):
+        bits |= (person in clause.people and clause.people <= known) << number
+    return bits

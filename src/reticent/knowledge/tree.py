@@ -1,0 +1,222 @@
+"""A segment tree over buckets: after one bucket changes, the whole curve costs one walk to the root (R-WK-9, R-WK-10).
+
+Leaves are the distinct keys; a key that many buckets share is one leaf that knows how often (at most k + 1 copies
+matter). Nodes hold (N, A) pairs as doubles. The tree screens and never decides: an exact answer descends to the
+leaves that can be part of an optimum and computes with fractions on those alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from reticent.errors import DataError
+from reticent.knowledge.buckets import Buckets, Histogram, Integers, Measured
+from reticent.knowledge.disclosure import disclosures, facts, ratios, screened_verdict
+from reticent.knowledge.screen import Floats, bounds, least_chances, merge, sorted_by_key, within
+
+Counts = tuple[int, ...]
+_CHUNK = 4096
+
+
+class DisclosureTree:
+    """The buckets of a release, changeable one by one, with their worst-case disclosure always at hand.
+
+    Mutable on purpose: it stands beside a growing table. ``add`` and ``remove`` take histograms and cost
+    O(k^2 log |B|).
+
+    >>> tree = DisclosureTree([(2, 2, 1)], k=2)
+    >>> tree.add((2, 1, 1, 1))
+    >>> [str(value) for value in tree.curve()]
+    ['2/5', '2/3', '1']
+    >>> tree.remove((2, 2, 1))
+    >>> [str(value) for value in tree.curve()]
+    ['2/5', '4/7', '4/5']
+    """
+
+    def __init__(self, histograms: Measured = (), k: int = 12) -> None:
+        self.k = facts(k)
+        self._slots: dict[tuple[int, Counts], int] = {}
+        self._free: list[int] = []
+        self._counts: list[Counts] = []
+        self._copies: list[int] = []
+        self._variety: Counter[int] = Counter()
+        self._absent = np.stack([np.ones(self.k + 1), np.full(self.k + 1, np.inf)])
+        self._nodes = np.stack([self._absent, self._absent])
+        rows = histograms if not isinstance(histograms, Sequence) or len(histograms) else None
+        if rows is not None:
+            self._build(Buckets.of(rows))
+
+    def __len__(self) -> int:
+        """How many buckets there are."""
+        return sum(self._variety.values())
+
+    def add(self, histogram: Histogram) -> None:
+        """One more bucket."""
+        counts = Buckets.of([histogram])[0]
+        key = self._key(counts)
+        slot = self._slots.get(key)
+        if slot is None:
+            slot = self._slots[key] = self._new_slot(counts)
+        self._copies[slot] += 1
+        self._variety[len(counts)] += 1
+        if self._copies[slot] <= self.k + 1:
+            self._refresh(slot)
+
+    def remove(self, histogram: Histogram) -> None:
+        """One bucket less; it must be there."""
+        counts = Buckets.of([histogram])[0]
+        key = self._key(counts)
+        slot = self._slots.get(key)
+        if slot is None or not self._variety[len(counts)]:
+            raise DataError(f"There is no bucket with the histogram {counts} to remove.")
+        self._copies[slot] -= 1
+        self._variety[len(counts)] -= 1
+        if not self._variety[len(counts)]:
+            del self._variety[len(counts)]
+        if not self._copies[slot]:
+            del self._slots[key]
+            self._free.append(slot)
+        if self._copies[slot] <= self.k:
+            self._refresh(slot)
+
+    def curve(self) -> list[Fraction]:
+        """D(B, j) for j = 0..k, exactly."""
+        below = min(self.k, self._fewest() - 2)
+        if below < 0:
+            return [Fraction(1)] * (self.k + 1)
+        root = self._nodes[1, :, : below + 1]
+        limits = bounds(root[0], root[1], range(below + 1))
+        critical = [
+            self._counts[slot] for slot in self._critical(limits) for _ in range(min(self._copies[slot], below + 1))
+        ]
+        return disclosures(ratios(Buckets.of(critical), below)) + [Fraction(1)] * (self.k - below)
+
+    def holds(self, c: Fraction, k: int | None = None) -> bool:
+        """Whether D(B, k) lies strictly below ``c``; exact, and nearly always decided by the root alone."""
+        known = self.k if k is None else k
+        if c <= 0 or known >= self._fewest() - 1:
+            return False
+        needed = (1 - c) / c
+        verdict = screened_verdict(float(self._nodes[1, 1, known]), needed, self.k)
+        return self.curve()[known] < c if verdict is None else verdict
+
+    def holds_after(self, removed: Iterable[Histogram], added: Sequence[Histogram], c: Fraction) -> bool:
+        """What :meth:`holds` would say after a change that is not made.
+
+        The present buckets beside the new ones are at least as dangerous as the change, so when even that is safe
+        nothing has to be removed to know.
+        """
+        gone = list(removed)
+        new = Buckets.of(added)
+        if not len(self) - len(gone) + len(new):
+            raise DataError("The change would leave no bucket to measure.")
+        if c > 0 and new.fewest_values > self.k + 1 and (not len(self) or self._fewest() > self.k + 1):
+            together = self._nodes[1]
+            for pair in self._leaves(new):
+                together = merge(together, pair)
+            if screened_verdict(float(together[1, self.k]), (1 - c) / c, self.k):
+                return True
+        self.exchange(gone, added)
+        try:
+            return self.holds(c)
+        finally:
+            self.exchange(added, gone)
+
+    def exchange(self, removed: Iterable[Histogram], added: Iterable[Histogram]) -> None:
+        """Remove some buckets and add others: a split, a merge, or a bucket that grew."""
+        for histogram in removed:
+            self.remove(histogram)
+        for histogram in added:
+            self.add(histogram)
+
+    def _fewest(self) -> int:
+        if not self._variety:
+            raise DataError("There is no bucket to measure. Add one first.")
+        return min(self._variety)
+
+    def _key(self, counts: Counts) -> tuple[int, Counts]:
+        return sum(counts), counts[: self.k + 1]
+
+    def _leaves(self, buckets: Buckets) -> Floats:
+        top = buckets.top(self.k + 1)
+        chances = least_chances(buckets.sizes, top)
+        return np.stack([chances[:-1].T, (chances[1:] * (buckets.sizes / top[0])).T], axis=1)
+
+    def _build(self, buckets: Buckets) -> None:
+        order, starts = sorted_by_key(buckets, np.arange(len(buckets)), self.k + 1)
+        copies = np.diff(np.append(starts, len(order)))
+        self._variety.update(buckets.distinct.tolist())
+        leaves = np.empty((len(starts), 2, self.k + 1))
+        for begin in range(0, len(starts), _CHUNK):
+            some = order[starts[begin : begin + _CHUNK]]
+            single = self._leaves(buckets.select(some))
+            leaves[begin : begin + _CHUNK] = self._powers(single, copies[begin : begin + _CHUNK])
+        for slot, bucket in enumerate(order[starts].tolist()):
+            counts = buckets[bucket]
+            self._slots[self._key(counts)] = slot
+            self._counts.append(counts)
+        self._copies = copies.tolist()
+        self._plant(leaves)
+
+    def _powers(self, single: Floats, copies: Integers) -> Floats:
+        """Each leaf as often as its key occurs, k + 1 times at most."""
+        powers = single.copy()
+        for repeat in range(2, min(int(copies.max(initial=1)), self.k + 1) + 1):
+            again = copies >= repeat
+            powers[again] = merge(powers[again], single[again])
+        return powers
+
+    def _plant(self, leaves: Floats) -> None:
+        """A tree over these leaves, level by level, with room for as many again."""
+        capacity = 1 << max(1, len(leaves)).bit_length()
+        self._nodes = np.empty((2 * capacity, 2, self.k + 1))
+        self._nodes[:] = self._absent
+        self._nodes[capacity : capacity + len(leaves)] = leaves
+        level, used = capacity // 2, len(leaves)
+        while level:
+            used = (used + 1) // 2
+            for begin in range(level, level + used, _CHUNK):
+                end = min(begin + _CHUNK, level + used)
+                self._nodes[begin:end] = merge(
+                    self._nodes[2 * begin : 2 * end : 2], self._nodes[2 * begin + 1 : 2 * end : 2]
+                )
+            level //= 2
+        self._free = list(range(capacity - 1, len(leaves) - 1, -1))
+        self._counts += [()] * (capacity - len(self._counts))
+        self._copies += [0] * (capacity - len(self._copies))
+
+    def _new_slot(self, counts: Counts) -> int:
+        if not self._free:
+            capacity = len(self._nodes) // 2
+            self._plant(self._nodes[capacity : capacity + len(self._counts)].copy())
+        slot = self._free.pop()
+        self._counts[slot] = counts
+        return slot
+
+    def _refresh(self, slot: int) -> None:
+        """Recompute a leaf and the nodes above it."""
+        capacity = len(self._nodes) // 2
+        copies = self._copies[slot]
+        if copies:
+            single = self._leaves(Buckets.of([self._counts[slot]]))
+            self._nodes[capacity + slot] = self._powers(single, np.array([copies]))[0]
+        else:
+            self._nodes[capacity + slot] = self._absent
+        node = (capacity + slot) // 2
+        while node:
+            self._nodes[node] = merge(self._nodes[2 * node], self._nodes[2 * node + 1])
+            node //= 2
+
+    def _critical(self, limits: Floats) -> list[int]:
+        """Slots with a use within ``limits``: a subtree that has none is not entered."""
+        capacity, places = len(self._nodes) // 2, limits.shape[1]
+        level = np.array([1])
+        while level[0] < capacity:
+            children = np.concatenate([2 * level, 2 * level + 1])
+            level = np.sort(children[within(self._nodes[children][:, :, :places], limits)])
+        slots: list[int] = (level - capacity).tolist()
+        return slots

@@ -1,0 +1,192 @@
+"""What would an attacker with exactly these facts believe? The explicit companion of the worst case (R-WK-11..15)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from reticent.errors import PolicyError
+from reticent.exact import whole
+from reticent.knowledge.facts import Atom, Clause, Fact, parse
+from reticent.knowledge.population import Population
+from reticent.knowledge.sampling import Estimate, estimate
+from reticent.knowledge.solver import (
+    BUDGET,
+    Budget,
+    BudgetExceeded,
+    components,
+    conditional,
+    disclosure_risk,
+    probability,
+)
+from reticent.knowledge.worlds import Predicate, holds_in, worlds
+
+WORLDS = 200_000
+"""How many random worlds are drawn when the exact answer is out of reach."""
+
+UNIT = frozenset[Atom]()
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """What follows from some facts.
+
+    ``posterior`` is None when the facts contradict the release (``contradiction``), or when not even sampling found a
+    world that fits (``exact`` is False and there is no interval). ``prior`` is the belief without any facts, ``cost``
+    how many basic implications the facts are worth: the k to compare with on the disclosure curve. Where ``exact`` is
+    False, ``posterior`` is an estimate and ``interval`` covers the truth with the stated confidence. Without a
+    question, ``asked`` is the statement that the facts make most certain.
+    """
+
+    asked: str
+    posterior: Fraction | float | None
+    prior: Fraction
+    cost: int
+    contradiction: bool
+    exact: bool = True
+    costs: tuple[tuple[str, int], ...] = ()
+    interval: tuple[float, float] | None = None
+    confidence: float | None = None
+
+    def sentence(self) -> str:
+        """The result in words."""
+        before = f"(without the facts: {_shown(self.prior)})"
+        if self.contradiction:
+            return "These facts contradict the release: no arrangement of the published values fits all of them."
+        if self.posterior is None:
+            return "Undecided: the exact answer exceeds the budget, and no random world that was drawn fits the facts."
+        if self.exact:
+            return f"{self.asked} has probability {_shown(self.posterior)} {before}; the facts cost {self.cost}."
+        assert self.interval is not None
+        assert self.confidence is not None
+        return (
+            f"NOT EXACT: {self.asked} has probability of about {self.posterior:.4f}, between {self.interval[0]:.4f} and "
+            f"{self.interval[1]:.4f} with {self.confidence:.0%} confidence {before}; the facts cost {self.cost}."
+        )
+
+
+def explore(
+    population: Population,
+    know: Sequence[str | Fact | Predicate],
+    ask: str | Atom | None = None,
+    *,
+    budget: int = BUDGET,
+    samples: int = WORLDS,
+    seed: int = 0,
+) -> WhatIf:
+    """The belief in ``ask`` of somebody who knows ``know``, or what they are surest of when nothing is asked.
+
+    Exact within ``budget`` placements; beyond it an estimate from ``samples`` random worlds, labelled as such (``samples=0``
+    raises BudgetExceeded instead).
+    """
+    if isinstance(know, str | Fact) or callable(know):
+        know = [know]
+    left = Budget(whole(budget, "budget", low=1))
+    facts = [population.resolve(fact if isinstance(fact, Fact) else parse(fact)) for fact in know if not callable(fact)]
+    predicates = [fact for fact in know if callable(fact)]
+    question = None if ask is None else _question(population, ask)
+    costs = tuple((fact.text, population.cost(fact)) for fact in facts)
+    known = [clause for fact in facts for clause in fact.clauses]
+    if predicates:
+        if question is None:
+            raise PolicyError("With a function as knowledge, say what is asked, such as ask='Ed=flu'.")
+        return _enumerated(population, known, predicates, costs, question)
+    total = sum(cost for _, cost in costs)
+    if question is None:
+        return _surest(population, known, costs, total, left)
+    prior = probability(population, question.clauses)
+    consistent = _consistent_elsewhere(population, known, question, left, samples, seed)
+    if consistent is False:
+        return WhatIf(question.text, None, prior, total, True, costs=costs)
+    here = _beside(population, known, question)
+    try:
+        posterior = conditional(population, here, question.clauses, left)
+        if posterior is None:
+            return WhatIf(question.text, None, prior, total, True, costs=costs)
+        return WhatIf(question.text, posterior if consistent else None, prior, total, False, bool(consistent), costs)
+    except BudgetExceeded:
+        if not samples:
+            raise
+    about = estimate(population, here, question.clauses, samples, seed) if consistent else None
+    return _estimated(question, about, prior, total, costs)
+
+
+def _estimated(
+    question: Fact, about: Estimate | None, prior: Fraction, cost: int, costs: tuple[tuple[str, int], ...]
+) -> WhatIf:
+    if about is None:
+        return WhatIf(question.text, None, prior, cost, False, False, costs)
+    interval = about.low, about.high
+    return WhatIf(question.text, about.value, prior, cost, False, False, costs, interval, about.confidence)
+
+
+def _question(population: Population, ask: str | Atom) -> Fact:
+    fact = Fact(str(ask), (Clause(UNIT, frozenset({ask})),)) if isinstance(ask, Atom) else parse(ask)
+    return population.resolve(fact)
+
+
+def _buckets(population: Population, clauses: Sequence[Clause]) -> set[int]:
+    return {population.bucket_of[person] for clause in clauses for person in clause.people}
+
+
+def _beside(population: Population, known: Sequence[Clause], question: Fact) -> list[Clause]:
+    """The facts that hang together with the question; the others cannot move the answer (R-WK-14)."""
+    near = _buckets(population, question.clauses)
+    return [
+        clause
+        for component in components(population, known)
+        if near & _buckets(population, component.clauses)
+        for clause in component.clauses
+    ]
+
+
+def _consistent_elsewhere(
+    population: Population, known: Sequence[Clause], question: Fact, budget: Budget, samples: int, seed: int
+) -> bool | None:
+    """Whether the facts that cannot move the answer can be true at all; None when that could not be found out."""
+    near = _buckets(population, question.clauses)
+    for component in components(population, known):
+        if near & _buckets(population, component.clauses):
+            continue
+        try:
+            if not probability(population, component.clauses, budget):
+                return False
+        except BudgetExceeded:
+            if not samples:
+                raise
+            if estimate(population, component.clauses, (), samples, seed) is None:
+                return None
+    return True
+
+
+def _surest(
+    population: Population, known: Sequence[Clause], costs: tuple[tuple[str, int], ...], total: int, budget: Budget
+) -> WhatIf:
+    found = disclosure_risk(population, known, budget)
+    if found is None:
+        return WhatIf("anything", None, Fraction(0), total, True, costs=costs)
+    posterior, atom = found
+    return WhatIf(str(atom), posterior, population.prior(atom), total, False, costs=costs)
+
+
+def _enumerated(
+    population: Population,
+    known: Sequence[Clause],
+    predicates: Sequence[Predicate],
+    costs: tuple[tuple[str, int], ...],
+    question: Fact,
+) -> WhatIf:
+    every = list(worlds(population))
+    allowed = [world for world in every if all(predicate(world) for predicate in predicates)]
+    fitting = [world for world in allowed if holds_in(world, known)]
+    hits = sum(holds_in(world, question.clauses) for world in fitting)
+    costs = (*costs, ("function", len(every) - len(allowed)))
+    total = sum(cost for _, cost in costs)
+    prior = Fraction(sum(holds_in(world, question.clauses) for world in every), len(every))
+    posterior = Fraction(hits, len(fitting)) if fitting else None
+    return WhatIf(question.text, posterior, prior, total, not fitting, costs=costs)
+
+
+def _shown(value: Fraction | float) -> str:
+    return f"{value} = {float(value):.4f}" if isinstance(value, Fraction) and value.denominator > 1 else str(value)
