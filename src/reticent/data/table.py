@@ -25,7 +25,8 @@ class Table:
 
     One row is one person unless ``unit="person"``: then ``key`` tells people apart, all rows of a person share
     their quasi values, and k counts people. ``quasi_sets`` lists several sets of quasi columns that an adversary may
-    hold, each of which the definition must withstand (R-LD-4).
+    hold, each of which the definition must withstand (R-LD-4). ``left_out`` names columns of the source that have no role and
+    were not even read.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class Table:
         dataset: str | None = None,
         unit: Unit = "row",
         quasi_sets: Sequence[Sequence[str]] | None = None,
+        left_out: Sequence[str] = (),
     ) -> None:
         self.quasi: dict[str, Hierarchy] = _hierarchies(quasi)
         self.sensitive: dict[str, Kind] = _sensitive_kinds(sensitive)
@@ -50,6 +52,7 @@ class Table:
         self.nulls: Nulls = nulls
         self.dataset, self.unit = dataset, unit
         self.quasi_sets = tuple(tuple(columns) for columns in quasi_sets) if quasi_sets else None
+        self.left_out = tuple(left_out)
         frame = as_polars(frame)
         self._check_roles(frame.columns)
         self.frame: pl.DataFrame = self._settle_nulls(frame)
@@ -85,7 +88,7 @@ class Table:
     def unpublished(self) -> tuple[str, ...]:
         """Columns that have no role and are therefore not published."""
         roles = {*self.quasi, *self.sensitive, *self.identifiers, *self.other, self.key, self.weight}
-        return tuple(name for name in self.frame.columns if name not in roles)
+        return tuple(name for name in [*self.frame.columns, *self.left_out] if name not in roles)
 
     def _check_roles(self, columns: Sequence[str]) -> None:
         roles: dict[str, str] = {}
