@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,7 @@ class Source:
             return cast_declared(read_duckdb(self._selection(str(path)), columns), self.types)
         if suffix in (*_PARQUET, *_ARROW):
             return self._of(_scan(path, suffix), columns)
-        return self._csv(path).read(columns)
+        return self._csv.read(columns)
 
     def columns(self) -> list[str]:
         """The names of all columns, without reading the rows."""
@@ -109,12 +110,14 @@ class Source:
             return duckdb_columns(self._selection(str(path)))
         if suffix in (*_PARQUET, *_ARROW):
             return _names(_scan(path, suffix), path)
-        return list(self._csv(path).layout().names)
+        return list(self._csv.layout.names)
 
     def _selection(self, address: str) -> Selection:
         return Selection(address, self.table, self.query, self.name)
 
-    def _csv(self, path: Path) -> CsvFile:
+    @cached_property
+    def _csv(self) -> CsvFile:
+        path = Path(self.location)
         delimiter = self.delimiter or ("\t" if _suffix(path) in (".tsv", ".tab") else None)
         return CsvFile(path, delimiter, self.encoding, tuple(self.null_values), dict(self.types))
 

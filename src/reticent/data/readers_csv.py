@@ -13,6 +13,7 @@ import io
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
@@ -50,7 +51,7 @@ class CsvFile:
 
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """The wanted columns (or all), typed."""
-        layout = self.layout()
+        layout = self.layout
         wanted = list(layout.names) if columns is None else list(dict.fromkeys(columns))
         for name in [*wanted, *self.types]:
             if name not in layout.names:
@@ -64,6 +65,7 @@ class CsvFile:
             raise DataError(f"{self.path} has a header but no rows. There is nothing to publish; check the source.")
         return pl.concat(frames, rechunk=True)
 
+    @cached_property
     def layout(self) -> Layout:
         """Encoding, delimiter and column names."""
         encoding, odd_quotes = _survey(self.path, self.encoding)

@@ -1,0 +1,15 @@
+"""One TOML file that says it all: where the rows are, what is private, how the release is made.
+
+``policy``       the checked policy: its table, definition and method
+``sections``     what may be written in the file
+``places``       where in the file it was written; ``complaints`` puts mistakes into words and points at them
+``reading``      ``rt.read``: rows with their roles
+``methods``      methods by name; ``expressions`` definitions as written on a command line
+"""
+
+from reticent.policy.expressions import definition_from_text
+from reticent.policy.methods import method_from
+from reticent.policy.policy import Policy
+from reticent.policy.reading import read
+
+__all__ = ["Policy", "definition_from_text", "method_from", "read"]

@@ -1,0 +1,97 @@
+"""What is wrong with a policy file, in words, each with its place."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from reticent.errors import PolicyError, did_you_mean
+from reticent.policy.places import Place, Places
+from reticent.policy.sections import Sections
+
+_MOST_SHOWN = 5
+_EXPECTED = {
+    "string_type": "text in quotes",
+    "bool_type": "true or false",
+    "list_type": "a list in brackets",
+    "dict_type": "a table",
+    "model_type": "a table",
+}
+
+
+def syntax_error(file: str, text: str, error: tomllib.TOMLDecodeError) -> PolicyError:
+    """The file is no TOML: the parser's words at its place."""
+    found = re.search(r"^(.*?) \(at (?:line (\d+), column (\d+)|end of document)\)$", str(error), re.DOTALL)
+    lines = text.split("\n")
+    words = found.group(1) if found else str(error)
+    line = int(found.group(2)) if found and found.group(2) else len(lines)
+    column = int(found.group(3)) if found and found.group(3) else len(lines[-1]) + 1
+    shown = lines[line - 1].rstrip("\r") if line <= len(lines) else ""
+    return PolicyError(Place(line, column, shown).point(file, f"this is not TOML: {words[:1].lower()}{words[1:]}."))
+
+
+def schema_error(file: str, places: Places, content: Mapping[str, Any], error: ValidationError) -> PolicyError:
+    """Settings that the policy does not know, lacks, or that have the wrong type; in the order of the file."""
+    found = []
+    for item in error.errors(include_url=False):
+        path = item["loc"]
+        found.append((places.find(path), _in_words(path, item, content)))
+    found.sort(key=lambda pair: (pair[0].line, pair[0].column))
+    shown = [place.point(file, message) for place, message in found[:_MOST_SHOWN]]
+    if len(found) > _MOST_SHOWN:
+        shown.append(f"... and {len(found) - _MOST_SHOWN} more.")
+    return PolicyError("\n".join(shown))
+
+
+def _in_words(path: Sequence[str | int], item: Mapping[str, Any], content: Mapping[str, Any]) -> str:
+    name, kind = path[-1], item["type"]
+    if kind == "extra_forbidden":
+        known = _settings_of(path[:-1])
+        where = f"[{'.'.join(map(str, path[:-1]))}]" if len(path) > 1 else "a policy"
+        elsewhere = "" if did_you_mean(name, known) else _elsewhere(str(name))
+        return f"{where} has no setting {name!r}.{did_you_mean(name, known)}{elsewhere} It has: {', '.join(sorted(known))}."
+    value = _value_at(content, path)
+    if kind == "literal_error":
+        choices = re.findall(r"'([^']*)'", item["ctx"]["expected"])
+        return f"{name} must be {_either(choices)}, but it is {value!r}.{did_you_mean(value, choices)}"
+    named = f"item {name + 1} of {path[-2]}" if isinstance(name, int) and len(path) > 1 else str(name)
+    return f"{named} must be {_EXPECTED.get(kind, item['msg'])}, but it is {value!r}."
+
+
+def _settings_of(path: Sequence[str | int]) -> list[str]:
+    """The settings that a section has."""
+    model: type[BaseModel] = Sections
+    for part in path:
+        field = model.model_fields[str(part)].annotation
+        assert isinstance(field, type)
+        assert issubclass(field, BaseModel)
+        model = field
+    return list(model.model_fields)
+
+
+def _elsewhere(name: str) -> str:
+    """A setting that exists, but in another section."""
+    for section, field in Sections.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel) and name in kind.model_fields:
+            return f" It belongs under [{section}]."
+    if name in Sections.model_fields:
+        return " It belongs at the top of the file, before the first section."
+    return " It belongs under [method]." if name in ("objective", "suppression", "format", "weights", "seconds") else ""
+
+
+def _value_at(content: Any, path: Iterable[str | int]) -> Any:
+    for part in path:
+        found = isinstance(content, Mapping) and part in content
+        if found or (isinstance(content, list) and isinstance(part, int) and part < len(content)):
+            content = content[part]
+    return content
+
+
+def _either(choices: Sequence[str]) -> str:
+    quoted = [repr(choice) for choice in choices]
+    return f"{', '.join(quoted[:-1])} or {quoted[-1]}" if len(quoted) > 1 else "".join(quoted)

@@ -1,0 +1,56 @@
+"""Definitions as people write them on a command line: ``KAnonymity(5) & EntropyLDiversity(l=3)``."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from reticent.definitions.base import Definition
+from reticent.definitions.catalogue import definition_from, entries
+from reticent.errors import PolicyError
+
+
+def definition_from_text(text: str) -> Definition:
+    """The definition that a text spells. Only names, plain parameters and ``&`` are read; nothing is evaluated."""
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError as error:
+        raise PolicyError(_unreadable(text, f"{error.msg} at character {error.offset}")) from None
+    return _build(tree, text)
+
+
+def _build(node: ast.expr, text: str) -> Definition:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd):
+        return _build(node.left, text) & _build(node.right, text)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return _call(node.func.id, node, text)
+    raise PolicyError(_unreadable(text, f"{ast.unparse(node)!r} is no definition"))
+
+
+def _call(name: str, node: ast.Call, text: str) -> Definition:
+    if any(keyword.arg is None for keyword in node.keywords):
+        raise PolicyError(_unreadable(text, "'**' cannot be used here"))
+    named = {str(keyword.arg): _constant(keyword.value, text) for keyword in node.keywords}
+    order = next((entry.parameters for entry in entries() if entry.name == name), ())
+    if order and len(node.args) > len(order):
+        raise PolicyError(f"{name} takes at most {len(order)} parameters ({', '.join(order)}), not {len(node.args)}.")
+    placed = {parameter: _constant(argument, text) for parameter, argument in zip(order, node.args, strict=False)}
+    for parameter in placed:
+        if parameter in named:
+            raise PolicyError(f"{name}: {parameter} is given twice.")
+    return definition_from(name, {**placed, **named})
+
+
+def _constant(node: ast.expr, text: str) -> Any:
+    """A number (also ``2/3``), a text, or a list of them."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        return f"{_constant(node.left, text)}/{_constant(node.right, text)}"
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        return [_constant(item, text) for item in node.elts]
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float | str):
+        return node.value
+    raise PolicyError(_unreadable(text, f"{ast.unparse(node)!r} is no plain value"))
+
+
+def _unreadable(text: str, reason: str) -> str:
+    return f"The definition {text!r} cannot be read: {reason}. Write it as KAnonymity(k=5) & EntropyLDiversity(l=3)."

@@ -1,0 +1,287 @@
+"""A policy: one TOML file that says where the rows are, what is private, and how the release is made."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from operator import and_
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from reticent.data.descriptions import hierarchy_from
+from reticent.data.readers import Source
+from reticent.data.table import Table
+from reticent.definitions.base import Definition
+from reticent.definitions.catalogue import definition_from
+from reticent.errors import DataError, PolicyError, ReticentError, did_you_mean
+from reticent.policy.complaints import schema_error, syntax_error
+from reticent.policy.methods import method_from
+from reticent.policy.places import Places
+from reticent.policy.sections import Sections
+
+if TYPE_CHECKING:
+    from reticent.anonymize.base import Method
+    from reticent.data.sensitive import Kind
+
+_ROLES = ("identifiers", "quasi", "sensitive", "other")
+_ORDERED = "ordered"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What a policy file says, checked. Paths in it are relative to the folder it lies in.
+
+    Errors name the file, the line and the column, and show the line.
+    """
+
+    file: str
+    folder: Path
+    sections: Sections
+    places: Places = field(repr=False, compare=False)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Policy:
+        """Read and check a policy file."""
+        file = Path(path)
+        try:
+            text = file.read_bytes().decode("utf-8-sig")
+        except FileNotFoundError:
+            near = [other.name for other in file.parent.glob("*.toml")] if file.parent.is_dir() else []
+            raise PolicyError(f"There is no policy file {str(file)!r}.{did_you_mean(file.name, near)}") from None
+        except IsADirectoryError:
+            raise PolicyError(f"{file} is a folder, not a policy file.") from None
+        except UnicodeDecodeError as error:
+            raise PolicyError(
+                f"{file}: a policy is UTF-8 text, but byte {error.start + 1} is not ({error.reason}). Save it as UTF-8."
+            ) from None
+        return cls.parse(text, str(file), file.parent)
+
+    @classmethod
+    def parse(cls, text: str, file: str = "policy", folder: str | Path = ".") -> Policy:
+        """Check the text of a policy; ``file`` is the name that messages use."""
+        try:
+            content = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise syntax_error(file, text, error) from None
+        places = Places(text)
+        try:
+            sections = Sections.model_validate(content)
+        except ValidationError as error:
+            raise schema_error(file, places, content, error) from None
+        policy = cls(file, Path(folder), sections, places)
+        policy._check_columns()
+        policy._make()
+        return policy
+
+    @cached_property
+    def source(self) -> Source:
+        """Where the rows are."""
+        data = self.sections.data
+        if data.source is None:
+            raise self.error(
+                ("data",), "the policy does not say where the rows are. Write [data] source = 'patients.csv'."
+            )
+        address = data.source.startswith(("postgresql://", "postgres://", "env:"))
+        location = data.source if address else str(self.folder / data.source)
+        with self.pointing("data"):
+            return Source(location, table=data.table, query=data.query, **self.reading)
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """What is said about reading files, wherever they are."""
+        data = self.sections.data
+        return {
+            "delimiter": data.delimiter,
+            "encoding": data.encoding,
+            "null_values": tuple(data.null_values),
+            "types": data.types,
+        }
+
+    @property
+    def roles(self) -> dict[str, Any]:
+        """The roles, as :class:`Table` takes them."""
+        roles = self.sections.roles
+        return {
+            "quasi": {name: self.hierarchies.get(name) for name in roles.quasi},
+            "sensitive": {name: self.hierarchies.get(name) for name in roles.sensitive},
+            "identifiers": roles.identifiers,
+            "other": roles.other,
+            "key": roles.key,
+            "weight": roles.weight,
+            "nulls": roles.nulls,
+            "dataset": self.sections.dataset,
+            "unit": roles.unit,
+            "quasi_sets": roles.quasi_sets,
+        }
+
+    def table(self, source: Source | None = None) -> Table:
+        """The rows with their roles; ``source`` replaces the policy's own. Only columns with a role are read."""
+        source = source if source is not None else self.source
+        with self.pointing("data", "source"):
+            available = source.columns()
+        self._check_available(available, source.name)
+        wanted = [name for _, name in self._columns()]
+        with self.pointing("data"):
+            rows = source.read(wanted)
+        with self.pointing("roles"):
+            table = Table(rows, **self.roles, left_out=[name for name in available if name not in wanted])
+        with self.pointing("hierarchies"):
+            _fit(table)
+        return table
+
+    @cached_property
+    def hierarchies(self) -> Mapping[str, Kind]:
+        """What was said about columns: hierarchies, or the order of a sensitive column's values."""
+        made: dict[str, Kind] = {}
+        for column, description in self.sections.hierarchies.items():
+            with self.pointing("hierarchies", column):
+                if description.get("kind") == _ORDERED:
+                    made[column] = self._ordered(column, description)
+                else:
+                    made[column] = hierarchy_from(description, f"column {column!r}", self.folder)
+        return made
+
+    @cached_property
+    def definitions(self) -> tuple[Definition, ...]:
+        """The definitions, in the order of the file."""
+        made = []
+        for number, entry in enumerate(self.sections.definition):
+            with self.pointing("definition", number):
+                name = entry.get("name")
+                if not isinstance(name, str):
+                    raise PolicyError("a definition needs a name, such as name = 'KAnonymity'.")
+                made.append(definition_from(name, {key: value for key, value in entry.items() if key != "name"}))
+        return tuple(made)
+
+    @property
+    def definition(self) -> Definition:
+        """All definitions together."""
+        if not self.definitions:
+            raise self.error(
+                ("definition",),
+                "the policy does not say what is private. Write [[definition]] name = 'KAnonymity', k = 5.",
+            )
+        return reduce(and_, self.definitions)
+
+    def method(self, **overrides: Any) -> Method:
+        """The method, with some parameters replaced."""
+        given = {**self.sections.method, **{name: value for name, value in overrides.items() if value is not None}}
+        with self.pointing("method"):
+            name = given.pop("name", "Lattice")
+            if not isinstance(name, str):
+                raise PolicyError(f"name must be the name of a method, but it is {name!r}.")
+            return method_from(name, given)
+
+    def path(self, setting: str | None) -> Path | None:
+        """A path of the policy, seen from the folder it lies in."""
+        return None if setting is None else self.folder / setting
+
+    def error(self, path: Sequence[str | int], message: str) -> PolicyError:
+        """A :class:`PolicyError` that points at a setting."""
+        return PolicyError(self.places.find(path).point(self.file, message))
+
+    @contextmanager
+    def pointing(self, *path: str | int) -> Iterator[None]:
+        """Let errors from the block point at the setting of ``path`` that they speak of."""
+        try:
+            yield
+        except ReticentError as error:
+            message = str(error)
+            if message.startswith(f"{self.file}:"):
+                raise
+            raise type(error)(self.places.find(self._meant(path, message)).point(self.file, message)) from None
+
+    def _meant(self, path: tuple[str | int, ...], message: str) -> tuple[str | int, ...]:
+        """The innermost setting below ``path`` whose name the message mentions."""
+        content: Any = self.sections.model_dump(exclude_unset=True)
+        for part in path:
+            known = isinstance(part, int) or (isinstance(content, Mapping) and part in content)
+            content = content[part] if known else {}
+        while isinstance(content, Mapping):
+            mentions = [
+                (*mention, name) for name, value in content.items() if (mention := _mention(name, value, message))
+            ]
+            if not mentions:
+                break
+            name = min(mentions)[-1]
+            path, content = (*path, name), content[name]
+        return path
+
+    def _ordered(self, column: str, description: Mapping[str, Any]) -> list[Any]:
+        if column not in self.sections.roles.sensitive:
+            raise PolicyError("kind 'ordered' is for sensitive columns; a quasi column needs a hierarchy.")
+        values = description.get("values")
+        if set(description) != {"kind", "values"} or not isinstance(values, list):
+            raise PolicyError("kind 'ordered' has one field, values: the list of all values from lowest to highest.")
+        return values
+
+    def _check_columns(self) -> None:
+        """Every column has one role, and only columns that are generalized or compared have hierarchies."""
+        roles: dict[str, str] = {}
+        for role in _ROLES:
+            for number, name in enumerate(getattr(self.sections.roles, role)):
+                if name in roles:
+                    both = "listed twice" if roles[name] == role else f"under {roles[name]} and under {role}"
+                    raise self.error(("roles", role, number), f"column {name!r} is {both}. Give it one role.")
+                roles[name] = role
+        judged = [*self.sections.roles.quasi, *self.sections.roles.sensitive]
+        for name in self.sections.hierarchies:
+            if name not in judged:
+                raise self.error(
+                    ("hierarchies", name),
+                    f"there is a hierarchy for {name!r}, which is neither quasi nor sensitive.{did_you_mean(name, judged)}",
+                )
+        for place, columns in enumerate(self.sections.roles.quasi_sets or ()):
+            for number, name in enumerate(columns):
+                if name not in self.sections.roles.quasi:
+                    raise self.error(
+                        ("roles", "quasi_sets", place, number),
+                        f"quasi_sets names {name!r}, which is not a quasi column."
+                        f"{did_you_mean(name, self.sections.roles.quasi)}",
+                    )
+
+    def _columns(self) -> list[tuple[tuple[str | int, ...], str]]:
+        """The columns that have something to do, each with the setting that names it."""
+        roles = self.sections.roles
+        listed: list[tuple[tuple[str | int, ...], str]] = [
+            (("roles", role, number), name) for role in _ROLES for number, name in enumerate(getattr(roles, role))
+        ]
+        extras = [(("roles", setting), getattr(roles, setting)) for setting in ("key", "weight")]
+        known = {name for _, name in listed}
+        return [*listed, *((path, name) for path, name in extras if name is not None and name not in known)]
+
+    def _check_available(self, available: Sequence[str], where: str) -> None:
+        typed = [(("data", "types", name), name) for name in self.sections.data.types]
+        for path, name in [*self._columns(), *typed]:
+            if name not in available:
+                message = (
+                    f"{where} has no column {name!r}.{did_you_mean(name, available)} "
+                    f"The columns are: {', '.join(map(repr, available))}."
+                )
+                raise DataError(self.places.find(path).point(self.file, message))
+
+    def _make(self) -> tuple[object, ...]:
+        """Make everything that needs no data, so that a mistake is told before any are read."""
+        return self.definitions, self.hierarchies
+
+
+def _fit(table: Table) -> tuple[object, ...]:
+    """Fit hierarchies and domains to the rows now, so that a message about them can point into the policy."""
+    return table.hierarchies, table.sensitive_columns
+
+
+def _mention(name: str, value: Any, message: str) -> tuple[int, int] | None:
+    """How plainly and how early a message speaks of a setting: by its name in quotes, by its value, by its bare name."""
+    patterns = [re.escape(repr(name)), re.escape(repr(value)) if isinstance(value, str) else None]
+    patterns.append(rf"(?<![\w'-]){re.escape(name)}(?![\w'-])")
+    for rank, pattern in enumerate(patterns):
+        found = re.search(pattern, message) if pattern is not None else None
+        if found:
+            return rank, found.start()
+    return None

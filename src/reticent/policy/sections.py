@@ -1,0 +1,75 @@
+"""The sections of a policy file, exactly as they may be written. Anything else in the file is an error."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+
+def _listed(value: Any) -> Any:
+    """One name may be written without the brackets."""
+    return [value] if isinstance(value, str) else value
+
+
+def _several(value: Any) -> Any:
+    """One definition may be written as ``[definition]``, several as ``[[definition]]``."""
+    return [value] if isinstance(value, dict) else value
+
+
+Names = Annotated[list[str], BeforeValidator(_listed)]
+
+
+class Section(BaseModel):
+    """A part of the policy: no unknown settings, no silent conversions, no changes afterwards."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class DataSection(Section):
+    """``[data]``: where the rows are, and what must be said to read them."""
+
+    source: str | None = None
+    table: str | None = None
+    query: str | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    null_values: Names = Field(default_factory=list)
+    types: dict[str, str] = Field(default_factory=dict)
+
+
+class RolesSection(Section):
+    """``[roles]``: what each column is, what a null means, and what a person is."""
+
+    identifiers: Names = Field(default_factory=list)
+    quasi: Names = Field(default_factory=list)
+    sensitive: Names = Field(default_factory=list)
+    other: Names = Field(default_factory=list)
+    key: str | None = None
+    weight: str | None = None
+    unit: Literal["row", "person"] = "row"
+    nulls: Literal["refuse", "drop", "category"] = "refuse"
+    quasi_sets: list[list[str]] | None = None
+
+
+class ReleaseSection(Section):
+    """``[release]``: where the release goes and what comes with it."""
+
+    output: str | None = None
+    files: Literal["csv", "parquet"] = "csv"
+    report: bool = False
+    again: bool = False
+    sign: str | None = None
+    ledger: str | None = None
+
+
+class Sections(Section):
+    """The whole file."""
+
+    dataset: str | None = None
+    data: DataSection = Field(default_factory=DataSection)
+    roles: RolesSection = Field(default_factory=RolesSection)
+    hierarchies: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    definition: Annotated[list[dict[str, Any]], BeforeValidator(_several)] = Field(default_factory=list)
+    method: dict[str, Any] = Field(default_factory=dict)
+    release: ReleaseSection = Field(default_factory=ReleaseSection)
