@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -19,7 +19,8 @@ class Draft:
     """A recoding, the groups that were judged, the tables to publish, and how they came about.
 
     ``tables`` are the public tables by name (``data``, or ``quasi`` and ``sensitive``). ``meanings`` maps, column by column, each
-    label that occurs in them to its meaning. ``suppressed`` rows, ``search`` figures and ``utility`` are private.
+    label that occurs in them to its meaning; ``domains`` are the declared domains of quasi columns. ``suppressed`` rows, ``search`` figures,
+    ``utility`` and the ``private`` tables (pseudonyms) stay with the steward.
     """
 
     format: Format
@@ -31,4 +32,6 @@ class Draft:
     method: Mapping[str, Any]
     utility: Mapping[str, float]
     search: Mapping[str, Any] = field(default_factory=dict)
+    domains: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    private: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     insecure: bool = False

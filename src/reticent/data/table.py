@@ -20,7 +20,7 @@ class Table:
     """Rows about people with a role for each column (R-LD-1). Nothing changes after it is made.
 
     ``quasi`` columns may link a row to a person and are generalized; ``sensitive`` ones must not be learned about
-    anybody; ``identifiers`` are dropped; ``other`` ones are published as they are and named as unprotected; a
+    anybody; ``identifiers`` are dropped, but for those in ``pseudonyms`` a random name per person is published; ``other`` ones are published as they are and named as unprotected; a
     column without a role is not published.
 
     One row is one person unless ``unit="person"``: then ``key`` tells people apart, all rows of a person share
@@ -42,12 +42,14 @@ class Table:
         dataset: str | None = None,
         unit: Unit = "row",
         quasi_sets: Sequence[Sequence[str]] | None = None,
+        pseudonyms: Sequence[str] = (),
         left_out: Sequence[str] = (),
     ) -> None:
         self.quasi: dict[str, Hierarchy] = _hierarchies(quasi)
         self.sensitive: dict[str, Kind] = _sensitive_kinds(sensitive)
         self.identifiers = tuple([identifiers] if isinstance(identifiers, str) else identifiers)
         self.other = tuple([other] if isinstance(other, str) else other)
+        self.pseudonyms = tuple([pseudonyms] if isinstance(pseudonyms, str) else pseudonyms)
         self.key, self.weight = key, weight
         self.nulls: Nulls = nulls
         self.dataset, self.unit = dataset, unit
@@ -106,6 +108,11 @@ class Table:
             if name not in columns:
                 raise DataError(
                     f"There is no column {name!r}.{did_you_mean(name, columns)} The columns are: {', '.join(map(repr, columns))}."
+                )
+        for name in self.pseudonyms:
+            if name not in self.identifiers:
+                raise PolicyError(
+                    f"pseudonyms names {name!r}, which is not an identifier.{did_you_mean(name, self.identifiers)}"
                 )
         if self.nulls not in ("refuse", "drop", "category"):
             raise PolicyError(f"nulls must be 'refuse', 'drop' or 'category', but it is {self.nulls!r}.")

@@ -26,6 +26,7 @@ class KAnonymity(Definition):
 
     absorbing = True
     needs_sensitive = False
+    hides_identity = True
 
     def __post_init__(self) -> None:
         whole(self.k, "KAnonymity: k", low=1)

@@ -45,6 +45,7 @@ class Definition(ABC):
     ``monotone``: if all groups of a grouping pass, so do the groups of every coarser grouping.
     ``absorbing``: a passing group stays passing whatever rows join it. Stronger; it is what keeps a search with
     suppression exact under pruning, since then the failing rows of a coarser grouping fail in every finer one too.
+    ``hides_identity``: promises that quasi values do not single anybody out, so these must not be published exactly.
     ``local``: judged group by group. A definition that is not local gives one verdict on all groups together.
     """
 
@@ -53,6 +54,7 @@ class Definition(ABC):
     local: bool = True
     needs_sensitive: bool = True
     needs_reference: bool = False
+    hides_identity: bool = False
 
     @abstractmethod
     def assess(self, groups: Groups) -> Assessment:
@@ -113,7 +115,7 @@ class All(Definition):
             raise PolicyError("A definition needs at least one part.")
         for trait in ("monotone", "absorbing", "local"):
             object.__setattr__(self, trait, all(getattr(member, trait) for member in self.members))
-        for need in ("needs_sensitive", "needs_reference"):
+        for need in ("needs_sensitive", "needs_reference", "hides_identity"):
             object.__setattr__(self, need, any(getattr(member, need) for member in self.members))
 
     def assess(self, groups: Groups) -> Assessment:

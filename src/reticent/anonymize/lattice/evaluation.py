@@ -57,13 +57,18 @@ class Evaluator:
         self.allowed = int(suppression * frequencies.rows)
         self.objective: Objective = prepare(objective, frequencies, weights)
         self.quasi_sets = quasi_sets
-        self.evaluated = 0
+        self.log: list[Evaluation] = []
         top = tuple(hierarchy.height for hierarchy in frequencies.hierarchies)
         self.space = Space(frequencies.levels, top)
         self._counting, self._judging = _split(definition)
         self._relaxed = _sensitive_part(definition.relaxation())
         self._known = [Points.of(frequencies)]
         self._room = 4 * len(frequencies) + 100_000
+
+    @property
+    def evaluated(self) -> int:
+        """How many nodes were evaluated so far."""
+        return len(self.log)
 
     @property
     def monotone(self) -> bool:
@@ -89,7 +94,11 @@ class Evaluator:
 
     def evaluate(self, levels: Levels) -> Evaluation:
         """Judge a node; rows of failing groups count as suppressed, and it passes while these are not too many."""
-        self.evaluated += 1
+        found = self._evaluate(levels)
+        self.log.append(found)
+        return found
+
+    def _evaluate(self, levels: Levels) -> Evaluation:
         points = self.points(levels)
         absorbed = self._failing_by_count(points)
         rows = int(points.sizes[absorbed].sum())

@@ -1,0 +1,86 @@
+"""From kept rows to public tables: labels in, identifiers out, nothing left of the original order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.data.hierarchy import BoundHierarchy
+from reticent.data.table import Table
+from reticent.randomness import Randomness
+
+BUCKET = "bucket"
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """Public tables, and what must stay with the steward."""
+
+    tables: Mapping[str, pl.DataFrame]
+    private: Mapping[str, pl.DataFrame]
+
+
+def generalized(table: Table, quasi: pl.DataFrame, kept: NDArray[np.bool_], randomness: Randomness) -> Assembled:
+    """One table: generalized quasi columns beside the sensitive and the other columns, in the order of its own values."""
+    rows = table.frame.filter(pl.Series(kept))
+    data = quasi.with_columns([rows[name] for name in (*table.sensitive, *table.other)])
+    data, private = _pseudonymized(table, rows, data, randomness)
+    return Assembled({"data": _in_own_order(data)}, private)
+
+
+def bucketized(table: Table, buckets: NDArray[np.int64], kept: NDArray[np.bool_], randomness: Randomness) -> Assembled:
+    """Two tables joined by a bucket number only: exact quasi values, and sensitive values in random order (R-WK-23).
+
+    Buckets are numbered at random, and the sensitive rows of a bucket are shuffled by the operating system's randomness, so
+    that nothing but the bucket's histogram connects the two.
+    """
+    rows = table.frame.filter(pl.Series(kept))
+    _, numbers = np.unique(buckets[kept], return_inverse=True)
+    count = int(numbers.max(initial=-1)) + 1
+    names = pl.Series(BUCKET, randomness.order(count)[numbers] + 1)
+    quasi = rows.select([*table.quasi, *table.other]).with_columns(names)
+    quasi, private = _pseudonymized(table, rows, quasi, randomness)
+    shuffled = randomness.order(len(rows))
+    sensitive = rows.select(list(table.sensitive)).with_columns(names)[shuffled].sort(BUCKET, maintain_order=True)
+    return Assembled(
+        {"quasi": _in_own_order(quasi), "sensitive": sensitive.select([BUCKET, *table.sensitive])}, private
+    )
+
+
+def meanings(
+    hierarchies: tuple[BoundHierarchy, ...], levels: tuple[int, ...], data: pl.DataFrame
+) -> dict[str, dict[str, Mapping[str, Any]]]:
+    """For each quasi column, the labels that occur in the published table with their meaning."""
+    found: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for hierarchy, level in zip(hierarchies, levels, strict=True):
+        known = dict(zip(hierarchy.levels[level].labels, hierarchy.levels[level].meanings, strict=True))
+        found[hierarchy.column] = {label: known[label] for label in data[hierarchy.column].unique().sort().to_list()}
+    return found
+
+
+def domains(hierarchies: tuple[BoundHierarchy, ...]) -> dict[str, list[Any]]:
+    """The declared domains; one that was taken from the data stays private."""
+    return {h.column: h.leaves.to_list() for h in hierarchies if not h.data_dependent}
+
+
+def _pseudonymized(
+    table: Table, rows: pl.DataFrame, data: pl.DataFrame, randomness: Randomness
+) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
+    """A random name for each row's person, and the list that translates it back, which stays private."""
+    if not table.pseudonyms:
+        return data, {}
+    people = rows.select(table.pseudonyms).unique(maintain_order=True)
+    translation = people.with_columns(pl.Series("pseudonym", randomness.tokens(len(people))))
+    names = rows.select(table.pseudonyms).join(
+        translation, on=list(table.pseudonyms), how="left", maintain_order="left", nulls_equal=True
+    )
+    return data.with_columns(names["pseudonym"]), {"pseudonyms": translation}
+
+
+def _in_own_order(data: pl.DataFrame) -> pl.DataFrame:
+    return data.sort(pl.all(), nulls_last=True) if data.width else data

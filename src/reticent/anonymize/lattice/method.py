@@ -1,0 +1,220 @@
+"""The method ``Lattice``: full-domain generalization, from search to draft."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.anonymize.assembly import Assembled, bucketized, domains, generalized, meanings
+from reticent.anonymize.lattice.objectives import NodeView, describe
+from reticent.anonymize.lattice.points import Points
+from reticent.anonymize.lattice.search import Node, Search, Strategy, search
+from reticent.anonymize.repair import capped, caps
+from reticent.data.draft import Draft, Format
+from reticent.data.frequencies import FrequencySet
+from reticent.data.groups import Groups
+from reticent.data.recoding import Levels
+from reticent.data.table import Table
+from reticent.definitions.base import Definition
+from reticent.definitions.feasibility import require_feasible
+from reticent.engine import LocalEngine
+from reticent.errors import Infeasible, PolicyError
+from reticent.exact import Number, exact
+from reticent.randomness import Randomness
+from reticent.utility import Picture, measure_all
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """Full-domain generalization: every column moves to one level of its hierarchy, the best there is (R-LD-20..24).
+
+    ``suppression`` is the share of rows that may be left out; ``repair="rows"`` keeps what it can of a failing group
+    instead of leaving it out whole. ``format="bucketize"`` publishes exact quasi values in one table and shuffled
+    sensitive values in another, joined by a bucket number.
+    """
+
+    objective: str | Callable[[NodeView], float] = "loss"
+    suppression: Number = 0
+    format: Format = "generalize"
+    weights: Mapping[str, float] | None = None
+    seconds: float | None = None
+    strategy: Strategy = "default"
+    repair: Literal["groups", "rows"] = "groups"
+    floor: Mapping[str, int] | None = None
+
+    def __post_init__(self) -> None:
+        exact(self.suppression, "Lattice: suppression", low=0, high=1)
+        if self.format not in ("generalize", "bucketize"):
+            raise PolicyError(f"Lattice: format must be 'generalize' or 'bucketize', but it is {self.format!r}.")
+        if self.repair not in ("groups", "rows"):
+            raise PolicyError(f"Lattice: repair must be 'groups' or 'rows', but it is {self.repair!r}.")
+
+    def draft(self, table: Table, definition: Definition, *, insecure_seed: int | None = None) -> Draft:
+        """The least distorted generalization that satisfies the definition."""
+        self._check_fit(table, definition)
+        found = search(
+            table,
+            definition,
+            suppression=self.suppression,
+            objective=self.objective,
+            weights=self.weights,
+            seconds=self.seconds,
+            strategy=self.strategy,
+            floor=self.floor,
+        )
+        engine = LocalEngine()
+        frequencies = engine.frequencies(table, floor=tuple(found.floor.values()))
+        best = self._require(found, frequencies, definition)
+        levels = tuple(best.levels.values())
+        start = Points.of(frequencies)
+        points = start if start.levels == levels else start.at(levels)
+        suppressed = found.evaluator.suppressed(points)
+        point_of_row = engine.points(table, frequencies)
+        group_of_row = point_of_row if points.ids is None else points.ids[point_of_row]
+        randomness = Randomness(insecure_seed)
+        kept, groups = self._kept_rows(table, definition, points, suppressed, group_of_row, randomness)
+        if not kept.any():
+            raise Infeasible(
+                "The best generalization would leave out every row. Allow less suppression, so that coarser nodes are preferred."
+            )
+        assembled = self._assemble(table, engine, levels, group_of_row, kept, randomness)
+        main = assembled.tables["data" if self.format == "generalize" else "quasi"]
+        shown = levels if self.format == "generalize" else (0,) * len(levels)
+        texts = main if self.format == "generalize" else engine.labelled(table, shown, kept)
+        lost = int((~kept).sum())
+        return Draft(
+            self.format,
+            Levels(dict(best.levels), _generalized_points(points, suppressed)),
+            groups,
+            assembled.tables,
+            meanings(table.hierarchies, shown, texts),
+            lost,
+            self.describe(),
+            measure_all(Picture.of_levels(frequencies, levels, suppressed)),
+            _search_figures(found, best),
+            domains(table.hierarchies),
+            assembled.private,
+            not randomness.is_secure,
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """The method and its public parameters."""
+        return {
+            "name": "Lattice",
+            "objective": describe(self.objective),
+            "suppression": str(exact(self.suppression, "suppression")),
+            "format": self.format,
+            "repair": self.repair,
+        }
+
+    def _check_fit(self, table: Table, definition: Definition) -> None:
+        if self.format == "generalize":
+            return
+        if not table.sensitive:
+            raise PolicyError(
+                "format='bucketize' separates sensitive values from people, but the table has no sensitive column."
+            )
+        hidden = [part for part in definition.parts() if part.hides_identity]
+        if hidden:
+            raise PolicyError(
+                f"{hidden[0]} promises that nobody can be singled out by quasi values, but format='bucketize' publishes these values "
+                "exactly. Use format='generalize', or ask only for definitions about the sensitive values."
+            )
+
+    def _require(self, found: Search, frequencies: FrequencySet, definition: Definition) -> Node:
+        if found.best is not None:
+            return found.best
+        require_feasible(frequencies.groups(), definition)
+        raise Infeasible(
+            f"No generalization satisfies {definition} with at most {exact(self.suppression, 'suppression')} of the rows suppressed"
+            + ("" if found.proven else " was found in the time given")
+            + ". Allow more suppression (suppression='0.05'), weaken the definition, or add coarser levels to the hierarchies."
+        )
+
+    def _kept_rows(
+        self,
+        table: Table,
+        definition: Definition,
+        points: Points,
+        suppressed: NDArray[np.bool_],
+        group_of_row: NDArray[Any],
+        randomness: Randomness,
+    ) -> tuple[NDArray[np.bool_], Groups]:
+        """Which rows are published, and the groups that they form."""
+        groups = points.groups()
+        if self.repair == "groups" or not suppressed.any() or not table.sensitive or table.quasi_sets is not None:
+            return ~suppressed[group_of_row], groups.select(~suppressed)
+        limits = caps(groups, suppressed, definition)
+        order = randomness.order(table.rows)
+        joint = _joint_values(table)
+        ranks = _ranks(group_of_row[order].astype(np.int64) * (int(joint.max(initial=0)) + 1) + joint[order])
+        kept = np.empty(table.rows, dtype=bool)
+        kept[order] = ranks < limits[group_of_row[order]]
+        repaired = capped(groups, limits)
+        return kept, repaired.select(repaired.sizes > 0)
+
+    def _assemble(
+        self,
+        table: Table,
+        engine: LocalEngine,
+        levels: tuple[int, ...],
+        group_of_row: NDArray[Any],
+        kept: NDArray[np.bool_],
+        randomness: Randomness,
+    ) -> Assembled:
+        if self.format == "bucketize":
+            return bucketized(table, group_of_row, kept, randomness)
+        return generalized(table, engine.labelled(table, levels, kept), kept, randomness)
+
+
+def _generalized_points(points: Points, mask: NDArray[np.bool_]) -> NDArray[np.int32]:
+    return np.stack([codes[mask].astype(np.int32) for codes in points.codes], axis=1)
+
+
+def _joint_values(table: Table) -> NDArray[np.int64]:
+    joint = np.zeros(table.rows, dtype=np.int64)
+    for column in table.sensitive_columns:
+        joint = joint * column.size + column.codes(table.frame[column.name])
+    return joint
+
+
+def _ranks(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each key how many equal ones stand before it."""
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    lengths = np.diff(np.append(starts, len(keys)))
+    ranks = np.empty(len(keys), dtype=np.int64)
+    ranks[order] = np.arange(len(keys)) - np.repeat(starts, lengths)
+    return ranks
+
+
+def _search_figures(found: Search, best: Node) -> dict[str, Any]:
+    """What the steward's report shows of the search."""
+    space = found.evaluator.space
+    chosen = tuple(best.levels.values())
+    seen = {each.levels: each for each in found.evaluator.log}
+    return {
+        "columns": list(best.levels),
+        "heights": list(space.top),
+        "chosen": list(chosen),
+        "objective": found.objective,
+        "value": best.objective,
+        "proven": found.proven,
+        "bound": found.bound,
+        "lattice_nodes": found.nodes,
+        "evaluated": len(seen),
+        "suppressed": best.suppressed,
+        "nodes": [
+            {
+                "levels": list(levels),
+                "status": "chosen" if levels == chosen else "passing" if each.passes else "failing",
+                "objective": each.objective,
+            }
+            for levels, each in seen.items()
+        ],
+    }
