@@ -85,20 +85,19 @@ class Lattice:
         main = assembled.tables["data" if self.format == "generalize" else "quasi"]
         shown = levels if self.format == "generalize" else (0,) * len(levels)
         texts = main if self.format == "generalize" else engine.labelled(table, shown, kept)
-        lost = int((~kept).sum())
         return Draft(
-            self.format,
-            Levels(dict(best.levels), _generalized_points(points, suppressed)),
-            groups,
-            assembled.tables,
-            meanings(table.hierarchies, shown, texts),
-            lost,
-            self.describe(),
-            measure_all(Picture.of_levels(frequencies, levels, suppressed)),
-            _search_figures(found, best),
-            domains(table.hierarchies),
-            assembled.private,
-            not randomness.is_secure,
+            format=self.format,
+            recoding=Levels(dict(best.levels), _generalized_points(points, suppressed)),
+            groups=groups,
+            tables=assembled.tables,
+            meanings=meanings(table.hierarchies, shown, texts),
+            suppressed=int((~kept).sum()),
+            method=self.describe(),
+            utility=measure_all(Picture.of_levels(frequencies, levels, suppressed)),
+            search=_search_figures(found, best),
+            domains=domains(table.hierarchies),
+            private=assembled.private,
+            insecure=not randomness.is_secure,
         )
 
     def describe(self) -> dict[str, Any]:

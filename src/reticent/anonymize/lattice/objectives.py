@@ -106,9 +106,8 @@ class Geometric(Columnwise):
     """The geometric mean of the columns' losses: ``(prod(x_j + 1)) ^ (1 / columns) - 1``, with exponents by weight."""
 
     def floors(self, space: Space) -> NDArray[np.float64]:
-        tables = [
-            np.asarray(weight * np.log1p(table * self._costs.scale), dtype=np.float64)
-            for weight, table in zip(self._weights, self.sums, strict=True)
+        tables: list[NDArray[Any]] = [
+            weight * np.log1p(table * self._costs.scale) for weight, table in zip(self._weights, self.sums, strict=True)
         ]
         return np.expm1(space.added(tables))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -68,7 +68,7 @@ class Space:
             if level < high:
                 yield (*levels[:column], level + 1, *levels[column + 1 :])
 
-    def added(self, tables: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    def added(self, tables: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
         """The array whose node has the sum of one number per column and level (``tables[j][level]``)."""
         total = np.zeros(self.shape)
         for column, table in enumerate(tables):
