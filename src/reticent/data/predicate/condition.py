@@ -1,0 +1,79 @@
+"""A condition: text that was read once and can be asked of rows and of generalized labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.data.hierarchy import Meaning
+from reticent.data.predicate.covering import covers, cut_regions
+from reticent.data.predicate.domain import Domain
+from reticent.data.predicate.evaluation import truth
+from reticent.data.predicate.kinds import Kind, check, kinds_of
+from reticent.data.predicate.nodes import Node, scope
+from reticent.data.predicate.reading import read
+from reticent.data.predicate.regions import Cover, Covers
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition on the rows of a table, such as ``age between 30 and 40 and disease = 'flu'``.
+
+    ``text`` is what was written, ``node`` what it says. A row meets a condition when it is true for it; unknown, the
+    outcome of comparing with null, is not true.
+    """
+
+    text: str
+    node: Node
+
+    @classmethod
+    def parse(cls, text: str) -> Condition:
+        """Read a condition; a :class:`ConditionError` points at what cannot be read."""
+        return cls(text, read(text))
+
+    def __str__(self) -> str:
+        return self.text
+
+    @cached_property
+    def scope(self) -> tuple[str, ...]:
+        """The columns that the condition speaks about, in the order in which they first appear."""
+        return scope(self.node)
+
+    def check(self, kinds: Mapping[str, Kind], known: Iterable[str] | None = None) -> None:
+        """Refuse columns that are not there and operands whose kinds do not go together."""
+        check(self.node, kinds, kinds if known is None else known, self.text)
+
+    def truth(self, frame: pl.DataFrame) -> pl.Series:
+        """True, false or null (unknown) for every row of a frame."""
+        self.check(kinds_of(frame, self.scope), frame.columns)
+        return truth(self.node, frame)
+
+    def mask(self, frame: pl.DataFrame) -> pl.Series:
+        """Which rows of a frame meet the condition, as a database's ``WHERE`` would choose them."""
+        return self.truth(frame).fill_null(False).rename("")
+
+    def covers(
+        self,
+        codes: Mapping[str, NDArray[np.int64]],
+        meanings: Mapping[str, Sequence[Meaning]],
+        domains: Mapping[str, Domain] | None = None,
+    ) -> Covers:
+        """How much of many regions the condition covers.
+
+        Region ``i`` has in column ``c`` the label whose meaning is ``meanings[c][codes[c][i]]``. ``domains`` says what is
+        publicly known of the columns' values; a column that is not in it is taken to be what its meanings suggest.
+        """
+        known = {name: Domain.guessed(found) for name, found in meanings.items()} | dict(domains or {})
+        self.check({name: known[name].kind for name in meanings}, meanings)
+        count = len(next(iter(codes.values()))) if codes else 1
+        return covers(self.node, cut_regions(self.node, meanings, codes, known, count))
+
+    def cover(self, cells: Mapping[str, Meaning], domains: Mapping[str, Domain] | None = None) -> Cover:
+        """How much of one region, given by the meaning of its label in every column, the condition covers."""
+        one = np.zeros(1, dtype=np.int64)
+        return self.covers(dict.fromkeys(cells, one), {name: [meaning] for name, meaning in cells.items()}, domains)[0]

@@ -1,0 +1,227 @@
+"""What the public may know of a column's values, and which values a generalized label stands for."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.data.hierarchy import BoundHierarchy, Meaning
+from reticent.data.predicate.kinds import Kind, moment
+from reticent.errors import DataError
+from reticent.exact import exact
+
+_EPOCH = datetime.datetime(1970, 1, 1)
+_DTYPES: dict[Kind, pl.DataType] = {
+    Kind.INTEGER: pl.Int64(),
+    Kind.NUMBER: pl.Float64(),
+    Kind.TEXT: pl.String(),
+    Kind.DATE: pl.Date(),
+    Kind.TIMESTAMP: pl.Datetime("us"),
+    Kind.TRUTH: pl.Boolean(),
+}
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The kind of a column's values, and its leaves where they are declared in public (null among them when it may occur)."""
+
+    kind: Kind
+    leaves: pl.Series | None = None
+
+    @classmethod
+    def of_hierarchy(cls, hierarchy: BoundHierarchy) -> Domain:
+        """What a hierarchy makes public: always the kind, the leaves only when they do not come from the data."""
+        kind = Kind.of(hierarchy.leaves.dtype, hierarchy.column)
+        return cls(kind, None if hierarchy.data_dependent else as_kind(hierarchy.leaves, kind))
+
+    @classmethod
+    def of_series(cls, series: pl.Series) -> Domain:
+        """A column that is published as it is: its values are there to see."""
+        kind = Kind.of(series.dtype, series.name)
+        return cls(kind, as_kind(series.unique(maintain_order=True), kind))
+
+    @classmethod
+    def of_values(cls, kind: Kind | str, values: Sequence[Any] | None) -> Domain:
+        """A domain written down as plain data, as manifests have it."""
+        kind = Kind(kind)
+        if values is None:
+            return cls(kind)
+        return cls(kind, series_of([typed(value, kind) for value in values], kind))
+
+    @classmethod
+    def guessed(cls, meanings: Sequence[Meaning]) -> Domain:
+        """The kind that a column's meanings suggest when nobody declared it; numbers may then be fractional."""
+        samples = [value for meaning in meanings for value in _written(meaning)]
+        if samples and all(isinstance(value, bool) for value in samples):
+            return cls(Kind.TRUTH)
+        if samples and all(isinstance(value, int | float) and not isinstance(value, bool) for value in samples):
+            return cls(Kind.NUMBER)
+        if samples and all(isinstance(value, datetime.datetime) for value in samples):
+            return cls(Kind.TIMESTAMP)
+        if samples and all(_is_day(value) for value in samples):
+            return cls(Kind.DATE)
+        return cls(Kind.TEXT)
+
+
+def as_kind(series: pl.Series, kind: Kind) -> pl.Series:
+    """A column in the one type that stands for its kind here; NaN is null, and time zones are left off."""
+    if series.dtype.is_float():
+        series = series.fill_nan(None)
+    if isinstance(series.dtype, pl.Datetime) and series.dtype.time_zone is not None:
+        series = series.dt.replace_time_zone(None)
+    return series if series.dtype == pl.UInt64 else series.cast(_DTYPES[kind])
+
+
+def series_of(values: Sequence[Any], kind: Kind) -> pl.Series:
+    """Values of a kind as a column."""
+    return pl.Series(values, dtype=_DTYPES[kind], strict=True)
+
+
+def typed(value: Any, kind: Kind) -> Any:
+    """A value as it stands in a manifest (JSON has no dates, and large integers are text there) as a value of its kind."""
+    if value is None:
+        return None
+    try:
+        match kind:
+            case Kind.INTEGER:
+                return int(value)
+            case Kind.NUMBER:
+                return None if math.isnan(float(value)) else float(value)
+            case Kind.TEXT:
+                return str(value)
+            case Kind.TRUTH:
+                return value if isinstance(value, bool) else {"true": True, "false": False}[str(value).lower()]
+            case Kind.DATE | Kind.TIMESTAMP:
+                return _temporal(value, kind)
+    except (ValueError, TypeError, KeyError):
+        raise DataError(f"The manifest has the value {value!r} in a column of kind {kind.value}.") from None
+
+
+def place(value: Any, kind: Kind) -> int | Fraction | float:
+    """Where a bound stands on the line of its kind: whole days, whole microseconds, or the number itself."""
+    match kind:
+        case Kind.DATE:
+            return int(_temporal(value, kind).toordinal())
+        case Kind.TIMESTAMP:
+            return int((_temporal(value, kind) - _EPOCH) // datetime.timedelta(microseconds=1))
+        case Kind.INTEGER:
+            return exact(value, "bound")
+        case _:
+            return float(value)
+
+
+def at_place(where: float, kind: Kind) -> Any:
+    """The value at a place on the line."""
+    match kind:
+        case Kind.DATE:
+            return datetime.date.fromordinal(int(where))
+        case Kind.TIMESTAMP:
+            return _EPOCH + datetime.timedelta(microseconds=int(where))
+        case Kind.INTEGER:
+            return int(where)
+        case _:
+            return float(where)
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A stretch of the line that a label stands for; ``None`` is an open end, and whole-number kinds have closed ends."""
+
+    low: float | int | None
+    high: float | int | None
+    low_closed: bool = True
+    high_closed: bool = True
+
+
+def stretch(meaning: Meaning, kind: Kind) -> Stretch | None:
+    """The stretch of an interval, or of a masked whole number; nothing for other meanings."""
+    if "prefix" in meaning and kind is Kind.INTEGER:
+        unit = 10 ** (int(meaning["length"]) - len(meaning["prefix"]))
+        return Stretch(int(meaning["prefix"]) * unit, (int(meaning["prefix"]) + 1) * unit - 1)
+    if "interval" not in meaning:
+        return None
+    if kind in (Kind.TEXT, Kind.TRUTH):
+        raise DataError(f"The manifest gives the interval {meaning['interval']!r} for a column of kind {kind.value}.")
+    low, high = (None if bound is None else place(bound, kind) for bound in meaning["interval"])
+    closed = meaning.get("closed", "left")
+    low_closed, high_closed = closed in ("left", "both"), closed in ("right", "both")
+    if kind is Kind.NUMBER:
+        return Stretch(low, high, low_closed, high_closed)  # type: ignore[arg-type]  # places of this kind are floats
+    whole_low = None if low is None else math.ceil(low) if low_closed else math.floor(low) + 1
+    whole_high = None if high is None else math.floor(high) if high_closed else math.ceil(high) - 1
+    return Stretch(whole_low, whole_high)
+
+
+def values_of(meaning: Meaning, kind: Kind) -> list[Any] | None:
+    """The values that a meaning lists one by one (null as ``None``), or nothing when it describes them otherwise."""
+    if meaning.get("null"):
+        return [None]
+    if "value" in meaning:
+        return [typed(meaning["value"], kind)]
+    return [typed(value, kind) for value in meaning["values"]] if "values" in meaning else None
+
+
+def leaves_under(meaning: Meaning, leaves: pl.Series, kind: Kind) -> NDArray[np.int64]:
+    """The positions of the leaves that a meaning covers; a value that is no leaf is a :class:`DataError`."""
+    if meaning.get("all"):
+        return np.arange(len(leaves))
+    listed = values_of(meaning, kind)
+    if listed is not None:
+        mask = leaves.is_in(series_of([value for value in listed if value is not None], kind)).fill_null(False)
+        mask = mask | leaves.is_null() if None in listed else mask
+    elif (part := stretch(meaning, kind)) is not None:
+        mask = _within(part, leaves, kind)
+    elif "prefix" in meaning:
+        mask = (leaves.str.starts_with(meaning["prefix"]) & (leaves.str.len_chars() == meaning["length"])).fill_null(
+            False
+        )
+    else:
+        raise DataError(f"The manifest has a label whose meaning {dict(meaning)!r} is not known.")
+    found = mask.arg_true().to_numpy().astype(np.int64)
+    if len(found) == 0:
+        raise DataError(
+            f"The manifest has a label with the meaning {dict(meaning)!r}, which covers no value of its column."
+        )
+    return found
+
+
+def _within(part: Stretch, leaves: pl.Series, kind: Kind) -> pl.Series:
+    mask = leaves.is_not_null()
+    if part.low is not None:
+        low = at_place(part.low, kind)
+        mask &= (leaves >= low if part.low_closed else leaves > low).fill_null(False)
+    if part.high is not None:
+        high = at_place(part.high, kind)
+        mask &= (leaves <= high if part.high_closed else leaves < high).fill_null(False)
+    return mask
+
+
+def _temporal(value: Any, kind: Kind) -> Any:
+    if isinstance(value, datetime.datetime):
+        return value.replace(tzinfo=None) if kind is Kind.TIMESTAMP else value.date()
+    if isinstance(value, datetime.date):
+        return value if kind is Kind.DATE else datetime.datetime(value.year, value.month, value.day)
+    return moment(str(value), kind)
+
+
+def _written(meaning: Mapping[str, Any]) -> list[Any]:
+    listed = meaning.get("values", [meaning["value"]] if "value" in meaning else meaning.get("interval", []))
+    return [value for value in listed if value is not None]
+
+
+def _is_day(value: Any) -> bool:
+    if isinstance(value, datetime.date):
+        return True
+    try:
+        datetime.date.fromisoformat(str(value))
+    except ValueError:
+        return False
+    return isinstance(value, str) and len(value) == 10

@@ -1,0 +1,258 @@
+"""From a tree and a frame to a truth value for every row: true, false, or null for unknown, as SQL has it.
+
+Comparisons of whole numbers are decided exactly, whatever the size of the numbers. Where a column of floating-point numbers
+takes part, arithmetic is done in its precision in the order in which it is written, as a database would. NaN is null.
+"""
+
+from __future__ import annotations
+
+import operator as operators
+import re
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reticent.data.predicate.kinds import Kind, moment
+from reticent.data.predicate.linear import LinearForm, difference, threshold
+from reticent.data.predicate.nodes import (
+    MIRRORED,
+    Always,
+    And,
+    Arithmetic,
+    Column,
+    Comparison,
+    Constant,
+    Member,
+    Missing,
+    Node,
+    Not,
+    Number,
+    Operand,
+    Operator,
+    Or,
+    Prefix,
+    Text,
+    Truth,
+    columns_in,
+)
+
+_COMPARE: dict[Operator, Callable[[Any, Any], Any]] = {
+    "=": operators.eq,
+    "<>": operators.ne,
+    "<": operators.lt,
+    "<=": operators.le,
+    ">": operators.gt,
+    ">=": operators.ge,
+}
+_LARGEST = 2**63 - 1
+
+
+def truth(node: Node, frame: pl.DataFrame) -> pl.Series:
+    """True, false or null for each row. The node was checked against the frame's columns before."""
+    match node:
+        case And(parts=parts):
+            return reduce(operators.and_, (truth(part, frame) for part in parts))
+        case Or(parts=parts):
+            return reduce(operators.or_, (truth(part, frame) for part in parts))
+        case Not(part=part):
+            return ~truth(part, frame)
+        case Always(value=value):
+            return _constant(value, frame)
+        case Missing(operand=operand):
+            return _missing(operand, frame)
+        case Prefix(operand=operand, prefix=prefix):
+            return _prefix(operand, prefix, frame)
+        case Member():
+            return _member(node, frame)
+        case Comparison():
+            return _comparison(node, frame)
+
+
+def _constant(value: bool | None, frame: pl.DataFrame) -> pl.Series:
+    return pl.repeat(value, frame.height, dtype=pl.Boolean, eager=True)
+
+
+def _compare(symbol: Operator, left: pl.Series, right: Any) -> pl.Series:
+    found: pl.Series = _COMPARE[symbol](left, right)
+    return found
+
+
+def _series(column: Column, frame: pl.DataFrame) -> pl.Series:
+    """A column in the form in which it is compared."""
+    series = frame[column.name]
+    if series.dtype.is_float():
+        return series.fill_nan(None)
+    if series.dtype in (pl.Categorical, pl.Null) or series.dtype == pl.Enum:
+        return series.cast(pl.String)
+    if isinstance(series.dtype, pl.Datetime) and series.dtype.time_zone is not None:
+        return series.dt.replace_time_zone(None)
+    return series
+
+
+def _missing(operand: Operand, frame: pl.DataFrame) -> pl.Series:
+    nulls = [_series(column, frame).is_null() for column in columns_in(operand)]
+    return reduce(operators.or_, nulls, _constant(False, frame))
+
+
+def _prefix(operand: Operand, prefix: str, frame: pl.DataFrame) -> pl.Series:
+    if isinstance(operand, Column):
+        return _series(operand, frame).str.starts_with(prefix)
+    assert isinstance(operand, Text)
+    return _constant(operand.value.startswith(prefix), frame)
+
+
+def _member(node: Member, frame: pl.DataFrame) -> pl.Series:
+    if isinstance(node.operand, Column):
+        series = _series(node.operand, frame)
+        if series.dtype == pl.String or series.dtype.is_integer():
+            return series.is_in(_listed(node.values, series.dtype))
+    equals = [_comparison(Comparison("=", node.operand, value), frame) for value in node.values]
+    return reduce(operators.or_, equals)
+
+
+def _listed(values: tuple[Constant, ...], dtype: pl.DataType) -> pl.Series:
+    """The constants that a column of this type can equal at all."""
+    if dtype == pl.String:
+        return pl.Series([value.value for value in values], dtype=pl.String)
+    wholes = [value.value.numerator for value in values if isinstance(value, Number) and value.value.denominator == 1]
+    low, high = _range(dtype)
+    return pl.Series([whole for whole in wholes if low <= whole <= high], dtype=dtype)
+
+
+def _comparison(node: Comparison, frame: pl.DataFrame) -> pl.Series:
+    left, right = node.left, node.right
+    if isinstance(left, Text | Truth) and isinstance(right, Column):
+        left, right, symbol = right, left, MIRRORED[node.operator]
+    else:
+        symbol = node.operator
+    if isinstance(left, Column) and isinstance(right, Text | Truth):
+        series = _series(left, frame)
+        return _compare(symbol, series, _beside(right, series.dtype))
+    if isinstance(left, Text | Truth) and isinstance(right, Text | Truth):
+        return _constant(_COMPARE[symbol](left.value, right.value), frame)
+    if isinstance(left, Column) and isinstance(right, Column) and not frame[left.name].dtype.is_numeric():
+        return _compare(symbol, _series(left, frame), _series(right, frame))
+    return _numeric(symbol, left, right, frame)
+
+
+def _beside(value: Text | Truth, dtype: pl.DataType) -> Any:
+    """A constant as it is compared with a column of this type."""
+    if isinstance(value, Truth) or dtype == pl.String:
+        return value.value
+    return moment(value.value, Kind.of(dtype))
+
+
+def _numeric(symbol: Operator, left: Operand, right: Operand, frame: pl.DataFrame) -> pl.Series:
+    columns = {column.name: column for operand in (left, right) for column in columns_in(operand)}
+    floats = [frame.schema[name] for name in columns if not _is_exact(frame.schema[name])]
+    if floats:
+        single = all(dtype == pl.Float32 for dtype in floats)
+        dtype = pl.Float32() if single else pl.Float64()
+        return _compare(symbol, _rounded(left, frame, dtype), _rounded(right, frame, dtype))
+    found = _exact(difference(left, right), symbol, frame)
+    cancelled = [column for name, column in columns.items() if name not in difference(left, right).coefficients]
+    if not cancelled:
+        return found
+    unknown = reduce(operators.or_, (_missing(column, frame) for column in cancelled))
+    return pl.select(pl.when(~unknown).then(found)).to_series()
+
+
+def _is_exact(dtype: pl.DataType) -> bool:
+    return dtype.is_integer() or isinstance(dtype, pl.Decimal)
+
+
+def _exact(form: LinearForm, symbol: Operator, frame: pl.DataFrame) -> pl.Series:
+    """``form symbol 0`` in whole numbers."""
+    if not form.coefficients:
+        return _constant(_COMPARE[symbol](form.constant, 0), frame)
+    form = _on_whole_columns(form, frame)
+    if len(form.coefficients) == 1:
+        return _beside_threshold(form, symbol, frame)
+    terms, constant, _ = form.integers()
+    return _compare(symbol, _whole_sum(terms, constant, frame), 0)
+
+
+def _on_whole_columns(form: LinearForm, frame: pl.DataFrame) -> LinearForm:
+    """The same form over the columns' physical whole numbers (a decimal column is one with a power of ten below it)."""
+    terms = dict(form.coefficients)
+    for name in terms:
+        dtype = frame.schema[name]
+        if isinstance(dtype, pl.Decimal):
+            terms[name] /= 10**dtype.scale
+    return LinearForm(terms, form.constant)
+
+
+def _whole(name: str, frame: pl.DataFrame) -> pl.Series:
+    series = frame[name]
+    return series.to_physical() if isinstance(series.dtype, pl.Decimal) else series
+
+
+def _beside_threshold(form: LinearForm, symbol: Operator, frame: pl.DataFrame) -> pl.Series:
+    """One column of whole numbers against a fraction: rounded to the whole number that decides alike, never out of range."""
+    name, symbol, limit = threshold(form, symbol)
+    series = _whole(name, frame)
+    low, high = _range(series.dtype)
+    floor = limit.numerator // limit.denominator
+    if symbol in ("=", "<>"):
+        if limit.denominator != 1 or not low <= floor <= high:
+            return _keep_nulls(symbol == "<>", series)
+        return _compare(symbol, series, floor)
+    if limit.denominator != 1:
+        symbol = "<=" if symbol in ("<", "<=") else ">"
+    if not low <= floor <= high:
+        return _keep_nulls((floor > high) == (symbol in ("<", "<=")), series)
+    return _compare(symbol, series, floor)
+
+
+def _keep_nulls(value: bool, series: pl.Series) -> pl.Series:
+    return pl.select(pl.when(series.is_not_null()).then(pl.lit(value))).to_series()
+
+
+def _range(dtype: pl.DataType) -> tuple[int, int]:
+    bits = int(re.sub(r"\D", "", str(dtype)))
+    return (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if dtype.is_signed_integer() else (0, 2**bits - 1)
+
+
+def _whole_sum(terms: dict[str, int], constant: int, frame: pl.DataFrame) -> pl.Series:
+    """``sum of terms[c] * c + constant``: in 64 bits where it fits, in Python's integers where it does not."""
+    columns = {name: _whole(name, frame) for name in terms}
+    bound = abs(constant)
+    for name, series in columns.items():
+        extremes = [abs(int(value)) for value in (series.min(), series.max()) if value is not None]  # type: ignore[arg-type]  # whole numbers
+        bound += abs(terms[name]) * max(extremes, default=0)
+    fits = bound <= _LARGEST and all(abs(factor) <= _LARGEST for factor in terms.values())
+    unknown = reduce(operators.or_, (series.is_null() for series in columns.values()))
+    if fits:
+        total = reduce(operators.add, (series.cast(pl.Int64) * terms[name] for name, series in columns.items()))
+        return total + constant
+    lists = [np.array(series.fill_null(0).to_list(), dtype=object) * terms[name] for name, series in columns.items()]
+    signs = np.array([(value > 0) - (value < 0) for value in reduce(operators.add, lists) + constant], dtype=np.int64)
+    return pl.select(pl.when(~unknown).then(pl.Series(signs))).to_series()
+
+
+def _rounded(operand: Operand, frame: pl.DataFrame, dtype: pl.DataType) -> pl.Series:
+    """A numeric operand in floating point: exact as long as no floating-point column takes part, then step by step."""
+    names = [column.name for column in columns_in(operand)]
+    if all(_is_exact(frame.schema[name]) for name in names):
+        return _rounded_once(operand, frame, dtype)
+    if isinstance(operand, Column):
+        return _series(operand, frame).cast(dtype)
+    assert isinstance(operand, Arithmetic)
+    left, right = _rounded(operand.left, frame, dtype), _rounded(operand.right, frame, dtype)
+    steps: dict[str, Callable[[Any, Any], Any]] = {"+": operators.add, "-": operators.sub, "*": operators.mul}
+    found: pl.Series = steps[operand.operator](left, right)
+    return found
+
+
+def _rounded_once(operand: Operand, frame: pl.DataFrame, dtype: pl.DataType) -> pl.Series:
+    form = LinearForm.of(operand)
+    if not form.coefficients:
+        return pl.repeat(float(form.constant), frame.height, dtype=pl.Float64, eager=True).cast(dtype)
+    terms, constant, denominator = _on_whole_columns(form, frame).integers()
+    columns = list(terms)
+    if terms[columns[0]] == 1 and len(columns) == 1 and constant == 0:
+        return _whole(columns[0], frame).cast(dtype) / float(denominator)
+    return (_whole_sum(terms, constant, frame).cast(pl.Float64) / float(denominator)).cast(dtype)

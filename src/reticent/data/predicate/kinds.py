@@ -1,0 +1,202 @@
+"""What kinds of value a column can hold, and whether a condition makes sense for them."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+
+import polars as pl
+
+from reticent.data.predicate.fault import ConditionError
+from reticent.data.predicate.nodes import (
+    Arithmetic,
+    Atom,
+    Column,
+    Comparison,
+    Constant,
+    Member,
+    Missing,
+    Node,
+    Number,
+    Operand,
+    Prefix,
+    Text,
+    Truth,
+    atoms,
+    columns_in,
+    operands,
+)
+from reticent.errors import DataError, did_you_mean
+
+
+class Kind(StrEnum):
+    """The kind of a column's values. Numbers compare with numbers, text with text, days and moments with text that spells them."""
+
+    INTEGER = "integer"
+    NUMBER = "number"
+    TEXT = "text"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+    TRUTH = "truth"
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether arithmetic is allowed."""
+        return self in (Kind.INTEGER, Kind.NUMBER)
+
+    @property
+    def is_temporal(self) -> bool:
+        """Whether constants are spelled as text."""
+        return self in (Kind.DATE, Kind.TIMESTAMP)
+
+    @classmethod
+    def of(cls, dtype: pl.DataType, column: str = "") -> Kind:
+        """The kind that goes with a polars type."""
+        if dtype.is_integer():
+            return cls.INTEGER
+        if dtype.is_numeric():
+            return cls.NUMBER
+        if dtype in (pl.String, pl.Categorical, pl.Null) or dtype == pl.Enum:
+            return cls.TEXT
+        if dtype == pl.Date:
+            return cls.DATE
+        if isinstance(dtype, pl.Datetime):
+            return cls.TIMESTAMP
+        if dtype == pl.Boolean:
+            return cls.TRUTH
+        raise DataError(f"Column {column!r} has type {dtype}, which conditions cannot speak about.")
+
+
+_HOLDS = {
+    Kind.INTEGER: "numbers",
+    Kind.NUMBER: "numbers",
+    Kind.TEXT: "text",
+    Kind.DATE: "dates",
+    Kind.TIMESTAMP: "timestamps",
+    Kind.TRUTH: "true or false",
+}
+
+
+def kinds_of(frame: pl.DataFrame, names: Iterable[str]) -> dict[str, Kind]:
+    """The kinds of those named columns that the frame has."""
+    return {name: Kind.of(frame.schema[name], name) for name in names if name in frame.schema}
+
+
+def check(node: Node, kinds: Mapping[str, Kind], known: Iterable[str], text: str) -> None:
+    """Refuse, with a message that points into ``text``, a column that is not ``known`` or operands of different kinds."""
+    known = tuple(known)
+    for atom in atoms(node):
+        for operand in operands(atom):
+            for column in columns_in(operand):
+                if column.name not in kinds:
+                    raise ConditionError(_unknown(column, known, text), text, column.span)
+        _check_atom(atom, kinds, text)
+
+
+def moment(value: str, kind: Kind) -> datetime.date | datetime.datetime:
+    """The day or moment that a text spells; ``ValueError`` when it spells none."""
+    if kind is Kind.DATE:
+        return datetime.date.fromisoformat(value)
+    found = datetime.datetime.fromisoformat(value)
+    if found.tzinfo is not None:
+        raise ValueError("a moment is written without time zone")
+    return found
+
+
+def _unknown(column: Column, known: tuple[str, ...], text: str) -> str:
+    reason = f"there is no column {column.name!r}."
+    dashed = [name for name in known if name.startswith(f"{column.name}-") or name.endswith(f"-{column.name}")]
+    if dashed:
+        return f'{reason} A name like {dashed[0]!r} goes into double quotes: "{dashed[0]}".'
+    hint = did_you_mean(column.name, known)
+    quoted = text[column.span[0] : column.span[0] + 1] == '"'
+    if quoted and not hint:
+        return f"{reason} If it is a text and not a column, put it in single quotes: '{column.name}'."
+    return f"{reason}{hint}" if hint else f"{reason} The columns are: {', '.join(known)}."
+
+
+def _check_atom(atom: Atom, kinds: Mapping[str, Kind], text: str) -> None:
+    match atom:
+        case Comparison(left=left, right=right):
+            _check_pair(left, right, kinds, text)
+            if _kind(left, kinds, text) is Kind.TRUTH and atom.operator not in ("=", "<>"):
+                raise ConditionError("true and false have no order; write = or <>.", text, atom.span)
+        case Member(operand=operand, values=values):
+            for value in values:
+                _check_pair(operand, value, kinds, text)
+        case Prefix(operand=operand):
+            if (kind := _kind(operand, kinds, text)) is not Kind.TEXT:
+                raise ConditionError(f"'like' is for text, but {_describe(operand, kind)}.", text, atom.span)
+        case Missing(operand=operand):
+            _kind(operand, kinds, text)
+
+
+def _kind(operand: Operand, kinds: Mapping[str, Kind], text: str) -> Kind:
+    match operand:
+        case Column(name=name):
+            return kinds[name]
+        case Number(value=value):
+            return Kind.INTEGER if value.denominator == 1 else Kind.NUMBER
+        case Text():
+            return Kind.TEXT
+        case Truth():
+            return Kind.TRUTH
+        case Arithmetic(left=left, right=right):
+            for side in (left, right):
+                if not (kind := _kind(side, kinds, text)).is_numeric:
+                    raise ConditionError(f"+ - * are for numbers, but {_describe(side, kind)}.", text, side.span)
+            return Kind.NUMBER
+
+
+def _check_pair(left: Operand, right: Operand, kinds: Mapping[str, Kind], text: str) -> None:
+    first, second = _kind(left, kinds, text), _kind(right, kinds, text)
+    for operand, other in ((left, second), (right, first)):
+        if isinstance(operand, Text) and other.is_temporal:
+            _check_moment(operand, other, text)
+            return
+    if first is second or (first.is_numeric and second.is_numeric):
+        return
+    reason = f"{_describe(left, first)}, but {_describe(right, second)}."
+    raise ConditionError(reason + _remedy(left, first, right, second), text, (left.span[0], right.span[1]))
+
+
+def _check_moment(value: Text, kind: Kind, text: str) -> None:
+    try:
+        moment(value.value, kind)
+    except ValueError:
+        wanted = "a day such as '2024-01-31'"
+        if kind is Kind.TIMESTAMP:
+            wanted += " or a moment such as '2024-01-31 12:30:00'"
+        raise ConditionError(f"{value.value!r} is not {wanted}.", text, value.span) from None
+
+
+def _describe(operand: Operand, kind: Kind) -> str:
+    match operand:
+        case Column(name=name):
+            return f"column {name!r} holds {_HOLDS[kind]}"
+        case Text() | Number() | Truth():
+            return (
+                f"{operand} is {'a text' if kind is Kind.TEXT else 'a number' if kind.is_numeric else 'a truth value'}"
+            )
+        case Arithmetic():
+            return "the arithmetic gives a number"
+
+
+def _remedy(left: Operand, first: Kind, right: Operand, second: Kind) -> str:
+    for constant, kind, other in ((left, first, second), (right, second, first)):
+        if isinstance(constant, Number) and other is Kind.TEXT:
+            return f" Put it in single quotes: '{constant}'."
+        if isinstance(constant, Text) and other.is_numeric and _is_number(constant.value):
+            return f" Write it without quotes: {constant.value}."
+        if isinstance(constant, Constant) and kind.is_numeric and other.is_temporal:
+            return " Write a day as text, such as '2024-01-31'."
+    return ""
+
+
+def _is_number(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True

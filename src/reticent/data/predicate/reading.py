@@ -1,0 +1,227 @@
+"""From text to tree. sqlglot reads the text; only what is known here becomes a node, everything else is refused."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError, TokenError
+
+from reticent.data.predicate.fault import ConditionError, Span
+from reticent.data.predicate.nodes import (
+    Always,
+    And,
+    Arithmetic,
+    Column,
+    Comparison,
+    Constant,
+    Member,
+    Missing,
+    Node,
+    Not,
+    Number,
+    Operand,
+    Operator,
+    Or,
+    Prefix,
+    Text,
+    Truth,
+    columns_in,
+)
+
+# The dialect in which names may stand in double quotes or in backticks, and text in single quotes only.
+_DIALECT = "sqlite"
+_LONGEST = 100_000
+
+_COMPARISONS: dict[type[exp.Expr], Operator] = {
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+}
+_KNOWN = "=, <>, <, <=, >, >=, between, in, is null, like 'abc%', and, or, not, + - *"
+
+
+def read(text: str) -> Node:
+    """The tree of a condition; a :class:`ConditionError` points at what is wrong with it."""
+    if not text.strip():
+        raise ConditionError("it is empty. Write something like: age between 30 and 40", text, (0, len(text)))
+    if len(text) > _LONGEST:
+        raise ConditionError(f"it has {len(text)} characters, more than {_LONGEST}. Split it.", text[:80], (0, 80))
+    try:
+        statements = [statement for statement in sqlglot.parse(text, dialect=_DIALECT) if statement is not None]
+        if len(statements) != 1:
+            end = text.find(";")
+            raise ConditionError("one condition is expected, without semicolon.", text, (max(end, 0), len(text)))
+        return _Reader(text).condition(statements[0])
+    except ParseError as error:
+        raise _from_parser(error, text) from None
+    except TokenError:
+        raise ConditionError("a quote is opened here and never closed.", text, _open_quote(text)) from None
+    except RecursionError:
+        raise ConditionError("it is nested too deeply. Write it flatter.", text[:80], (0, 80)) from None
+
+
+class _Reader:
+    """Turns sqlglot's expressions into nodes, remembering the text for messages."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def condition(self, node: exp.Expr) -> Node:
+        """An expression that is true, false or unknown for a row."""
+        span = self.span(node)
+        match node:
+            case exp.Paren():
+                return self.condition(node.this)
+            case exp.And():
+                return And(tuple(self.condition(part) for part in node.flatten()), span)
+            case exp.Or():
+                return Or(tuple(self.condition(part) for part in node.flatten()), span)
+            case exp.Not():
+                return Not(self.condition(node.this), span)
+            case exp.Between():
+                return self._between(node)
+            case exp.In():
+                return self._member(node)
+            case exp.Like():
+                return self._like(node)
+            case exp.Is():
+                if not isinstance(node.expression, exp.Null):
+                    raise self.fault("'is' goes with null only. Write = to compare.", node)
+                return Missing(self.operand(node.this), span)
+            case exp.Boolean():
+                return Always(bool(node.this), span)
+            case exp.Column():
+                return Comparison("=", self.operand(node), Truth(True, span), span)
+            case exp.Alias():
+                raise self.fault(
+                    f"{node.alias!r} is not expected here. Is 'and', 'or' or a quote missing?", node.args["alias"]
+                )
+            case exp.ILike() | exp.Escape():
+                raise self.fault("only like 'abc%' is known, without ilike or escape.", node)
+        if type(node) in _COMPARISONS:
+            return Comparison(_COMPARISONS[type(node)], self.operand(node.this), self.operand(node.expression), span)
+        raise self.fault(f"this is not a condition that is known. Known are {_KNOWN}.", node)
+
+    def operand(self, node: exp.Expr) -> Operand:
+        """An expression that has a value for a row."""
+        span = self.span(node)
+        match node:
+            case exp.Paren():
+                return self.operand(node.this)
+            case exp.Column():
+                if node.table:
+                    raise self.fault(f"write the column alone, without {node.table!r} before it.", node)
+                return Column(node.name, span)
+            case exp.Literal():
+                return Text(node.this, span) if node.is_string else Number(self._number(node), span)
+            case exp.Boolean():
+                return Truth(bool(node.this), span)
+            case exp.Neg():
+                inner = self.operand(node.this)
+                minus = Number(Fraction(-1), span)
+                return Number(-inner.value, span) if isinstance(inner, Number) else Arithmetic("*", minus, inner, span)
+            case exp.Add():
+                return Arithmetic("+", self.operand(node.this), self.operand(node.expression), span)
+            case exp.Sub():
+                return Arithmetic("-", self.operand(node.this), self.operand(node.expression), span)
+            case exp.Mul():
+                return self._product(node)
+            case exp.Cast() if isinstance(node.this, exp.Literal) and node.this.is_string:
+                raise self.fault("write a day as plain text, such as '2024-01-31'.", node)
+            case exp.Null():
+                raise self.fault(
+                    "a comparison with null is never true. Write 'is null' or 'is not null'.", node.parent or node
+                )
+        raise self.fault("this is not a column, a number or a text in single quotes (with + - * between them).", node)
+
+    def span(self, node: exp.Expr) -> Span:
+        """Where an expression stands in the text, as far as its parts tell."""
+        marks = [part.meta for part in node.walk() if "start" in part.meta]
+        if not marks:
+            return (0, len(self.text)) if node.parent is None else self.span(node.parent)
+        return min(mark["start"] for mark in marks), max(mark["end"] for mark in marks) + 1
+
+    def fault(self, reason: str, node: exp.Expr) -> ConditionError:
+        """The error that points at an expression."""
+        return ConditionError(reason, self.text, self.span(node))
+
+    def _number(self, node: exp.Literal) -> Fraction:
+        try:
+            return Fraction(Decimal(node.this))
+        except (InvalidOperation, OverflowError, ValueError):
+            raise self.fault(f"{node.this!r} is not a number.", node) from None
+
+    def _between(self, node: exp.Between) -> Node:
+        if node.args.get("symmetric"):
+            raise self.fault("write the smaller bound first; 'symmetric' is not known.", node)
+        span, operand = self.span(node), self.operand(node.this)
+        low, high = self.operand(node.args["low"]), self.operand(node.args["high"])
+        return And((Comparison(">=", operand, low, span), Comparison("<=", operand, high, span)), span)
+
+    def _member(self, node: exp.In) -> Node:
+        listed = node.args.get("expressions")
+        if not listed:
+            raise self.fault("'in' needs a list of constants in parentheses, such as in ('flu', 'asthma').", node)
+        return Member(self.operand(node.this), tuple(self._constant(value) for value in listed), self.span(node))
+
+    def _constant(self, node: exp.Expr) -> Constant:
+        if isinstance(node, exp.Null):
+            raise self.fault("null in a list is never equal to anything. Write 'or ... is null'.", node)
+        value = self.operand(node)
+        if isinstance(value, Column) and any(name.quoted for name in node.find_all(exp.Identifier)):
+            raise self.fault(f"a list holds constants. If {value.name!r} is a text, put it in single quotes.", node)
+        if isinstance(value, Column | Arithmetic):
+            raise self.fault("a list holds constants: numbers, or texts in single quotes.", node)
+        return value
+
+    def _like(self, node: exp.Like) -> Node:
+        pattern = self.operand(node.expression)
+        if not isinstance(pattern, Text):
+            raise self.fault("'like' needs a text in single quotes, such as 'abc%'.", node.expression)
+        span, operand, body = self.span(node), self.operand(node.this), pattern.value.removesuffix("%")
+        if "%" in body or "_" in body:
+            raise self.fault(
+                "only a beginning can be asked for, such as like 'abc%': no '_' and no other '%'.", node.expression
+            )
+        return Prefix(operand, body, span) if pattern.value.endswith("%") else Comparison("=", operand, pattern, span)
+
+    def _product(self, node: exp.Mul) -> Operand:
+        left, right = self.operand(node.this), self.operand(node.expression)
+        if any(columns_in(left)) and any(columns_in(right)):
+            raise self.fault("columns may be multiplied by numbers only, not by each other.", node)
+        return Arithmetic("*", left, right, self.span(node))
+
+
+def _from_parser(error: ParseError, text: str) -> ConditionError:
+    found = error.errors[0] if error.errors else {}
+    highlight = found.get("highlight") or ""
+    line, column = found.get("line") or 1, found.get("col") or 1
+    lines = text.split("\n")
+    end = sum(len(each) + 1 for each in lines[: line - 1]) + column
+    start = max(0, end - max(len(highlight), 1))
+    if (found.get("description") or "").startswith("Expecting )"):
+        return ConditionError("a parenthesis is not closed after this.", text, (start, end))
+    if (found.get("description") or "").startswith("Required keyword"):
+        return ConditionError(f"something is missing beside {highlight!r}.", text, (start, end))
+    return ConditionError(
+        f"{highlight!r} is not expected here. A name with other characters than letters, digits and _ goes into double quotes.",
+        text,
+        (start, end),
+    )
+
+
+def _open_quote(text: str) -> Span:
+    """Where the quote stands that is not closed."""
+    opened: int | None = None
+    for position, character in enumerate(text):
+        if opened is None and character in "'\"`[":
+            opened = position
+        elif opened is not None and character == {"[": "]"}.get(text[opened], text[opened]):
+            opened = None
+    return (opened if opened is not None else 0, len(text))

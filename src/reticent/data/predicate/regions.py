@@ -1,0 +1,65 @@
+"""Regions, products of one label a column, and what is found out about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.keys import number, pack
+from reticent.data.predicate.pieces import Pieces
+
+
+class Verdict(StrEnum):
+    """Whether a region has rows that meet a condition: certainly none, maybe some, or certainly all."""
+
+    NONE = "none"
+    SOME = "some"
+    ALL = "all"
+
+
+@dataclass(frozen=True)
+class Cover:
+    """What a condition covers of one region. ``measured`` is False where the share is not known and 1/2 stands for it."""
+
+    verdict: Verdict
+    share: float
+    measured: bool
+
+
+@dataclass(frozen=True)
+class Covers:
+    """What a condition covers of many regions, one entry each.
+
+    ``possible``: a value in the region may meet the condition; ``certain``: all do. ``share`` is the fraction of the
+    region's cells that do; where nothing public says how values spread (``measured`` is False) it is 1/2.
+    """
+
+    share: NDArray[np.float64]
+    possible: NDArray[np.bool_]
+    certain: NDArray[np.bool_]
+    measured: NDArray[np.bool_]
+
+    def __getitem__(self, region: int) -> Cover:
+        verdict = Verdict.ALL if self.certain[region] else Verdict.SOME if self.possible[region] else Verdict.NONE
+        return Cover(verdict, float(self.share[region]), bool(self.measured[region]))
+
+
+@dataclass(frozen=True)
+class Regions:
+    """Regions to be covered: for every column its labels' pieces, and for every region the number of its label."""
+
+    pieces: Mapping[str, Pieces]
+    codes: Mapping[str, NDArray[np.int64]]
+    count: int
+
+    def distinct(self, names: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Regions numbered by their labels in some columns, and for each number one region."""
+        sizes = [len(self.pieces[name].measured) for name in names]
+        ids, count = number(*pack([self.codes[name] for name in names], sizes, self.count))
+        firsts = np.zeros(count, dtype=np.int64)
+        firsts[ids] = np.arange(self.count)
+        return ids.astype(np.int64), firsts
