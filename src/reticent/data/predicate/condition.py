@@ -14,7 +14,7 @@ from reticent.data.hierarchy import Meaning
 from reticent.data.predicate.covering import covers, cut_regions
 from reticent.data.predicate.domain import Domain
 from reticent.data.predicate.evaluation import truth
-from reticent.data.predicate.kinds import Kind, check, kinds_of
+from reticent.data.predicate.kinds import Kind, check, kinds_of, suggested
 from reticent.data.predicate.nodes import Node, scope
 from reticent.data.predicate.reading import read
 from reticent.data.predicate.regions import Cover, Covers
@@ -68,7 +68,8 @@ class Condition:
         Region ``i`` has in column ``c`` the label whose meaning is ``meanings[c][codes[c][i]]``. ``domains`` says what is
         publicly known of the columns' values; a column that is not in it is taken to be what its meanings suggest.
         """
-        known = {name: Domain.guessed(found) for name, found in meanings.items()} | dict(domains or {})
+        guessed = {name: Domain.guessed(found, suggested(self.node, name)) for name, found in meanings.items()}
+        known = guessed | dict(domains or {})
         self.check({name: known[name].kind for name in meanings}, meanings)
         count = len(next(iter(codes.values()))) if codes else 1
         return covers(self.node, cut_regions(self.node, meanings, codes, known, count))

@@ -57,18 +57,18 @@ class Domain:
         return cls(kind, series_of([typed(value, kind) for value in values], kind))
 
     @classmethod
-    def guessed(cls, meanings: Sequence[Meaning]) -> Domain:
+    def guessed(cls, meanings: Sequence[Meaning], otherwise: Kind) -> Domain:
         """The kind that a column's meanings suggest when nobody declared it; numbers may then be fractional."""
         samples = [value for meaning in meanings for value in _written(meaning)]
-        if samples and all(isinstance(value, bool) for value in samples):
+        if not samples:
+            return cls(Kind.TEXT if any("prefix" in meaning for meaning in meanings) else otherwise)
+        if all(isinstance(value, bool) for value in samples):
             return cls(Kind.TRUTH)
-        if samples and all(isinstance(value, int | float) and not isinstance(value, bool) for value in samples):
+        if all(isinstance(value, int | float) and not isinstance(value, bool) for value in samples):
             return cls(Kind.NUMBER)
-        if samples and all(isinstance(value, datetime.datetime) for value in samples):
+        if all(isinstance(value, datetime.datetime) for value in samples):
             return cls(Kind.TIMESTAMP)
-        if samples and all(_is_day(value) for value in samples):
-            return cls(Kind.DATE)
-        return cls(Kind.TEXT)
+        return cls(Kind.DATE if all(_is_day(value) for value in samples) else Kind.TEXT)
 
 
 def as_kind(series: pl.Series, kind: Kind) -> pl.Series:

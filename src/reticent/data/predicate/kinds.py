@@ -94,6 +94,18 @@ def check(node: Node, kinds: Mapping[str, Kind], known: Iterable[str], text: str
         _check_atom(atom, kinds, text)
 
 
+def suggested(node: Node, name: str) -> Kind:
+    """The kind that a condition takes a column to have, for columns of which nothing is known."""
+    for atom in atoms(node):
+        sides = operands(atom)
+        if any(column.name == name for side in sides for column in columns_in(side)):
+            if any(isinstance(side, Number | Arithmetic) for side in sides):
+                return Kind.NUMBER
+            if any(isinstance(side, Truth) for side in sides):
+                return Kind.TRUTH
+    return Kind.TEXT
+
+
 def moment(value: str, kind: Kind) -> datetime.date | datetime.datetime:
     """The day or moment that a text spells; ``ValueError`` when it spells none."""
     if kind is Kind.DATE:
