@@ -11,7 +11,7 @@ the least Pr(no atom holds) / Pr(A). Corrected against the source: the recursion
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -20,8 +20,8 @@ import numpy as np
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact, whole
 from reticent.knowledge.buckets import Buckets, Integers, Measured
-from reticent.knowledge.minimize import AtomTable, atom_table
-from reticent.knowledge.screen import UNDERFLOW, Mask, Uses, first_of_each_key, screen, slack
+from reticent.knowledge.contenders import strongest, sweep, table_of
+from reticent.knowledge.screen import UNDERFLOW, Mask, screen, slack, use_factors
 
 DEEPEST = 128
 """How many facts a breaking point is looked for at most, unless the caller says otherwise."""
@@ -57,6 +57,16 @@ def negation_bucket(buckets: Buckets, k: int) -> int:
     """The first bucket where ``k`` negations disclose most."""
     known = buckets.top(k + 1)
     return _largest_quotient(known[0], buckets.sizes - known[1:].sum(axis=0))[1]
+
+
+def negations_unsafe(buckets: Buckets, c: Fraction, k: int) -> Mask:
+    """The buckets where ``k`` negations reach ``c``, exactly: ``n(s0) >= c (n - n(s1) - ... - n(sk))``."""
+    known = buckets.top(k + 1)
+    left = buckets.sizes - known[1:].sum(axis=0)
+    exactly = int(left.max()) * max(c.numerator, c.denominator) >= 1 << 62
+    top, left = (known[0].astype(object), left.astype(object)) if exactly else (known[0], left)
+    unsafe: Mask = (top * c.denominator >= left * c.numerator).astype(bool)
+    return unsafe
 
 
 def certainty_point(histograms: Measured) -> int:
@@ -123,6 +133,24 @@ def holds(histograms: Buckets, c: Fraction, k: int) -> bool:
     return ratios(histograms, k)[k] > needed if verdict is None else verdict
 
 
+def unsafe_alone(buckets: Buckets, c: Fraction, k: int) -> Mask:
+    """The buckets that reach ``c`` with ``k`` facts about themselves alone: no release that holds one of them is safe."""
+    if c <= 0:
+        return np.ones(len(buckets), dtype=bool)
+    unsafe: Mask = buckets.distinct < k + 2
+    needed = (1 - c) / c
+    rows = np.flatnonzero(~unsafe)
+    for begin, factors in use_factors(buckets, rows, k):
+        some = rows[begin : begin + len(factors)]
+        about = factors[:, 1, k]
+        sure = about < float(needed) / slack(k) ** 2
+        doubtful = ~sure & (about <= float(needed) * slack(k) ** 2) | (about <= UNDERFLOW)
+        unsafe[some] = sure
+        for bucket in some[doubtful].tolist():
+            unsafe[bucket] = table_of(buckets, bucket, k + 1).holding(k) <= needed
+    return unsafe
+
+
 def screened_verdict(about: float, needed: Fraction, k: int) -> bool | None:
     """Whether a ratio of about ``about`` exceeds ``needed``; None when rounding may have changed its side."""
     limit = float(needed)
@@ -133,101 +161,18 @@ def screened_verdict(about: float, needed: Fraction, k: int) -> bool | None:
     return None
 
 
-def ratios(histograms: Buckets, k: int) -> list[Fraction]:
+def ratios(buckets: Buckets, k: int) -> list[Fraction]:
     """R(j) for j = 0..``k``, the least Pr(not A, no antecedent) / Pr(A); 0 from the certainty point on."""
-    below = min(k, histograms.fewest_values - 2)
+    below = min(k, buckets.fewest_values - 2)
     if below < 0:
         return [Fraction(0)] * (k + 1)
-    uses = screen(histograms, below).uses()
-    contenders = strongest(histograms, uses, below)
-    return _sweep(contenders, below) + [Fraction(0)] * (k - below)
+    contenders = strongest(buckets, screen(buckets, below).uses(), below)
+    return sweep(contenders, below) + [Fraction(0)] * (k - below)
 
 
 def disclosures(least: Sequence[Fraction]) -> list[Fraction]:
     """1 / (1 + R) for every ratio (F3)."""
     return [1 / (1 + ratio) for ratio in least]
-
-
-@dataclass(frozen=True)
-class Contender:
-    """A bucket that may be part of an optimum: its exact table and the uses that survived the screen."""
-
-    bucket: int
-    table: AtomTable
-    aside: tuple[int, ...]
-    holding: tuple[int, ...]
-
-
-def strongest(histograms: Buckets, uses: Uses, k: int, *, by_people: bool = False) -> list[Contender]:
-    """Of the surviving uses the ``k + 1`` best of each kind, in bucket order; more can never be needed at once.
-
-    ``by_people`` breaks exact ties for fewer people and then the lower bucket, which a witness asks for (R-WK-6);
-    a curve does not care which of equals it gets.
-    """
-    aside, holding = uses.aside.copy(), uses.holding.copy()
-    for taken in range(k + 1):
-        _thin(histograms, uses.buckets, aside[:, taken], taken, k, by_people, plus_top=False)
-        _thin(histograms, uses.buckets, holding[:, taken], taken + 1, k, by_people, plus_top=True)
-    found = []
-    for row in np.flatnonzero(aside.any(axis=1) | holding.any(axis=1)).tolist():
-        bucket = int(uses.buckets[row])
-        found.append(
-            Contender(
-                bucket,
-                _table(histograms, bucket, k + 1),
-                tuple(np.flatnonzero(aside[row]).tolist()),
-                tuple(np.flatnonzero(holding[row]).tolist()),
-            )
-        )
-    return found
-
-
-def _thin(
-    histograms: Buckets, buckets: Integers, chosen: Mask, atoms: int, k: int, by_people: bool, *, plus_top: bool
-) -> None:
-    """Keep the ``k + 1`` exactly smallest of the ``chosen`` uses with ``atoms`` atoms; the mask is changed in place."""
-    rows = np.flatnonzero(chosen)
-    if len(rows) <= k + 1:
-        return
-    chosen[rows] = False
-    rows = rows[first_of_each_key(histograms, buckets[rows], atoms, k + 1)]
-    ranked = []
-    for row in rows.tolist():
-        table = _table(histograms, int(buckets[row]), atoms)
-        value = table.holding(atoms - 1) if plus_top else table.least(atoms)
-        ranked.append((value, table.people(atoms) if by_people else 0, row))
-    ranked.sort()
-    chosen[[row for _, _, row in ranked[: k + 1]]] = True
-
-
-def _table(histograms: Buckets, bucket: int, atoms: int) -> AtomTable:
-    first = int(histograms.offsets[bucket])
-    distinct = int(histograms.distinct[bucket])
-    counts = tuple(histograms.counts[first : first + min(distinct, atoms + 1)].tolist())
-    return atom_table(int(histograms.sizes[bucket]), counts, atoms)
-
-
-def _sweep(contenders: Iterable[Contender], k: int) -> list[Fraction]:
-    """The corrected MINIMIZE2 in its forward form: the whole curve in one pass (R-WK-4, R-WK-5)."""
-    without: list[Fraction | None] = [Fraction(1)] + [None] * k
-    with_a: list[Fraction | None] = [None] * (k + 1)
-    for contender in contenders:
-        aside = [(taken, contender.table.least(taken)) for taken in contender.aside]
-        holding = [(taken, contender.table.holding(taken)) for taken in contender.holding]
-        for known in range(k, -1, -1):
-            for taken, factor in holding:
-                with_a[known] = _least(with_a[known], without, known - taken, factor)
-            for taken, factor in aside:
-                with_a[known] = _least(with_a[known], with_a, known - taken, factor)
-                without[known] = _least(without[known], without, known - taken, factor)
-    return [value for value in with_a if value is not None]
-
-
-def _least(best: Fraction | None, reached: Sequence[Fraction | None], place: int, factor: Fraction) -> Fraction | None:
-    before = reached[place] if place >= 0 else None
-    if before is None or (best is not None and before * factor >= best):
-        return best
-    return before * factor
 
 
 def _largest_quotient(parts: Integers, wholes: Integers) -> tuple[Fraction, int]:

@@ -11,6 +11,7 @@ printed form divides by zero on small buckets.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -105,11 +106,18 @@ class AtomTable:
 
     @cached_property
     def _numerators(self) -> list[int]:
-        return [row[0] for row in self._layers[-1]]
+        last: list[list[int]] = []
+        for last in self._steps():
+            pass
+        return [row[0] for row in last]
 
     @cached_property
     def _layers(self) -> list[list[list[int]]]:
-        """``_layers[u][r][i]``: the numerator of g(i, u, r), persons i.. with at most u atoms each and r to place.
+        """``_layers[u][r][i]``: the numerator of g(i, u, r), persons i.. with at most u atoms each and r to place."""
+        return [[row[:] for row in layer] for layer in self._steps()]
+
+    def _steps(self) -> Iterator[list[list[int]]]:
+        """The table g(., u, .) for u = 0..atoms, changed in place from one u to the next.
 
         ``g(i, u, r) = min(g(i, u-1, r), f(i, u) g(i+1, u, r-u))``, constant work a state; only states with
         ``i u + r <= atoms`` are ever asked for, and for those an atom can always be placed by u = 1.
@@ -117,9 +125,8 @@ class AtomTable:
         atoms, persons = self.atoms, self._persons
         layer = [self._left_over + [1] * (atoms + 2 - len(self._left_over))]
         layer += [[0] * (atoms + 2) for _ in range(atoms)]
-        layers = [layer]
+        yield layer
         for most in range(1, atoms + 1):
-            layer = [row[:] for row in layer]
             factor = [max(0, self.size - i - self._covered[most]) for i in range(persons)]
             for left in range(most, atoms + 1):
                 row, source = layer[left], layer[left - most]
@@ -127,8 +134,7 @@ class AtomTable:
                     value = factor[person] * source[person + 1]
                     if most == 1 or value < row[person]:
                         row[person] = value
-            layers.append(layer)
-        return layers
+            yield layer
 
     def _choices(self, person: int, most: int, left: int) -> tuple[int, int]:
         """(fewest people, atoms of the first of them) over all optimal ways to place ``left`` atoms from ``person``."""

@@ -31,7 +31,7 @@ UNDERFLOW = 1e-280
 """Below this a product may have lost digits; such uses always survive."""
 
 _MANY = 4096
-_CHUNK, _COMPILED_CHUNK = 2048, 1 << 16
+_CHUNK_CELLS, _COMPILED_CHUNK = 1 << 19, 1 << 16
 
 
 def slack(k: int) -> float:
@@ -135,7 +135,7 @@ def screen(buckets: Buckets, k: int) -> Screen:
     keys = np.empty(0, dtype=np.int64)
     kept = np.empty((0, 2, k + 1))
     limits = np.full((2, k + 1), np.inf)
-    for begin, factors in _factors(buckets, order[starts], k):
+    for begin, factors in use_factors(buckets, order[starts], k):
         rows = np.flatnonzero(within(factors, limits))
         if len(rows) == 0:
             continue
@@ -179,10 +179,10 @@ def _smallest(factors: Floats, many: int) -> Integers:
     return np.unique(np.argpartition(flat, many - 1, axis=0)[:many])
 
 
-def _factors(buckets: Buckets, rows: Integers, k: int) -> Iterator[tuple[int, Floats]]:
+def use_factors(buckets: Buckets, rows: Integers, k: int) -> Iterator[tuple[int, Floats]]:
     """(u, v) of the buckets ``rows``, chunk by chunk, as arrays ``[bucket, 2, k + 1]``."""
     compiled = len(rows) >= COMPILED_FROM
-    step = _COMPILED_CHUNK if compiled else _CHUNK
+    step = _COMPILED_CHUNK if compiled else max(16, _CHUNK_CELLS // (k + 2) ** 2)
     for begin in range(0, len(rows), step):
         some = rows[begin : begin + step]
         first, sizes = buckets.offsets[some], buckets.sizes[some]

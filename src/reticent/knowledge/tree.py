@@ -111,20 +111,25 @@ class DisclosureTree:
         nothing has to be removed to know.
         """
         gone = list(removed)
+        if not gone and not added:
+            return self.holds(c)
+        if not added:
+            return self._after_exchange(gone, added, c)
         new = Buckets.of(added)
-        if not len(self) - len(gone) + len(new):
-            raise DataError("The change would leave no bucket to measure.")
         if c > 0 and new.fewest_values > self.k + 1 and (not len(self) or self._fewest() > self.k + 1):
             together = self._nodes[1]
             for pair in self._leaves(new):
                 together = merge(together, pair)
             if screened_verdict(float(together[1, self.k]), (1 - c) / c, self.k):
                 return True
-        self.exchange(gone, added)
+        return self._after_exchange(gone, added, c)
+
+    def _after_exchange(self, removed: Sequence[Histogram], added: Sequence[Histogram], c: Fraction) -> bool:
+        self.exchange(removed, added)
         try:
             return self.holds(c)
         finally:
-            self.exchange(added, gone)
+            self.exchange(added, removed)
 
     def exchange(self, removed: Iterable[Histogram], added: Iterable[Histogram]) -> None:
         """Remove some buckets and add others: a split, a merge, or a bucket that grew."""

@@ -15,7 +15,8 @@ from typing import TypeAlias
 import numpy as np
 
 from reticent.knowledge.buckets import Buckets, Measured
-from reticent.knowledge.disclosure import Contender, facts, negation_bucket, negation_curve, strongest
+from reticent.knowledge.contenders import Contender, strongest
+from reticent.knowledge.disclosure import facts, negation_bucket, negation_curve
 from reticent.knowledge.facts import Atom, Clause
 from reticent.knowledge.population import Population
 from reticent.knowledge.screen import screen

@@ -1,0 +1,263 @@
+"""Safety against background knowledge: any k facts about the people in the table leave the attacker unsure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.groups import Groups
+from reticent.definitions.base import Assessment, Definition, SensitiveDefinition, Witness
+from reticent.definitions.diagnostics import failures, occupied
+from reticent.definitions.diversity import DistinctLDiversity
+from reticent.definitions.wording import measured, shown
+from reticent.errors import DataError, PolicyError
+from reticent.exact import Number, exact, whole
+from reticent.knowledge.buckets import Buckets
+from reticent.knowledge.disclosure import (
+    breaking_point,
+    certainty_point,
+    curve,
+    holds,
+    negation_curve,
+    negations_unsafe,
+    unsafe_alone,
+)
+from reticent.knowledge.tree import DisclosureTree
+from reticent.knowledge.witness import RankedAtom, negation_witness, witness
+from reticent.knowledge.witness import Witness as WorstFacts
+
+
+@dataclass(frozen=True)
+class _Knowledge(SensitiveDefinition):
+    """What both kinds of knowledge share: the parameters, the model, the report."""
+
+    c: Number
+    k: int
+    column: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "c", exact(self.c, f"{self.name}: c", low=0, high=1))
+        whole(self.k, f"{self.name}: k", low=0)
+
+    @property
+    def threshold(self) -> Fraction:
+        """The disclosure that must not be reached."""
+        return Fraction(self.c)
+
+    def relaxation(self) -> Definition | None:
+        """A group of fewer than ``k + 2`` values gives somebody away for certain (F6), whatever else is released."""
+        return DistinctLDiversity(self.k + 2, self.column)
+
+    def failing(self, groups: Groups) -> NDArray[np.bool_]:
+        _check_model(groups)
+        return super().failing(groups)
+
+    def assess(self, groups: Groups) -> Assessment:
+        _check_model(groups)
+        return super().assess(groups)
+
+    def _diagnostics(
+        self, groups: Groups, buckets: Buckets, failing: NDArray[np.bool_], disclosure: Fraction
+    ) -> dict[str, Any]:
+        return {
+            **failures(groups, failing),
+            "curve": curve(buckets, self.k),
+            "negation_curve": negation_curve(buckets, self.k),
+            "breaking_point": breaking_point(buckets, self.threshold),
+            "certainty_point": certainty_point(buckets),
+            "margin": self.threshold - disclosure,
+        }
+
+
+@dataclass(frozen=True)
+class WorstCaseKnowledge(_Knowledge):
+    """(c,k)-safety: whoever knows any ``k`` facts is less than ``c`` sure of anybody's sensitive value (R-WK-1..10).
+
+    Guarantee: the maximum disclosure, over every set of ``k`` basic implications ("if these people have those values, then
+    one of those people has one of those values"), lies strictly below ``c``. Decided exactly.
+    Adversary: knows who is in which group and all non-sensitive data, and ``k`` such facts; all assignments of the published
+    values to the people of a group are equally likely to her. One row is one person.
+    Cost: one pass over the groups, k^2 log k a group.
+    Source: Martin, Kifer, Machanavajjhala, Gehrke, Halpern; corrected as :mod:`reticent.knowledge.disclosure` says.
+
+    Judged over all groups together, since the worst facts may link groups (G4). Monotone: merging groups never raises the
+    disclosure (F5). Not absorbing.
+    """
+
+    local = False
+
+    def holds(self, groups: Groups) -> bool:
+        _check_model(groups)
+        return all(
+            holds(Buckets.of(refined.select(refined.sizes > 0)), self.threshold, self.k)
+            for refined in self._refined(groups)
+        )
+
+    def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
+        """The groups that break the promise by themselves; if none does, the one that the worst facts point at."""
+        failing = np.zeros(len(groups), dtype=bool)
+        filled = np.flatnonzero(groups.sizes > 0)
+        if len(filled) == 0:
+            return failing
+        buckets = Buckets.of(groups.select(groups.sizes > 0))
+        poor = buckets.distinct < self.k + 2
+        alone = poor if poor.any() else unsafe_alone(buckets, self.threshold, self.k)
+        if alone.any():
+            failing[filled[alone]] = True
+        elif not holds(buckets, self.threshold, self.k):
+            failing[filled[witness(buckets, self.k).consequent.bucket]] = True
+        return failing
+
+    def assess_in(self, groups: Groups) -> Assessment:
+        filled = occupied(groups)
+        buckets = Buckets.of(groups.select(groups.sizes > 0))
+        worst = witness(buckets, self.k)
+        diagnostics = self._diagnostics(groups, buckets, self.failing_in(groups), worst.disclosure)
+        safe = worst.disclosure < self.threshold
+        return Assessment(
+            self,
+            safe,
+            worst.disclosure,
+            None if safe else _told(groups, filled, worst, self),
+            diagnostics,
+        )
+
+    def tally(self, groups: Groups) -> KnowledgeTally:
+        """A verdict on these groups that follows single changes, for methods that split groups one by one."""
+        return KnowledgeTally(self, groups)
+
+    def meaning(self) -> str:
+        return (
+            f"Somebody who knows who is in which group, and any {self.k} {_counted(self.k, "fact")} of the form 'if these people have those values, then "
+            f"one of those people has one of those values', is still less than {shown(self.c)} sure of anybody's sensitive value."
+        )
+
+    def not_covered(self) -> str:
+        return (
+            "It bounds a number of certain facts, not probabilistic knowledge or correlations between people; each release is judged "
+            "alone; one row is taken for one person; every assignment of a group's values to its people is taken to be equally likely."
+        )
+
+
+@dataclass(frozen=True)
+class NegatedKnowledge(_Knowledge):
+    """Whoever can rule out any ``k`` values of people is less than ``c`` sure of anybody's sensitive value (F8, R-WK-8).
+
+    Guarantee: ``n(s0) / (n - n(s1) - ... - n(sk)) < c`` in every group, values by falling frequency. Exact.
+    Adversary: that of l-diversity: knows who is in which group, and ``k`` facts "this person does not have that value". Weaker than
+    :class:`WorstCaseKnowledge`, and often equally strong.
+    Judged group by group, since all facts best concern one person. Monotone (F5 holds for negations too). Not absorbing.
+    """
+
+    def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
+        failing = np.zeros(len(groups), dtype=bool)
+        filled = np.flatnonzero(groups.sizes > 0)
+        if len(filled):
+            buckets = Buckets.of(groups.select(groups.sizes > 0))
+            failing[filled[negations_unsafe(buckets, self.threshold, self.k)]] = True
+        return failing
+
+    def assess_in(self, groups: Groups) -> Assessment:
+        filled = occupied(groups)
+        buckets = Buckets.of(groups.select(groups.sizes > 0))
+        worst = negation_witness(buckets, self.k)
+        failing = self.failing_in(groups)
+        found = None if not failing.any() else _told(groups, filled, worst, self)
+        diagnostics = self._diagnostics(groups, buckets, failing, worst.disclosure)
+        return Assessment(self, found is None, worst.disclosure, found, diagnostics)
+
+    def meaning(self) -> str:
+        return (
+            f"Somebody who knows who is in which group, and can rule out any {self.k} {_counted(self.k, "value")} of people, is still less than "
+            f"{shown(self.c)} sure of anybody's sensitive value."
+        )
+
+    def not_covered(self) -> str:
+        return (
+            "It covers facts of the form 'this person does not have that value' only: facts that link people, such as 'if Hannah has flu "
+            "then so has Charlie', can disclose more (WorstCaseKnowledge covers them)."
+        )
+
+
+class KnowledgeTally:
+    """The running verdict of :class:`WorstCaseKnowledge` on a partition that is refined step by step (R-WK-10).
+
+    Mutable on purpose. One change costs k^2 log of the number of groups instead of a pass over all of them.
+    """
+
+    def __init__(self, definition: WorstCaseKnowledge, groups: Groups) -> None:
+        self._definition = definition
+        self._trees = [DisclosureTree(each, definition.k) for each in self._histograms(groups)]
+
+    def holds(self) -> bool:
+        """Whether the whole partition is safe."""
+        return all(tree.holds(self._definition.threshold) for tree in self._trees)
+
+    def accepts(self, removed: Groups, added: Groups) -> bool:
+        """Whether it would still be safe with some groups replaced by others; nothing is changed."""
+        gone, new = self._histograms(removed), self._histograms(added)
+        return all(
+            tree.holds_after(before, after, self._definition.threshold)
+            for tree, before, after in zip(self._trees, gone, new, strict=True)
+        )
+
+    def exchange(self, removed: Groups, added: Groups) -> None:
+        """Replace some groups by others."""
+        for tree, before, after in zip(self._trees, self._histograms(removed), self._histograms(added), strict=True):
+            tree.exchange(before, after)
+
+    def _histograms(self, groups: Groups) -> list[list[tuple[int, ...]]]:
+        _check_model(groups)
+        refined = self._definition._refined(groups)
+        return [list(Buckets.of(each.select(each.sizes > 0))) for each in refined]
+
+
+def _counted(number: int, word: str) -> str:
+    return word if number == 1 else f"{word}s"
+
+
+def _check_model(groups: Groups) -> None:
+    """One tuple per person is part of the model (R-WK-29), and so is one group per person."""
+    if not groups.exclusive:
+        raise PolicyError(
+            "Background knowledge is measured on groups that do not overlap; this release has rows in several groups."
+        )
+    if (groups.people != groups.sizes).any():
+        raise DataError(
+            "Some people have several rows, but background knowledge is measured on one row a person. "
+            "Keep one row for each person, or use a definition that counts people."
+        )
+
+
+def _told(groups: Groups, filled: NDArray[np.int64], worst: WorstFacts, definition: _Knowledge) -> Witness:
+    """The worst facts as a sentence about the published groups."""
+    labels: dict[int, list[str]] = {}
+    parents = groups.parents()
+
+    def name(atom: RankedAtom) -> tuple[str, str]:
+        group = int(filled[atom.bucket])
+        if group not in labels:
+            labels[group] = list(groups.histogram(group))
+        return f"person {atom.person + 1} of group {parents[group]}", labels[group][atom.rank]
+
+    sentences = worst.sentences(name)
+    person, value = name(worst.consequent)
+    group = int(filled[worst.consequent.bucket])
+    facts = "; ".join(sentences) if sentences else "nothing beyond the release"
+    return Witness(
+        int(parents[group]),
+        f"Somebody who knows {facts} is {measured(worst.disclosure)} sure that {person} has {value}; that must stay below "
+        f"{shown(definition.c)}.",
+        {
+            "column": groups.domain.columns[0].name,
+            "facts": sentences,
+            "conclusion": worst.conclusion(name),
+            "groups": [int(parents[filled[bucket]]) for bucket in worst.buckets],
+            "disclosure": worst.disclosure,
+            "histogram": groups.histogram(group),
+        },
+    )
