@@ -25,7 +25,6 @@ from reticent.engine import LocalEngine
 from reticent.errors import Infeasible, PolicyError
 from reticent.exact import Number, exact
 from reticent.randomness import Randomness
-from reticent.utility import Picture, measure_all
 
 
 @dataclass(frozen=True)
@@ -55,6 +54,8 @@ class Lattice:
 
     def draft(self, table: Table, definition: Definition, *, insecure_seed: int | None = None) -> Draft:
         """The least distorted generalization that satisfies the definition."""
+        from reticent.utility import Picture, measure_all
+
         self._check_fit(table, definition)
         found = search(
             table,

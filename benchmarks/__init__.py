@@ -1,0 +1,1 @@
+"""Benchmarks and reproduced experiments. ``python -m benchmarks`` measures; each module also runs alone."""
