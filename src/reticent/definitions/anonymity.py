@@ -34,6 +34,9 @@ class KAnonymity(Definition):
     def failing(self, groups: Groups) -> NDArray[np.bool_]:
         return groups.people < self.k
 
+    def least_rows(self) -> int:
+        return self.k
+
     def assess(self, groups: Groups) -> Assessment:
         if len(groups) == 0:
             raise DataError("There are no groups, so there is no k: nothing would be published.")

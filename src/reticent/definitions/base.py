@@ -76,6 +76,10 @@ class Definition(ABC):
         """An absorbing definition that every passing group of this one passes too, if one is known."""
         return self if self.absorbing else None
 
+    def least_rows(self) -> int:
+        """How many rows a passing group has at least; tightens the bounds of a search."""
+        return 1
+
     def holds(self, groups: Groups) -> bool:
         """The verdict alone."""
         return not self.failing(groups).any()
@@ -138,6 +142,9 @@ class All(Definition):
         if not known:
             return None
         return known[0] if len(known) == 1 else All(tuple(known))
+
+    def least_rows(self) -> int:
+        return max(member.least_rows() for member in self.members)
 
     def meaning(self) -> str:
         return " ".join(member.meaning() for member in self.members)

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 WIDEST = 2**63
-_NEAR = 1e-9
 
 
 def less(left: NDArray[Any], factor: Fraction, right: NDArray[Any]) -> NDArray[np.bool_]:
@@ -35,13 +34,14 @@ def largest_ratio(numerators: NDArray[Any], denominators: NDArray[Any]) -> tuple
     if unbounded.any():
         return int(np.argmax(unbounded)), math.inf
     ratios = numerators.astype(np.float64) / np.maximum(denominators, 1).astype(np.float64)
-    near = np.flatnonzero(ratios >= ratios.max() * (1 - _NEAR))
-    # Equal pairs are compared once: on a fine grouping thousands of groups share the worst ratio.
-    pairs: dict[tuple[int, int], int] = {}
-    for place in near.tolist():
-        pairs.setdefault((int(numerators[place]), max(int(denominators[place]), 1)), place)
-    worst = max(pairs, key=lambda pair: Fraction(*pair))
-    return pairs[worst], Fraction(*worst)
+    place = int(np.argmax(ratios))
+    while True:
+        largest = Fraction(int(numerators[place]), max(int(denominators[place]), 1))
+        # The float may have picked a near one: whatever exceeds it exactly takes its place.
+        larger = np.flatnonzero(less(denominators, 1 / largest, numerators)) if largest else ()
+        if len(larger) == 0:
+            return place, largest
+        place = int(larger[np.argmax(ratios[larger])])
 
 
 def _scaled(values: NDArray[Any], factor: int) -> NDArray[Any]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from reticent.data.groups import Groups, Histograms
 from reticent.definitions.base import Assessment, Definition, SensitiveDefinition
-from reticent.definitions.diagnostics import diversity_diagnostics, witness_of
+from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of
 from reticent.definitions.diversity import DistinctLDiversity
 from reticent.definitions.logarithms import sign_of_logarithms
 from reticent.definitions.spread import Spread, spread_of
@@ -73,8 +73,9 @@ class EntropyLDiversity(SensitiveDefinition):
     def assess_in(self, groups: Groups) -> Assessment:
         dont_care = self._spared(groups)
         failing = self.failing_in(groups)
+        candidates = np.flatnonzero(failing) if failing.any() else occupied(groups)
         effective = spread_of(groups.histograms, groups.sizes, dont_care).effective
-        worst = int(np.argmin(effective))
+        worst = int(candidates[np.argmin(effective[candidates])])
         achieved = float(effective[worst])
         text = f"values less varied than {shown(self.l)} equally likely ones; the worst is like {achieved:.6g}"
         witness = witness_of(groups, failing, worst, text)

@@ -26,6 +26,7 @@ def tails(
     """
     if exclusions == 0:
         return sizes - lead
+    exclusions = min(exclusions, int(histograms.distinct.max(initial=0)))
     starts, ends = histograms.offsets[:-1], histograms.offsets[1:]
     after = np.minimum(starts + exclusions + 1, ends)
     sums = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(histograms.ranked)])
@@ -47,8 +48,9 @@ def tail_bounds(
     """
     others = sizes - lead
     values = np.maximum(histograms.distinct - 1, 0)
+    exclusions = min(exclusions, int(values.max(initial=0)))
     left = np.maximum(values - exclusions, 0)
-    low = np.maximum(others - min(exclusions, int(values.max(initial=0))) * histograms.top, left)
+    low = np.maximum(others - exclusions * histograms.top, left)
     share = np.divide(left, values, out=np.zeros(len(values)), where=values > 0)
     # Rounded up and one more, so that the float cannot make the bound too low.
     high = np.minimum(np.ceil(others * share).astype(np.int64) + 1, others)
