@@ -1,1 +1,40 @@
-""""""
+"""What a release costs the people who want to use it.
+
+``cells``     what a release shows of a column; ``picture`` a whole release beside the table that it was made from
+``measures``  loss, entropy, divergence, penalties and group sizes of a picture (R-LD-30, R-UM-1..3)
+``workload``  the error of many counting queries (R-UM-4, R-UM-5, R-UM-7)
+
+Every figure here is computed with the original table in hand and stays with the steward.
+"""
+
+from reticent.utility.cells import Cells
+from reticent.utility.measures import (
+    average_group_size,
+    column_losses,
+    cp,
+    discernibility,
+    height,
+    kl,
+    loss,
+    loss_geometric,
+    measure_all,
+    ncp,
+    non_uniform_entropy,
+)
+from reticent.utility.picture import Picture
+
+__all__ = [
+    "Cells",
+    "Picture",
+    "average_group_size",
+    "column_losses",
+    "cp",
+    "discernibility",
+    "height",
+    "kl",
+    "loss",
+    "loss_geometric",
+    "measure_all",
+    "ncp",
+    "non_uniform_entropy",
+]

@@ -12,9 +12,9 @@ Nothing of the text is ever passed on as text. Known are comparisons of columns,
 """
 
 from reticent.data.predicate.condition import Condition
-from reticent.data.predicate.domain import Domain, leaves_under
+from reticent.data.predicate.domain import Domain, LeafIndex, as_kind
 from reticent.data.predicate.fault import ConditionError
 from reticent.data.predicate.kinds import Kind
 from reticent.data.predicate.regions import Cover, Covers, Verdict
 
-__all__ = ["Condition", "ConditionError", "Cover", "Covers", "Domain", "Kind", "Verdict", "leaves_under"]
+__all__ = ["Condition", "ConditionError", "Cover", "Covers", "Domain", "Kind", "LeafIndex", "Verdict", "as_kind"]

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from reticent.errors import DataError
 from reticent.exact import exact
 
 _EPOCH = datetime.datetime(1970, 1, 1)
+_FIRST_DAY = _EPOCH.toordinal()
 _DTYPES: dict[Kind, pl.DataType] = {
     Kind.INTEGER: pl.Int64(),
     Kind.NUMBER: pl.Float64(),
@@ -169,39 +171,56 @@ def values_of(meaning: Meaning, kind: Kind) -> list[Any] | None:
     return [typed(value, kind) for value in meaning["values"]] if "values" in meaning else None
 
 
-def leaves_under(meaning: Meaning, leaves: pl.Series, kind: Kind) -> NDArray[np.int64]:
-    """The positions of the leaves that a meaning covers; a value that is no leaf is a :class:`DataError`."""
-    if meaning.get("all"):
-        return np.arange(len(leaves))
-    listed = values_of(meaning, kind)
-    if listed is not None:
-        mask = leaves.is_in(series_of([value for value in listed if value is not None], kind)).fill_null(False)
-        mask = mask | leaves.is_null() if None in listed else mask
-    elif (part := stretch(meaning, kind)) is not None:
-        mask = _within(part, leaves, kind)
-    elif "prefix" in meaning:
-        mask = (leaves.str.starts_with(meaning["prefix"]) & (leaves.str.len_chars() == meaning["length"])).fill_null(
-            False
-        )
-    else:
-        raise DataError(f"The manifest has a label whose meaning {dict(meaning)!r} is not known.")
-    found = mask.arg_true().to_numpy().astype(np.int64)
-    if len(found) == 0:
-        raise DataError(
-            f"The manifest has a label with the meaning {dict(meaning)!r}, which covers no value of its column."
-        )
-    return found
+class LeafIndex:
+    """The leaves of a column, prepared for finding those that a meaning covers.
 
+    What is remembered is only derived from the leaves: a place for every value, and the leaves in the order of the line.
+    """
 
-def _within(part: Stretch, leaves: pl.Series, kind: Kind) -> pl.Series:
-    mask = leaves.is_not_null()
-    if part.low is not None:
-        low = at_place(part.low, kind)
-        mask &= (leaves >= low if part.low_closed else leaves > low).fill_null(False)
-    if part.high is not None:
-        high = at_place(part.high, kind)
-        mask &= (leaves <= high if part.high_closed else leaves < high).fill_null(False)
-    return mask
+    def __init__(self, leaves: pl.Series, kind: Kind) -> None:
+        self.leaves, self.kind = leaves, kind
+
+    def under(self, meaning: Meaning) -> NDArray[np.int64]:
+        """The positions of the leaves that a meaning covers; one that covers none is a :class:`DataError`."""
+        found = self._find(meaning)
+        if len(found) == 0:
+            raise DataError(
+                f"The manifest has a label with the meaning {dict(meaning)!r}, which covers no value of its column."
+            )
+        return found
+
+    def _find(self, meaning: Meaning) -> NDArray[np.int64]:
+        if meaning.get("all"):
+            return np.arange(len(self.leaves))
+        listed = values_of(meaning, self.kind)
+        if listed is not None:
+            return np.array([self._positions[value] for value in listed if value in self._positions], dtype=np.int64)
+        if (part := stretch(meaning, self.kind)) is not None:
+            return self._within(part)
+        if "prefix" not in meaning:
+            raise DataError(f"The manifest has a label whose meaning {dict(meaning)!r} is not known.")
+        fits = self.leaves.str.starts_with(meaning["prefix"]) & (self.leaves.str.len_chars() == meaning["length"])
+        return fits.fill_null(False).arg_true().to_numpy().astype(np.int64)
+
+    @cached_property
+    def _positions(self) -> dict[Any, int]:
+        return {value: position for position, value in enumerate(self.leaves.to_list())}
+
+    @cached_property
+    def _line(self) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """Leaves other than null in the order of the line, and their places on it."""
+        order = self.leaves.arg_sort(nulls_last=True).to_numpy().astype(np.int64)
+        order = order[: len(self.leaves) - self.leaves.null_count()]
+        places = self.leaves.gather(order).to_physical().to_numpy()
+        return order, places + _FIRST_DAY if self.kind is Kind.DATE else places
+
+    def _within(self, part: Stretch) -> NDArray[np.int64]:
+        order, places = self._line
+        low = 0 if part.low is None else np.searchsorted(places, part.low, "left" if part.low_closed else "right")
+        high = len(places)
+        if part.high is not None:
+            high = int(np.searchsorted(places, part.high, "right" if part.high_closed else "left"))
+        return order[low:high]
 
 
 def _temporal(value: Any, kind: Kind) -> Any:

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from reticent.data.hierarchy import Meaning
 from reticent.data.predicate.domain import (
     Domain,
+    LeafIndex,
     Stretch,
     at_place,
-    leaves_under,
     place,
     series_of,
     stretch,
@@ -81,7 +81,8 @@ def pieces_of(meanings: Sequence[Meaning], domain: Domain, cuts: Cuts) -> Pieces
     if leaves is None:
         leaves = _listed_leaves(meanings, kind)
     if leaves is not None:
-        members = [leaves_under(meaning, leaves, kind) for meaning in meanings]
+        index = LeafIndex(leaves, kind)
+        members = [index.under(meaning) for meaning in meanings]
         return _assemble(leaves, members, [np.ones(len(found)) for found in members], [True] * len(members), True)
     if kind is Kind.TRUTH:
         return _from_truth(meanings)

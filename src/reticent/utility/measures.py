@@ -1,0 +1,151 @@
+"""Measures of what a release costs, each one function of a :class:`Picture`; lower is better (R-LD-30, R-UM-1..3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.errors import PolicyError, did_you_mean
+from reticent.utility.picture import Picture
+
+Weights = Mapping[str, float]
+
+
+def loss(picture: Picture, weights: Weights | None = None) -> float:
+    """The mean over quasi columns and rows of ``(leaves covered - 1) / (leaves - 1)``; a suppressed row counts 1.
+
+    A column with a single leaf has nothing to lose and counts 0 in published rows.
+    """
+    return float(_shares(picture, weights) @ column_losses(picture))
+
+
+def loss_geometric(picture: Picture, weights: Weights | None = None) -> float:
+    """``(prod(x_j + 1)) ^ (1 / columns) - 1`` over the columns' losses ``x_j``; with weights, exponents by weight."""
+    return float(np.expm1(_shares(picture, weights) @ np.log1p(column_losses(picture))))
+
+
+def column_losses(picture: Picture) -> NDArray[np.float64]:
+    """The loss of every column by itself."""
+    return picture.mean_by_column([(cells.covered - 1) / max(cells.leaves - 1, 1) for cells in picture.cells])
+
+
+def discernibility(picture: Picture) -> int:
+    """The sum of squared sizes of published groups, and the number of all rows for each suppressed one (R-LD-30.3, R-UM-1)."""
+    return sum(size * size for size in picture.sizes.tolist()) + picture.rows * picture.suppressed
+
+
+def average_group_size(picture: Picture) -> float:
+    """Rows by groups; the suppressed rows, if any, are one more group (R-LD-30.2)."""
+    return picture.rows / (len(picture.sizes) + (picture.suppressed > 0))
+
+
+def non_uniform_entropy(picture: Picture, weights: Weights | None = None) -> float:
+    """The sum over rows and columns of ``log2(rows with the generalized value / rows with the original value)``.
+
+    Both are counted in the whole table, and a suppressed cell is fully generalized: all rows share it.
+    """
+    _need_original(picture, "non_uniform_entropy")
+    total = 0.0
+    for cells, weight in zip(picture.cells, _plain(picture, weights), strict=True):
+        generalized = float(cells.shown(picture.blocks) @ np.log2(np.maximum(cells.mass, 1)))
+        generalized += picture.suppressed * float(np.log2(picture.rows))
+        total += weight * (generalized - _entropy_sum(cells.histogram, np.log2))
+    return total
+
+
+def kl(picture: Picture, sensitive: bool = True) -> float:
+    """KL-divergence in nats between the table and the release read as a distribution (R-LD-30.4; R-UM-3).
+
+    A row of a group with value ``s`` is found with probability ``n(group, s) / rows``, spread evenly over the cells of the
+    group's region; domain sizes are the leaves of the hierarchies. Suppressed rows are one group whose region is the whole domain. Each row is
+    judged by its own group. With ``sensitive=False``, over the quasi columns alone. In a bucketized release the quasi values are
+    exact and ``s`` is independent of them inside a bucket.
+    """
+    _need_original(picture, "kl")
+    original = picture.values if sensitive else picture.points
+    lost = picture.suppressed_histogram if sensitive else np.array([picture.suppressed])
+    published = picture.histograms.counts if sensitive else picture.sizes
+    volume = sum(float(cells.shown(picture.blocks) @ np.log(cells.covered)) for cells in picture.cells)
+    whole = sum(float(np.log(cells.leaves)) for cells in picture.cells)
+    if picture.format == "bucketize":
+        # p(q, s) = n(q) / rows * n(bucket, s) / n(bucket): points instead of volumes.
+        volume = _entropy_sum(picture.sizes) - _entropy_sum(picture.blocks) if sensitive else 0.0
+        published = published if sensitive else picture.blocks
+    explained = _entropy_sum(published) + _entropy_sum(lost) - volume - picture.suppressed * whole
+    return (_entropy_sum(original) - explained) / picture.rows
+
+
+def ncp(picture: Picture, weights: Weights | None = None) -> float:
+    """Normalized certainty penalty, the mean per cell (R-UM-2): the range of a number's cell by the range of all leaves, the leaves
+    of a category by all leaves, nothing for a single leaf, 1 for a suppressed cell."""
+    return float(_shares(picture, weights) @ _column_spreads(picture))
+
+
+def cp(picture: Picture, weights: Weights | None = None) -> float:
+    """Certainty penalty: the weighted sum of all cells' penalties, ``sum over rows of sum_j w_j NCP_j`` with ``w_j = 1`` by default."""
+    return float(_plain(picture, weights) @ _column_spreads(picture)) * picture.rows
+
+
+def height(picture: Picture, weights: Weights | None = None) -> float:
+    """The sum of the levels of a full-domain generalization (R-LD-30.1)."""
+    if picture.levels is None:
+        raise PolicyError("Only a full-domain generalization has a height; this release recodes locally.")
+    return float(_plain(picture, weights) @ np.array(picture.levels, dtype=np.float64))
+
+
+def measure_all(picture: Picture, weights: Weights | None = None) -> dict[str, float]:
+    """Every measure that makes sense for a picture, by name."""
+    found: dict[str, float] = {
+        "loss": loss(picture, weights),
+        "loss_geometric": loss_geometric(picture, weights),
+        "discernibility": float(discernibility(picture)),
+        "average_group_size": average_group_size(picture),
+        "ncp": ncp(picture, weights),
+        "cp": cp(picture, weights),
+    }
+    if picture.complete:
+        found["non_uniform_entropy"] = non_uniform_entropy(picture, weights)
+        found["kl"] = kl(picture)
+        found["kl_quasi"] = kl(picture, sensitive=False)
+    if picture.levels is not None:
+        found["height"] = height(picture, weights)
+    return found
+
+
+def _column_spreads(picture: Picture) -> NDArray[np.float64]:
+    return picture.mean_by_column([cells.spread for cells in picture.cells])
+
+
+def _entropy_sum(counts: NDArray[np.int64], logarithm: Any = np.log) -> float:
+    """``sum of n log n``, nothing for an empty count."""
+    present = counts[counts > 0].astype(np.float64)
+    return float(present @ logarithm(present))
+
+
+def _need_original(picture: Picture, name: str) -> None:
+    if not picture.complete:
+        raise PolicyError(
+            f"{name} compares with the original values, but the frequency set begins at a coarser level. Count without a floor."
+        )
+
+
+def _plain(picture: Picture, weights: Weights | None) -> NDArray[np.float64]:
+    for name, weight in (weights or {}).items():
+        if name not in picture.columns:
+            raise PolicyError(
+                f"weights names {name!r}, which is not a quasi column.{did_you_mean(name, picture.columns)}"
+            )
+        if not weight >= 0:
+            raise PolicyError(f"The weight of {name!r} must not be negative, but it is {weight}.")
+    found = np.array([float((weights or {}).get(name, 1.0)) for name in picture.columns])
+    if len(found) and not found.sum():
+        raise PolicyError("All attribute weights are zero; at least one column must count.")
+    return found
+
+
+def _shares(picture: Picture, weights: Weights | None) -> NDArray[np.float64]:
+    plain = _plain(picture, weights)
+    return plain / plain.sum() if len(plain) else plain

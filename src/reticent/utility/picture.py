@@ -1,0 +1,153 @@
+"""A picture of a release: everything about it that a measure of utility looks at, made beside the original table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.draft import Format
+from reticent.data.frequencies import FrequencySet
+from reticent.data.groups import Histograms
+from reticent.data.keys import first_rows, sum_by
+from reticent.data.recoding import Regions
+from reticent.errors import PolicyError
+from reticent.utility.cells import Cells
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What a grouping looks like, column by column, beside the table that it was made from.
+
+    ``sizes`` and ``histograms`` are those of the published groups. ``blocks`` counts the published rows that show the same quasi cells, and
+    ``cells`` says which, column by column: a block is a group, or in a bucketized release a point. ``points`` are the distinct quasi points of the original table with their rows, ``values`` the counts of the distinct pairs of point and
+    sensitive value; ``group_of_point`` says where a point went (-1: suppressed). ``levels`` are the levels of a full-domain
+    generalization. ``complete`` is False when the original was only known from a coarser level on: measures that compare
+    with the original values then make no sense.
+    """
+
+    rows: int
+    sizes: NDArray[np.int64]
+    blocks: NDArray[np.int64]
+    cells: tuple[Cells, ...]
+    histograms: Histograms
+    suppressed_histogram: NDArray[np.int64]
+    points: NDArray[np.int64]
+    values: NDArray[np.int64]
+    group_of_point: NDArray[np.int64]
+    format: Format = "generalize"
+    levels: tuple[int, ...] | None = None
+    complete: bool = True
+
+    def __post_init__(self) -> None:
+        if self.rows < 1:
+            raise PolicyError("A picture needs at least one row; the table is empty.")
+        if int(self.sizes.sum()) > self.rows:
+            raise PolicyError(
+                f"A picture's groups hold {int(self.sizes.sum())} rows, more than the {self.rows} of the table."
+            )
+
+    @classmethod
+    def of_levels(
+        cls,
+        frequencies: FrequencySet,
+        levels: Sequence[int],
+        suppressed: NDArray[np.bool_] | None = None,
+        format: Format = "generalize",
+    ) -> Picture:
+        """The release that generalizes every column to a level and leaves out the groups under ``suppressed``.
+
+        Groups are numbered as ``frequencies.generalize(levels)`` numbers them. With ``format="bucketize"`` the quasi values stay as
+        they are, and the groups are the buckets.
+        """
+        ids, count = frequencies.group_ids(levels)
+        kept = np.ones(count, dtype=bool) if suppressed is None else ~suppressed
+        group_of_point = np.where(kept, np.cumsum(kept) - 1, -1)[ids]
+        exact = format == "bucketize"
+        shown = frequencies.levels if exact else tuple(levels)
+        firsts = np.flatnonzero(group_of_point >= 0) if exact else first_rows(ids, count)[kept]
+        cells = tuple(
+            Cells.of_level(hierarchy, level, hierarchy.between(start, level)[codes[firsts]], histogram)
+            for hierarchy, start, level, codes, histogram in zip(
+                frequencies.hierarchies,
+                frequencies.levels,
+                shown,
+                frequencies.codes,
+                _columns(frequencies),
+                strict=True,
+            )
+        )
+        blocks = frequencies.sizes[firsts] if exact else None
+        return cls._made(frequencies, group_of_point, int(kept.sum()), cells, blocks, format, tuple(levels))
+
+    @classmethod
+    def of_regions(cls, frequencies: FrequencySet, regions: Regions) -> Picture:
+        """The release that sends each point to a group described by a label and a meaning in every column."""
+        cells = tuple(
+            Cells.of_labels(hierarchy, labels, meanings, histogram)
+            for hierarchy, labels, meanings, histogram in zip(
+                frequencies.hierarchies, regions.labels, regions.descriptions, _columns(frequencies), strict=True
+            )
+        )
+        count = len(regions.labels[0]) if regions.labels else int(regions.group_of_point.max(initial=-1)) + 1
+        return cls._made(frequencies, regions.group_of_point, count, cells, None, "generalize", None)
+
+    @classmethod
+    def _made(
+        cls,
+        frequencies: FrequencySet,
+        group_of_point: NDArray[np.int64],
+        count: int,
+        cells: tuple[Cells, ...],
+        blocks: NDArray[np.int64] | None,
+        format: Format,
+        levels: tuple[int, ...] | None,
+    ) -> Picture:
+        # Suppressed points are gathered in a group of their own behind the others, and taken off again.
+        behind = np.where(group_of_point < 0, count, group_of_point)
+        every = frequencies.histograms.merge(behind, count + 1)
+        kept = np.arange(count + 1) < count
+        sizes = sum_by(behind, frequencies.sizes, count + 1)[:count]
+        return cls(
+            frequencies.rows,
+            sizes,
+            sizes if blocks is None else blocks,
+            cells,
+            every.select(kept),
+            every.select(~kept).total(frequencies.domain.size),
+            frequencies.sizes,
+            frequencies.histograms.counts,
+            group_of_point.astype(np.int64),
+            format,
+            levels,
+            complete=not any(frequencies.levels),
+        )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The quasi columns."""
+        return tuple(cells.column for cells in self.cells)
+
+    @cached_property
+    def suppressed(self) -> int:
+        """How many rows were left out."""
+        return self.rows - int(self.sizes.sum())
+
+    def mean_by_column(self, per_cell: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+        """For every column the mean over all rows of a cost per cell, a suppressed row costing one."""
+        sums = [float(cells.shown(self.blocks) @ cost) for cells, cost in zip(self.cells, per_cell, strict=True)]
+        return (np.array(sums) + self.suppressed) / self.rows
+
+
+def _columns(frequencies: FrequencySet) -> list[NDArray[np.int64]]:
+    """For every column the rows of the table by leaf; above level 0 all rows of a part are put on its first leaf."""
+    found = []
+    for hierarchy, level, codes in zip(frequencies.hierarchies, frequencies.levels, frequencies.codes, strict=True):
+        by_part = sum_by(codes, frequencies.sizes, hierarchy.levels[level].size)
+        first_leaf = np.zeros(len(by_part), dtype=np.int64)
+        first_leaf[hierarchy.levels[level].parts[::-1]] = np.arange(hierarchy.size)[::-1]
+        found.append(sum_by(first_leaf, by_part, hierarchy.size))
+    return found
