@@ -1,0 +1,78 @@
+"""Containment in an acyclic query by semijoins along a join tree (R-PP-12).
+
+Only the *containing* query must be acyclic; the facts may come from anything. (The thesis's figure names the contained
+query; its Theorem 2.11 has the right side.) Head variables count as constants, so more queries qualify.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from reticent.views.coding import CodedQuery, Fact
+from reticent.views.homomorphism import Facts, bind_head, candidates
+
+
+def join_tree(edges: list[frozenset[int]]) -> list[tuple[int, int | None]] | None:
+    """GYO ear removal: (subgoal, parent) in removal order, the root last with no parent; None when cyclic."""
+    left = dict(enumerate(edges))
+    order: list[tuple[int, int | None]] = []
+    while len(left) > 1:
+        ear = next(((index, parent) for index in left if (parent := _witness(index, left)) is not None), None)
+        if ear is None:
+            return None
+        order.append(ear)
+        del left[ear[0]]
+    return [*order, *((index, None) for index in left)]
+
+
+def is_acyclic(query: CodedQuery, drop: Iterable[int] = ()) -> bool:
+    """Whether the query's hypergraph, without the dropped variables, is acyclic."""
+    return join_tree(_edges(query, frozenset(drop))) is not None
+
+
+def contained_in_acyclic(query: CodedQuery, facts: Facts, head: Fact) -> list[Fact] | None:
+    """A fact for every subgoal such that the query returns ``head``, or None; the query must be acyclic.
+
+    Semijoins towards the root leave only facts that extend downwards, so the walk back never fails.
+    """
+    tree = join_tree(_edges(query, frozenset(query.head)))
+    if tree is None:
+        raise ValueError("the query is cyclic")
+    binding = bind_head(query, head)
+    rows = None if binding is None else candidates(query, facts, binding)
+    if binding is None or rows is None:
+        return None
+    shared: dict[int, list[tuple[int, int]]] = {}
+    for index, parent in tree:
+        if parent is None:
+            continue
+        shared[index] = _common(query.atoms[index].terms, query.atoms[parent].terms)
+        kept = {tuple(row[here] for here, _ in shared[index]) for row in rows[index]}
+        rows[parent] = [row for row in rows[parent] if tuple(row[there] for _, there in shared[index]) in kept]
+        if not rows[parent]:
+            return None
+    chosen: dict[int, Fact] = {}
+    for index, parent in reversed(tree):
+        if parent is None:
+            chosen[index] = rows[index][0]
+            continue
+        wanted = [(here, chosen[parent][there]) for here, there in shared[index]]
+        chosen[index] = next(row for row in rows[index] if all(row[here] == value for here, value in wanted))
+    return [chosen[index] for index in range(len(query.atoms))]
+
+
+def _edges(query: CodedQuery, drop: frozenset[int]) -> list[frozenset[int]]:
+    return [frozenset(code for code in atom.terms if code >= 0) - drop for atom in query.atoms]
+
+
+def _witness(index: int, left: dict[int, frozenset[int]]) -> int | None:
+    """A subgoal that covers everything which this one shares with the rest."""
+    others = [edge for other, edge in left.items() if other != index]
+    common = left[index] & frozenset().union(*others)
+    return next((other for other, edge in left.items() if other != index and common <= edge), None)
+
+
+def _common(child: Fact, parent: Fact) -> list[tuple[int, int]]:
+    """For each variable of both subgoals, one position in either."""
+    places = {code: position for position, code in enumerate(parent) if code >= 0}
+    return [(position, places[code]) for position, code in enumerate(child) if code in places]

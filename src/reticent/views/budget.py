@@ -1,0 +1,38 @@
+"""How much work one question may cost: a cut-off is an honest UNKNOWN, never a silent verdict (R-PP-4, R-PP-31)."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from reticent.errors import PolicyError
+
+NODES = 1_000_000
+SECONDS = 30.0
+
+
+class OutOfBudget(Exception):
+    """The search was cut off; the message is the reason that the verdict carries."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """Search nodes and seconds left for one pair of queries. Mutable: every search step takes from it."""
+
+    nodes: int = NODES
+    seconds: float = SECONDS
+    used: int = 0
+    _until: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.nodes < 1 or self.seconds <= 0:
+            raise PolicyError(f"A budget needs at least one node and some time, not {self.nodes} and {self.seconds} s.")
+        self._until = time.monotonic() + self.seconds
+
+    def tick(self) -> None:
+        """Count one step of search."""
+        self.used += 1
+        if self.used > self.nodes:
+            raise OutOfBudget(f"the search was cut off after {self.nodes} nodes (raise --nodes)")
+        if not self.used & 63 and time.monotonic() > self._until:
+            raise OutOfBudget(f"the search was cut off after {self.seconds:g} s (raise --seconds)")

@@ -1,0 +1,131 @@
+"""Case analysis for finite domains, comparisons, keys and NULL (R-PP-15, 19, 22, 27).
+
+Freezing every variable apart is only right for large, unordered domains (GT-41). Here the values come from a
+:class:`~reticent.views.models.Theory`. When the answer survives the removal of the row under one choice of values, the
+homomorphism that keeps it alive names the conditions that it rests on; any other solution must break one of them, so
+the search branches on those conditions and on nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reticent.views.budget import Budget
+from reticent.views.chase import keyed_pairs
+from reticent.views.coding import NULL_CODE, CodedQuery, CodedUnion, Fact
+from reticent.views.containment import answer_remains
+from reticent.views.homomorphism import gather
+from reticent.views.models import Literal, Model, Theory, negation
+from reticent.views.schema import Schema
+
+
+@dataclass(frozen=True)
+class Removal:
+    """One query whose subgoals ``gamma`` of ``query`` are mapped to the row in question; ``union`` is the whole of it."""
+
+    union: CodedUnion
+    query: CodedQuery
+    gamma: frozenset[int]
+
+
+class Cases:
+    """The search for values under which every removal loses its answer. Holds the fixed parts of the question."""
+
+    def __init__(self, removals: Sequence[Removal], theory: Theory, schema: Schema | None, budget: Budget) -> None:
+        self._removals = removals
+        self._theory = theory
+        self._schema = schema
+        self._budget = budget
+
+    def solve(self, literals: list[Literal]) -> Model | None:
+        """A model of the literals under which all removals lose their answers, or None when there is none."""
+        model = self._theory.model(literals, self._budget)
+        if model is None:
+            return None
+        ways = self._objection(model)
+        if ways is None:
+            return model
+        tried: list[Literal] = []
+        for way in ways:
+            self._budget.tick()
+            found = self.solve([*literals, *tried, way])
+            if found is not None:
+                return found
+            if way[0] in ("=", "!=") or not any(self._theory.may_be_null(code) for code in way[1:]):
+                tried.append(negation(way))
+        return None
+
+    def _objection(self, model: Model) -> list[Literal] | None:
+        """Why the model will not do, as literals of which one must hold; None when it does."""
+        for removal in self._removals:
+            broken = self._broken_key(removal.query, model)
+            if broken is not None:
+                return broken
+        for removal in self._removals:
+            survival = self._survival(removal, model)
+            if survival is not None:
+                return survival
+        return None
+
+    def _broken_key(self, query: CodedQuery, model: Model) -> list[Literal] | None:
+        if self._schema is None:
+            return None
+        for left, right, key in keyed_pairs(query, self._schema):
+            low, high = _ground(left, model), _ground(right, model)
+            if low == high or any(low[column] != high[column] for column in key.columns):
+                continue
+            if key.partial and any(low[column] == NULL_CODE for column in key.columns):
+                continue
+            place = next(place for place in range(len(low)) if low[place] != high[place])
+            ways: list[Literal] = [("=", left[place], right[place])]
+            for column in key.columns:
+                ways += self._unequal(left[column], right[column])
+                if key.partial:
+                    ways += self._null(left[column])
+            return ways
+        return None
+
+    def _survival(self, removal: Removal, model: Model) -> list[Literal] | None:
+        query = removal.query
+        rest = [atom for index, atom in enumerate(query.atoms) if index not in removal.gamma]
+        symbolic: dict[tuple[str, Fact], Fact] = {}
+        for atom in rest:
+            symbolic.setdefault((atom.relation, _ground(atom.terms, model)), atom.terms)
+        found = answer_remains(
+            removal.union, gather(symbolic), _ground(query.head, model), self._budget, self._theory.compare
+        )
+        if found is None:
+            return None
+        disjunct = removal.union.disjuncts[found[0]]
+        images = [symbolic[atom.relation, row] for atom, row in zip(disjunct.atoms, found[1], strict=True)]
+        return self._ways_out(disjunct, images, query.head)
+
+    def _ways_out(self, query: CodedQuery, images: list[Fact], head: Fact) -> list[Literal]:
+        """The conditions of a homomorphism, each turned into the literal that breaks it."""
+        image: dict[int, int] = {}
+        ways: dict[Literal, None] = {}
+        rows = [(atom.terms, terms) for atom, terms in zip(query.atoms, images, strict=True)]
+        for terms, values in [*rows, (query.head, head)]:
+            for term, value in zip(terms, values, strict=True):
+                wanted = term if term < 0 else image.setdefault(term, value)
+                ways.update(dict.fromkeys(self._unequal(value, wanted)))
+        for operator, left, right in query.comparisons:
+            low, high = image.get(left, left), image.get(right, right)
+            if low >= 0 or high >= 0:
+                ways[negation((operator, low, high))] = None
+                if operator != "!=":
+                    ways.update(dict.fromkeys(self._null(low) + self._null(high)))
+        for variable in query.required:
+            ways.update(dict.fromkeys(self._null(image[variable])))
+        return list(ways)
+
+    def _unequal(self, left: int, right: int) -> list[Literal]:
+        return [] if left == right else [("!=", left, right)]
+
+    def _null(self, code: int) -> list[Literal]:
+        return [("=", code, NULL_CODE)] if code >= 0 and self._theory.may_be_null(code) else []
+
+
+def _ground(terms: Fact, model: Model) -> Fact:
+    return tuple(code if code < 0 else model[code] for code in terms)

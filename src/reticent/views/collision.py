@@ -1,0 +1,171 @@
+"""Do two queries share a critical row? The heart of the room (R-PP-6, Theorem 2.5; keys: R-PP-18..20)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from reticent.views.budget import Budget
+from reticent.views.cases import Cases, Removal
+from reticent.views.chase import chase
+from reticent.views.coding import NULL_CODE, CodedQuery, Fact
+from reticent.views.critical import APART, Live, Signature, base_literals, loses_answer
+from reticent.views.models import Literal, Model, Theory
+from reticent.views.schema import Meeting
+from reticent.views.sorts import Sorts
+from reticent.views.unification import Classes, respects_null
+
+
+@dataclass(frozen=True)
+class Collision:
+    """Two sets of subgoals that one row (with keys: two rows that exclude each other) makes critical in both queries.
+
+    ``model`` gives every variable of both disjuncts a value: a constant's code, or the number of a class of variables
+    which stands for a value of its own.
+    """
+
+    secret: CodedQuery
+    view: CodedQuery
+    secret_gamma: frozenset[int]
+    view_gamma: frozenset[int]
+    relation: str
+    meeting: Meeting
+    classes: Classes
+    model: Model
+
+    def pattern(self, of_view: bool = False) -> Fact:
+        """The row as both sides force it to look, the secret's subgoal by default."""
+        query, gamma = (self.view, self.view_gamma) if of_view else (self.secret, self.secret_gamma)
+        return self.classes.apply(query.atoms[min(gamma)].terms)
+
+
+def find_collision(secret: Signature, view: Signature, budget: Budget) -> Collision | None:
+    """A shared critical row of two unions, or None when there is none: then the view is private against the secret.
+
+    Sets of one subgoal are tried first, because most pairs that collide do so there. Where no two subgoals unify,
+    no larger sets do, and the relation is done.
+    """
+    relations = [name for name in sorted(secret.relations & view.relations) if _may_meet(secret, view, name)]
+    pair = _Pair(secret, view, budget)
+    for single in (True, False):
+        for relation in relations:
+            for first in secret.live(relation, budget, single):
+                for second in view.live(relation, budget, single):
+                    if single or len(first.gamma) + len(second.gamma) > 2:
+                        found = pair.meet(first, second)
+                        if found is not None:
+                            return found
+    return None
+
+
+def _may_meet(secret: Signature, view: Signature, relation: str) -> bool:
+    meetings = secret.setting.schema.relation(relation).meetings()
+    return any(
+        not _clash(first, second, meeting.columns)
+        for meeting in meetings
+        for first in secret.rows[relation]
+        for second in view.rows[relation]
+    )
+
+
+def _clash(first: Fact, second: Fact, columns: tuple[int, ...]) -> bool:
+    return any(first[c] < 0 and second[c] < 0 and first[c] != second[c] for c in columns)
+
+
+class _Pair:
+    """The fixed parts of one question. The sorts of both queries together are laid out only when they are needed."""
+
+    def __init__(self, secret: Signature, view: Signature, budget: Budget) -> None:
+        self.secret, self.view, self.budget = secret, view, budget
+        self.setting = secret.setting
+        self.plain = secret.plain and view.plain
+        self._sorts: Sorts | None = None
+
+    def meet(self, first: Live, second: Live) -> Collision | None:
+        """The collision of two live sets over one relation, if they have one."""
+        for meeting in self.setting.schema.relation(first.relation).meetings():
+            self.budget.tick()
+            if _clash(first.pattern, second.pattern, meeting.columns):
+                continue
+            query = self.secret.union.disjuncts[first.disjunct]
+            other = self.view.moved[second.disjunct]
+            classes = self._joined(first, second, query, other, meeting)
+            if classes is None:
+                continue
+            model = self._model(first, second, query, other, classes, meeting)
+            if model is not None:
+                return Collision(query, other, first.gamma, second.gamma, first.relation, meeting, classes, model)
+        return None
+
+    def _joined(
+        self, first: Live, second: Live, query: CodedQuery, other: CodedQuery, meeting: Meeting
+    ) -> Classes | None:
+        """Both unifications together, agreeing where the rows must meet, chased until stable (R-PP-18, 19)."""
+        classes = first.classes.copy()
+        merged = all(classes.merge(left, right) for left, right in _moved(second.classes))
+        terms = query.atoms[min(first.gamma)].terms
+        if not merged or not classes.merge_rows(terms, other.atoms[min(second.gamma)].terms, meeting.columns):
+            return None
+        if meeting.filled and any(classes.find(terms[column]) == NULL_CODE for column in meeting.columns):
+            return None
+        if not respects_null(classes, query.filled | other.filled):
+            return None
+        before = None
+        while self.setting.exact_keys and before != (now := sorted(classes.members())):
+            before = now
+            if not chase(query, classes, self.setting.schema) or not chase(other, classes, self.setting.schema):
+                return None
+        return classes
+
+    def _model(
+        self,
+        first: Live,
+        second: Live,
+        query: CodedQuery,
+        other: CodedQuery,
+        classes: Classes,
+        meeting: Meeting,
+    ) -> Model | None:
+        if self.plain:
+            sides = ((self.secret, first, query), (self.view, second, other))
+            for signature, live, side in sides:
+                if live.robust or not _narrowed(live, side, classes):
+                    continue
+                if not loses_answer(signature, side, live.gamma, classes, self.budget):
+                    return None
+            codes = [code for side in (query, other) for code in range(side.offset, side.offset + side.count)]
+            return {code: classes.find(code) for code in codes}
+        literals: list[Literal] = base_literals(classes, query, other)
+        if meeting.filled:
+            terms = query.atoms[min(first.gamma)].terms
+            literals += [("!=", terms[column], NULL_CODE) for column in meeting.columns]
+        cases = Cases(
+            [Removal(self.secret.union, query, first.gamma), Removal(self.view.union, other, second.gamma)],
+            Theory([query, other], self._sorted(), self.setting.book),
+            self.setting.schema if self.setting.exact_keys else None,
+            self.budget,
+        )
+        return cases.solve(literals)
+
+    def _sorted(self) -> Sorts:
+        if self._sorts is None:
+            self._sorts = Sorts((self.secret.union, self.view.union), self.setting.schema, self.setting.book)
+        return self._sorts
+
+
+def _moved(classes: Classes) -> Iterator[tuple[int, int]]:
+    for code, root in classes.members():
+        yield (code + APART if code >= 0 else code), (root + APART if root >= 0 else root)
+
+
+def _narrowed(live: Live, query: CodedQuery, classes: Classes) -> bool:
+    """Whether meeting the other query forces more on this one than its own live set did.
+
+    If not, the row is the same up to the names of its variables, and the verdict on the live set stands.
+    """
+    back: dict[int, int] = {}
+    for number in range(query.count):
+        old, new = live.classes.find(number), classes.find(number + query.offset)
+        if back.setdefault(new, old) != old or (new < 0 <= old):
+            return True
+    return False

@@ -1,0 +1,37 @@
+"""Containment of frozen facts in a union of queries, by the cheapest exact way that applies (R-PP-4, 11, 12)."""
+
+from __future__ import annotations
+
+from reticent.views.acyclic import contained_in_acyclic, is_acyclic
+from reticent.views.budget import Budget
+from reticent.views.coding import CodedQuery, CodedUnion, Fact
+from reticent.views.homomorphism import Compare, Facts, find_homomorphism
+from reticent.views.two_sat import NotApplicable, contained_by_two_sat
+
+_SMALL = 6
+
+
+def answer_remains(
+    union: CodedUnion, facts: Facts, head: Fact, budget: Budget, compare: Compare | None = None, fast: bool = True
+) -> tuple[int, list[Fact]] | None:
+    """The disjunct, and the facts it maps to, through which ``head`` is still an answer; None when it is lost."""
+    for index, query in enumerate(union.disjuncts):
+        found = _search(query, facts, head, budget, compare, fast)
+        if found is not None:
+            return index, found
+    return None
+
+
+def _search(
+    query: CodedQuery, facts: Facts, head: Fact, budget: Budget, compare: Compare | None, fast: bool
+) -> list[Fact] | None:
+    """Small queries are quickest by plain search; long ones take a polynomial way if they have one."""
+    if not fast or compare is not None or len(query.atoms) <= _SMALL:
+        return find_homomorphism(query, facts, head, budget, compare)
+    budget.tick()
+    try:
+        return contained_by_two_sat(query, facts, head)
+    except NotApplicable:
+        if is_acyclic(query, query.head):
+            return contained_in_acyclic(query, facts, head)
+        return find_homomorphism(query, facts, head, budget)

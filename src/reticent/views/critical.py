@@ -1,0 +1,212 @@
+"""Critical rows: which rows of which tables a query's answer can depend on (R-PP-5, R-PP-6).
+
+A :class:`Signature` lists, for one union, the sets of subgoals ("live" sets) through which some row is critical. It
+depends on the query and the schema alone, so a matrix of N views and M secrets computes N + M of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from reticent.views.budget import Budget, OutOfBudget
+from reticent.views.cases import Cases, Removal
+from reticent.views.chase import chase
+from reticent.views.classes import is_blocking
+from reticent.views.coding import Codebook, CodedQuery, CodedUnion, Fact
+from reticent.views.containment import answer_remains
+from reticent.views.homomorphism import gather
+from reticent.views.models import Literal, Theory
+from reticent.views.schema import Schema
+from reticent.views.sorts import Sorts
+from reticent.views.unification import Classes, respects_null
+
+APART = 1 << 20
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all queries of one question share: schema, codes, and how to search."""
+
+    schema: Schema
+    book: Codebook
+    exact_keys: bool = True
+    fast: bool = True
+
+
+@dataclass(frozen=True)
+class Live:
+    """A set ``gamma`` of subgoals of one disjunct that some critical row can be the image of.
+
+    ``classes`` make them one row, ``pattern`` is that row. ``robust`` sets stay live under every more specific row.
+    """
+
+    disjunct: int
+    gamma: frozenset[int]
+    relation: str
+    pattern: Fact
+    classes: Classes
+    robust: bool
+
+
+def is_plain(union: CodedUnion, setting: Setting) -> bool:
+    """Whether freezing all variables apart is exact: no comparisons, no finite domains, no undecided NULLs."""
+    for query in union.disjuncts:
+        if query.comparisons or query.domains:
+            return False
+    return not _undecided_nulls(union) and not _partial_keys(union, setting.schema)
+
+
+def _undecided_nulls(union: CodedUnion) -> bool:
+    """Whether some subgoal wants a column filled where another leaves open whether it is."""
+    wanted = {
+        (atom.relation, position)
+        for query in union.disjuncts
+        for atom in query.atoms
+        for position, code in enumerate(atom.terms)
+        if code in query.required
+    }
+    return any(
+        code >= 0 and code not in query.filled and (atom.relation, position) in wanted
+        for query in union.disjuncts
+        for atom in query.atoms
+        for position, code in enumerate(atom.terms)
+    )
+
+
+def _partial_keys(union: CodedUnion, schema: Schema) -> bool:
+    return any(
+        len(places) > 1 and any(key.partial for key in schema.relation(relation).keys)
+        for query in union.disjuncts
+        for relation, places in query.places.items()
+    )
+
+
+class Signature:
+    """The live sets of one union, found when asked for and kept. Mutable only as a cache."""
+
+    def __init__(self, union: CodedUnion, setting: Setting) -> None:
+        self.union = union
+        self.setting = setting
+        self.plain = is_plain(union, setting)
+        self._found: dict[tuple[str, bool], list[Live]] = {}
+        self._cut: OutOfBudget | None = None
+
+    @cached_property
+    def moved(self) -> tuple[CodedQuery, ...]:
+        """The disjuncts renamed apart from every other signature's own."""
+        return tuple(query.shifted(APART) for query in self.union.disjuncts)
+
+    @cached_property
+    def relations(self) -> frozenset[str]:
+        """The relations that the union reads."""
+        return frozenset(relation for query in self.union.disjuncts for relation in query.places)
+
+    @cached_property
+    def rows(self) -> dict[str, list[Fact]]:
+        """The subgoals of each relation, for a first quick comparison."""
+        return gather((atom.relation, atom.terms) for query in self.union.disjuncts for atom in query.atoms)
+
+    def live(self, relation: str, budget: Budget, single: bool = False) -> list[Live]:
+        """The live sets over one relation; ``single`` stops at sets of one subgoal."""
+        if self._cut is not None:
+            raise self._cut
+        key = (relation, single)
+        if key not in self._found:
+            try:
+                self._found[key] = list(self._search(relation, budget, single))
+            except OutOfBudget as cut:
+                self._cut = cut
+                raise
+        return self._found[key]
+
+    def _search(self, relation: str, budget: Budget, single: bool) -> Iterator[Live]:
+        for number, query in enumerate(self.union.disjuncts):
+            places = query.places.get(relation, [])
+            sturdy = self._robust(number, relation)
+            only_single = single or len(sturdy) == len(places)
+            for gamma, classes in _unifiable(query, places, only_single, budget):
+                if self.setting.exact_keys and not chase(query, classes, self.setting.schema):
+                    continue
+                pattern = classes.apply(query.atoms[gamma[0]].terms)
+                robust = len(gamma) == 1 and gamma[0] in sturdy
+                if (robust and self.plain) or self._is_live(query, frozenset(gamma), classes, pattern, budget):
+                    yield Live(number, frozenset(gamma), relation, pattern, classes, robust)
+
+    def _robust(self, number: int, relation: str) -> set[int]:
+        """Subgoals whose loss no other fact can make good: the only one of its relation, or blocking ones."""
+        if not self.setting.fast:
+            return set()
+        query = self.union.disjuncts[number]
+        places = query.places.get(relation, [])
+        if len(places) == 1 and all(relation in other.places for other in self.union.disjuncts):
+            return set(places)
+        keyed = any(self.setting.schema.relation(name).keys for name in query.places)
+        if len(self.union.disjuncts) == 1 and self.plain and not keyed:
+            return {index for index in places if is_blocking(query, index)}
+        return set()
+
+    def _is_live(
+        self, query: CodedQuery, gamma: frozenset[int], classes: Classes, pattern: Fact, budget: Budget
+    ) -> bool:
+        """Whether some row of the pattern is critical through ``gamma`` (Lemma 2.4, "through gamma" added)."""
+        for index in query.places[query.atoms[min(gamma)].relation]:
+            if index not in gamma and classes.apply(query.atoms[index].terms) == pattern:
+                return False
+        if self.plain:
+            return loses_answer(self, query, gamma, classes, budget)
+        sorts = Sorts([self.union], self.setting.schema, self.setting.book)
+        theory = Theory([query], sorts, self.setting.book)
+        cases = Cases(
+            [Removal(self.union, query, gamma)],
+            theory,
+            self.setting.schema if self.setting.exact_keys else None,
+            budget,
+        )
+        return cases.solve(base_literals(classes, query)) is not None
+
+
+def base_literals(classes: Classes, *queries: CodedQuery) -> list[Literal]:
+    """What every case must satisfy: the unification and the queries' own comparisons."""
+    merged: list[Literal] = [("=", code, root) for code, root in classes.members() if code != root]
+    return merged + [item for query in queries for item in query.comparisons]
+
+
+def loses_answer(
+    signature: Signature, query: CodedQuery, gamma: frozenset[int], classes: Classes, budget: Budget
+) -> bool:
+    """Whether, frozen, the head is no longer an answer without ``gamma``: the residual is not contained (R-PP-3, 4).
+
+    The residual may be unsafe (a head variable without a subgoal); freezing does not mind.
+    """
+    rest = gather(
+        (atom.relation, classes.apply(atom.terms)) for index, atom in enumerate(query.atoms) if index not in gamma
+    )
+    head = classes.apply(query.head)
+    return answer_remains(signature.union, rest, head, budget, fast=signature.setting.fast) is None
+
+
+def _unifiable(
+    query: CodedQuery, places: list[int], single: bool, budget: Budget
+) -> Iterator[tuple[tuple[int, ...], Classes]]:
+    """All non-empty sets of subgoals that one row can match, the smaller ones first.
+
+    Sets of one subgoal are not enough (GT-30, 31) and neither are maximal sets (GT-32).
+    """
+    level: list[tuple[tuple[int, ...], Classes]] = [((place,), Classes()) for place in places]
+    while level:
+        yield from ((gamma, classes.copy()) for gamma, classes in level)
+        if single:
+            return
+        following = []
+        for gamma, classes in level:
+            first = query.atoms[gamma[0]].terms
+            for place in places[places.index(gamma[-1]) + 1 :]:
+                budget.tick()
+                merged = classes.copy()
+                if merged.merge_rows(first, query.atoms[place].terms, range(len(first))) and respects_null(
+                    merged, query.filled
+                ):
+                    following.append(((*gamma, place), merged))
+        level = following

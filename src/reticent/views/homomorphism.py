@@ -1,0 +1,141 @@
+"""The generic containment test: is the frozen head an answer of the query over the frozen facts? (R-PP-4)"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from reticent.views.budget import Budget
+from reticent.views.coding import NULL_CODE, CodedQuery, Fact
+
+Facts = dict[str, list[Fact]]
+Compare = Callable[[str, int, int], bool]
+
+
+def gather(rows: Iterable[tuple[str, Fact]]) -> Facts:
+    """Facts by relation, each once."""
+    facts: dict[str, dict[Fact, None]] = {}
+    for relation, row in rows:
+        facts.setdefault(relation, {})[row] = None
+    return {relation: list(found) for relation, found in facts.items()}
+
+
+def bind_head(query: CodedQuery, head: Fact) -> dict[int, int] | None:
+    """The bindings that make the query's head equal to ``head``; None when a constant or a repeat forbids it."""
+    binding: dict[int, int] = {}
+    for term, value in zip(query.head, head, strict=True):
+        if (term if term < 0 else binding.setdefault(term, value)) != value:
+            return None
+    if any(binding.get(variable) == NULL_CODE for variable in query.required):
+        return None
+    return binding
+
+
+def candidates(query: CodedQuery, facts: Facts, binding: dict[int, int]) -> list[list[Fact]] | None:
+    """For each subgoal the facts that it can map to by itself; None as soon as one has none."""
+    found = []
+    for atom in query.atoms:
+        rows = [row for row in facts.get(atom.relation, ()) if _fits(atom.terms, row, binding, query.required)]
+        if not rows:
+            return None
+        found.append(rows)
+    return found
+
+
+def find_homomorphism(
+    query: CodedQuery,
+    facts: Facts,
+    head: Fact,
+    budget: Budget,
+    compare: Compare | None = None,
+) -> list[Fact] | None:
+    """A fact for every subgoal such that the query returns ``head`` through them; None when there is no way.
+
+    Backtracking over subgoals, the most constrained first, filtering the candidates of the others after every choice.
+    ``compare`` judges comparisons on ground values; without it the query must have none.
+    """
+    binding = bind_head(query, head)
+    if binding is None or (compare is not None and not _comparisons_hold(query, binding, binding, compare)):
+        return None
+    rows = candidates(query, facts, binding)
+    if rows is None:
+        return None
+    chosen: dict[int, Fact] = {}
+    if not _extend(query, rows, binding, chosen, budget, compare):
+        return None
+    return [chosen[index] for index in range(len(query.atoms))]
+
+
+def _extend(
+    query: CodedQuery,
+    rows: Sequence[list[Fact] | None],
+    binding: dict[int, int],
+    chosen: dict[int, Fact],
+    budget: Budget,
+    compare: Compare | None,
+) -> bool:
+    index, options = -1, None
+    for place, left in enumerate(rows):
+        if left is not None and (options is None or len(left) < len(options)):
+            index, options = place, left
+            if len(left) == 1:
+                break
+    if options is None:
+        return True
+    terms = query.atoms[index].terms
+    for row in options:
+        budget.tick()
+        fresh = {term: value for term, value in zip(terms, row, strict=True) if term >= 0 and term not in binding}
+        extended = {**binding, **fresh} if fresh else binding
+        if compare is not None and fresh and not _comparisons_hold(query, extended, fresh, compare):
+            continue
+        narrowed = _narrow(query, rows, index, extended, fresh)
+        if narrowed is None:
+            continue
+        chosen[index] = row
+        if _extend(query, narrowed, extended, chosen, budget, compare):
+            return True
+    return False
+
+
+def _narrow(
+    query: CodedQuery,
+    rows: Sequence[list[Fact] | None],
+    done: int,
+    binding: dict[int, int],
+    fresh: dict[int, int],
+) -> list[list[Fact] | None] | None:
+    narrowed: list[list[Fact] | None] = list(rows)
+    narrowed[done] = None
+    if not fresh:
+        return narrowed
+    for place, left in enumerate(narrowed):
+        if left is None:
+            continue
+        terms = query.atoms[place].terms
+        touched = [(position, fresh[term]) for position, term in enumerate(terms) if term in fresh]
+        if not touched:
+            continue
+        kept = [row for row in left if all(row[position] == value for position, value in touched)]
+        if not kept:
+            return None
+        narrowed[place] = kept
+    return narrowed
+
+
+def _comparisons_hold(query: CodedQuery, binding: dict[int, int], fresh: dict[int, int], compare: Compare) -> bool:
+    for operator, left, right in query.comparisons:
+        if left in fresh or right in fresh:
+            low = left if left < 0 else binding.get(left)
+            high = right if right < 0 else binding.get(right)
+            if low is not None and high is not None and not compare(operator, low, high):
+                return False
+    return True
+
+
+def _fits(terms: Fact, row: Fact, binding: dict[int, int], required: frozenset[int]) -> bool:
+    local: dict[int, int] = {}
+    for term, value in zip(terms, row, strict=True):
+        wanted = term if term < 0 else binding.get(term, local.setdefault(term, value))
+        if wanted != value or (value == NULL_CODE and term in required):
+            return False
+    return True

@@ -1,0 +1,185 @@
+"""Running the user's own SQL on a witness, in SQLite or DuckDB: the proof of a disclosure (R-PP-8)."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import date, datetime
+from fractions import Fraction
+from typing import Any
+
+from reticent.views.query import Query
+from reticent.views.rendering import quoted, table_name, to_sql
+from reticent.views.schema import Column, Relation, Schema
+from reticent.views.values import Constant
+from reticent.views.witness import Answers, Database, Witness
+
+_SQLITE_TYPES = {"number": "NUMERIC", "text": "TEXT", "boolean": "BOOLEAN", "date": "TEXT", "timestamp": "TEXT"}
+_DUCKDB_TYPES = {"number": "DOUBLE", "text": "VARCHAR", "boolean": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMP"}
+
+
+class NotReplayed(Exception):
+    """No engine at hand runs this query text."""
+
+
+def replayed(witness: Witness, secret: Query, view: Query, schema: Schema) -> Witness:
+    """The witness with its four answers, after checking that adding the row changes both.
+
+    SQLite is tried first; DuckDB knows dates and more functions. A query text that neither runs is replaced by the
+    conjunctive query that it was translated to. If no engine sees the answers change, that is our own failure.
+    """
+    for texts in ((secret.text, view.text), ("", "")):
+        for engine in _engines(witness, schema):
+            try:
+                found = _run(engine, witness, (secret, texts[0]), (view, texts[1]), schema)
+            except NotReplayed:
+                continue
+            if _differ(found.secret_before, found.secret_after, secret) and _differ(
+                found.view_before, found.view_after, view
+            ):
+                return found
+    raise RuntimeError(
+        f"the witness for {secret.name} and {view.name} on {witness.relation} did not change both answers"
+    )
+
+
+def write_sqlite(witness: Witness, secret: Query, view: Query, schema: Schema, path: str) -> None:
+    """Write the four databases of a witness into one SQLite file, as tables with a prefix, with the queries as notes."""
+    with sqlite3.connect(path) as connection:
+        for name, database in witness.databases().items():
+            for relation in _relations(witness, schema):
+                rows = database.get(relation.name, ())
+                _create(connection.execute, relation, rows, _SQLITE_TYPES, _sqlite_value, prefix=f"{name}__")
+        connection.execute("CREATE TABLE about (what TEXT PRIMARY KEY, text TEXT)")
+        notes = {
+            "relation": witness.relation,
+            "row": str(tuple(map(str, witness.row))),
+            "view_row": str(tuple(map(str, witness.view_row))),
+            "secret": secret.text,
+            "view": view.text,
+        }
+        connection.executemany("INSERT INTO about VALUES (?, ?)", notes.items())
+    connection.close()
+
+
+def _engines(witness: Witness, schema: Schema) -> tuple[str, ...]:
+    kinds = {column.kind for relation in _relations(witness, schema) for column in relation.columns}
+    return ("duckdb", "sqlite") if kinds & {"date", "timestamp"} else ("sqlite", "duckdb")
+
+
+def _relations(witness: Witness, schema: Schema) -> list[Relation]:
+    names = {witness.relation, *witness.secret_database, *witness.view_database}
+    return [schema.relation(name) for name in sorted(names)]
+
+
+def _run(engine: str, witness: Witness, secret: tuple[Query, str], view: tuple[Query, str], schema: Schema) -> Witness:
+    answers: dict[str, Answers] = {}
+    for name, database in witness.databases().items():
+        query, text = secret if name.startswith("secret") else view
+        statement = _statement(query, text, schema, engine)
+        answers[name] = _ask(engine, database, query, statement, schema)
+    return replace(
+        witness,
+        engine=engine,
+        secret_before=answers["secret_before"],
+        secret_after=answers["secret_after"],
+        view_before=answers["view_before"],
+        view_after=answers["view_after"],
+    )
+
+
+def _statement(query: Query, text: str, schema: Schema, engine: str) -> str:
+    if not text or query.language == "datalog":
+        return _native(to_sql(query, schema), engine)
+    from reticent.views.sql.dialect import runnable
+
+    try:
+        return runnable(text, schema, query.language, engine)
+    except Exception as error:
+        raise NotReplayed(str(error)) from None
+
+
+def _native(text: str, engine: str) -> str:
+    if engine == "sqlite":
+        return text.replace("IS NOT DISTINCT FROM", "IS").replace("IS DISTINCT FROM", "IS NOT")
+    return text
+
+
+def _ask(engine: str, database: Database, query: Query, statement: str, schema: Schema) -> Answers:
+    needed = [schema.relation(name) for name in sorted({*database, *query.relations()})]
+    if engine == "sqlite":
+        connection = sqlite3.connect(":memory:")
+        try:
+            return _load_and_ask(connection.execute, database, needed, statement, engine)
+        except sqlite3.Error as error:
+            raise NotReplayed(str(error)) from None
+        finally:
+            connection.close()
+    import duckdb
+
+    with duckdb.connect(":memory:") as other:
+        try:
+            return _load_and_ask(other.execute, database, needed, statement, engine)
+        except duckdb.Error as error:
+            raise NotReplayed(str(error)) from None
+
+
+def _load_and_ask(
+    execute: Callable[..., Any],
+    database: Database,
+    relations: Sequence[Relation],
+    statement: str,
+    engine: str,
+) -> Answers:
+    types, value = (_SQLITE_TYPES, _sqlite_value) if engine == "sqlite" else (_DUCKDB_TYPES, _duckdb_value)
+    for relation in relations:
+        _create(execute, relation, database.get(relation.name, ()), types, value)
+    return tuple(sorted((tuple(row) for row in execute(statement).fetchall()), key=repr))
+
+
+def _create(
+    execute: Callable[..., Any],
+    relation: Relation,
+    rows: Iterable[tuple[Constant, ...]],
+    types: dict[str, str],
+    value: Callable[[Constant], object],
+    prefix: str = "",
+) -> None:
+    rows = list(rows)
+    columns = ", ".join(
+        f"{quoted(column.name)} {_column_type(column, position, rows, types)}"
+        for position, column in enumerate(relation.columns)
+    )
+    name = quoted(prefix + relation.name.replace(".", "__")) if prefix else table_name(relation.name)
+    execute(f"CREATE TABLE {name} ({columns})")
+    marks = ", ".join("?" for _ in relation.columns)
+    for row in rows:
+        execute(f"INSERT INTO {name} VALUES ({marks})", [value(item) for item in row])
+
+
+def _column_type(column: Column, position: int, rows: Sequence[tuple[Constant, ...]], types: dict[str, str]) -> str:
+    kinds = {row[position].kind for row in rows} - {"null"}
+    if column.kind is None and types is _SQLITE_TYPES:
+        return ""
+    name = types[column.kind or (kinds.pop() if len(kinds) == 1 else "text")]
+    return f"{name} COLLATE NOCASE" if column.folds_case else name
+
+
+def _sqlite_value(item: Constant) -> object:
+    if isinstance(item.value, Fraction):
+        return float(item.value)
+    if isinstance(item.value, datetime):
+        return item.value.isoformat(sep=" ")
+    return item.value.isoformat() if isinstance(item.value, date) else item.value
+
+
+def _duckdb_value(item: Constant) -> object:
+    return float(item.value) if isinstance(item.value, Fraction) else item.value
+
+
+def _differ(before: Answers, after: Answers, query: Query) -> bool:
+    if query.duplicates:
+        return Counter(before) != Counter(after)
+    return set(before) != set(after)

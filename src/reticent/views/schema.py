@@ -1,0 +1,252 @@
+"""What is known about the tables: columns, types, small domains, keys, and the dependencies that the theory leaves out.
+
+R-PP-14 (domains), R-PP-18..20 (keys), R-PP-27 (NULL).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from reticent.errors import PolicyError, did_you_mean
+from reticent.views.query import Query
+from reticent.views.values import Constant, coerce, constant
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column. ``kind`` is None when nothing was declared; ``domain`` lists the values of a finite column."""
+
+    name: str
+    kind: str | None = None
+    whole: bool = False
+    nullable: bool = False
+    domain: tuple[Constant, ...] | None = None
+    folds_case: bool = False
+
+    def read(self, item: Constant) -> Constant:
+        """``item`` as this column stores it (R-PP-26: type and collation); ValueError when it cannot hold it."""
+        found = coerce(item, self.kind) if self.kind else item
+        if self.folds_case and found.kind == "text":
+            found = Constant("text", found.value.lower())
+        return found
+
+    def holds(self, item: Constant) -> bool:
+        """Whether the (read) constant can stand in this column."""
+        if item.kind == "null":
+            return self.nullable
+        if self.domain is not None and item not in self.domain:
+            return False
+        return not (self.whole and item.kind == "number" and not isinstance(item.value, int))
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """Columns (by position) on which no two rows agree; ``partial`` when one of them may be NULL.
+
+    A partial key binds only rows whose key columns are all filled. R-PP-27 says that a UNIQUE constraint over nullable
+    columns is no key; that is right for the rows with a NULL, but rows without one still exclude each other, so calling
+    the constraint nothing at all would be unsound (``test_a_nullable_unique_column_still_ties_rows``).
+    """
+
+    columns: tuple[int, ...]
+    partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """When two rows of a relation depend on each other: they agree on ``columns`` (and those are filled)."""
+
+    columns: tuple[int, ...]
+    filled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A base table."""
+
+    name: str
+    columns: tuple[Column, ...]
+    keys: tuple[Key, ...] = ()
+    checks: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [column.name.lower() for column in self.columns]
+        twice = {name for name in names if names.count(name) > 1}
+        if twice:
+            raise PolicyError(f"Table {self.name} declares the column {sorted(twice)[0]!r} twice.")
+        for key in self.keys:
+            for position in key.columns:
+                if not 0 <= position < len(self.columns):
+                    raise PolicyError(
+                        f"A key of {self.name} names column number {position}, but the table has the columns "
+                        f"0..{len(self.columns) - 1}."
+                    )
+
+    def position(self, name: str) -> int | None:
+        """The position of a column, upper and lower case being the same."""
+        for index, column in enumerate(self.columns):
+            if column.name.lower() == name.lower():
+                return index
+        return None
+
+    def meetings(self) -> tuple[Meeting, ...]:
+        """How critical rows of two queries must agree for the queries to depend on each other.
+
+        Without a key: the same row. One key: the same key (Theorem 2.7). Several keys: the columns common to all of
+        them (R-PP-20; the thesis's "agree on some key" is unsound, GT-K4): rows that agree there are linked by a chain
+        of rows that exclude one another. One partial key: the same row, or the same filled key.
+        """
+        everything = Meeting(tuple(range(len(self.columns))))
+        if not self.keys:
+            return (everything,)
+        if len(self.keys) > 1:
+            return (Meeting(self.effective_key()),)
+        (key,) = self.keys
+        return (everything, Meeting(key.columns, filled=True)) if key.partial else (Meeting(key.columns),)
+
+    def effective_key(self) -> tuple[int, ...]:
+        """The columns common to all keys, in order."""
+        common = set.intersection(*(set(key.columns) for key in self.keys)) if self.keys else set()
+        return tuple(sorted(common))
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """A dependency between two tables, outside the theory: it only makes warnings (R-PP-20)."""
+
+    child: str
+    parent: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """Relations by name (upper and lower case being the same), stored views, and foreign keys."""
+
+    relations: Mapping[str, Relation] = field(default_factory=dict)
+    views: Mapping[str, str] = field(default_factory=dict)
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def find(self, name: str) -> Relation | None:
+        """The relation of this name, with or without its schema prefix; None when there is none."""
+        return _lookup(self.relations, name)
+
+    def find_view(self, name: str) -> str | None:
+        """The text of a stored view."""
+        return _lookup(self.views, name)
+
+    def relation(self, name: str) -> Relation:
+        """The relation of this name, or an error that names the nearest one."""
+        found = self.find(name)
+        if found is None:
+            raise PolicyError(
+                f"There is no table {name!r} in the schema.{did_you_mean(name, self.relations)} "
+                "Declare it, or correct the name."
+            )
+        return found
+
+    def with_keys(self, keys: Mapping[str, Iterable[Iterable[int | str]]]) -> Schema:
+        """The schema with further keys: ``{"R": [[0], ["name"]]}``, columns by position (from 0) or name."""
+        changed = dict(self.relations)
+        for name, columns_of_keys in keys.items():
+            relation = self.relation(name)
+            added = tuple(
+                _key(relation, [_position(relation, column) for column in columns]) for columns in columns_of_keys
+            )
+            kept = dict.fromkeys((*relation.keys, *added))
+            changed[relation.name.lower()] = replace(relation, keys=tuple(kept))
+        return replace(self, relations=changed)
+
+    def with_domains(self, domains: Mapping[str, Mapping[int | str, Iterable[object]]]) -> Schema:
+        """The schema with small domains: ``{"R": {0: [0, 1]}}``."""
+        changed = dict(self.relations)
+        for name, by_column in domains.items():
+            relation = changed[self.relation(name).name.lower()]
+            columns = list(relation.columns)
+            for label, values in by_column.items():
+                position = _position(relation, label)
+                columns[position] = _with_domain(relation, columns[position], values)
+            changed[relation.name.lower()] = replace(relation, columns=tuple(columns))
+        return replace(self, relations=changed)
+
+
+def inferred(queries: Iterable[Query]) -> Schema:
+    """The schema that Datalog text implies: the arity of every relation, nothing else."""
+    relations: dict[str, Relation] = {}
+    for query in queries:
+        for atom in query.atoms():
+            known = relations.setdefault(
+                atom.relation.lower(),
+                Relation(atom.relation, tuple(Column(f"c{index}") for index in range(len(atom.terms)))),
+            )
+            if len(known.columns) != len(atom.terms):
+                raise PolicyError(
+                    f"{atom.relation} is used with {len(known.columns)} and with {len(atom.terms)} columns ({atom}); "
+                    "a relation has one number of columns."
+                )
+    return Schema(relations)
+
+
+def table(
+    name: str,
+    columns: Sequence[str | Column],
+    keys: Sequence[Sequence[int | str]] = (),
+) -> Relation:
+    """A relation from column names, for use without DDL."""
+    made = tuple(column if isinstance(column, Column) else Column(column) for column in columns)
+    relation = Relation(name, made)
+    return replace(relation, keys=tuple(_key(relation, [_position(relation, c) for c in key]) for key in keys))
+
+
+def _lookup(items: Mapping[str, Item], name: str) -> Item | None:
+    lowered = name.lower()
+    if lowered in items:
+        return items[lowered]
+    last = lowered.rsplit(".", 1)[-1]
+    if last != lowered and last in items:
+        return items[last]
+    if "." not in lowered:
+        ends = [key for key in items if key.endswith("." + lowered)]
+        if len(ends) == 1:
+            return items[ends[0]]
+    return None
+
+
+def _position(relation: Relation, label: int | str) -> int:
+    if isinstance(label, str):
+        found = relation.position(label)
+        if found is None:
+            names = [column.name for column in relation.columns]
+            raise PolicyError(
+                f"Table {relation.name} has no column {label!r}.{did_you_mean(label, names)} "
+                f"Its columns are {', '.join(names)}."
+            )
+        return found
+    if isinstance(label, bool) or not 0 <= label < len(relation.columns):
+        raise PolicyError(
+            f"Table {relation.name} has the columns 0..{len(relation.columns) - 1}, but column {label!r} was named."
+        )
+    return label
+
+
+def _key(relation: Relation, positions: Sequence[int]) -> Key:
+    columns = tuple(sorted(set(positions)))
+    return Key(columns, partial=any(relation.columns[position].nullable for position in columns))
+
+
+def _with_domain(relation: Relation, column: Column, values: Iterable[object]) -> Column:
+    where = f"The domain of {relation.name}.{column.name}"
+    if isinstance(values, str):
+        raise PolicyError(f"{where} must be a list of values, but it is the text {values!r}.")
+    try:
+        items = tuple(dict.fromkeys(column.read(constant(value)) for value in values))
+    except ValueError as error:
+        raise PolicyError(f"{where} does not fit the column's type: {error}.") from None
+    if not items:
+        raise PolicyError(f"{where} is empty; list at least one value.")
+    return replace(column, domain=items)

@@ -1,0 +1,8 @@
+"""SQL in: schemas from DDL or a live catalogue, queries from text, and the few words that other SQL dialects differ in.
+
+- ``dialect``: parsing, positions, constants, and query texts that SQLite and DuckDB run
+- ``ddl``: CREATE TABLE, CREATE TYPE, ALTER TABLE, CREATE VIEW as a schema (R-PP-25)
+- ``catalogue``: the same from a running PostgreSQL or a DuckDB file
+- ``tables``, ``conditions``, ``scopes``, ``translate``: what a SELECT means (R-PP-23..27)
+- ``files``: named queries from files, directories and dbt-style models
+"""

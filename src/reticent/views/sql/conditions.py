@@ -1,0 +1,270 @@
+"""Search conditions as alternatives, in SQL's three-valued logic (R-PP-26, R-PP-27)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from sqlglot import exp
+
+from reticent.views.query import Term, Variable, comparison
+from reticent.views.schema import Column
+from reticent.views.sql.dialect import Unsupported, fold
+from reticent.views.sql.tables import ALWAYS, NEVER, Alternative, Disjunct, Output, Table, both, capped
+from reticent.views.values import NULL, Constant
+
+_OPERATORS: dict[type[exp.Expr], str] = {
+    exp.EQ: "=", exp.NEQ: "!=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
+}  # fmt: skip
+_OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+_KEPT_BY_CAST = {"boolean", "date", "timestamp"}
+
+
+class Scope(Protocol):
+    """What a condition needs from the query around it."""
+
+    text: str
+
+    def column(self, node: exp.Column) -> Output:
+        """The output that a column reference means."""
+        ...
+
+    def column_type(self, variable: Variable) -> Column | None:
+        """The base column behind a variable."""
+        ...
+
+    def subquery(self, node: exp.Expr) -> Table:
+        """A nested query, which may use this scope's columns."""
+        ...
+
+    def cast_kind(self, node: exp.DataType) -> str | None:
+        """The kind of value of an SQL type."""
+        ...
+
+
+def conjuncts(node: exp.Expr) -> list[exp.Expr]:
+    """The conditions that AND ties together."""
+    node = node.unnest()
+    return [*conjuncts(node.left), *conjuncts(node.right)] if isinstance(node, exp.And) else [node]
+
+
+def alternatives(node: exp.Expr, scope: Scope, wanted: bool = True) -> tuple[Alternative, ...]:
+    """The ways in which the condition evaluates to ``wanted`` (not to unknown); Unsupported when it is not exact."""
+    node = node.unnest()
+    if isinstance(node, exp.Not):
+        return alternatives(node.this, scope, not wanted)
+    if isinstance(node, exp.And | exp.Or):
+        left, right = (alternatives(side, scope, wanted) for side in (node.left, node.right))
+        return both(left, right) if isinstance(node, exp.And) == wanted else capped([*left, *right])
+    handler = _HANDLERS.get(type(node))
+    if handler is None:
+        raise Unsupported(f"{_describe(node)} in a condition", node, scope.text)
+    return handler(node, scope, wanted)
+
+
+def compare(left: Term, operator: str, right: Term, scope: Scope) -> tuple[Alternative, ...]:
+    """The ways in which an SQL comparison is true: both sides are filled, and it holds."""
+    left, right = _typed(left, right, scope), _typed(right, left, scope)
+    if NULL in (left, right):
+        return NEVER
+    known = frozenset(term for term in (left, right) if isinstance(term, Variable))
+    if operator == "=":
+        return (Alternative(equal=((left, right),), known=known),)
+    if left == right and operator == "!=":
+        return NEVER
+    return (Alternative(comparisons=(comparison(left, operator, right),), known=known),)
+
+
+def operand(node: exp.Expr, scope: Scope) -> Term:
+    """The term that a side of a comparison is."""
+    node = node.unnest()
+    if isinstance(node, exp.Column):
+        found = scope.column(node)
+        if isinstance(found, Variable | Constant):
+            return found
+        raise Unsupported(f"a condition on the computed column {node.sql()}", node, scope.text)
+    item = fold(node)
+    if item is not None:
+        return item
+    if isinstance(node, exp.Cast) and isinstance(node.this.unnest(), exp.Column):
+        term = operand(node.this, scope)
+        column = scope.column_type(term) if isinstance(term, Variable) else None
+        if column is not None and column.kind in _KEPT_BY_CAST and column.kind == scope.cast_kind(node.to):
+            return term
+    raise Unsupported(f"{_describe(node)} in a condition", node, scope.text)
+
+
+def _comparison(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]:
+    operator = _OPERATORS[type(node)]
+    right = node.args["expression"].unnest()
+    left = node.this.unnest()
+    if isinstance(right, exp.Any) and wanted:
+        return _any(left, operator, right, scope)
+    if isinstance(left, exp.Tuple) and isinstance(right, exp.Tuple) and operator == "=" and wanted:
+        return _tuple_equal(left.expressions, right.expressions, node, scope)
+    return compare(operand(left, scope), operator if wanted else _OPPOSITE[operator], operand(right, scope), scope)
+
+
+def _tuple_equal(
+    left: Sequence[exp.Expr], right: Sequence[exp.Expr], node: exp.Expr, scope: Scope
+) -> tuple[Alternative, ...]:
+    if len(left) != len(right):
+        raise Unsupported("a comparison of tuples of different lengths", node, scope.text)
+    found: tuple[Alternative, ...] = ALWAYS
+    for first, second in zip(left, right, strict=True):
+        found = both(found, compare(operand(first, scope), "=", operand(second, scope), scope))
+    return found
+
+
+def _between(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]:
+    term = operand(node.this, scope)
+    low, high = operand(node.args["low"], scope), operand(node.args["high"], scope)
+    if wanted:
+        return both(compare(term, ">=", low, scope), compare(term, "<=", high, scope))
+    return capped([*compare(term, "<", low, scope), *compare(term, ">", high, scope)])
+
+
+def _in(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]:
+    inner = node.args.get("query")
+    if inner is not None:
+        if not wanted:
+            raise Unsupported("NOT IN with a subquery", node, scope.text)
+        return _any(node.this.unnest(), "=", inner, scope)
+    left = node.this.unnest()
+    found: tuple[Alternative, ...] = NEVER if wanted else ALWAYS
+    for item in node.expressions:
+        if isinstance(left, exp.Tuple) and isinstance(item, exp.Tuple):
+            if not wanted:
+                raise Unsupported("NOT IN with tuples", node, scope.text)
+            found = capped([*found, *_tuple_equal(left.expressions, item.expressions, node, scope)])
+            continue
+        one = compare(operand(left, scope), "=" if wanted else "!=", operand(item, scope), scope)
+        found = capped([*found, *one]) if wanted else both(found, one)
+    return found
+
+
+def _any(left: exp.Expr, operator: str, node: exp.Expr, scope: Scope) -> tuple[Alternative, ...]:
+    """``x op ANY (subquery)`` and ``x IN (subquery)``: the subquery's subgoals, counted nowhere."""
+    inner = node.find(exp.Select, exp.SetOperation)
+    if inner is None:
+        raise Unsupported(f"{_describe(node)} in a condition", node, scope.text)
+    sides = left.expressions if isinstance(left, exp.Tuple) else [left]
+    terms = [operand(side, scope) for side in sides]
+
+    def matches(disjunct: Disjunct) -> tuple[Alternative, ...]:
+        if len(disjunct.outputs) != len(terms):
+            raise Unsupported("IN with a different number of columns", node, scope.text)
+        found: tuple[Alternative, ...] = (disjunct.when,)
+        for term, output in zip(terms, disjunct.outputs, strict=True):
+            if not isinstance(output, Variable | Constant):
+                raise Unsupported("IN with a computed column", node, scope.text)
+            found = both(found, compare(term, operator, output, scope))
+        return found
+
+    return _semijoin(inner, scope, node, matches)
+
+
+def _exists(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]:
+    if not wanted:
+        raise Unsupported("NOT EXISTS", node, scope.text)
+    inner = node.this.unnest()
+    limit = inner.args.get("limit")
+    if (
+        limit is not None
+        and not inner.args.get("offset")
+        and fold(limit.expression) not in (None, Constant("number", 0))
+    ):
+        inner = inner.copy()
+        inner.set("limit", None)
+    return _semijoin(inner, scope, node, lambda disjunct: (disjunct.when,))
+
+
+def _semijoin(
+    inner: exp.Expr,
+    scope: Scope,
+    node: exp.Expr,
+    matches: Callable[[Disjunct], tuple[Alternative, ...]],
+) -> tuple[Alternative, ...]:
+    table = scope.subquery(inner)
+    if table.inexact:
+        raise Unsupported(f"a subquery with {table.inexact[0]},", node, scope.text)
+    return capped([found for part in table.parts for disjunct in part for found in matches(disjunct)])
+
+
+def _is(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]:
+    right = node.args["expression"].unnest()
+    if node.args.get("negate"):
+        wanted = not wanted
+    if isinstance(right, exp.Null):
+        return _is_null(operand(node.this, scope), wanted)
+    if isinstance(right, exp.Boolean):
+        truth = bool(right.this)
+        if wanted:
+            return alternatives(node.this, scope, truth)
+        if not isinstance(node.this.unnest(), exp.Column):
+            raise Unsupported(f"IS NOT {str(truth).upper()} of an expression", node, scope.text)
+        return capped([*alternatives(node.this, scope, not truth), *_is_null(operand(node.this, scope), True)])
+    return _same(node, scope, wanted)
+
+
+def _is_null(term: Term, wanted: bool) -> tuple[Alternative, ...]:
+    if isinstance(term, Constant):
+        return ALWAYS if (term == NULL) == wanted else NEVER
+    return (Alternative(equal=((term, NULL),)) if wanted else Alternative(known=frozenset({term})),)
+
+
+def _same(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]:
+    """IS NOT DISTINCT FROM, or with ``wanted`` turned round IS DISTINCT FROM: NULL is a value like others."""
+    if isinstance(node, exp.NullSafeNEQ):
+        wanted = not wanted
+    left, right = operand(node.this, scope), operand(node.args["expression"], scope)
+    left, right = _typed(left, right, scope), _typed(right, left, scope)
+    if wanted:
+        return (Alternative(equal=((left, right),)),)
+    return NEVER if left == right else (Alternative(comparisons=(comparison(left, "!=", right),)),)
+
+
+def _truth_value(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]:
+    if isinstance(node, exp.Column):
+        return compare(operand(node, scope), "=", Constant("boolean", wanted), scope)
+    item = fold(node)
+    if item is None or item.kind not in ("boolean", "null", "number"):
+        raise Unsupported(f"{_describe(node)} as a condition", node, scope.text)
+    return ALWAYS if item != NULL and bool(item.value) == wanted else NEVER
+
+
+def _typed(term: Term, other: Term, scope: Scope) -> Term:
+    """A constant as the column that it is compared with stores it; one that the column cannot hold stays as it is."""
+    column = scope.column_type(other) if isinstance(other, Variable) else None
+    if isinstance(term, Constant) and column is not None:
+        try:
+            return column.read(term)
+        except ValueError:
+            return term
+    return term
+
+
+def _describe(node: exp.Expr) -> str:
+    names = {exp.Like: "LIKE", exp.ILike: "ILIKE", exp.Case: "CASE", exp.Subquery: "a scalar subquery", exp.All: "ALL"}
+    if type(node) in names:
+        return names[type(node)]
+    if isinstance(node, exp.Anonymous):
+        return f"the function {node.name}()"
+    if isinstance(node, exp.Func):
+        return f"the function {node.sql_name()}()"
+    return f"the expression {node.sql()[:60]}"
+
+
+_HANDLERS: dict[type[exp.Expr], Callable[[exp.Expr, Scope, bool], tuple[Alternative, ...]]] = {
+    **dict.fromkeys(_OPERATORS, _comparison),
+    exp.Between: _between,
+    exp.In: _in,
+    exp.Exists: _exists,
+    exp.Is: _is,
+    exp.NullSafeEQ: _same,
+    exp.NullSafeNEQ: _same,
+    exp.Column: _truth_value,
+    exp.Boolean: _truth_value,
+    exp.Null: _truth_value,
+    exp.Literal: _truth_value,
+}

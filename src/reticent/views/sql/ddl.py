@@ -1,0 +1,266 @@
+"""Schemas from DDL (R-PP-25): keys, NOT NULL, small domains, foreign keys, stored views.
+
+``PRIMARY KEY`` columns are NOT NULL. A UNIQUE constraint over a nullable column is a partial key (R-PP-27).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from reticent.errors import PolicyError, did_you_mean
+from reticent.views.schema import Column, ForeignKey, Key, Relation, Schema
+from reticent.views.sql.dialect import fold, parse_statements, relation_name, where
+from reticent.views.values import Constant, constant
+
+_SMALL_RANGE = 64
+_TYPE = exp.DataType.Type
+_DATES = {_TYPE.DATE, _TYPE.DATE32}
+_WHOLE = set(exp.DataType.INTEGER_TYPES) | {_TYPE.SMALLSERIAL, _TYPE.SERIAL, _TYPE.BIGSERIAL}
+
+
+def kind_of(node: exp.DataType | None) -> tuple[str | None, bool]:
+    """The kind of value that an SQL type holds, and whether it steps in whole units."""
+    if node is None:
+        return None, False
+    kind = node.this
+    if kind in _WHOLE:
+        return "number", True
+    if kind in exp.DataType.NUMERIC_TYPES:
+        return "number", False
+    if kind in _DATES:
+        return "date", True
+    if kind in exp.DataType.TEMPORAL_TYPES:
+        return ("timestamp", True) if "TIMESTAMP" in kind.name or "DATETIME" in kind.name else ("text", False)
+    if kind == _TYPE.BOOLEAN:
+        return "boolean", False
+    return "text", False
+
+
+def read_schema(text: str, dialect: str = "postgres") -> Schema:
+    """The schema that a DDL text declares; statements that say nothing about it (INSERT, GRANT, SET) are passed over."""
+    reader = _Reader(text)
+    for statement in parse_statements(text, dialect, "The schema"):
+        reader.read(statement, dialect)
+    return reader.schema()
+
+
+@dataclass
+class _Draft:
+    """A table while its statements are read."""
+
+    name: str
+    columns: list[Column]
+    keys: list[tuple[bool, tuple[str, ...]]] = field(default_factory=list)
+    checks: list[exp.Expr] = field(default_factory=list)
+
+
+class _Reader:
+    """Collects what the statements of one text declare."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.drafts: dict[str, _Draft] = {}
+        self.enums: dict[str, tuple[Constant, ...]] = {}
+        self.views: dict[str, str] = {}
+        self.foreign: list[ForeignKey] = []
+
+    def read(self, statement: exp.Expr, dialect: str) -> None:
+        kind = str(statement.args.get("kind") or "").upper()
+        if isinstance(statement, exp.Create) and kind == "TYPE":
+            self._type(statement)
+        elif isinstance(statement, exp.Create) and kind == "VIEW":
+            table = statement.this.find(exp.Table)
+            self.views[_name(table).lower()] = statement.sql(dialect)
+        elif isinstance(statement, exp.Create) and kind == "TABLE":
+            self._table(statement)
+        elif isinstance(statement, exp.Create) and kind == "INDEX" and statement.args.get("unique"):
+            self._unique_index(statement)
+        elif isinstance(statement, exp.Alter):
+            draft = self.drafts.get(_name(statement.this).lower())
+            for action in statement.args.get("actions") or []:
+                for constraint in action.find_all(exp.Constraint, exp.PrimaryKey, exp.ForeignKey):
+                    if draft is not None and not isinstance(constraint.parent, exp.Constraint):
+                        self._constraint(draft, constraint)
+
+    def schema(self) -> Schema:
+        relations = {}
+        notes: list[str] = []
+        for key, draft in self.drafts.items():
+            relations[key] = _finished(draft, notes)
+        return Schema(relations, self.views, tuple(self.foreign), tuple(notes))
+
+    def _type(self, statement: exp.Create) -> None:
+        body = statement.expression
+        if isinstance(body, exp.DataType) and body.this == _TYPE.ENUM:
+            self.enums[statement.this.name.lower()] = tuple(constant(item.name) for item in body.expressions)
+
+    def _table(self, statement: exp.Create) -> None:
+        if not isinstance(statement.this, exp.Schema):
+            if isinstance(statement.expression, exp.Query):
+                raise PolicyError(
+                    f"CREATE TABLE AS{where(statement, self.text)} does not declare columns; declare them, or make it a view."
+                )
+            return
+        name = _name(statement.this.this)
+        draft = _Draft(name, [])
+        if name.lower() in self.drafts:
+            raise PolicyError(f"The schema declares the table {name} twice{where(statement, self.text)}.")
+        self.drafts[name.lower()] = draft
+        for item in statement.this.expressions:
+            if isinstance(item, exp.ColumnDef):
+                self._column(draft, item)
+        for item in statement.this.expressions:
+            if not isinstance(item, exp.ColumnDef | exp.Identifier):
+                self._constraint(draft, item)
+
+    def _column(self, draft: _Draft, item: exp.ColumnDef) -> None:
+        declared = item.args.get("kind")
+        kind, whole = kind_of(declared)
+        domain: tuple[Constant, ...] | None = None
+        if kind == "boolean":
+            domain = (constant(False), constant(True))
+        if isinstance(declared, exp.DataType):
+            if declared.this == _TYPE.ENUM:
+                domain = tuple(constant(value.name) for value in declared.expressions)
+            elif declared.this == _TYPE.USERDEFINED:
+                domain = self.enums.get(str(declared.args.get("kind")).lower().strip('"').rsplit(".", 1)[-1])
+        folds = "citext" in item.sql().lower()
+        nullable = True
+        for holder in item.args.get("constraints") or []:
+            constraint = holder.kind
+            if isinstance(constraint, exp.NotNullColumnConstraint):
+                nullable = bool(constraint.args.get("allow_null"))
+            elif isinstance(constraint, exp.PrimaryKeyColumnConstraint):
+                draft.keys.append((True, (item.name,)))
+            elif isinstance(constraint, exp.UniqueColumnConstraint):
+                draft.keys.append((False, (item.name,)))
+            elif isinstance(constraint, exp.CheckColumnConstraint):
+                draft.checks.append(constraint.this)
+            elif isinstance(constraint, exp.Reference):
+                self._foreign(draft, [item.name], constraint)
+            elif isinstance(constraint, exp.CollateColumnConstraint) and "nocase" in constraint.sql().lower():
+                folds = True
+        if domain is not None and folds:
+            domain = tuple(Constant("text", value.value.lower()) for value in domain)
+        draft.columns.append(Column(item.name, kind, whole, nullable, domain, folds))
+
+    def _constraint(self, draft: _Draft, item: exp.Expr) -> None:
+        if isinstance(item, exp.Constraint):
+            for inner in item.expressions:
+                self._constraint(draft, inner)
+        elif isinstance(item, exp.PrimaryKey):
+            draft.keys.append((True, _names(item.expressions)))
+        elif isinstance(item, exp.UniqueColumnConstraint):
+            inner = item.this
+            draft.keys.append((False, _names(inner.expressions if isinstance(inner, exp.Schema) else [inner])))
+        elif isinstance(item, exp.ForeignKey):
+            self._foreign(draft, _names(item.expressions), item.args["reference"])
+        elif isinstance(item, exp.CheckColumnConstraint | exp.Check):
+            draft.checks.append(item.this)
+
+    def _unique_index(self, statement: exp.Create) -> None:
+        index = statement.this
+        draft = self.drafts.get(_name(index.args["table"]).lower())
+        parameters = index.args.get("params")
+        columns = [item.this for item in (parameters.args.get("columns") or [])] if parameters is not None else []
+        plain = all(isinstance(column, exp.Column | exp.Identifier) for column in columns)
+        if draft is not None and columns and plain and not (parameters and parameters.args.get("where")):
+            draft.keys.append((False, _names(columns)))
+
+    def _foreign(self, draft: _Draft, columns: Sequence[str], reference: exp.Expr) -> None:
+        table = reference.find(exp.Table)
+        if table is None:
+            return
+        parent = _name(table)
+        self.foreign.append(ForeignKey(draft.name, parent, f"{draft.name}({', '.join(columns)}) references {parent}"))
+
+
+def _finished(draft: _Draft, notes: list[str]) -> Relation:
+    places = {column.name.lower(): place for place, column in enumerate(draft.columns)}
+    columns = list(draft.columns)
+    for primary, names in draft.keys:
+        for name in names:
+            if name.lower() not in places:
+                raise PolicyError(
+                    f"A key of {draft.name} names the column {name!r}, which the table does not have."
+                    f"{did_you_mean(name, places)}"
+                )
+            if primary:
+                place = places[name.lower()]
+                columns[place] = replace(columns[place], nullable=False)
+    for check in draft.checks:
+        if not _narrow(check, columns, places):
+            notes.append(f"CHECK ({check.sql()}) of {draft.name}")
+    keys = []
+    for _, names in draft.keys:
+        positions = tuple(sorted({places[name.lower()] for name in names}))
+        key = Key(positions, partial=any(columns[place].nullable for place in positions))
+        if key not in keys:
+            keys.append(key)
+    return Relation(draft.name, tuple(columns), _without_larger(keys), tuple(check.sql() for check in draft.checks))
+
+
+def _without_larger(keys: list[Key]) -> tuple[Key, ...]:
+    """Keys that do not follow from a smaller one."""
+    return tuple(
+        key
+        for key in keys
+        if not any(
+            set(other.columns) < set(key.columns) and (key.partial or not other.partial)
+            for other in keys
+            if other != key
+        )
+    )
+
+
+def _narrow(check: exp.Expr, columns: list[Column], places: dict[str, int]) -> bool:
+    """Take a CHECK that lists values, or a short range of whole numbers, as the column's domain."""
+    check = check.unnest()
+    column = check.this.unnest() if isinstance(check, exp.In | exp.Between | exp.EQ) else None
+    if not isinstance(column, exp.Column) or column.name.lower() not in places:
+        return False
+    place = places[column.name.lower()]
+    found: Iterable[Constant | None]
+    if isinstance(check, exp.In) and check.expressions and not check.args.get("query"):
+        found = [fold(item) for item in check.expressions]
+    elif isinstance(check, exp.EQ):
+        right = check.expression.unnest()
+        array = right.find(exp.Array) if isinstance(right, exp.Any) else None
+        found = [fold(item) for item in array.expressions] if array is not None else [fold(right)]
+    elif isinstance(check, exp.Between) and columns[place].whole:
+        low, high = fold(check.args["low"]), fold(check.args["high"])
+        if low is None or high is None or low.kind != "number" or high.kind != "number":
+            return False
+        if high.value - low.value >= _SMALL_RANGE:
+            return False
+        found = [constant(value) for value in range(int(low.value), int(high.value) + 1)]
+    else:
+        return False
+    values = [item for item in found if item is not None and item.kind != "null"]
+    try:
+        domain = tuple(dict.fromkeys(columns[place].read(item) for item in values))
+    except ValueError:
+        return False
+    if not domain:
+        return False
+    old = columns[place].domain
+    columns[place] = replace(columns[place], domain=domain if old is None else tuple(v for v in old if v in domain))
+    return True
+
+
+def _names(items: Iterable[exp.Expr]) -> tuple[str, ...]:
+    return tuple(item.name or (item.this.name if isinstance(item.this, exp.Expression) else "") for item in items)
+
+
+def _name(table: exp.Expr | None) -> str:
+    """The table's name without a default schema in front of it."""
+    if isinstance(table, exp.Schema):
+        table = table.this
+    name = relation_name(table) if isinstance(table, exp.Table) else ""
+    for default in ("public.", "main.", "dbo."):
+        if name.lower().startswith(default):
+            return name[len(default) :]
+    return name

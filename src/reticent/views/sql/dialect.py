@@ -1,0 +1,155 @@
+"""The few places where SQL text is parsed, located, folded and turned into what SQLite or DuckDB run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from reticent.errors import PolicyError
+from reticent.views.rendering import table_name
+from reticent.views.schema import Schema
+from reticent.views.values import Constant, constant, number
+
+_FOLDABLE = (
+    exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Literal, exp.Cast, exp.Interval, exp.Var, exp.DataType,
+    exp.Date, exp.DateAdd, exp.DateSub, exp.DPipe, exp.Boolean, exp.Null, exp.TsOrDsToDate, exp.StrToDate,
+    exp.DateStrToDate, exp.TryCast, exp.Mod, exp.DataTypeParam, exp.IntDiv, exp.IntervalSpan,
+)  # fmt: skip
+
+
+class Unsupported(Exception):
+    """A construct outside the exact fragment; the message names it and says where it stands."""
+
+    def __init__(self, construct: str, node: exp.Expr, text: str) -> None:
+        super().__init__(f"{construct}{where(node, text)}")
+
+
+def parse_statements(text: str, dialect: str, what: str) -> list[exp.Expr]:
+    """All statements of an SQL text, or an error that points at the place where it cannot be read."""
+    try:
+        found = sqlglot.parse(text, read=dialect or None)
+    except SqlglotError as error:
+        raise PolicyError(
+            f"{what} cannot be read as SQL{_error_place(error)}. Check the text, or give --dialect."
+        ) from None
+    except RecursionError:
+        raise PolicyError(f"{what} is nested too deeply to be read as SQL; split it into views.") from None
+    except ValueError as error:
+        raise PolicyError(f"{what} cannot be read as SQL ({error}).") from None
+    return [statement for statement in found if isinstance(statement, exp.Expression)]
+
+
+def _error_place(error: SqlglotError) -> str:
+    details: Sequence[dict[str, Any]] = getattr(error, "errors", None) or [{}]
+    first = details[0]
+    if not first.get("line"):
+        return f" ({str(error).splitlines()[0]})"
+    near = f", near {first.get('highlight')!r}" if first.get("highlight") else ""
+    return f": {first.get('description', 'syntax error').rstrip('.')}, at line {first['line']}, column {first['col']}{near}"
+
+
+def place(node: exp.Expr, text: str) -> tuple[int, int] | None:
+    """Line and column where a node begins, both from 1."""
+    starts = [child.meta["start"] for child in node.walk() if "start" in child.meta]
+    if not starts:
+        return None
+    before = text[: min(starts)]
+    return before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
+
+
+def where(node: exp.Expr, text: str) -> str:
+    """`` at line 2, column 7``, or nothing when the parser kept no position."""
+    probe: exp.Expr | None = node
+    while probe is not None:
+        found = place(probe, text)
+        if found is not None:
+            return f" at line {found[0]}, column {found[1]}"
+        probe = probe.parent
+    return ""
+
+
+def literal(node: exp.Expr) -> Constant | None:
+    """The constant that an expression is, without running anything; None when it is none."""
+    if isinstance(node, exp.Paren):
+        return literal(node.this)
+    if isinstance(node, exp.Literal):
+        return Constant("text", node.this) if node.is_string else number(node.this)
+    if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal) and not node.this.is_string:
+        return number("-" + node.this.this)
+    if isinstance(node, exp.Boolean):
+        return constant(bool(node.this))
+    if isinstance(node, exp.Null):
+        return constant(None)
+    return None
+
+
+def fold(node: exp.Expr) -> Constant | None:
+    """The constant that arithmetic on constants gives (``date '1998-12-01' - interval '90' day``), by DuckDB."""
+    found = literal(node)
+    if found is not None or not all(isinstance(child, _FOLDABLE) for child in node.walk()):
+        return found
+    import duckdb
+
+    try:
+        with duckdb.connect(":memory:") as connection:
+            row = connection.execute(f"SELECT {node.sql('duckdb')}").fetchone()
+    except duckdb.Error:
+        return None
+    value = row[0] if row else None
+    if isinstance(value, float):
+        return number(repr(value)) if value == value and abs(value) != float("inf") else None
+    if isinstance(value, datetime) and value.time() == datetime.min.time():
+        value = value.date()
+    return constant(value) if value is None or isinstance(value, bool | int | str | Decimal | date | datetime) else None
+
+
+def relation_name(table: exp.Table) -> str:
+    """The dotted name of a table reference."""
+    return ".".join(part.name for part in table.parts if isinstance(part, exp.Identifier))
+
+
+def runnable(text: str, schema: Schema, dialect: str, engine: str) -> str:
+    """The user's query for SQLite or DuckDB, with stored views in front of it as common table expressions."""
+    (statement,) = parse_statements(text, dialect, "The query")
+    query = body_of(statement)
+    defined: dict[str, exp.Expr] = {}
+    _rewrite(query, schema, dialect, defined)
+    sql = query.sql(engine)
+    if defined:
+        views = ", ".join(f"{table_name(name)} AS ({view.sql(engine)})" for name, view in defined.items())
+        sql = f"WITH {views} SELECT * FROM ({sql}) AS reticent_answer"
+    return sql
+
+
+def body_of(statement: exp.Expr) -> exp.Expr:
+    """The query inside a CREATE VIEW, or the query itself."""
+    return statement.expression if isinstance(statement, exp.Create) else statement
+
+
+def _rewrite(query: exp.Expr, schema: Schema, dialect: str, defined: dict[str, exp.Expr]) -> None:
+    local = {cte.alias.lower() for cte in query.find_all(exp.CTE)}
+    for table in list(query.find_all(exp.Table)):
+        name = relation_name(table)
+        if not name or name.lower() in local:
+            continue
+        relation = schema.find(name)
+        stored = None if relation is not None else schema.find_view(name)
+        key = relation.name if relation is not None else name.rsplit(".", 1)[-1].lower()
+        if stored is not None and key not in defined:
+            (view,) = parse_statements(stored, dialect, f"The view {name}")
+            inner = body_of(view)
+            _rewrite(inner, schema, dialect, defined)
+            defined[key] = inner
+        alias = table.alias or name.rsplit(".", 1)[-1]
+        renamed = sqlglot.to_table(table_name(key), dialect="duckdb").as_(
+            exp.to_identifier(alias, quoted=True), table=True
+        )
+        for join in table.args.get("joins") or []:
+            renamed.append("joins", join)
+        table.replace(renamed)

@@ -1,0 +1,248 @@
+"""The FROM clause: which tables a query block joins, and what its column names mean (R-PP-23, R-PP-26).
+
+Tables that are joined normally form one *piece*, a product with conditions. The side of an outer join that may be
+filled up with NULLs is a piece of its own: a condition is attached to it only if rows that fail it cannot change the
+answer, that is, when a row of NULLs fails it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from reticent.errors import PolicyError, did_you_mean
+from reticent.views.query import Variable
+from reticent.views.schema import Column
+from reticent.views.sql.conditions import alternatives
+from reticent.views.sql.dialect import Unsupported, where
+from reticent.views.sql.tables import (
+    Alternative,
+    Disjunct,
+    Hidden,
+    Output,
+    Table,
+    TooManyAlternatives,
+    product_of,
+)
+
+
+class OtherPiece(Exception):
+    """A condition uses columns of more than one piece."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One FROM item: its columns are ``start ...`` of a piece's outputs; None when any name will do."""
+
+    alias: str
+    columns: tuple[str, ...] | None
+    piece: int
+    start: int
+
+
+@dataclass
+class Sources:
+    """The FROM items of one block. Mutable while the clause is read, from left to right."""
+
+    text: str
+    pieces: list[Table] = field(default_factory=list)
+    supplied: list[bool] = field(default_factory=list)
+    items: list[Item] = field(default_factory=list)
+    extras: list[Table] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    dropped: bool = False
+    merged: set[tuple[str, str]] = field(default_factory=set)
+
+    def add(self, alias: str, table: Table, wildcard: bool = False, apart: bool = False) -> Item:
+        """Join one more table to the first piece; ``apart`` starts a piece that NULLs may be supplied for."""
+        columns = None if wildcard else table.columns
+        if table.opaque and any(isinstance(o, Hidden) for part in table.parts for d in part for o in d.outputs):
+            self.extras.append(table)
+            self.reasons += table.inexact
+            item = Item(alias, columns, -1, 0)
+        elif apart or not self.pieces:
+            item = self._new_piece(alias, columns, table, apart)
+        else:
+            try:
+                start = len(self.pieces[0].columns)
+                self.dropped = self.dropped or table.opaque
+                self.pieces[0] = product_of(self.pieces[0], table)
+                item = Item(alias, columns, 0, start)
+            except TooManyAlternatives:
+                self.reasons.append("a join with too many alternatives")
+                item = self._new_piece(alias, columns, table, False)
+        self._check_alias(alias)
+        self.items.append(item)
+        return item
+
+    def supply_everything(self) -> None:
+        """From here on all tables so far may be filled up with NULLs (RIGHT and FULL joins)."""
+        self.supplied = [True] * len(self.pieces)
+
+    def promote(self, piece: int) -> None:
+        """Make a piece the one that further tables are joined to."""
+        order = [piece, *(number for number in range(len(self.pieces)) if number != piece)]
+        self.pieces = [self.pieces[number] for number in order]
+        self.supplied = [self.supplied[number] for number in order]
+        place = {old: new for new, old in enumerate(order)} | {-1: -1}
+        self.items = [Item(item.alias, item.columns, place[item.piece], item.start) for item in self.items]
+
+    def find(self, node: exp.Column) -> tuple[Item, int] | None:
+        """The item and column that a reference means; None when this block has no such column."""
+        alias, name = node.table.lower(), node.name.lower()
+        found: list[tuple[Item, int]] = []
+        for item in self.items:
+            if alias and item.alias.lower() != alias:
+                continue
+            if item.columns is None:
+                found.append((item, -1))
+            else:
+                found += [(item, place) for place, column in enumerate(item.columns) if column.lower() == name]
+        if alias and not found and any(item.alias.lower() == alias for item in self.items):
+            names = [column for item in self.items if item.alias.lower() == alias for column in item.columns or ()]
+            raise PolicyError(
+                f"{node.table} has no column {node.name!r}{where(node, self.text)}.{did_you_mean(node.name, names)} "
+                f"Its columns are {', '.join(names)}."
+            )
+        if len(found) > 1 and not alias:
+            kept = [(item, place) for item, place in found if (item.alias.lower(), name) not in self.merged]
+            named = [(item, place) for item, place in kept if place >= 0]
+            if len(named) > 1:
+                raise PolicyError(
+                    f"The column {node.name!r}{where(node, self.text)} is ambiguous; it may belong to "
+                    f"{' or '.join(item.alias for item, _ in named)}. Put the table's name before it."
+                )
+            found = named or kept
+        return found[0] if found else None
+
+    def visible(self, alias: str = "") -> Iterator[tuple[Item, int, str]]:
+        """The columns that ``*`` or ``alias.*`` stands for."""
+        for item in self.items:
+            if alias and item.alias.lower() != alias.lower():
+                continue
+            for place, name in enumerate(item.columns or ()):
+                if alias or (item.alias.lower(), name.lower()) not in self.merged:
+                    yield item, place, name
+
+    def keep(self, piece: int, chosen: list[list[tuple[Alternative, ...]]]) -> None:
+        """Restrict a piece: for each disjunct of each part the alternatives under which its rows stay."""
+        table = self.pieces[piece]
+        parts = []
+        for part, of_part in zip(table.parts, chosen, strict=True):
+            rows = tuple(
+                Disjunct(disjunct.when & way, disjunct.outputs, disjunct.counted)
+                for disjunct, ways in zip(part, of_part, strict=True)
+                for way in ways
+            )
+            if len(rows) > 128:
+                raise TooManyAlternatives
+            parts.append(rows)
+        self.pieces[piece] = Table(table.columns, tuple(parts), table.inexact, table.opaque)
+
+    def _new_piece(self, alias: str, columns: tuple[str, ...] | None, table: Table, supplied: bool) -> Item:
+        self.dropped = self.dropped or table.opaque
+        self.pieces.append(table)
+        self.supplied.append(supplied)
+        return Item(alias, columns, len(self.pieces) - 1, 0)
+
+    def _check_alias(self, alias: str) -> None:
+        if alias and any(item.alias.lower() == alias.lower() for item in self.items):
+            raise PolicyError(f"The name {alias!r} stands for two tables of one FROM clause; give one an alias.")
+
+
+class RowScope:
+    """The columns of one disjunct of one piece, and of the queries around it."""
+
+    def __init__(
+        self, owner: Translating, sources: Sources, piece: int, disjunct: Disjunct | None, outer: RowScope | None
+    ) -> None:
+        self.text = sources.text
+        self._owner = owner
+        self._sources = sources
+        self._piece = piece
+        self._disjunct = disjunct
+        self._outer = outer
+
+    def column(self, node: exp.Column) -> Output:
+        """The output that a column reference means here; :class:`OtherPiece` when another piece has it."""
+        found = self._sources.find(node)
+        if found is None:
+            if self._outer is not None:
+                return self._outer.column(node)
+            names = [column for item in self._sources.items for column in item.columns or ()]
+            table = f"{node.table}." if node.table else ""
+            raise PolicyError(
+                f"There is no column {table}{node.name}{where(node, self.text)}.{did_you_mean(node.name, names)} "
+                "Correct the name, or declare the table's columns in the schema."
+            )
+        item, place = found
+        if item.piece < 0 or place < 0:
+            raise Unsupported(f"a condition on {node.sql()}, a column of an opaque table,", node, self.text)
+        if self._disjunct is None or item.piece != self._piece:
+            raise OtherPiece
+        return self._disjunct.outputs[item.start + place]
+
+    def column_type(self, variable: Variable) -> Column | None:
+        """The base column behind a variable."""
+        return self._owner.column_type(variable)
+
+    def subquery(self, node: exp.Expr) -> Table:
+        """A nested query of this row."""
+        return self._owner.nested(node, self)
+
+    def cast_kind(self, node: exp.DataType) -> str | None:
+        """The kind of value of an SQL type."""
+        return self._owner.cast_kind(node)
+
+
+class Translating:
+    """What a scope needs from the translator; the translator in ``translate`` fills it in."""
+
+    def column_type(self, variable: Variable) -> Column | None:
+        """The base column behind a variable."""
+        raise NotImplementedError
+
+    def nested(self, node: exp.Expr, scope: RowScope) -> Table:
+        """A query inside a query."""
+        raise NotImplementedError
+
+    def cast_kind(self, node: exp.DataType) -> str | None:
+        """The kind of value of an SQL type."""
+        raise NotImplementedError
+
+
+def filter_by(
+    sources: Sources, conjunct: exp.Expr, owner: Translating, outer: RowScope | None, only: set[int] | None = None
+) -> str | None:
+    """Attach a condition to the piece that it speaks about; otherwise say why it could not be attached."""
+    reason = "a condition across an outer join" + where(conjunct, sources.text)
+    for piece, table in enumerate(sources.pieces):
+        if only is not None and piece not in only:
+            continue
+        try:
+            chosen = [
+                [alternatives(conjunct, RowScope(owner, sources, piece, row, outer)) for row in part]
+                for part in table.parts
+            ]
+            if sources.supplied[piece] and not all(
+                way.known & _own(row)
+                for part, ways in zip(table.parts, chosen, strict=True)
+                for row, of_row in zip(part, ways, strict=True)
+                for way in of_row
+            ):
+                continue
+            sources.keep(piece, chosen)
+        except OtherPiece:
+            continue
+        except TooManyAlternatives:
+            return "a condition with too many alternatives" + where(conjunct, sources.text)
+        except Unsupported as error:
+            return str(error)
+        return None
+    return reason
+
+
+def _own(row: Disjunct) -> frozenset[Variable]:
+    return frozenset(variable for atom in row.when.atoms for variable in atom.variables())

@@ -1,0 +1,537 @@
+"""SQL queries as conjunctive ones, exact where SQL is positive, a footprint everywhere else (R-PP-23..26)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from reticent.errors import PolicyError, did_you_mean
+from reticent.views.query import Atom, Query, Variable
+from reticent.views.schema import Column, Relation, Schema
+from reticent.views.sql.conditions import conjuncts
+from reticent.views.sql.ddl import kind_of
+from reticent.views.sql.dialect import body_of, fold, parse_statements, relation_name, where
+from reticent.views.sql.scopes import OtherPiece, RowScope, Sources, Translating, filter_by
+from reticent.views.sql.tables import (
+    Alternative,
+    Computed,
+    Disjunct,
+    Hidden,
+    Output,
+    Table,
+    TooManyAlternatives,
+    as_unions,
+    distinct,
+    opaque,
+    product_of,
+    shown,
+)
+from reticent.views.values import Constant
+
+SCANS = 400
+SEMANTICS = ("sql", "set", "bag")
+_ONE_TO_ONE = (exp.Neg, exp.Paren)
+
+
+@dataclass(frozen=True)
+class _Cte:
+    node: exp.Expr
+    columns: tuple[str, ...]
+    environment: Mapping[str, _Cte]
+    recursive: bool
+
+
+def translate(text: str, name: str, schema: Schema, dialect: str = "postgres", semantics: str = "sql") -> Query:
+    """The query that an SQL text asks. ``semantics``: ``sql`` keeps duplicates unless the text removes them, ``set``
+    never keeps them, ``bag`` keeps them even at a top-level DISTINCT.
+    """
+    if semantics not in SEMANTICS:
+        raise PolicyError(f"semantics must be one of {', '.join(SEMANTICS)}, but it is {semantics!r}.")
+    statements = parse_statements(text, dialect, name or "The query")
+    if len(statements) != 1:
+        raise PolicyError(f"{name or 'The query'} holds {len(statements)} statements; give exactly one query.")
+    node = body_of(statements[0])
+    if not isinstance(node, exp.Query):
+        raise PolicyError(
+            f"{name or 'The query'} is a {statements[0].key.upper()} statement; only a SELECT, or a view made of one, "
+            "can be judged."
+        )
+    if semantics == "bag":
+        node = _keeping_duplicates(node)
+    table = Translator(schema, text, dialect).query(node, {}, None)
+    removes = _removes_duplicates(node)
+    if semantics == "set" and not removes:
+        table = distinct(table)
+    return Query(
+        name,
+        as_unions(table),
+        text.strip(),
+        dialect,
+        duplicates=semantics != "set" and not removes,
+        inexact=tuple(dict.fromkeys(table.inexact)),
+    )
+
+
+def _removes_duplicates(node: exp.Expr) -> bool:
+    node = node.unnest() if isinstance(node, exp.Subquery) else node
+    if isinstance(node, exp.SetOperation):
+        return bool(node.args.get("distinct"))
+    return bool(node.args.get("distinct"))
+
+
+def _keeping_duplicates(node: exp.Expr) -> exp.Expr:
+    found = node.copy()
+    if isinstance(found, exp.Select):
+        found.set("distinct", None)
+    elif isinstance(found, exp.Union):
+        found.set("distinct", False)
+    return found
+
+
+class Translator(Translating):
+    """Walks one statement. Mutable: it numbers variables and counts table references."""
+
+    def __init__(self, schema: Schema, text: str, dialect: str) -> None:
+        self._schema = schema
+        self._text = text
+        self._dialect = dialect
+        self._columns: dict[Variable, Column] = {}
+        self._scans = 0
+        self._nesting: Mapping[str, _Cte] = {}
+
+    def column_type(self, variable: Variable) -> Column | None:
+        return self._columns.get(variable)
+
+    def cast_kind(self, node: exp.DataType) -> str | None:
+        return kind_of(node)[0]
+
+    def nested(self, node: exp.Expr, scope: RowScope) -> Table:
+        return self.query(node, self._nesting, scope)
+
+    def query(self, node: exp.Expr, environment: Mapping[str, _Cte], outer: RowScope | None) -> Table:
+        """The rows of a query expression."""
+        environment = self._with(node, environment)
+        if isinstance(node, exp.Subquery):
+            table = self.query(node.this, environment, outer)
+            return self._limited(node, table)
+        if isinstance(node, exp.Select):
+            before, self._nesting = self._nesting, environment
+            try:
+                return self._limited(node, self._select(node, environment, outer))
+            finally:
+                self._nesting = before
+        if isinstance(node, exp.SetOperation):
+            return self._limited(node, self._set_operation(node, environment, outer))
+        if isinstance(node, exp.Values):
+            return Table((), (), (f"VALUES{where(node, self._text)}",), opaque=True)
+        raise PolicyError(
+            f"{node.key.upper()}{where(node, self._text)} is not a query that can be judged; write a SELECT."
+        )
+
+    def _with(self, node: exp.Expr, environment: Mapping[str, _Cte]) -> Mapping[str, _Cte]:
+        clause = node.args.get("with_") or node.args.get("with")
+        if clause is None:
+            return environment
+        extended = dict(environment)
+        for cte in clause.expressions:
+            named = cte.args["alias"].args.get("columns") or []
+            columns = tuple(column.name for column in named)
+            recursive = bool(clause.args.get("recursive")) and any(
+                table.name.lower() == cte.alias.lower() for table in cte.this.find_all(exp.Table)
+            )
+            extended[cte.alias.lower()] = _Cte(cte.this, columns, dict(extended), recursive)
+        return extended
+
+    def _set_operation(self, node: exp.SetOperation, environment: Mapping[str, _Cte], outer: RowScope | None) -> Table:
+        left, right = (self.query(side, environment, outer) for side in (node.this, node.expression))
+        if left.columns and right.columns and len(left.columns) != len(right.columns):
+            raise PolicyError(
+                f"The two sides of {node.key.upper()}{where(node, self._text)} have {len(left.columns)} and "
+                f"{len(right.columns)} columns; they must have the same number."
+            )
+        if isinstance(node, exp.Union):
+            both = Table(
+                left.columns, left.parts + right.parts, left.inexact + right.inexact, left.opaque or right.opaque
+            )
+            return distinct(both, same_select=False) if node.args.get("distinct") else both
+        if isinstance(node, exp.Intersect) and node.args.get("distinct") and not (left.opaque or right.opaque):
+            joined = _intersection(left, right)
+            if joined is not None:
+                return joined
+        return opaque(left, f"{node.key.upper()}{where(node, self._text)}", right)
+
+    def _limited(self, node: exp.Expr, table: Table) -> Table:
+        for clause in ("limit", "offset"):
+            found = node.args.get(clause)
+            if found is not None:
+                return opaque(table, f"{clause.upper()}{where(found, self._text)}")
+        return table
+
+    def _select(self, node: exp.Select, environment: Mapping[str, _Cte], outer: RowScope | None) -> Table:
+        sources = self._from(node, environment, outer)
+        condition = node.args.get("where")
+        for conjunct in conjuncts(condition.this) if condition is not None else []:
+            reason = filter_by(sources, conjunct, self, outer)
+            if reason is not None:
+                self._drop(sources, conjunct, reason, outer)
+        columns, outputs = self._outputs(node, sources, outer)
+        blocking = self._not_positive(node)
+        if blocking is not None:
+            for expression in [*node.expressions, node.args.get("having"), node.args.get("qualify")]:
+                self._footprint_of_subqueries(sources, expression, outer)
+        return self._assemble(node, sources, columns, outputs, blocking)
+
+    def _assemble(
+        self,
+        node: exp.Select,
+        sources: Sources,
+        columns: tuple[str, ...],
+        outputs: list[list[tuple[Output, ...]]],
+        blocking: str | None,
+    ) -> Table:
+        if blocking is None and not sources.extras and len(sources.pieces) == 1:
+            (piece,) = sources.pieces
+            parts = tuple(
+                tuple(replace(row, outputs=found) for row, found in zip(part, of_part, strict=True))
+                for part, of_part in zip(piece.parts, outputs, strict=True)
+            )
+            reasons = (*piece.inexact, *sources.reasons)
+            table = Table(columns, parts, reasons, opaque=sources.dropped or piece.opaque)
+            if node.args.get("distinct"):
+                return distinct(table)
+            return table if node.args.get("group") is None else self._grouped(node, sources, table)
+        first, *others = [*sources.pieces, *sources.extras] or [Table((), ())]
+        why = blocking or (sources.reasons[0] if sources.reasons else "an outer join")
+        footprint = opaque(replace(first, columns=columns), why, *others)
+        return replace(footprint, inexact=tuple(dict.fromkeys((why, *sources.reasons, *footprint.inexact))))
+
+    def _grouped(self, node: exp.Select, sources: Sources, table: Table) -> Table:
+        """GROUP BY without aggregates: each combination of the grouping columns is counted once."""
+        if table.opaque:
+            return table
+        (piece,) = sources.pieces
+        keys = [self._group_key(item, node) for item in node.args["group"].expressions]
+        rows: list[Disjunct] = []
+        for part, shown_part in zip(piece.parts, table.parts, strict=True):
+            for row, output in zip(part, shown_part, strict=True):
+                scope = RowScope(self, sources, 0, row, None)
+                found = [scope.column(key) for key in keys if isinstance(key, exp.Column)]
+                if len(found) < len(keys) or not all(isinstance(item, Variable | Constant) for item in found):
+                    return opaque(table, f"GROUP BY with a computed key{where(node.args['group'], self._text)}")
+                rows.append(replace(output, counted=shown(found)))
+        return replace(table, parts=(tuple(rows),) if rows else ())
+
+    def _group_key(self, item: exp.Expr, node: exp.Select) -> exp.Expr:
+        if isinstance(item, exp.Literal) and item.is_int and 0 < int(item.this) <= len(node.expressions):
+            chosen: exp.Expr = node.expressions[int(item.this) - 1].unalias().unnest()
+            return chosen
+        return item.unnest()
+
+    def _not_positive(self, node: exp.Select) -> str | None:
+        """What in the block, beyond FROM and WHERE, is outside the exact fragment."""
+        for expression in [*node.expressions, node.args.get("having")]:
+            for found in _outside_subqueries(expression):
+                if isinstance(found, exp.Window):
+                    return f"a window function{where(found, self._text)}"
+                if isinstance(found, exp.AggFunc):
+                    return f"the aggregate {found.sql_name()}{where(found, self._text)}"
+                if isinstance(found, exp.Query):
+                    return f"a scalar subquery{where(found, self._text)}"
+                if isinstance(found, exp.Explode | exp.Unnest | exp.UDTF):
+                    return f"a set-returning function{where(found, self._text)}"
+        group = node.args.get("group")
+        if group is not None and any(value for key, value in group.args.items() if key != "expressions"):
+            return f"GROUPING SETS, ROLLUP or CUBE{where(group, self._text)}"
+        distinct_on = node.args.get("distinct") and node.args["distinct"].args.get("on")
+        for clause, name in (
+            ("having", "HAVING"),
+            ("qualify", "QUALIFY"),
+            ("connect", "CONNECT BY"),
+            ("pivots", "PIVOT"),
+        ):
+            if node.args.get(clause):
+                found = node.args[clause]
+                return f"{name}{where(found, self._text)}" if isinstance(found, exp.Expression) else name
+        return f"DISTINCT ON{where(distinct_on, self._text)}" if distinct_on else None
+
+    def _from(self, node: exp.Select, environment: Mapping[str, _Cte], outer: RowScope | None) -> Sources:
+        sources = Sources(self._text)
+        clause = node.args.get("from_") or node.args.get("from")
+        if clause is not None:
+            self._add(sources, clause.this, environment, outer)
+            for join in [*(clause.this.args.get("joins") or []), *(node.args.get("joins") or [])]:
+                self._join(sources, join, environment, outer)
+            for lateral in node.args.get("laterals") or []:
+                self._add(sources, lateral, environment, outer)
+        if not sources.pieces:
+            sources.pieces.append(Table((), ((Disjunct(Alternative(), (), ()),),)))
+            sources.supplied.append(False)
+        return sources
+
+    def _add(
+        self,
+        sources: Sources,
+        node: exp.Expr,
+        environment: Mapping[str, _Cte],
+        outer: RowScope | None,
+        apart: bool = False,
+    ) -> None:
+        if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
+            inner = [*(node.this.args.get("joins") or []), *(node.args.get("joins") or [])]
+            if apart and inner:
+                raise PolicyError(
+                    f"A parenthesised join on the optional side of an outer join{where(node, self._text)} is not read; "
+                    "write it as a subquery with its own SELECT."
+                )
+            self._add(sources, node.this, environment, outer, apart)
+            for join in inner:
+                self._join(sources, join, environment, outer)
+            return
+        alias, table, wildcard = self._item(sources, node, environment, outer)
+        sources.add(alias, table, wildcard, apart)
+
+    def _item(
+        self, sources: Sources, node: exp.Expr, environment: Mapping[str, _Cte], outer: RowScope | None
+    ) -> tuple[str, Table, bool]:
+        alias = node.alias_or_name
+        if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
+            table = self._named(node, environment, outer)
+            if node.args.get("sample"):
+                table = opaque(table, f"TABLESAMPLE{where(node, self._text)}")
+        elif isinstance(node, exp.Subquery):
+            table = self.query(node, environment, outer)
+        elif isinstance(node, exp.Lateral) and isinstance(node.this, exp.Subquery):
+            scope = RowScope(self, sources, -2, None, outer)
+            table = opaque(self.query(node.this, environment, scope), f"LATERAL{where(node, self._text)}")
+        elif isinstance(node, exp.Values | exp.Unnest | exp.Lateral):
+            table = Table(
+                (), ((Disjunct(Alternative(), (Hidden("values"),), ()),),), ("a list of values",), opaque=True
+            )
+            return alias, table, True
+        else:
+            raise PolicyError(
+                f"The FROM clause uses {node.sql()[:60]!r}{where(node, self._text)}, which may read anything; only tables, "
+                "views and subqueries can be judged."
+            )
+        names = node.args["alias"].args.get("columns") if node.args.get("alias") else None
+        if names:
+            renamed = (*(name.name for name in names), *table.columns[len(names) :])
+            table = replace(table, columns=renamed[: len(table.columns)])
+        return alias, table, False
+
+    def _named(self, node: exp.Table, environment: Mapping[str, _Cte], outer: RowScope | None) -> Table:
+        name = relation_name(node)
+        cte = environment.get(name.lower())
+        if cte is not None:
+            return self._cte(name, cte, node)
+        relation = self._schema.find(name)
+        if relation is not None:
+            return self._scan(relation, node)
+        stored = self._schema.find_view(name)
+        if stored is None:
+            known = [*(item.name for item in self._schema.relations.values()), *self._schema.views, *environment]
+            raise PolicyError(
+                f"There is no table or view {name!r}{where(node, self._text)}.{did_you_mean(name, known)} "
+                "Declare it in the schema, or correct the name."
+            )
+        return self._stored(name, stored)
+
+    def _cte(self, name: str, cte: _Cte, node: exp.Table) -> Table:
+        if cte.recursive:
+            inner = {**cte.environment, name.lower(): _Cte(exp.Values(), cte.columns, {}, False)}
+            table = opaque(self.query(cte.node, inner, None), f"a recursive query{where(node, self._text)}")
+        elif isinstance(cte.node, exp.Values):
+            hidden = tuple(Hidden("values") for _ in cte.columns)
+            return Table(cte.columns, ((Disjunct(Alternative(), hidden, ()),),), ("a recursive query",), opaque=True)
+        else:
+            table = self.query(cte.node, cte.environment, None)
+        return replace(table, columns=(*cte.columns, *table.columns[len(cte.columns) :])) if cte.columns else table
+
+    def _stored(self, name: str, text: str) -> Table:
+        (statement,) = parse_statements(text, self._dialect, f"The view {name}")
+        inner = Translator(self._schema, text, self._dialect)
+        inner._columns, inner._scans = self._columns, self._scans
+        table = inner.query(body_of(statement), {}, None)
+        self._scans = inner._scans
+        named = statement.this.expressions if isinstance(statement.this, exp.Schema) else []
+        columns = tuple(item.name for item in named) or table.columns
+        reasons = tuple(f"{reason} of the view {name}" for reason in table.inexact)
+        return replace(table, columns=columns, inexact=reasons)
+
+    def _scan(self, relation: Relation, node: exp.Table) -> Table:
+        self._scans += 1
+        if self._scans > SCANS:
+            raise PolicyError(f"The query reads more than {SCANS} tables once its views are written out; split it.")
+        alias = node.alias_or_name
+        variables = tuple(Variable(f"{alias}.{column.name}#{self._scans}") for column in relation.columns)
+        self._columns.update(zip(variables, relation.columns, strict=True))
+        row = Disjunct(Alternative(atoms=(Atom(relation.name, variables, alias),)), variables, variables)
+        return Table(tuple(column.name for column in relation.columns), ((row,),))
+
+    def _join(self, sources: Sources, join: exp.Join, environment: Mapping[str, _Cte], outer: RowScope | None) -> None:
+        side = (join.side or "").upper()
+        kind = (join.kind or "").upper()
+        before = set(range(len(sources.pieces)))
+        count = len(sources.items)
+        if kind in ("SEMI", "ANTI", "ASOF") or (join.method or "").upper() == "ASOF":
+            side, kind = "FULL", kind
+            sources.reasons.append(f"a {kind or 'ASOF'} join{where(join, self._text)}")
+        if side in ("RIGHT", "FULL"):
+            sources.supply_everything()
+        self._add(sources, join.this, environment, outer, apart=bool(side))
+        added = set(range(len(sources.pieces))) - before
+        if side:
+            sources.reasons.append(f"a {side} outer join{where(join, self._text)}")
+            if side == "RIGHT" and added:
+                sources.supplied[max(added)] = False
+        only = {"": None, "LEFT": added, "RIGHT": before, "FULL": set()}[side]
+        if not side or side in ("LEFT", "RIGHT"):
+            for condition in self._join_conditions(sources, join, count):
+                reason = filter_by(sources, condition, self, outer, only)
+                if reason is not None:
+                    if not side:
+                        self._drop(sources, condition, reason, outer)
+                    else:
+                        self._footprint_of_subqueries(sources, condition, outer)
+        else:
+            self._footprint_of_subqueries(sources, join.args.get("on"), outer)
+        if side == "RIGHT" and added:
+            sources.promote(max(added))
+
+    def _join_conditions(self, sources: Sources, join: exp.Join, count: int) -> list[exp.Expr]:
+        """ON as it stands; USING and NATURAL as equalities, their columns shown once."""
+        conditions = conjuncts(join.args["on"]) if join.args.get("on") is not None else []
+        added = sources.items[count:]
+        names = [item.name for item in join.args.get("using") or []]
+        if (join.method or "").upper() == "NATURAL":
+            earlier = {name.lower() for item in sources.items[:count] for name in item.columns or ()}
+            names = [name for item in added for name in item.columns or () if name.lower() in earlier]
+        for name in names:
+            left = next(
+                (
+                    item
+                    for item in sources.items[:count]
+                    if name.lower() in {column.lower() for column in item.columns or ()}
+                    and (item.alias.lower(), name.lower()) not in sources.merged
+                ),
+                None,
+            )
+            if left is None:
+                raise PolicyError(f"USING ({name}){where(join, self._text)}: no table before it has that column.")
+            for right in added:
+                conditions.append(exp.EQ(this=exp.column(name, left.alias), expression=exp.column(name, right.alias)))
+                sources.merged.add((right.alias.lower(), name.lower()))
+        return conditions
+
+    def _drop(self, sources: Sources, conjunct: exp.Expr, reason: str, outer: RowScope | None) -> None:
+        sources.reasons.append(reason)
+        sources.dropped = True
+        self._footprint_of_subqueries(sources, conjunct, outer)
+
+    def _footprint_of_subqueries(self, sources: Sources, node: exp.Expr | None, outer: RowScope | None) -> None:
+        """Whatever a nested query reads, this query may depend on."""
+        scope = RowScope(self, sources, -2, None, outer)
+        for found in _outside_subqueries(node):
+            if isinstance(found, exp.Query):
+                table = self.query(found, self._nesting, scope)
+                sources.extras.append(opaque(table, "a nested query"))
+
+    def _outputs(
+        self, node: exp.Select, sources: Sources, outer: RowScope | None
+    ) -> tuple[tuple[str, ...], list[list[tuple[Output, ...]]]]:
+        names: list[str] = []
+        pickers: list[exp.Expr] = []
+        for expression in node.expressions:
+            star = expression if isinstance(expression, exp.Star) else expression.this
+            if isinstance(expression, exp.Star) or (isinstance(expression, exp.Column) and isinstance(star, exp.Star)):
+                left_out = {item.name.lower() for item in star.args.get("except_") or star.args.get("except") or []}
+                alias = expression.table if isinstance(expression, exp.Column) else ""
+                for item, _, name in sources.visible(alias):
+                    if name.lower() not in left_out:
+                        names.append(name)
+                        pickers.append(exp.column(name, item.alias))
+            else:
+                names.append(expression.alias_or_name or f"column{len(names) + 1}")
+                pickers.append(expression.unalias())
+        piece = sources.pieces[0]
+        rows = [
+            [tuple(self._output(picker, RowScope(self, sources, 0, row, outer)) for picker in pickers) for row in part]
+            for part in piece.parts
+        ]
+        return tuple(names), rows
+
+    def _output(self, node: exp.Expr, scope: RowScope) -> Output:
+        node = node.unnest()
+        found = None if isinstance(node, exp.Column) else fold(node)
+        if found is not None:
+            return found
+        inputs: list[Output] = []
+        for column in [node] if isinstance(node, exp.Column) else _columns_of(node):
+            try:
+                inputs.append(scope.column(column))
+            except OtherPiece:
+                inputs.append(Hidden("another piece"))
+            except Exception as error:
+                if isinstance(error, PolicyError):
+                    raise
+                inputs.append(Hidden(str(error)))
+        if isinstance(node, exp.Column):
+            return inputs[0]
+        if any(isinstance(item, Hidden) for item in inputs):
+            return Hidden("an expression over hidden columns")
+        return Computed(shown(inputs), injective=len(inputs) == 1 and _is_one_to_one(node, scope))
+
+
+def _intersection(left: Table, right: Table) -> Table | None:
+    """INTERSECT: pairs of rows with the same outputs, NULL being the same as NULL."""
+    try:
+        both = product_of(left, right)
+    except TooManyAlternatives:
+        return None
+    width = len(left.columns)
+    rows = []
+    for part in both.parts:
+        for row in part:
+            pairs = list(zip(row.outputs[:width], row.outputs[width:], strict=True))
+            terms = [
+                (a, b) for a, b in pairs if isinstance(a, Variable | Constant) and isinstance(b, Variable | Constant)
+            ]
+            if len(terms) < len(pairs):
+                return None
+            rows.append(replace(row, when=row.when & Alternative(equal=tuple(terms)), outputs=row.outputs[:width]))
+    return distinct(Table(left.columns, (tuple(rows),) if rows else (), both.inexact))
+
+
+def _outside_subqueries(node: exp.Expr | None) -> list[exp.Expr]:
+    """The nodes of an expression down to, and including, nested queries but not inside them."""
+    if node is None:
+        return []
+    found = [node]
+    if not isinstance(node, exp.Query):
+        for child in node.iter_expressions():
+            found += _outside_subqueries(child)
+    return found
+
+
+def _columns_of(node: exp.Expr) -> list[exp.Column]:
+    return [found for found in _outside_subqueries(node) if isinstance(found, exp.Column)]
+
+
+def _is_one_to_one(node: exp.Expr, scope: RowScope) -> bool:
+    """Whether different inputs give different outputs: sign, adding or multiplying by a constant, a fixed prefix."""
+    node = node.unnest()
+    if isinstance(node, exp.Column):
+        return True
+    if isinstance(node, _ONE_TO_ONE):
+        return _is_one_to_one(node.this, scope)
+    if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.DPipe):
+        constants = [fold(side) for side in (node.left, node.right)]
+        if constants.count(None) != 1:
+            return False
+        fixed = next(item for item in constants if item is not None)
+        if isinstance(node, exp.Mul) and (fixed.kind != "number" or fixed.value == 0):
+            return False
+        return _is_one_to_one(node.left if constants[0] is None else node.right, scope)
+    return False

@@ -1,0 +1,78 @@
+"""Containment when no subgoal has more than two facts to map to: a 2-SAT question (R-PP-11, Saraiya)."""
+
+from __future__ import annotations
+
+from reticent.views.coding import CodedQuery, Fact
+from reticent.views.homomorphism import Facts, bind_head, candidates
+
+
+class NotApplicable(Exception):
+    """Some subgoal has more than two candidate facts."""
+
+
+def contained_by_two_sat(query: CodedQuery, facts: Facts, head: Fact) -> list[Fact] | None:
+    """A fact for every subgoal such that the query returns ``head``, or None.
+
+    Raises :class:`NotApplicable` when a subgoal has more than two candidates. Every choice is propagated; by the 2-SAT
+    argument a choice whose propagation ends without conflict never has to be undone.
+    """
+    binding = bind_head(query, head)
+    rows = None if binding is None else candidates(query, facts, binding)
+    if rows is None:
+        return None
+    if any(len(options) > 2 for options in rows):
+        raise NotApplicable
+    agree = _Agreement(query)
+    chosen: dict[int, Fact] = {}
+    for index, options in enumerate(rows):
+        if index in chosen:
+            continue
+        for row in options:
+            spread = _propagate(index, row, rows, chosen, agree)
+            if spread is not None:
+                chosen.update(spread)
+                break
+        else:
+            return None
+    return [chosen[index] for index in range(len(query.atoms))]
+
+
+class _Agreement:
+    """Which positions of two subgoals hold the same variable."""
+
+    def __init__(self, query: CodedQuery) -> None:
+        count = len(query.atoms)
+        self.pairs: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        for first in range(count):
+            places = {code: place for place, code in enumerate(query.atoms[first].terms) if code >= 0}
+            for second in range(count):
+                if second != first:
+                    terms = query.atoms[second].terms
+                    common = [(places[code], place) for place, code in enumerate(terms) if code in places]
+                    if common:
+                        self.pairs[first, second] = common
+        self.neighbours = {first: [b for a, b in self.pairs if a == first] for first in range(count)}
+
+    def holds(self, first: int, row: Fact, second: int, other: Fact) -> bool:
+        return all(row[here] == other[there] for here, there in self.pairs.get((first, second), ()))
+
+
+def _propagate(
+    index: int, row: Fact, rows: list[list[Fact]], chosen: dict[int, Fact], agree: _Agreement
+) -> dict[int, Fact] | None:
+    spread = {index: row}
+    todo = [index]
+    while todo:
+        here = todo.pop()
+        for other in agree.neighbours[here]:
+            settled = spread.get(other, chosen.get(other))
+            fitting = [option for option in rows[other] if agree.holds(here, spread[here], other, option)]
+            if settled is not None:
+                if settled not in fitting:
+                    return None
+            elif not fitting:
+                return None
+            elif len(fitting) == 1:
+                spread[other] = fitting[0]
+                todo.append(other)
+    return spread

@@ -1,0 +1,158 @@
+"""Constants as queries write them: typed, comparable within a type, and never mixed up with frozen variables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Any
+
+from reticent.errors import PolicyError
+
+_EPOCH = datetime(2000, 1, 1)
+_MICROSECOND = timedelta(microseconds=1)
+KINDS = ("number", "text", "boolean", "date", "timestamp", "null")
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """One value of one kind; ``1`` and ``1.0`` are the same number, ``1`` and ``'1'`` are different constants."""
+
+    kind: str
+    value: Any
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise PolicyError(f"A constant's kind must be one of {', '.join(KINDS)}, but it is {self.kind!r}.")
+
+    def __str__(self) -> str:
+        if self.kind == "null":
+            return "NULL"
+        if self.kind in ("text", "date", "timestamp"):
+            return "'" + str(self.value).replace("'", "''") + "'"
+        if self.kind == "boolean":
+            return "TRUE" if self.value else "FALSE"
+        return decimal_text(self.value)
+
+
+NULL = Constant("null", None)
+
+
+def decimal_text(number: int | Fraction) -> str:
+    """A number as digits when it has finitely many decimals, else as a quotient."""
+    fraction = Fraction(number)
+    if fraction.denominator == 1:
+        return str(fraction.numerator)
+    rest = fraction.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    if rest != 1:
+        return f"{fraction.numerator}/{fraction.denominator}"
+    return format(Decimal(fraction.numerator) / Decimal(fraction.denominator), "f")
+
+
+def constant(value: object) -> Constant:
+    """The constant that a Python value stands for; a float is read as its shortest decimal."""
+    if isinstance(value, Constant):
+        return value
+    if value is None:
+        return NULL
+    if isinstance(value, bool):
+        return Constant("boolean", value)
+    if isinstance(value, int):
+        return Constant("number", value)
+    if isinstance(value, Fraction | Decimal):
+        return number(value)
+    if isinstance(value, float):
+        return number(repr(value))
+    if isinstance(value, datetime):
+        return Constant("timestamp", value)
+    if isinstance(value, date):
+        return Constant("date", value)
+    if isinstance(value, str):
+        return Constant("text", value)
+    raise PolicyError(
+        f"A constant must be a number, a text, a truth value, a date or None, but it is {value!r} "
+        f"({type(value).__name__})."
+    )
+
+
+def number(text: str | Fraction | Decimal) -> Constant:
+    """The number that ``text`` spells, whole numbers as integers."""
+    fraction = Fraction(Decimal(text)) if isinstance(text, str) else Fraction(text)
+    return Constant("number", fraction.numerator if fraction.denominator == 1 else fraction)
+
+
+def order_key(item: Constant) -> Any:
+    """What decides ``<`` between two constants of one kind; dates and times become whole numbers."""
+    if item.kind == "date":
+        return item.value.toordinal()
+    if item.kind == "timestamp":
+        return (item.value - _EPOCH) // _MICROSECOND
+    if item.kind == "boolean":
+        return int(item.value)
+    return item.value
+
+
+def from_order_key(kind: str, key: Any) -> Constant | None:
+    """The constant with this order key, or None where the kind has no such value."""
+    try:
+        if kind == "date":
+            return Constant("date", date.fromordinal(key))
+        if kind == "timestamp":
+            return Constant("timestamp", _EPOCH + key * _MICROSECOND)
+    except (ValueError, OverflowError):
+        return None
+    if kind == "boolean":
+        return Constant("boolean", bool(key)) if key in (0, 1) else None
+    return number(Fraction(key)) if kind == "number" else Constant(kind, key)
+
+
+def coerce(item: Constant, kind: str) -> Constant:
+    """``item`` read as a value of a column of ``kind``: ``'1212'`` in a number column is 1212.
+
+    Raises ValueError when the column can hold no such value.
+    """
+    if item.kind in (kind, "null"):
+        return item
+    text = item.value if item.kind == "text" else None
+    try:
+        if kind == "text":
+            return Constant("text", str(item)[1:-1] if item.kind in ("date", "timestamp") else _plain(item))
+        if kind == "number" and text is not None:
+            return number(text.strip())
+        if kind == "boolean":
+            return _truth(item)
+        if kind == "date":
+            return Constant("date", date.fromisoformat(text.strip()) if text is not None else _day(item))
+        if kind == "timestamp":
+            return Constant("timestamp", datetime.fromisoformat(text.strip()) if text is not None else _moment(item))
+    except (InvalidOperation, ValueError, TypeError, AttributeError):
+        pass
+    raise ValueError(f"{item} is no {kind}")
+
+
+def _plain(item: Constant) -> str:
+    return str(item).lower() if item.kind == "boolean" else str(item)
+
+
+def _truth(item: Constant) -> Constant:
+    word = str(item.value).strip().lower()
+    if word in ("true", "t", "1", "yes"):
+        return Constant("boolean", True)
+    if word in ("false", "f", "0", "no"):
+        return Constant("boolean", False)
+    raise ValueError(f"{item} is no truth value")
+
+
+def _day(item: Constant) -> date:
+    if item.kind == "timestamp" and item.value.time() == datetime.min.time():
+        day: date = item.value.date()
+        return day
+    raise ValueError("not a whole day")
+
+
+def _moment(item: Constant) -> datetime:
+    return datetime.combine(item.value, datetime.min.time())

@@ -1,0 +1,93 @@
+"""The answer to one question: PRIVATE, DISCLOSES or UNKNOWN, with what it rests on (R-PP-28)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from reticent.errors import PolicyError
+
+if TYPE_CHECKING:
+    from reticent.views.witness import Witness
+
+PRIVATE, DISCLOSES, UNKNOWN = "PRIVATE", "DISCLOSES", "UNKNOWN"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether seeing the view's answer changes any observer's belief about the secret's answer.
+
+    *Guarantee*: PRIVATE holds for every prior in which rows are independent of each other (apart from declared keys),
+    whatever else the observer saw that is private too (collusion resistant, stateless). DISCLOSES carries a witness
+    that replays. UNKNOWN proves nothing and must be treated as a denial.
+    """
+
+    status: str
+    secret: str
+    view: str
+    reason: str
+    relation: str | None = None
+    pattern: str | None = None
+    view_pattern: str | None = None
+    witness: Witness | None = None
+    query_class: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    bound: str = ""
+    assumptions: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    nodes: int = 0
+    each: tuple[Verdict, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        if self.status not in (PRIVATE, DISCLOSES, UNKNOWN):
+            raise PolicyError(f"A verdict is PRIVATE, DISCLOSES or UNKNOWN, not {self.status!r}.")
+
+    @property
+    def private(self) -> bool:
+        """Whether the view may be granted: only a proof counts."""
+        return self.status == PRIVATE
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for machines."""
+        found: dict[str, Any] = {
+            "ok": self.private,
+            "status": self.status,
+            "secret": self.secret,
+            "view": self.view,
+            "reason": self.reason,
+            "relation": self.relation,
+            "pattern": self.pattern,
+            "view_pattern": self.view_pattern,
+            "witness": self.witness.to_json() if self.witness else None,
+            "class": {"secret": list(self.query_class[0]), "view": list(self.query_class[1])},
+            "bound": self.bound,
+            "assumptions": list(self.assumptions),
+            "warnings": list(self.warnings),
+            "nodes": self.nodes,
+        }
+        if self.each:
+            found["each"] = [verdict.to_json() for verdict in self.each]
+        return found
+
+
+def jointly(verdicts: tuple[Verdict, ...]) -> Verdict:
+    """The verdict on several views seen together: private iff each one is (collusion resistance, R-PP-1 promises)."""
+    order = (DISCLOSES, UNKNOWN, PRIVATE)
+    worst = min(verdicts, key=lambda verdict: order.index(verdict.status))
+    if len(verdicts) == 1:
+        return worst
+    return Verdict(
+        worst.status,
+        worst.secret,
+        worst.view if worst.status != PRIVATE else ", ".join(verdict.view for verdict in verdicts),
+        worst.reason,
+        worst.relation,
+        worst.pattern,
+        worst.view_pattern,
+        worst.witness,
+        worst.query_class,
+        worst.bound,
+        tuple(dict.fromkeys(item for verdict in verdicts for item in verdict.assumptions)),
+        tuple(dict.fromkeys(item for verdict in verdicts for item in verdict.warnings)),
+        sum(verdict.nodes for verdict in verdicts),
+        verdicts,
+    )

@@ -1,0 +1,175 @@
+"""A disclosure made concrete: a row, two small databases, and four answers that anybody can compute again (R-PP-8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from reticent.views.coding import Codebook, CodedQuery, Fact
+from reticent.views.collision import Collision
+from reticent.views.query import Query
+from reticent.views.schema import Column, Schema
+from reticent.views.values import Constant
+
+Database = Mapping[str, tuple[tuple[Constant, ...], ...]]
+Answers = tuple[tuple[Any, ...], ...]
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Adding ``row`` to ``secret_database`` changes the secret's answer; the same for the view's side.
+
+    Without keys both rows are one and the same. With keys the view's row may differ: the two agree on the key, so
+    a database holds at most one of them.
+    """
+
+    relation: str
+    row: tuple[Constant, ...]
+    view_row: tuple[Constant, ...]
+    secret_database: Database
+    view_database: Database
+    secret_before: Answers = ()
+    secret_after: Answers = ()
+    view_before: Answers = ()
+    view_after: Answers = ()
+    engine: str = ""
+
+    def databases(self) -> dict[str, Database]:
+        """The four databases by the name of the answer that they give."""
+        return {
+            "secret_before": self.secret_database,
+            "secret_after": with_row(self.secret_database, self.relation, self.row),
+            "view_before": self.view_database,
+            "view_after": with_row(self.view_database, self.relation, self.view_row),
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for machines."""
+        return {
+            "relation": self.relation,
+            "row": plain_row(self.row),
+            "view_row": plain_row(self.view_row),
+            "secret_database": _plain_database(self.secret_database),
+            "view_database": _plain_database(self.view_database),
+            "secret_before": [list(map(plain, answer)) for answer in self.secret_before],
+            "secret_after": [list(map(plain, answer)) for answer in self.secret_after],
+            "view_before": [list(map(plain, answer)) for answer in self.view_before],
+            "view_after": [list(map(plain, answer)) for answer in self.view_after],
+            "engine": self.engine,
+        }
+
+
+def with_row(database: Database, relation: str, row: tuple[Constant, ...]) -> Database:
+    """The database with one more row."""
+    rows = database.get(relation, ())
+    return {**database, relation: rows if row in rows else (*rows, row)}
+
+
+def build(collision: Collision, secret: Query, view: Query, schema: Schema, book: Codebook) -> Witness:
+    """The witness of a collision, with plausible values of the columns' types for everything left open."""
+    values = _Values(collision, (secret, view), schema, book)
+    row = values.row(collision.secret.atoms[min(collision.secret_gamma)].terms)
+    view_row = values.row(collision.view.atoms[min(collision.view_gamma)].terms)
+    return Witness(
+        collision.relation,
+        row,
+        view_row,
+        values.database(collision.secret, collision.secret_gamma, (collision.relation, row)),
+        values.database(collision.view, collision.view_gamma, (collision.relation, view_row)),
+    )
+
+
+class _Values:
+    """Constants for the classes of a collision. Mutable: values are handed out as classes turn up."""
+
+    def __init__(self, collision: Collision, queries: Iterable[Query], schema: Schema, book: Codebook) -> None:
+        self._model = collision.model
+        self._schema = schema
+        self._book = book
+        self._given: dict[int, Constant] = {}
+        self._home: dict[int, tuple[str, Column]] = {}
+        texts: dict[tuple[str, int], set[str]] = {}
+        self._taken = {book.constant(code) for code in collision.model.values() if code < 0}
+        for query in queries:
+            for atom in query.atoms():
+                for position, term in enumerate(atom.terms):
+                    if isinstance(term, Constant):
+                        texts.setdefault((atom.relation, position), set()).add(term.kind)
+            self._taken |= {
+                term
+                for part in query.parts
+                for rule in part.disjuncts
+                for terms in [
+                    rule.head,
+                    *(atom.terms for atom in rule.body),
+                    *((c.left, c.right) for c in rule.comparisons),
+                ]
+                for term in terms
+                if isinstance(term, Constant)
+            }
+        for coded in (*collision.secret.atoms, *collision.view.atoms):
+            columns = schema.relation(coded.relation).columns
+            for position, code in enumerate(coded.terms):
+                if code >= 0:
+                    column = columns[position]
+                    seen = texts.get((coded.relation, position), {"number"})
+                    kind = column.kind or ("text" if seen == {"text"} else "number")
+                    self._home.setdefault(collision.model[code], (kind, column))
+
+    def row(self, terms: Fact) -> tuple[Constant, ...]:
+        return tuple(self._constant(code if code < 0 else self._model[code]) for code in terms)
+
+    def database(self, query: CodedQuery, gamma: frozenset[int], without: tuple[str, tuple[Constant, ...]]) -> Database:
+        tables: dict[str, dict[tuple[Constant, ...], None]] = {}
+        for index, atom in enumerate(query.atoms):
+            row = self.row(atom.terms)
+            if index not in gamma and (atom.relation, row) != without:
+                tables.setdefault(atom.relation, {})[row] = None
+        return {relation: tuple(rows) for relation, rows in tables.items()}
+
+    def _constant(self, code: int) -> Constant:
+        if code < 0:
+            return self._book.constant(code)
+        if code not in self._given:
+            kind, column = self._home[code]
+            number = 0
+            while True:
+                number += 1
+                item = _plausible(kind, column, number)
+                if item not in self._taken:
+                    break
+            self._taken.add(item)
+            self._given[code] = item
+        return self._given[code]
+
+
+def _plausible(kind: str, column: Column, number: int) -> Constant:
+    if kind == "date":
+        return Constant("date", date(2000, 1, 1) + timedelta(days=number))
+    if kind == "timestamp":
+        return Constant("timestamp", datetime(2000, 1, 1) + timedelta(days=number))
+    if kind == "number":
+        return Constant("number", number)
+    if kind == "boolean":
+        return Constant("boolean", number % 2 == 1)
+    return Constant("text", f"{column.name.lower()}{number}")
+
+
+def plain(value: object) -> object:
+    """A value as JSON shows it."""
+    if isinstance(value, Constant):
+        value = value.value
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return str(value)
+
+
+def plain_row(row: Iterable[Constant]) -> list[object]:
+    """A row as JSON shows it."""
+    return [plain(item) for item in row]
+
+
+def _plain_database(database: Database) -> dict[str, list[list[object]]]:
+    return {relation: [plain_row(row) for row in rows] for relation, rows in database.items()}
