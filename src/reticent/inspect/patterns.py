@@ -1,0 +1,32 @@
+"""Values that identify people whatever their column is called: addresses, numbers and codes that belong to one person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+_PATTERNS: Mapping[str, str] = {
+    "e-mail addresses": r"^[^@\s]+@[^@\s]+\.[A-Za-z]{2,}$",
+    "web addresses": r"^(?:https?|ftp)://\S+$",
+    "IP addresses": r"^(?:\d{1,3}\.){3}\d{1,3}$|^(?:[0-9a-fA-F]{0,4}:){3,7}[0-9a-fA-F]{0,4}$",
+    "hardware addresses": r"^(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}$",
+    "social security numbers": r"^\d{3}-\d{2}-\d{4}$",
+    "universal identifiers": r"^[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$",
+    "bank accounts": r"^[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,4})?$",
+    "card numbers": r"^(?:\d{4}[ -]){3}\d{4}$",
+    "phone numbers": r"^\+\d[\d ()./-]{6,}$|^\(?0\d{1,4}\)?[ /-]\d[\d -]{4,}$|^\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}$",
+    "vehicle numbers": r"^[A-HJ-NPR-Z0-9]{3}[A-HJ-NPR-Z0-9]{5}[0-9X][A-HJ-NPR-Z0-9]{2}\d{6}$",
+}
+_SHARE = 0.8
+
+
+def identifying_pattern(sample: pl.Series) -> str | None:
+    """The kind of identifier that most values look like, if they do."""
+    if sample.dtype != pl.String or len(sample) == 0:
+        return None
+    text = sample.str.strip_chars()
+    for name, pattern in _PATTERNS.items():
+        if (text.str.contains(pattern)).mean() >= _SHARE:  # type: ignore[operator]  # the mean of truth values is a float
+            return name
+    return None
