@@ -22,19 +22,24 @@ from reticent.utility.measures import (
     non_uniform_entropy,
 )
 from reticent.utility.picture import Picture
+from reticent.utility.workload import Workload, WorkloadError, log_ratio, workload_error
 
 __all__ = [
     "Cells",
     "Picture",
+    "Workload",
+    "WorkloadError",
     "average_group_size",
     "column_losses",
     "cp",
     "discernibility",
     "height",
     "kl",
+    "log_ratio",
     "loss",
     "loss_geometric",
     "measure_all",
     "ncp",
     "non_uniform_entropy",
+    "workload_error",
 ]

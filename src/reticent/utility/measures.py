@@ -34,7 +34,8 @@ def column_losses(picture: Picture) -> NDArray[np.float64]:
 
 def discernibility(picture: Picture) -> int:
     """The sum of squared sizes of published groups, and the number of all rows for each suppressed one (R-LD-30.3, R-UM-1)."""
-    return sum(size * size for size in picture.sizes.tolist()) + picture.rows * picture.suppressed
+    sizes: list[int] = picture.sizes.tolist()
+    return sum(size * size for size in sizes) + picture.rows * picture.suppressed
 
 
 def average_group_size(picture: Picture) -> float:
@@ -52,7 +53,7 @@ def non_uniform_entropy(picture: Picture, weights: Weights | None = None) -> flo
     for cells, weight in zip(picture.cells, _plain(picture, weights), strict=True):
         generalized = float(cells.shown(picture.blocks) @ np.log2(np.maximum(cells.mass, 1)))
         generalized += picture.suppressed * float(np.log2(picture.rows))
-        total += weight * (generalized - _entropy_sum(cells.histogram, np.log2))
+        total += float(weight) * (generalized - _entropy_sum(cells.histogram, np.log2))
     return total
 
 

@@ -200,7 +200,8 @@ class LeafIndex:
         if "prefix" not in meaning:
             raise DataError(f"The manifest has a label whose meaning {dict(meaning)!r} is not known.")
         fits = self.leaves.str.starts_with(meaning["prefix"]) & (self.leaves.str.len_chars() == meaning["length"])
-        return fits.fill_null(False).arg_true().to_numpy().astype(np.int64)
+        found: NDArray[np.int64] = fits.fill_null(False).arg_true().to_numpy().astype(np.int64)
+        return found
 
     @cached_property
     def _positions(self) -> dict[Any, int]:
@@ -220,7 +221,8 @@ class LeafIndex:
         high = len(places)
         if part.high is not None:
             high = int(np.searchsorted(places, part.high, "right" if part.high_closed else "left"))
-        return order[low:high]
+        found: NDArray[np.int64] = order[low:high]
+        return found
 
 
 def _temporal(value: Any, kind: Kind) -> Any:

@@ -1,0 +1,265 @@
+"""The error of counting queries on a release (R-UM-4, R-UM-5, R-UM-7).
+
+A query asks how many rows fall into a range in each of some quasi columns; ranges are runs of leaves in the order of the
+hierarchy. Workloads are drawn with a seed, can be stored, and are asked of the original table and of the release.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.data.frequencies import FrequencySet
+from reticent.data.hierarchy import BoundHierarchy
+from reticent.data.predicate import Condition
+from reticent.data.predicate.nodes import Column, Text
+from reticent.errors import DataError, PolicyError
+from reticent.exact import Number, exact, whole
+from reticent.utility.picture import Picture
+
+Estimator = Literal["uniform", "intersect"]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Queries over columns with ``leaves``: query ``i`` asks for the leaves ``lows[i, j]`` to ``highs[i, j]`` of column ``j``, ends included.
+
+    ``asked[i, j]`` tells whether the query constrains the column at all. ``dimensions`` and ``selectivity`` are what the generator aimed at.
+    """
+
+    columns: tuple[str, ...]
+    leaves: tuple[int, ...]
+    lows: NDArray[np.int64]
+    highs: NDArray[np.int64]
+    asked: NDArray[np.bool_]
+    seed: int
+    dimensions: int
+    selectivity: str
+
+    def __post_init__(self) -> None:
+        if not self.lows.shape == self.highs.shape == self.asked.shape == (len(self.lows), len(self.columns)):
+            raise DataError(
+                f"A workload over {len(self.columns)} columns needs bounds of that shape, not {self.lows.shape}."
+            )
+        if (self.lows < 0).any() or (self.highs >= np.array(self.leaves)).any() or (self.lows > self.highs).any():
+            raise DataError("A workload has a range that is empty or lies outside the leaves of its column.")
+
+    def __len__(self) -> int:
+        return len(self.lows)
+
+    @classmethod
+    def drawn(
+        cls,
+        hierarchies: Sequence[BoundHierarchy],
+        queries: int = 1000,
+        dimensions: int = 2,
+        selectivity: Number = "0.05",
+        seed: int = 0,
+    ) -> Workload:
+        """Draw queries that constrain ``dimensions`` columns each and aim at a share ``selectivity`` of the rows (R-UM-5).
+
+        Every range takes about ``selectivity ^ (1 / dimensions)`` of its column's leaves and begins anywhere with equal chance. What
+        share the queries really have depends on the data and is measured again when they are asked.
+        """
+        sizes = np.array([hierarchy.size for hierarchy in hierarchies], dtype=np.int64)
+        aim = exact(selectivity, "selectivity", high=1)
+        if aim <= 0:
+            raise PolicyError(f"selectivity must be above 0, but it is {selectivity}.")
+        whole(queries, "queries", low=1)
+        if whole(dimensions, "dimensions", low=1) > len(sizes):
+            raise PolicyError(f"dimensions is {dimensions}, but there are only {len(sizes)} quasi columns.")
+        random = np.random.default_rng(seed)
+        shape = (queries, len(sizes))
+        ranks = np.argsort(random.random(shape), axis=1).argsort(axis=1)
+        asked = ranks < dimensions
+        wide = np.clip(np.rint(sizes * float(aim) ** (1 / dimensions)), 1, sizes).astype(np.int64)
+        starts = (random.random(shape) * (sizes - wide + 1)).astype(np.int64)
+        lows = np.where(asked, starts, 0)
+        highs = np.where(asked, starts + wide - 1, sizes - 1)
+        columns = tuple(hierarchy.column for hierarchy in hierarchies)
+        return cls(columns, tuple(sizes.tolist()), lows, highs, asked, seed, dimensions, str(aim))
+
+    def describe(self) -> dict[str, Any]:
+        """The workload as plain data, to be stored beside its results."""
+        return {
+            "columns": list(self.columns),
+            "leaves": list(self.leaves),
+            "queries": [
+                {self.columns[j]: [int(self.lows[i, j]), int(self.highs[i, j])] for j in np.flatnonzero(self.asked[i])}
+                for i in range(len(self))
+            ],
+            "seed": self.seed,
+            "dimensions": self.dimensions,
+            "selectivity": self.selectivity,
+        }
+
+    @classmethod
+    def read(cls, stored: Mapping[str, Any]) -> Workload:
+        """The workload that :meth:`describe` wrote down."""
+        try:
+            columns, leaves = tuple(stored["columns"]), tuple(stored["leaves"])
+            queries = stored["queries"]
+            shape = (len(queries), len(columns))
+            lows = np.zeros(shape, dtype=np.int64)
+            highs = np.tile(np.array(leaves, dtype=np.int64) - 1, (len(queries), 1))
+            asked = np.zeros(shape, dtype=bool)
+            for i, query in enumerate(queries):
+                for name, (low, high) in query.items():
+                    j = columns.index(name)
+                    lows[i, j], highs[i, j], asked[i, j] = low, high, True
+            return cls(columns, leaves, lows, highs, asked, stored["seed"], stored["dimensions"], stored["selectivity"])
+        except (KeyError, ValueError, TypeError, AttributeError) as error:
+            raise DataError(f"A stored workload cannot be read: {error}.") from None
+
+    def condition(self, query: int, hierarchies: Sequence[BoundHierarchy]) -> Condition:
+        """A query in the condition language, so that it can be asked of a release or a database."""
+        parts = []
+        for j in np.flatnonzero(self.asked[query]).tolist():
+            leaves = hierarchies[j].leaves[int(self.lows[query, j]) : int(self.highs[query, j]) + 1]
+            parts.append(_in_words(Column(self.columns[j]), leaves))
+        return Condition.parse(" and ".join(f"({part})" for part in parts))
+
+
+@dataclass(frozen=True)
+class WorkloadError:
+    """What a release answers to a workload beside the truth.
+
+    ``errors`` are ``|estimate - actual| / max(actual, floor)``: a query with fewer than ``floor`` rows is judged as if it had that many
+    (the ``s0`` of R-UM-4). ``selectivity`` is the mean share of rows that the queries really have.
+    """
+
+    estimator: Estimator
+    floor: float
+    rows: int
+    actual: NDArray[np.int64]
+    estimates: NDArray[np.float64]
+
+    @property
+    def errors(self) -> NDArray[np.float64]:
+        """The error of every query."""
+        found: NDArray[np.float64] = np.abs(self.estimates - self.actual) / np.maximum(self.actual, self.floor)
+        return found
+
+    @property
+    def mean(self) -> float:
+        """The mean error."""
+        return float(self.errors.mean())
+
+    @property
+    def median(self) -> float:
+        """The median error."""
+        return float(np.median(self.errors))
+
+    @property
+    def selectivity(self) -> float:
+        """The share of the rows that a query has, on average, measured again on the data."""
+        return float(self.actual.mean()) / self.rows
+
+    def describe(self) -> dict[str, Any]:
+        """The result as plain data."""
+        return {
+            "estimator": self.estimator,
+            "floor": self.floor,
+            "queries": len(self.actual),
+            "mean": self.mean,
+            "median": self.median,
+            "selectivity": self.selectivity,
+        }
+
+
+def workload_error(
+    frequencies: FrequencySet,
+    picture: Picture,
+    workload: Workload,
+    estimator: Estimator = "uniform",
+    floor: Number = 1,
+) -> WorkloadError:
+    """Ask a workload of the table and of a release (R-UM-4).
+
+    ``uniform`` counts a row by the share of its region that lies in the query; ``intersect`` counts every row whose region meets the query,
+    which never under-counts unless rows are suppressed.
+    """
+    if estimator not in ("uniform", "intersect"):
+        raise PolicyError(f"estimator must be 'uniform' or 'intersect', but it is {estimator!r}.")
+    limit = float(exact(floor, "floor"))
+    if limit <= 0:
+        raise PolicyError(
+            f"floor must be above 0, so that a query without rows has an error at all, but it is {floor}."
+        )
+    actual = actual_counts(frequencies, workload)
+    estimates = np.array([_estimate(picture, query, estimator) for query in _queries(picture, workload)])
+    return WorkloadError(estimator, limit, frequencies.rows, actual, estimates)
+
+
+def actual_counts(frequencies: FrequencySet, workload: Workload) -> NDArray[np.int64]:
+    """How many rows of the table each query has."""
+    if any(frequencies.levels):
+        raise PolicyError("A workload needs the original values, but the frequency set begins at a coarser level.")
+    _check_fit(tuple((h.column, h.size) for h in frequencies.hierarchies), workload)
+    found = np.empty(len(workload), dtype=np.int64)
+    for i in range(len(workload)):
+        inside: NDArray[np.bool_] | None = None
+        for j in np.flatnonzero(workload.asked[i]):
+            codes = frequencies.codes[j]
+            chosen = (codes >= workload.lows[i, j]) & (codes <= workload.highs[i, j])
+            inside = chosen if inside is None else inside & chosen
+        found[i] = frequencies.rows if inside is None else frequencies.sizes[inside].sum()
+    return found
+
+
+def log_ratio(value: float, baseline: float) -> float:
+    """``ln(value / baseline)``, the scale on which releases are plotted beside a baseline (R-UM-7)."""
+    if not (value > 0 and baseline > 0):
+        raise PolicyError(f"A logarithmic ratio needs positive figures, not {value} and {baseline}.")
+    return math.log(value / baseline)
+
+
+Query = list[tuple[int, int, int]]
+
+
+def _queries(picture: Picture, workload: Workload) -> Iterator[Query]:
+    _check_fit(tuple((cells.column, cells.leaves) for cells in picture.cells), workload)
+    for i in range(len(workload)):
+        yield [(int(j), int(workload.lows[i, j]), int(workload.highs[i, j])) for j in np.flatnonzero(workload.asked[i])]
+
+
+def _estimate(picture: Picture, query: Query, estimator: Estimator) -> float:
+    overlap: NDArray[np.float64] | None = None
+    for j, low, high in query:
+        cells = picture.cells[j]
+        inside = cells.inside(low, high)
+        share = inside / np.maximum(cells.covered, 1) if estimator == "uniform" else (inside > 0).astype(np.float64)
+        shown = share[cells.of_block]
+        overlap = shown if overlap is None else overlap * shown
+    return float(picture.blocks.sum()) if overlap is None else float(picture.blocks @ overlap)
+
+
+def _check_fit(columns: tuple[tuple[str, int], ...], workload: Workload) -> None:
+    if columns != tuple(zip(workload.columns, workload.leaves, strict=True)):
+        raise PolicyError("The workload was drawn for other columns, or for other leaves of them, than these.")
+
+
+def _in_words(column: Column, leaves: pl.Series) -> str:
+    """A run of leaves as a condition: its ends where the leaves are numbers or dates in order, the list of them otherwise."""
+    known = leaves.drop_nulls()
+    parts = []
+    if len(known) and (known.dtype.is_numeric() or known.dtype == pl.Date) and known.is_sorted():
+        low, high = (_constant(value) for value in (known[0], known[-1]))
+        parts.append(f"{column} between {low} and {high}")
+    elif len(known):
+        parts.append(f"{column} in ({', '.join(_constant(value) for value in known.to_list())})")
+    if leaves.null_count():
+        parts.append(f"{column} is null")
+    return " or ".join(parts)
+
+
+def _constant(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value) if isinstance(value, int | float) else str(Text(str(value)))
