@@ -132,7 +132,7 @@ class WorstCaseKnowledge(_Knowledge):
 
     def meaning(self) -> str:
         return (
-            f"Somebody who knows who is in which group, and any {self.k} {_counted(self.k, "fact")} of the form 'if these people have those values, then "
+            f"Somebody who knows who is in which group, and any {self.k} {_counted(self.k, 'fact')} of the form 'if these people have those values, then "
             f"one of those people has one of those values', is still less than {shown(self.c)} sure of anybody's sensitive value."
         )
 
@@ -172,7 +172,7 @@ class NegatedKnowledge(_Knowledge):
 
     def meaning(self) -> str:
         return (
-            f"Somebody who knows who is in which group, and can rule out any {self.k} {_counted(self.k, "value")} of people, is still less than "
+            f"Somebody who knows who is in which group, and can rule out any {self.k} {_counted(self.k, 'value')} of people, is still less than "
             f"{shown(self.c)} sure of anybody's sensitive value."
         )
 
