@@ -228,7 +228,8 @@ class Groups:
             return self
         joint, cells = self.domain.joint, self.histograms
         others = np.delete(joint, place, axis=1)
-        _, other_ids = np.unique(others, axis=0, return_inverse=True)
+        _, inverse = np.unique(others, axis=0, return_inverse=True)
+        other_ids = inverse.reshape(-1)  # numpy 2.0 returns a column here, later ones a row
         other_count = int(other_ids.max(initial=0)) + 1
         refined, count = number(cells.owners * other_count + other_ids[cells.values], len(self) * other_count)
         histograms = Histograms.from_cells(refined, joint[cells.values, place], cells.counts, count, chosen.size)
