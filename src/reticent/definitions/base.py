@@ -78,7 +78,8 @@ class Definition(ABC):
 
     def least_rows(self) -> int:
         """How many rows a passing group has at least; tightens the bounds of a search."""
-        return 1
+        relaxed = self.relaxation()
+        return 1 if relaxed is None or relaxed is self else relaxed.least_rows()
 
     def holds(self, groups: Groups) -> bool:
         """The verdict alone."""

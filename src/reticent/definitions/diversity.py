@@ -34,6 +34,9 @@ class DistinctLDiversity(SensitiveDefinition):
     def __post_init__(self) -> None:
         whole(self.l, "DistinctLDiversity: l", low=1)
 
+    def least_rows(self) -> int:
+        return self.l
+
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
         return (groups.histograms.distinct < self.l) & (groups.sizes > 0)
 
