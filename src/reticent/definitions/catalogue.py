@@ -19,6 +19,11 @@ _HOMES = {
     "EntropyLDiversity": ("entropy", "sensitive values as varied as l equally likely ones in every group"),
     "RecursiveLDiversity": ("recursive", "who rules out l-2 sensitive values is still less than c/(c+1) sure"),
     "NegativePositiveDiversity": ("recursive", "the same, and values that nobody may rule out keep their share"),
+    "WorstCaseKnowledge": ("knowledge", "any k facts about people leave the chance of every value below c"),
+    "NegatedKnowledge": (
+        "knowledge",
+        "any k facts of the kind 'she has no flu' leave the chance of every value below c",
+    ),
     "TCloseness": ("closeness", "sensitive values distributed as in the whole table, within t"),
 }
 
