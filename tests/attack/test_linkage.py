@@ -39,7 +39,7 @@ def test_ten_people_are_all_found_in_the_table_as_it_stands() -> None:
     assert (findings.hits, findings.people) == (10, 10)
     assert findings.details["learned"] == findings.details["right"] == 10
     assert findings.example == (
-        "Bob (14850, 23, M) fits exactly one published row, so disease is 'flu', if this person is in the data."
+        "Frank (14853, 29, M) fits exactly one published row, so disease is 'mumps', if this person is in the data."
     )
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
 from reticent.attack.base import Findings
 from reticent.attack.published import Published
+from reticent.data import Groups
+from reticent.definitions import HomogeneityAudit, homogeneity_audit
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact
 
@@ -38,34 +39,29 @@ class Homogeneity:
         if sensitive is None:
             raise PolicyError("Homogeneity: no sensitive column was published, so no value can be given away.")
         groups = published.groups.marginal(sensitive)
-        share = Fraction(self.threshold)
-        top, sizes = groups.histograms.top, groups.sizes
-        affected = (top * share.denominator >= sizes * share.numerator) & (sizes > 0)
+        audit = homogeneity_audit(groups, self.threshold)
         return Findings(
             self.name,
             "the published labels of each person, and that they are in the data",
             f"have their {sensitive} given away by their group",
-            int(sizes[affected].sum()),
-            int(sizes.sum()),
-            self._example(published, affected, sensitive),
+            audit.rows,
+            int(groups.sizes.sum()),
+            _example(groups, audit, sensitive),
             details={
                 "groups": len(groups),
-                "affected_groups": int(affected.sum()),
-                "largest_affected": int(sizes[affected].max(initial=0)),
-                "threshold": str(share),
+                "affected_groups": audit.groups,
+                "largest_affected": int(groups.sizes[audit.affected].max(initial=0)),
+                "threshold": str(self.threshold),
             },
         )
 
-    def _example(
-        self, published: Published, affected: np.ndarray[tuple[int], np.dtype[np.bool_]], sensitive: str
-    ) -> str:
-        groups = published.groups.marginal(sensitive)
-        if not affected.any():
-            least = int(groups.histograms.distinct.min())
-            return f"Every group has at least {least} different values of {sensitive}."
-        group = int(np.argmax(np.where(affected, groups.sizes, -1)))
-        value, count = next(iter(groups.histogram(group).items()))
-        size = int(groups.sizes[group])
-        if size == 1:
-            return f"Each affected person stands alone: whoever recognises one of them reads off {sensitive}, {value!r} for instance."
-        return f"{count} of {size} people who look alike in the published columns have {sensitive} {value!r}."
+
+def _example(groups: Groups, audit: HomogeneityAudit, sensitive: str) -> str:
+    if not audit.groups:
+        return f"Every group has at least {int(groups.histograms.distinct.min())} different values of {sensitive}."
+    largest = int(audit.affected[np.argmax(groups.sizes[audit.affected])])
+    value, count = next(iter(groups.histogram(largest).items()))
+    size = int(groups.sizes[largest])
+    if size == 1:
+        return f"Each affected person stands alone: whoever recognises one of them reads off {sensitive}, {value!r} for instance."
+    return f"{count} of {size} people who look alike in the published columns have {sensitive} {value!r}."

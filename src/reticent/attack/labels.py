@@ -156,6 +156,8 @@ def _read_as(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
         )
     if dtype == pl.Date:
         return texts.str.to_date(strict=False)
+    if isinstance(dtype, pl.Datetime):
+        return texts.str.to_datetime(strict=False, time_unit=dtype.time_unit, time_zone=dtype.time_zone)
     return texts.cast(dtype, strict=False)
 
 
@@ -167,6 +169,8 @@ def _days(series: pl.Series) -> pl.Series:
 def _number(bound: Any) -> float:
     if isinstance(bound, str):
         bound = datetime.date.fromisoformat(bound[:10])
+    if isinstance(bound, datetime.datetime):
+        bound = bound.date()
     if isinstance(bound, datetime.date):
         return float((bound - datetime.date(1970, 1, 1)).days)
     return float(bound)

@@ -73,7 +73,7 @@ class Linkage:
             details["learned"] = int((found.values == 1).sum())
         if sensitive is not None and self.truth is not None:
             details["right"] = self._right(published, listed, found, sensitive)
-        person = self._person(found)
+        person = self._person(published, found, sensitive)
         details["person"] = int(chosen[person])
         return Findings(
             self.name,
@@ -100,12 +100,16 @@ class Linkage:
             return everybody
         return np.sort(np.random.default_rng(self.seed).choice(everybody, self.sample, replace=False))
 
-    def _person(self, found: Matches) -> int:
-        """Whom the example is about: the person asked for, else the worst case (fewest rows, then fewest values)."""
+    def _person(self, published: Published, found: Matches, sensitive: str | None) -> int:
+        """Whom the example is about: the person asked for, else the worst case (fewest rows and values, rarest value)."""
         if self.about is not None and self.sample is None:
             return self.about
         rows = np.where(found.rows > 0, found.rows, np.iinfo(np.int64).max)
-        return int(np.lexsort((found.values, rows))[0])
+        if sensitive is None:
+            return int(np.argmin(rows))
+        groups = published.groups.marginal(sensitive)
+        frequency = np.append(groups.histograms.total(groups.domain.size), 0)
+        return int(np.lexsort((frequency[found.guess], found.values, rows))[0])
 
     def _right(self, published: Published, listed: pl.DataFrame, found: Matches, sensitive: str) -> int:
         """How many of those whose value was learned really have it."""

@@ -12,11 +12,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.attack.labels import Cover, Meaning, cover
-from reticent.data import Groups, Histograms, SensitiveColumn, SensitiveDomain, Table
+from reticent.data import NULL_LABEL, Groups, Histograms, SensitiveColumn, SensitiveDomain, Table
 from reticent.data.keys import first_rows, number, pack, sum_by
 from reticent.data.sensitive import bind_sensitive
 from reticent.engine import LocalEngine
 from reticent.errors import DataError, did_you_mean
+from reticent.release.public import PublicSide, open_public
 
 
 @dataclass(frozen=True)
@@ -47,16 +48,23 @@ class Published:
 
     @classmethod
     def of(cls, target: Any) -> Published:
-        """From a table as it stands, a draft, a release, or the folder of a release (of which only ``public/`` is read)."""
+        """From a table as it stands, a release, or the folder of a release (of which only ``public/`` is read)."""
         if isinstance(target, Published):
             return target
         if isinstance(target, Table):
             return cls.from_table(target)
-        if isinstance(target, str | Path):
-            from reticent.release import Release
+        return cls.from_release(open_public(target) if isinstance(target, str | Path) else target)
 
-            target = Release.load(target)
-        return cls.from_release(target)
+    @classmethod
+    def from_release(cls, release: PublicSide) -> Published:
+        """The public side of a release: its tables, and what its manifest says about them."""
+        manifest, tables = release.manifest, release.tables
+        meanings, quasi, sensitive = manifest.meanings, manifest.named("quasi"), manifest.named("sensitive")
+        if manifest.bucket is None:
+            return cls.from_generalized(tables["data"], meanings, quasi, sensitive)
+        return cls.from_bucketized(
+            tables["quasi"], tables["sensitive"], meanings, quasi, sensitive, manifest.bucket, manifest.count
+        )
 
     @classmethod
     def from_table(cls, table: Table) -> Published:
@@ -85,6 +93,32 @@ class Published:
         bound = tuple(bind_sensitive(name, None, data[name]) for name in sensitive)
         groups = _groups(ids, [column.codes(data[column.name]) for column in bound], None, count, bound)
         return cls(cells, groups.sizes, np.arange(count), groups)
+
+    @classmethod
+    def from_bucketized(
+        cls,
+        quasi_rows: pl.DataFrame,
+        sensitive_rows: pl.DataFrame,
+        meanings: Mapping[str, Mapping[str, Meaning]],
+        quasi: Sequence[str],
+        sensitive: Sequence[str],
+        bucket: str,
+        count_column: str | None = None,
+    ) -> Published:
+        """Two published tables joined by a bucket: exact quasi values in one, sensitive values (or their counts) in the other."""
+        columns, codes = _label_columns(quasi_rows, meanings, quasi)
+        buckets = sensitive_rows[bucket].unique().sort()
+        place = quasi_rows[bucket].replace_strict(buckets, np.arange(len(buckets)), return_dtype=pl.Int64).to_numpy()
+        sizes = [*(len(column.meanings) for column in columns), len(buckets)]
+        ids, count = number(*pack([*codes, place], sizes, quasi_rows.height))
+        firsts = first_rows(ids, count)
+        cells = tuple(PublishedColumn(each.name, each.codes[firsts], each.meanings) for each in columns)
+        bound = tuple(bind_sensitive(name, None, sensitive_rows[name]) for name in sensitive)
+        owners = sensitive_rows[bucket].replace_strict(buckets, np.arange(len(buckets)), return_dtype=pl.Int64)
+        values = [column.codes(sensitive_rows[column.name]) for column in bound]
+        counts = None if count_column is None else sensitive_rows[count_column].to_numpy().astype(np.int64)
+        groups = _groups(owners.to_numpy(), values, counts, len(buckets), bound)
+        return cls(cells, sum_by(ids, None, count), place[firsts], groups)
 
     @property
     def rows(self) -> int:
@@ -118,7 +152,7 @@ def _label_columns(
     """The label columns of a published table, row by row."""
     columns = []
     for name in quasi:
-        texts = data[name].cast(pl.String)
+        texts = data[name].cast(pl.String).fill_null(NULL_LABEL)
         labels = texts.unique(maintain_order=True)
         known = meanings.get(name, {})
         for label in labels:

@@ -5,10 +5,10 @@
 ``small``      the tables of the worked examples
 ``tour``       the whole way on the register: inspect, assess, attack, publish, attack again, verify, report
 
-``diagnoses`` and ``region`` hold the figures behind the register.
+``diagnoses`` and ``region`` hold the figures behind the register, ``policy.toml`` what must stay private in it.
 """
 
-from reticent.demo.hospital import hospital, hospital_hierarchies, hospital_table
+from reticent.demo.hospital import hospital, hospital_policy, hospital_policy_text, hospital_table
 from reticent.demo.small import (
     six_patients,
     six_patients_release,
@@ -21,7 +21,8 @@ from reticent.demo.voters import voter_roll
 
 __all__ = [
     "hospital",
-    "hospital_hierarchies",
+    "hospital_policy",
+    "hospital_policy_text",
     "hospital_table",
     "six_patients",
     "six_patients_release",

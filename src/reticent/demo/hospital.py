@@ -7,19 +7,19 @@ hospital in such a month. Postcode, nationality, name, day, length of stay and b
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from importlib.resources import files
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Hierarchy, Table
+from reticent.data import Table
 from reticent.demo.diagnoses import AGES, DIAGNOSES, SEXES, along_ages
-from reticent.demo.region import DISTRICTS, NAMES, NATIONALITIES
+from reticent.demo.region import DISTRICTS, NAMES
 from reticent.exact import whole
+from reticent.policy import Policy
 
 SEED = 2026
 YEAR = 2025
@@ -56,32 +56,23 @@ def hospital(patients: int = 4000, seed: int = SEED) -> pl.DataFrame:
     )
 
 
-def hospital_table(frame: pl.DataFrame | None = None, **options: Any) -> Table:
+def hospital_policy() -> Policy:
+    """The policy that goes with the register: roles, hierarchies with declared domains, definition and method."""
+    return Policy.parse(hospital_policy_text(), "policy.toml")
+
+
+def hospital_policy_text() -> str:
+    """The policy as it is written: ``policy.toml`` beside this module."""
+    return files("reticent.demo").joinpath("policy.toml").read_text("utf-8")
+
+
+def hospital_table(frame: pl.DataFrame | None = None) -> Table:
     """The register with its roles and hierarchies: what a careful steward would declare.
 
     Somebody may know when a neighbour went to hospital, so the admission day is a quasi column like age, sex, postcode and
     nationality. The bill is not published at all.
     """
-    return Table(
-        hospital() if frame is None else frame,
-        quasi=hospital_hierarchies(),
-        sensitive="diagnosis",
-        identifiers=["patient", "name"],
-        **{"dataset": "hospital", **options},
-    )
-
-
-def hospital_hierarchies() -> dict[str, Hierarchy]:
-    """Hierarchies for the quasi columns, with every domain declared (nothing of them is taken from the data)."""
-    postcodes = [code for district in DISTRICTS for code in district.postcodes]
-    year = (datetime.date(YEAR, 1, 1), datetime.date(YEAR, 12, 31))
-    return {
-        "age": Hierarchy.intervals(widths=[5, 10, 20, 40], origin=0, domain=(0, 99)),
-        "sex": Hierarchy.suppression(domain=list(SEXES)),
-        "postcode": Hierarchy.masking(digits=5, keep=[5, 4, 3, 2], domain=postcodes),
-        "nationality": Hierarchy.taxonomy({region: list(names) for region, names in NATIONALITIES.items()}),
-        "admitted": Hierarchy.dates(["month", "quarter", "half"], domain=year),
-    }
+    return Table(hospital() if frame is None else frame, **hospital_policy().roles)
 
 
 @cache

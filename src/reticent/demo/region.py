@@ -84,13 +84,6 @@ DISTRICTS: tuple[District, ...] = (
     ),
 )
 
-NATIONALITIES: Mapping[str, tuple[str, ...]] = {
-    "Europe": ("French", "German", "Italian", "Polish", "Ukrainian"),
-    "Asia": ("Indian", "Japanese", "Syrian", "Turkish"),
-    "Africa": ("Nigerian",),
-    "America": ("American",),
-}
-
 
 @dataclass(frozen=True)
 class Names:
