@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -99,6 +99,14 @@ class FrequencySet:
     def _combine(self, other: FrequencySet, sign: int) -> FrequencySet:
         if self.levels != other.levels or self.domain != other.domain:
             raise PolicyError("Frequency sets of different levels or sensitive domains cannot be combined.")
+        for mine, theirs in zip(self.hierarchies, other.hierarchies, strict=True):
+            if not mine.same_parts(theirs):
+                raise PolicyError(
+                    f"Frequency sets whose hierarchies of column {mine.column!r} differ cannot be combined. Declare its domain, "
+                    "so that it does not come from the data."
+                )
+        if not np.array_equal(self.domain.joint, other.domain.joint):
+            return self._aligned(other)._combine(other._aligned(self), sign)
         codes = tuple(np.concatenate([mine, theirs]) for mine, theirs in zip(self.codes, other.codes, strict=True))
         sizes = np.concatenate([self.sizes, sign * other.sizes])
         names = {*self.extras, *other.extras}
@@ -123,6 +131,14 @@ class FrequencySet:
             raise PolicyError("Rows were subtracted that are not in the frequency set.")
         kept = (joined.sizes > 0) | np.any([counts > 0 for counts in joined.extras.values()], axis=0)
         return joined.select(kept)
+
+    def _aligned(self, other: FrequencySet) -> FrequencySet:
+        """The same counts, with joint sensitive values numbered over those that occur here or in ``other``."""
+        both = np.concatenate([self.domain.joint, other.domain.joint])
+        joint, numbers = np.unique(both, axis=0, return_inverse=True)
+        cells, values = self.histograms, numbers.reshape(-1)[self.histograms.values]
+        histograms = Histograms.from_cells(cells.owners, values, cells.counts, len(self), len(joint))
+        return replace(self, histograms=histograms, domain=SensitiveDomain(self.domain.columns, joint))
 
     def select(self, mask: NDArray[np.bool_]) -> FrequencySet:
         """Only the points under ``mask``."""

@@ -89,6 +89,16 @@ class BoundHierarchy:
         mapped[self.levels[low].parts] = self.levels[high].parts
         return mapped
 
+    def same_parts(self, other: BoundHierarchy) -> bool:
+        """Whether both number the same leaves and the same parts, so that codes mean the same in both."""
+        if self is other:
+            return True
+        return (
+            self.leaves.equals(other.leaves)
+            and len(self.levels) == len(other.levels)
+            and all(np.array_equal(a.parts, b.parts) for a, b in zip(self.levels, other.levels, strict=True))
+        )
+
     def codes(self, series: pl.Series) -> Codes:
         """The leaf number of every value; a value that is no leaf is a :class:`DataError` naming it."""
         return encode(series, self.leaves, self.column, null_code=self.null_leaf)

@@ -17,7 +17,7 @@ from reticent.errors import DataError, did_you_mean
 Kind = Hierarchy | Sequence[Any] | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SensitiveColumn:
     """A sensitive column's domain. Values are known by their position in ``labels``; a null label is the missing value.
 
@@ -29,6 +29,18 @@ class SensitiveColumn:
     labels: pl.Series
     ordered: bool = False
     hierarchy: BoundHierarchy | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """The same name and the same values in the same places (a series compares value by value, so not left to dataclass)."""
+        return (
+            isinstance(other, SensitiveColumn)
+            and (self.name, self.ordered) == (other.name, other.ordered)
+            and self.labels.dtype == other.labels.dtype
+            and self.labels.equals(other.labels)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.ordered, self.size))
 
     @property
     def size(self) -> int:
