@@ -14,7 +14,7 @@ from reticent.data.hierarchy import Meaning
 from reticent.data.predicate.covering import covers, cut_regions
 from reticent.data.predicate.domain import Domain
 from reticent.data.predicate.evaluation import truth
-from reticent.data.predicate.kinds import Kind, check, kinds_of, suggested
+from reticent.data.predicate.kinds import Kind, check, check_names, kinds_of, suggested
 from reticent.data.predicate.nodes import Node, scope
 from reticent.data.predicate.reading import read
 from reticent.data.predicate.regions import Cover, Covers
@@ -47,6 +47,10 @@ class Condition:
     def check(self, kinds: Mapping[str, Kind], known: Iterable[str] | None = None) -> None:
         """Refuse columns that are not there and operands whose kinds do not go together."""
         check(self.node, kinds, kinds if known is None else known, self.text)
+
+    def check_names(self, known: Iterable[str]) -> None:
+        """Refuse columns that are not there."""
+        check_names(self.node, known, self.text)
 
     def truth(self, frame: pl.DataFrame) -> pl.Series:
         """True, false or null (unknown) for every row of a frame."""

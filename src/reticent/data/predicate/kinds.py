@@ -85,13 +85,19 @@ def kinds_of(frame: pl.DataFrame, names: Iterable[str]) -> dict[str, Kind]:
 
 def check(node: Node, kinds: Mapping[str, Kind], known: Iterable[str], text: str) -> None:
     """Refuse, with a message that points into ``text``, a column that is not ``known`` or operands of different kinds."""
-    known = tuple(known)
+    check_names(node, known, text)
+    for atom in atoms(node):
+        _check_atom(atom, kinds, text)
+
+
+def check_names(node: Node, known: Iterable[str], text: str) -> None:
+    """Refuse a column that is not known."""
+    names = tuple(known)
     for atom in atoms(node):
         for operand in operands(atom):
             for column in columns_in(operand):
-                if column.name not in kinds:
-                    raise ConditionError(_unknown(column, known, text), text, column.span)
-        _check_atom(atom, kinds, text)
+                if column.name not in names:
+                    raise ConditionError(_unknown(column, names, text), text, column.span)
 
 
 def suggested(node: Node, name: str) -> Kind:

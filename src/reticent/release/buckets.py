@@ -1,0 +1,125 @@
+"""People and sensitive values of a bucketized release, joined in all ways that are possible inside a bucket."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.data.keys import sum_by
+from reticent.data.predicate import Condition
+from reticent.errors import DataError
+from reticent.release.matching import fewest_pairs, most_pairs
+
+# Names that no published column has.
+PEOPLE, TIMES, _BUCKET, _PERSON, _VALUE = "(people)", "(times)", "(bucket)", "(person)", "(value)"
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Kinds of people against kinds of sensitive values, bucket by bucket.
+
+    Kind of people ``i`` lives in bucket ``bucket_of_person[i]`` and has ``people[i]`` members; likewise values and ``times``. A pair
+    ``(person[p], value[p])`` shares a bucket, and ``meets[p]`` says whether the two meet the condition together.
+    """
+
+    sizes: NDArray[np.int64]
+    bucket_of_person: NDArray[np.int64]
+    people: NDArray[np.int64]
+    bucket_of_value: NDArray[np.int64]
+    times: NDArray[np.int64]
+    person: NDArray[np.int64]
+    value: NDArray[np.int64]
+    meets: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, people: pl.DataFrame, values: pl.DataFrame, bucket: str, condition: Condition) -> Pairs:
+        """Join kinds of people (``PEOPLE``: how many) and kinds of values (``TIMES``: how often) by their bucket."""
+        numbers = people[bucket].unique().sort()
+        index = pl.DataFrame({bucket: numbers, _BUCKET: np.arange(len(numbers))})
+        left = people.join(index, on=bucket, how="left").with_row_index(_PERSON)
+        right = values.join(index, on=bucket, how="left").with_row_index(_VALUE)
+        if right[_BUCKET].null_count():
+            raise DataError("The sensitive table has a bucket that the quasi table does not have.")
+        joined = left.join(right.drop(bucket), on=_BUCKET, how="inner")
+        bucket_of_person, bucket_of_value = (side[_BUCKET].to_numpy() for side in (left, right))
+        members, times = left[PEOPLE].to_numpy(), right[TIMES].to_numpy()
+        sizes = sum_by(bucket_of_person, members, len(numbers))
+        if (sum_by(bucket_of_value, times, len(numbers)) != sizes).any():
+            raise DataError("A bucket has more rows in one of its two tables than in the other.")
+        return cls(
+            sizes,
+            bucket_of_person,
+            members,
+            bucket_of_value,
+            times,
+            joined[_PERSON].to_numpy().astype(np.int64),
+            joined[_VALUE].to_numpy().astype(np.int64),
+            condition.mask(joined).to_numpy(),
+        )
+
+    def moments(self) -> tuple[float, float]:
+        """Mean and variance of the number of people who meet the condition, all ways of giving out the values being equally likely.
+
+        With ``R`` the values that suit a person, ``C`` the people whom a value suits and ``A`` the suitable pairs of a bucket of ``n``:
+        mean ``A / n``, variance ``(A - sum R^2 / n - sum C^2 / n + A^2 / n^2) / (n - 1)``; the hypergeometric one when the condition asks
+        something of the person and something of the value.
+        """
+        suits_person, suits_value, suitable = self._sums()
+        n, count = self.sizes.astype(np.float64), len(self.sizes)
+        squares = _sums_by(self.bucket_of_person, self.people * suits_person**2, count)
+        squares += _sums_by(self.bucket_of_value, self.times * suits_value**2, count)
+        spread = suitable - squares / n + (suitable / n) ** 2
+        return float((suitable / n).sum()), float(np.where(n > 1, spread / np.maximum(n - 1, 1), 0.0).sum())
+
+    def meeting(self) -> int:
+        """How many people share their bucket with a value with which they meet the condition."""
+        return int(self.people[self._sums()[0] > 0].sum())
+
+    def bounds(self) -> tuple[int, int]:
+        """The fewest and the most people who can meet the condition, exactly.
+
+        Where the suitable pairs of a bucket are some people times some values, ``a`` and ``c`` of ``n``, these are ``max(0, a + c - n)`` and
+        ``min(a, c)``; where the unsuitable pairs are, the same for these; otherwise a transport problem is solved.
+        """
+        suits_person, suits_value, suitable = self._sums()
+        n, count = self.sizes, len(self.sizes)
+        some_people = sum_by(self.bucket_of_person, self.people * (suits_person > 0), count)
+        some_values = sum_by(self.bucket_of_value, self.times * (suits_value > 0), count)
+        low, high = np.maximum(0, some_people + some_values - n), np.minimum(some_people, some_values)
+        decided = some_people * some_values == suitable
+        not_all_people = sum_by(self.bucket_of_person, self.people * (suits_person < n[self.bucket_of_person]), count)
+        not_all_values = sum_by(self.bucket_of_value, self.times * (suits_value < n[self.bucket_of_value]), count)
+        inverse = ~decided & (not_all_people * not_all_values == n * n - suitable)
+        low = np.where(inverse, n - np.minimum(not_all_people, not_all_values), low)
+        high = np.where(inverse, n - np.maximum(0, not_all_people + not_all_values - n), high)
+        for number in np.flatnonzero(~decided & ~inverse).tolist():
+            low[number], high[number] = self._transport(number)
+        return int(low.sum()), int(high.sum())
+
+    def _sums(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Values that suit each kind of people, people whom each kind of value suits, and suitable pairs by bucket."""
+        person, value = self.person[self.meets], self.value[self.meets]
+        suits_person = sum_by(person, self.times[value], len(self.people))
+        suits_value = sum_by(value, self.people[person], len(self.times))
+        suitable = sum_by(self.bucket_of_person, self.people * suits_person, len(self.sizes))
+        return suits_person, suits_value, suitable
+
+    def _transport(self, number: int) -> tuple[int, int]:
+        people = np.flatnonzero(self.bucket_of_person == number)
+        values = np.flatnonzero(self.bucket_of_value == number)
+        here = (self.bucket_of_person[self.person] == number) & self.meets
+        meets = np.zeros((len(people), len(values)), dtype=bool)
+        meets[np.searchsorted(people, self.person[here]), np.searchsorted(values, self.value[here])] = True
+        rows, row_of = np.unique(meets, axis=0, return_inverse=True)
+        members = sum_by(row_of.ravel(), self.people[people], len(rows))
+        return (
+            fewest_pairs(members, self.times[values], rows),
+            most_pairs(members, self.times[values], rows),
+        )
+
+
+def _sums_by(ids: NDArray[np.int64], weights: NDArray[np.int64], groups: int) -> NDArray[np.float64]:
+    return np.bincount(ids, weights=weights, minlength=groups).astype(np.float64)

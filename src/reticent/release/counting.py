@@ -1,0 +1,249 @@
+"""Counting queries on a release: how many rows meet a condition, as well as the public side can tell (R-UM-4).
+
+Only what everybody gets is used: the published tables, the meaning of their labels, and the declared domains. An answer
+is an estimate with bounds that hold for certain and, where a model gives one, a standard error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.data.hierarchy import NULL_LABEL, Meaning
+from reticent.data.predicate import Condition, Covers, Domain, Kind
+from reticent.data.predicate.domain import series_of, values_of
+from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.release.buckets import PEOPLE, TIMES, Pairs
+
+if TYPE_CHECKING:
+    from reticent.release.public import PublicSide
+
+Estimator = Literal["uniform", "intersect"]
+Frames = Mapping[str, pl.DataFrame]
+Meanings = Mapping[str, Mapping[str, Meaning]]
+
+ESTIMATORS: tuple[Estimator, ...] = ("uniform", "intersect")
+_KINDS = {
+    "text": Kind.TEXT,
+    "integer": Kind.INTEGER,
+    "unsigned": Kind.INTEGER,
+    "real": Kind.NUMBER,
+    "boolean": Kind.TRUTH,
+    "date": Kind.DATE,
+    "datetime": Kind.TIMESTAMP,
+}
+
+
+@dataclass(frozen=True)
+class Count:
+    """An answer to a counting query.
+
+    ``value`` estimates how many published rows meet the condition; the true number lies within ``bounds`` for certain.
+    ``standard_error`` belongs to the model of the ``uniform`` estimator and is absent for ``intersect``. ``rows`` is the number of
+    published rows. Suppressed rows are in none of these.
+    """
+
+    condition: str
+    estimator: Estimator
+    value: float
+    bounds: tuple[int, int]
+    standard_error: float | None
+    rows: int
+
+    def describe(self) -> dict[str, Any]:
+        """The answer as plain data."""
+        return {
+            "condition": self.condition,
+            "estimator": self.estimator,
+            "value": self.value,
+            "bounds": list(self.bounds),
+            "standard_error": self.standard_error,
+            "rows": self.rows,
+        }
+
+
+def count(
+    tables: Frames,
+    meanings: Meanings,
+    format: str,
+    condition: str | Condition,
+    estimator: str = "uniform",
+    *,
+    kinds: Mapping[str, str] | None = None,
+    domains: Mapping[str, Sequence[Any]] | None = None,
+    bucket: str = "bucket",
+    counts: str | None = None,
+) -> Count:
+    """How many rows of a release meet a condition.
+
+    ``tables`` are the published tables, ``meanings`` the meaning of every label by column. ``kinds`` (types as manifests name them) and
+    ``domains`` (declared values) are of the quasi columns and sharpen the answer; without a kind, numbers may be fractional. ``bucket`` joins
+    the two tables of a bucketized release, and ``counts`` names the column of its sensitive table that counts rows, if it has one.
+
+    ``intersect`` counts every row whose region meets the condition and never under-counts. ``uniform`` counts every row by the share
+    of its region that meets the condition; inside a bucket, quasi and sensitive values are taken to be independent.
+    """
+    asked = Condition.parse(condition) if isinstance(condition, str) else condition
+    if estimator not in ESTIMATORS:
+        raise PolicyError(
+            f"There is no estimator {estimator!r}.{did_you_mean(estimator, ESTIMATORS)} Choose 'uniform' or 'intersect'."
+        )
+    chosen: Estimator = "uniform" if estimator == "uniform" else "intersect"
+    known = {name: _domain(name, (kinds or {}).get(name), (domains or {}).get(name)) for name in meanings}
+    described = {name: domain for name, domain in known.items() if domain is not None}
+    if format == "generalize":
+        return _generalized(tables["data"], meanings, asked, chosen, described)
+    if format == "bucketize":
+        quasi = tables["quasi"].with_columns(
+            [_exact_values(tables["quasi"][name], meanings[name], described.get(name)) for name in meanings]
+        )
+        return _bucketized(quasi, tables["sensitive"], bucket, counts, asked, chosen)
+    raise PolicyError(f"Counting queries are not known for releases of format {format!r}.")
+
+
+def count_public(side: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Count:
+    """The same on the public side of a release."""
+    manifest = side.manifest
+    return count(
+        side.tables,
+        manifest.meanings,
+        manifest.format,
+        condition,
+        estimator,
+        kinds={column.name: column.kind for column in manifest.columns},
+        domains=manifest.domains,
+        bucket=manifest.bucket or "bucket",
+        counts=manifest.count,
+    )
+
+
+def count_saved(path: str | Path, condition: str | Condition, estimator: str = "uniform") -> Count:
+    """The same on a saved release; only its ``public/`` is opened."""
+    from reticent.release.public import open_public
+
+    return count_public(open_public(path), condition, estimator)
+
+
+def _domain(name: str, kind: str | None, declared: Sequence[Any] | None) -> Domain | None:
+    if kind is None:
+        return None if declared is None else Domain.of_series(pl.Series(name, list(declared)))
+    if kind not in _KINDS:
+        raise DataError(f"Column {name!r} has the type {kind!r}; known are {', '.join(_KINDS)}.")
+    return Domain.of_values(_KINDS[kind], declared)
+
+
+def _generalized(
+    data: pl.DataFrame, meanings: Meanings, condition: Condition, estimator: Estimator, domains: Mapping[str, Domain]
+) -> Count:
+    condition.check_names(data.columns)
+    sizes, found = _covered(data, meanings, condition, domains)
+    certain, possible = int(sizes[found.certain].sum()), int(sizes[found.possible].sum())
+    if estimator == "intersect":
+        return Count(condition.text, estimator, possible, (certain, possible), None, data.height)
+    value = float(sizes @ found.share)
+    return Count(condition.text, estimator, value, (certain, possible), _uniform_error(sizes, found), data.height)
+
+
+def _covered(
+    data: pl.DataFrame, meanings: Meanings, condition: Condition, domains: Mapping[str, Domain]
+) -> tuple[NDArray[np.int64], Covers]:
+    """The rows that share their labels in the condition's columns, and what the condition covers of them."""
+    if not condition.scope:
+        return np.array([data.height]), condition.covers({}, {})
+    groups = data.group_by(condition.scope).agg(pl.len().alias(_free_name(data.columns)))
+    sizes = groups.to_series(-1).to_numpy().astype(np.int64)
+    codes: dict[str, NDArray[np.int64]] = {}
+    labels: dict[str, list[Meaning]] = {}
+    known: dict[str, Domain] = {name: domain for name, domain in domains.items() if name in condition.scope}
+    for name in condition.scope:
+        distinct = groups[name].unique(maintain_order=True)
+        places = pl.Series(range(len(distinct)), dtype=pl.Int64)
+        codes[name] = groups[name].replace_strict(distinct, places, return_dtype=pl.Int64).to_numpy()
+        if name in meanings:
+            labels[name] = [_meaning(label, meanings[name], name) for label in distinct.to_list()]
+        else:
+            labels[name] = [{"null": True} if value is None else {"value": value} for value in distinct.to_list()]
+            known[name] = Domain.of_series(distinct)
+    return sizes, condition.covers(codes, labels, known)
+
+
+def _meaning(label: str | None, meanings: Mapping[str, Meaning], column: str) -> Meaning:
+    text = NULL_LABEL if label is None else label
+    if text not in meanings:
+        raise DataError(f"Column {column!r} shows the label {text!r}, which the manifest does not explain.")
+    return meanings[text]
+
+
+def _uniform_error(sizes: NDArray[np.int64], found: Covers) -> float:
+    """The spread of the uniform model: every row meets the condition by itself with the share of its region (binomial).
+
+    Where the share is not known, 1/2 stands for a share that may be anything between 0 and 1; being wrong there is being wrong for
+    all such rows alike, so their errors add up.
+    """
+    variance = float(sizes @ (found.share * (1 - found.share)))
+    doubt = np.minimum(found.share, 1 - found.share)[~found.measured] / math.sqrt(3)
+    return math.sqrt(variance + float(sizes[~found.measured] @ doubt) ** 2)
+
+
+def _exact_values(series: pl.Series, meanings: Mapping[str, Meaning], domain: Domain | None) -> pl.Series:
+    """A quasi column of a bucketized release as values: as it is, or its labels read as the values that they stand for."""
+    if series.dtype != pl.String:
+        return series
+    kind = (domain or Domain.guessed(list(meanings.values()), Kind.TEXT)).kind
+    if kind is Kind.TEXT:
+        return series
+    labels = series.unique().drop_nulls().to_list()
+    values = [values_of(_meaning(label, meanings, series.name), kind) for label in labels]
+    vague = [label for label, value in zip(labels, values, strict=True) if value is None or len(value) != 1]
+    if vague:
+        raise DataError(f"Column {series.name!r} shows {vague[0]!r}; a bucketized release shows single values.")
+    replacement = series_of([value[0] for value in values if value is not None], kind)
+    return series.replace_strict(labels, replacement, default=None, return_dtype=replacement.dtype)
+
+
+def _bucketized(
+    quasi: pl.DataFrame,
+    sensitive: pl.DataFrame,
+    bucket: str,
+    counts: str | None,
+    condition: Condition,
+    estimator: Estimator,
+) -> Count:
+    """Estimate bucket by bucket, where all ways of joining people and sensitive values are equally likely."""
+    hidden = [name for name in sensitive.columns if name not in (bucket, counts)]
+    condition.check_names([*quasi.columns, *hidden])
+    own = [name for name in condition.scope if name in quasi.columns]
+    other = [name for name in condition.scope if name not in quasi.columns]
+    weights = (
+        sensitive[counts].cast(pl.Int64)
+        if counts is not None
+        else pl.repeat(1, len(sensitive), dtype=pl.Int64, eager=True)
+    )
+    if not other or not own:
+        met = int(condition.mask(quasi).sum()) if not other else int(weights.filter(condition.mask(sensitive)).sum())
+        error = 0.0 if estimator == "uniform" else None
+        return Count(condition.text, estimator, met, (met, met), error, quasi.height)
+    people = quasi.group_by(bucket, *(name for name in own if name != bucket)).agg(
+        pl.len().cast(pl.Int64).alias(PEOPLE)
+    )
+    values = sensitive.with_columns(weights.alias(TIMES)).group_by(bucket, *other).agg(pl.col(TIMES).sum())
+    pairs = Pairs.of(people, values, bucket, condition)
+    low, high = pairs.bounds()
+    if estimator == "intersect":
+        return Count(condition.text, estimator, pairs.meeting(), (low, high), None, quasi.height)
+    value, variance = pairs.moments()
+    return Count(condition.text, estimator, value, (low, high), math.sqrt(max(variance, 0.0)), quasi.height)
+
+
+def _free_name(names: Sequence[str]) -> str:
+    name = "rows"
+    while name in names:
+        name += "_"
+    return name
