@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import typer
 
+from reticent.cli import assess, inspect, keys
+
 app = typer.Typer(
     name="reticent",
     help="Share data about people without giving anybody away.",
@@ -16,3 +18,7 @@ app = typer.Typer(
 @app.callback()
 def reticent() -> None:
     """Share data about people without giving anybody away."""
+
+
+for command in (inspect, assess, keys):
+    command.register(app)

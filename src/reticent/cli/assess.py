@@ -1,0 +1,122 @@
+"""``reticent assess``: the risk as it stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reticent.cli.console import Json, answer, table, working
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reticent.data import Table
+    from reticent.definitions import Definition
+    from reticent.inspect import Exposure
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("assess")(assess)
+
+
+def assess(
+    policy: Annotated[str, typer.Argument(help="A policy (.toml), or a data file together with --quasi.")],
+    quasi: Annotated[list[str] | None, typer.Option("--quasi", help="A quasi column; repeat for several.")] = None,
+    sensitive: Annotated[list[str] | None, typer.Option("--sensitive", help="A sensitive column.")] = None,
+    definition: Annotated[
+        str | None, typer.Option("--definition", help="Such as 'KAnonymity(5) & EntropyLDiversity(l=3)'.")
+    ] = None,
+    nulls: Annotated[str | None, typer.Option(help="What a missing value means: refuse, drop or category.")] = None,
+    groups: Annotated[int, typer.Option("--groups", min=0, help="How many of the most exposed groups to show.")] = 5,
+    as_json: Json = False,
+) -> None:
+    """How exposed are the people in a table as it stands? Exits with 1 when it could not go out as it is.
+
+    Example: reticent assess policy.toml
+    """
+    from reticent.inspect import exposures
+
+    with working("Counting who stands alone ...", as_json):
+        rows, definitions = _load(policy, quasi or [], sensitive or [], definition, nulls)
+        found = exposures(rows, definitions, groups)
+    worst = min(found, key=lambda exposure: exposure.k)
+    payload: dict[str, Any] = {
+        "ok": all(exposure.holds for exposure in found),
+        **worst.as_dict(),
+        "sets": [exposure.as_dict() for exposure in found],
+        "unpublished": list(rows.unpublished),
+    }
+    payload["holds"] = payload["ok"]
+    answer(payload, as_json, lambda console: _render(console, found, rows))
+
+
+def _load(
+    policy: str, quasi: list[str], sensitive: list[str], definition: str | None, nulls: str | None
+) -> tuple[Table, tuple[Definition, ...]]:
+    """The rows, and the definitions that they are held to."""
+    from reticent.definitions import KAnonymity
+    from reticent.errors import PolicyError
+    from reticent.policy import Policy, definition_from_text, read
+
+    said = definition_from_text(definition).parts() if definition is not None else None
+    if not policy.endswith(".toml"):
+        if not quasi:
+            raise PolicyError(
+                f"{policy} is no policy, so say which columns others may know: --quasi age --quasi sex. "
+                f"Or let `reticent inspect {policy}` propose a policy."
+            )
+        rows = read(policy, quasi=quasi, sensitive=sensitive, nulls=nulls or "refuse")
+        return rows, said or (KAnonymity(2),)
+    loaded = Policy.read(policy)
+    overrides: dict[str, Any] = {}
+    if quasi:
+        overrides["quasi"] = {name: loaded.hierarchies.get(name) for name in quasi}
+    if sensitive:
+        overrides["sensitive"] = {name: loaded.hierarchies.get(name) for name in sensitive}
+    if nulls is not None:
+        overrides["nulls"] = nulls
+    return read(policy=loaded, **overrides), said or loaded.definition.parts()
+
+
+def _render(console: Console, found: tuple[Exposure, ...], rows: Table) -> None:
+    from reticent.cli.wording import shown
+
+    for exposure in found:
+        console.print(
+            f"Somebody who knows {', '.join(exposure.columns)} of everybody sees {exposure.groups:,} groups in {exposure.rows:,} rows.",
+            markup=False,
+        )
+        facts = [
+            ("smallest group (k)", f"{exposure.k:,}"),
+            ("rows that stand alone", f"{exposure.unique_rows:,} ({exposure.unique_rows / exposure.rows:.1%})"),
+            ("people picked out correctly", f"{float(exposure.success):.1%}"),
+        ]
+        if rows.sensitive:
+            facts.append(("rows whose group shares one sensitive value", f"{exposure.homogeneous_rows:,}"))
+        console.print(table("As it stands", ("figure", "value"), facts))
+        verdicts = [
+            (
+                str(each.definition),
+                "holds" if each.holds else "does not hold",
+                shown(each.value),
+                each.witness.text if each.witness else "",
+            )
+            for each in exposure.assessments
+        ]
+        console.print(table("What was asked for", ("definition", "verdict", "achieved", "why"), verdicts))
+        exposed = [
+            (
+                group.people,
+                ", ".join(f"{name} {label}" for name, label in group.quasi.items()),
+                ", ".join(f"{value} {count}" for value, count in group.histogram.items()),
+            )
+            for group in exposure.exposed
+        ]
+        if exposed:
+            console.print(
+                table("The most exposed (for your eyes only)", ("people", "who", "sensitive values"), exposed)
+            )
+    if rows.unpublished:
+        console.print(f"Without a role, so not published: {', '.join(rows.unpublished)}.", markup=False)

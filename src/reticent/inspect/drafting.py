@@ -1,0 +1,51 @@
+"""From a data source to the text of a policy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from reticent.data.readers import Source
+from reticent.inspect.document import policy_text
+from reticent.inspect.proposal import Proposal, missing_words, propose
+
+
+def propose_policy(location: str, policy: Path, options: Mapping[str, Any]) -> tuple[Proposal, str]:
+    """Look at the rows of ``location`` and write down a policy that is going to lie at ``policy``.
+
+    ``options`` are settings of ``[data]``: table, query, delimiter, encoding. A password in an address is not written down.
+    """
+    source = Source(location, **options)
+    frame = source.read()
+    words = missing_words(frame)
+    if words:
+        source = replace(source, null_values=words)
+        frame = source.read()
+    is_file = "://" not in location and not location.startswith("env:")
+    found = propose(frame, Path(location) if is_file else None)
+    folder = Path(os.path.abspath(policy)).parent
+    address = os.path.relpath(location, folder) if is_file else _without_password(location)
+    if address != location and not is_file:
+        note = "The password of the database is not written down here. Give it as PGPASSWORD, or in ~/.pgpass."
+        found = replace(found, notes=(*found.notes, note))
+    settings = {"source": address, **options, "null_values": words}
+    return found, policy_text(found, settings, _dataset(location, options, is_file), folder)
+
+
+def _dataset(location: str, options: Mapping[str, Any], is_file: bool) -> str:
+    """A name for the data set: that of the database table, or of the file."""
+    if options.get("table"):
+        return str(options["table"])
+    return Path(location).name.split(".")[0] or "data" if is_file else "database"
+
+
+def _without_password(address: str) -> str:
+    parts = urlsplit(address)
+    if parts.password is None:
+        return address
+    person, _, place = parts.netloc.rpartition("@")
+    return urlunsplit(parts._replace(netloc=f"{person.split(':', 1)[0]}@{place}"))

@@ -1,0 +1,138 @@
+"""How exposed a table is as it stands: what would be given away if the rows went out with their quasi values unchanged.
+
+Everything here is about real people and is for the steward only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from reticent.data.frequencies import FrequencySet
+from reticent.data.groups import Groups
+from reticent.data.table import Table
+from reticent.definitions import homogeneity_audit
+from reticent.definitions.base import Assessment, Definition
+from reticent.engine.local import LocalEngine
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class ExposedGroup:
+    """One group of people that can be told apart: who they are to an adversary, how many, and what they have."""
+
+    quasi: dict[str, str]
+    people: int
+    histogram: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """What somebody sees who knows the quasi ``columns`` of everybody.
+
+    ``unique_rows`` stand alone; ``success`` is the share of people whom such an adversary picks out correctly if every row of a
+    group is equally likely; ``homogeneous_rows`` are in groups that share one sensitive value (R-LD-5).
+    """
+
+    columns: tuple[str, ...]
+    rows: int
+    groups: int
+    k: int
+    unique_rows: int
+    success: Fraction
+    homogeneous_groups: int
+    homogeneous_rows: int
+    assessments: tuple[Assessment, ...]
+    exposed: tuple[ExposedGroup, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether the table could go out as it is."""
+        return all(assessment.holds for assessment in self.assessments)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The exposure as plain data."""
+        return {
+            "columns": list(self.columns),
+            "rows": self.rows,
+            "groups": self.groups,
+            "k": self.k,
+            "unique_rows": self.unique_rows,
+            "success": self.success,
+            "homogeneous_groups": self.homogeneous_groups,
+            "homogeneous_rows": self.homogeneous_rows,
+            "holds": self.holds,
+            "assessments": [_assessment(each) for each in self.assessments],
+            "exposed": [
+                {"quasi": group.quasi, "people": group.people, "histogram": group.histogram} for group in self.exposed
+            ],
+        }
+
+
+def exposures(table: Table, definitions: Sequence[Definition], shown: int = _SHOWN) -> tuple[Exposure, ...]:
+    """The exposure to each set of quasi columns that an adversary may know; one set unless the table names several (R-LD-4)."""
+    frequencies = LocalEngine().frequencies(table)
+    sets = table.quasi_sets or (tuple(table.quasi),)
+    return tuple(_exposure(frequencies, columns, tuple(table.quasi), definitions, shown) for columns in sets)
+
+
+def _exposure(
+    frequencies: FrequencySet,
+    columns: Sequence[str],
+    all_columns: Sequence[str],
+    definitions: Sequence[Definition],
+    shown: int,
+) -> Exposure:
+    places = [all_columns.index(name) for name in columns]
+    if len(places) == len(all_columns):
+        firsts, groups = np.arange(len(frequencies)), frequencies.groups()
+    else:
+        ids, count = frequencies.group_ids(frequencies.levels, places)
+        firsts = np.zeros(count, dtype=np.int64)
+        firsts[ids[::-1]] = np.arange(len(ids))[::-1]
+        groups = frequencies.merged(ids, count)
+    audit = homogeneity_audit(groups) if groups.domain.columns else None
+    return Exposure(
+        columns=tuple(columns),
+        rows=int(groups.sizes.sum()),
+        groups=len(groups),
+        k=int(groups.people.min()),
+        unique_rows=int(groups.sizes[groups.people == 1].sum()),
+        success=Fraction(len(groups), int(groups.people.sum())),
+        homogeneous_groups=audit.groups if audit else 0,
+        homogeneous_rows=audit.rows if audit else 0,
+        assessments=tuple(definition.assess(groups) for definition in definitions),
+        exposed=_most_exposed(frequencies, groups, firsts, places, shown),
+    )
+
+
+def _most_exposed(
+    frequencies: FrequencySet, groups: Groups, firsts: np.ndarray[Any, Any], places: Sequence[int], shown: int
+) -> tuple[ExposedGroup, ...]:
+    """The smallest groups, and among these the ones with the fewest sensitive values."""
+    order = np.lexsort((groups.histograms.distinct, groups.people))[:shown]
+    found = []
+    for group in order.tolist():
+        point = int(firsts[group])
+        labels = {}
+        for place in places:
+            hierarchy, level = frequencies.hierarchies[place], frequencies.levels[place]
+            labels[hierarchy.column] = hierarchy.levels[level].labels[int(frequencies.codes[place][point])]
+        histogram = groups.histogram(group) if groups.domain.columns else {}
+        found.append(ExposedGroup(labels, int(groups.people[group]), histogram))
+    return tuple(found)
+
+
+def _assessment(assessment: Assessment) -> dict[str, Any]:
+    return {
+        "definition": str(assessment.definition),
+        "holds": assessment.holds,
+        "value": assessment.value,
+        "witness": assessment.witness.text if assessment.witness else None,
+        "diagnostics": dict(assessment.diagnostics),
+    }
