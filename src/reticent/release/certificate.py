@@ -1,0 +1,104 @@
+"""The certificate: what is claimed about a release, against whom, and the fingerprints of the files it is about.
+
+It states only what follows from the published files, and the whole table's histogram where a claim compares with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import reticent
+from reticent.definitions import Definition
+from reticent.release import wording
+from reticent.release.manifest import Manifest
+from reticent.release.reference import ReferenceColumn
+from reticent.release.signing import sign
+from reticent.release.values import canonical, to_plain
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+LAYOUT = 1
+FIELDS = (
+    "layout", "reticent", "format", "claims", "quasi", "sensitive", "unprotected", "unit", "reference", "randomness",
+    "residual_risks", "files", "ledger", "created",
+)  # fmt: skip
+
+
+def content_of(
+    definition: Definition,
+    manifest: Manifest,
+    reference: Mapping[str, ReferenceColumn] | None,
+    insecure: bool,
+) -> dict[str, Any]:
+    """The certificate as far as it depends on what is published: without files, ledger, time and signature."""
+    compared = list(reference or ())
+    return {
+        "layout": LAYOUT,
+        "reticent": reticent.__version__,
+        "format": manifest.format,
+        "claims": claims_of(definition),
+        "quasi": list(manifest.named("quasi")),
+        "sensitive": list(manifest.named("sensitive")),
+        "unprotected": list(manifest.named("other")),
+        "unit": manifest.unit,
+        "reference": {name: column.as_json() for name, column in reference.items()} if reference else None,
+        "randomness": {
+            "releasable": not insecure,
+            "statement": wording.INSECURE if insecure else wording.SECURE,
+        },
+        "residual_risks": wording.risks(definition, manifest, compared, insecure),
+    }
+
+
+def claims_of(definition: Definition) -> list[dict[str, Any]]:
+    """One claim for each definition: its name and parameters, and in plain words what it covers and what it does not."""
+    return [
+        {
+            "definition": part.name,
+            "parameters": to_plain(part.parameters()),
+            "covers": part.meaning(),
+            "does_not_cover": part.not_covered(),
+        }
+        for part in definition.parts()
+    ]
+
+
+def fingerprint(content: bytes) -> dict[str, Any]:
+    """What a certificate says about a file."""
+    return {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+
+
+def content_hash(content: Mapping[str, Any], files: Mapping[str, Mapping[str, Any]]) -> str:
+    """One hash of everything that a release tells about the data: equal for releases that tell the same."""
+    return hashlib.sha256(canonical({**content, "files": files})).hexdigest()
+
+
+def completed(
+    content: Mapping[str, Any],
+    files: Mapping[str, Mapping[str, Any]],
+    ledger: tuple[str | None, int | None],
+    created: str,
+    key: Ed25519PrivateKey | None,
+) -> dict[str, Any]:
+    """The certificate as it is published; ``ledger`` is the data set and the number of its release, where it has a name."""
+    dataset, number = ledger
+    body = {
+        **content,
+        "files": dict(files),
+        "ledger": {"dataset": dataset, "release": number, "statement": wording.ledger_statement(dataset, number)},
+        "created": created,
+    }
+    return body if key is None else {**body, "signature": sign(body, key)}
+
+
+def unsigned(certificate: Mapping[str, Any]) -> dict[str, Any]:
+    """What a signature is made over: everything but itself."""
+    return {name: value for name, value in certificate.items() if name != "signature"}
+
+
+def certificate_hash(certificate: Mapping[str, Any]) -> str:
+    """The hash of a certificate, as the ledger keeps it; the same with and without a signature."""
+    return hashlib.sha256(canonical(unsigned(certificate))).hexdigest()

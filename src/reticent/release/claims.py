@@ -1,0 +1,160 @@
+"""Claims: definitions as a certificate writes them, judged again on what the public tables show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import polars as pl
+
+from reticent.data import SensitiveColumn
+from reticent.definitions import Definition
+from reticent.definitions.catalogue import definition_from, entries
+from reticent.errors import DataError, ReticentError
+from reticent.release.formats import format_of, groups_from, occurring
+from reticent.release.public import PublicSide
+from reticent.release.reference import ReferenceColumn, columns_compared, read_reference
+
+Status = Literal["holds", "fails", "not re-checked"]
+
+
+class Check(NamedTuple):
+    """One thing that was checked, how it came out, and a sentence that says why."""
+
+    name: str
+    status: Status
+    detail: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A definition that a certificate claims; None where this version does not know it."""
+
+    text: str
+    definition: Definition | None
+
+
+def read_claims(certificate: Mapping[str, Any]) -> list[Claim]:
+    """The claims of a certificate; one that cannot be understood is a :class:`DataError`."""
+    listed = certificate.get("claims")
+    if not isinstance(listed, list) or not listed:
+        raise DataError("certificate.json claims nothing.")
+    known = {each.name for each in entries()}
+    claims = []
+    for number, entry in enumerate(listed, start=1):
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("parameters"), Mapping):
+            raise DataError(f"certificate.json: claim {number} is not a definition with parameters.")
+        name = str(entry.get("definition"))
+        if name not in known:
+            claims.append(Claim(name, None))
+            continue
+        try:
+            definition = definition_from(name, dict(entry["parameters"]))
+        except (ReticentError, TypeError, ValueError, AttributeError) as error:
+            raise DataError(f"certificate.json, claim {number}: {error}") from None
+        claims.append(Claim(str(definition), definition))
+    return claims
+
+
+def check_claims(side: PublicSide) -> Iterator[Check]:
+    """Judge every claim on the groups that the public tables show, for each set of columns that an adversary may hold."""
+    reference = read_reference(
+        side.certificate.get("reference"),
+        {column.name: column.kind for column in side.manifest.columns if column.role == "sensitive"},
+    )
+    if reference:
+        yield _check_reference(side, reference)
+    for claim in read_claims(side.certificate):
+        if claim.definition is None:
+            yield Check(
+                f"claim {claim.text}", "not re-checked", "This version of Reticent does not know the definition."
+            )
+        else:
+            yield _check_claim(claim.text, claim.definition, side, reference)
+    if side.manifest.unit == "person":
+        yield Check(
+            "people", "not re-checked", "The published files show rows; how many people they are about does not follow."
+        )
+
+
+def _check_claim(
+    text: str, definition: Definition, side: PublicSide, reference: Mapping[str, ReferenceColumn]
+) -> Check:
+    name = f"claim {text}"
+    if definition.hides_identity and not format_of(side.format).hides_identity:
+        return Check(
+            name, "fails", "It promises that quasi values single nobody out, but the release publishes them exactly."
+        )
+    compared = columns_compared(definition, side.manifest.named("sensitive"))
+    missing = [column for column in compared if column not in reference]
+    if missing:
+        return Check(
+            name, "fails", f"The whole table's histogram of {missing[0]!r}, with which it compares, was not published."
+        )
+    columns = tuple(
+        reference[column.name].column if column.name in reference else _with_named_values(column, definition)
+        for column in occurring(side.tables, side.manifest)
+    )
+    counts = {column: reference[column].counts for column in compared}
+    values = []
+    for quasi in side.manifest.adversary_sets:
+        try:
+            found = definition.assess(groups_from(side.tables, side.manifest, quasi, columns, counts))
+        except ReticentError as error:
+            return Check(name, "fails", str(error))
+        if not found.holds:
+            return Check(name, "fails", found.witness.text if found.witness is not None else "It does not hold.")
+        values.append(_shown(found.value))
+    return Check(name, "holds", f"Recomputed from the published rows; achieved: {'; '.join(dict.fromkeys(values))}.")
+
+
+def _check_reference(side: PublicSide, reference: Mapping[str, ReferenceColumn]) -> Check:
+    """Every published value is in the whole table at least as often, and all columns count the same rows."""
+    groups = groups_from(side.tables, side.manifest)
+    totals = set()
+    for name, whole in reference.items():
+        shown = groups.marginal(name)
+        try:
+            places = whole.column.codes(shown.domain.columns[0].labels)
+        except DataError:
+            return Check(
+                "reference", "fails", f"A published value of column {name!r} is not in the whole table's histogram."
+            )
+        if (shown.reference > whole.counts[places]).any():
+            return Check(
+                "reference",
+                "fails",
+                f"A value of column {name!r} is published more often than it occurs in the whole table.",
+            )
+        totals.add(int(whole.counts.sum()))
+    if len(totals) > 1:
+        return Check("reference", "fails", "The whole table's histograms count different numbers of rows.")
+    return Check("reference", "holds", "The whole table's histogram, as declared, can contain the published rows.")
+
+
+def _with_named_values(column: SensitiveColumn, definition: Definition) -> SensitiveColumn:
+    """The column with values that the definition names, although no published row has them: they are absent, not unknown."""
+    named = [value for given in definition.parameters().values() if isinstance(given, list) for value in given]
+    texts = column.texts
+    absent = [value for value in dict.fromkeys(named) if ("(missing)" if value is None else str(value)) not in texts]
+    if not absent:
+        return column
+    extra = _typed(absent, column.labels)
+    return SensitiveColumn(column.name, pl.concat([column.labels, extra]).unique(maintain_order=True), column.ordered)
+
+
+def _typed(texts: Sequence[str | None], like: pl.Series) -> pl.Series:
+    """Values given as text, of the type of a column; what is no value of that type is left out."""
+    raw = pl.Series(like.name, texts, dtype=pl.String)
+    if like.dtype == pl.Boolean:
+        values = raw.replace_strict(["true", "false"], [True, False], default=None, return_dtype=pl.Boolean)
+    else:
+        values = raw.cast(like.dtype, strict=False)
+    return values.filter(values.is_not_null() | raw.is_null())
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_shown(item)}" for name, item in value.items())
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,255 @@
+"""The manifest: what the published files hold. Columns with their roles and types, and the meaning of every label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
+
+from reticent.errors import DataError
+from reticent.release.values import TYPES, from_plain, to_plain
+
+Role = Literal["quasi", "sensitive", "other", "pseudonym"]
+Meaning = Mapping[str, Any]
+
+LAYOUT = 1
+_LARGEST_RUN = 100_000_000
+_ROLES = ("quasi", "sensitive", "other", "pseudonym")
+
+
+@dataclass(frozen=True)
+class ManifestColumn:
+    """A published column of values of type ``kind``.
+
+    A quasi column is published as labels that stand for such values, or ``exact``ly; either way ``labels`` maps the text of
+    each value that occurs to its meaning. ``domain`` holds the values that were declared possible, where they were.
+    """
+
+    name: str
+    role: Role
+    kind: str
+    labels: Mapping[str, Meaning] = field(default_factory=dict)
+    exact: bool = False
+    domain: Sequence[Any] | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The column as plain data."""
+        entry: dict[str, Any] = {"name": self.name, "role": self.role, "type": self.kind}
+        if self.role == "quasi":
+            entry["published"] = "values" if self.exact else "labels"
+            entry["labels"] = to_plain(self.labels)
+            entry["domain"] = _domain_json(self.domain)
+        return entry
+
+
+@dataclass(frozen=True)
+class ManifestTable:
+    """A published table: its file and its columns in order."""
+
+    file: str
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What the published files hold.
+
+    ``bucket`` and ``count`` name the columns of a bucketized release that join its two tables and count rows. ``quasi_sets``
+    are the sets of quasi columns that an adversary may hold; without them, all together.
+    """
+
+    format: str
+    columns: tuple[ManifestColumn, ...]
+    tables: Mapping[str, ManifestTable]
+    method: Mapping[str, Any] = field(default_factory=dict)
+    unit: str = "row"
+    quasi_sets: tuple[tuple[str, ...], ...] | None = None
+    bucket: str | None = None
+    count: str | None = None
+
+    def named(self, role: Role) -> tuple[str, ...]:
+        """The columns of a role."""
+        return tuple(column.name for column in self.columns if column.role == role)
+
+    def column(self, name: str) -> ManifestColumn:
+        """A published column by name."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise DataError(f"manifest.json: no column {name!r} is described.")
+
+    @property
+    def meanings(self) -> dict[str, dict[str, Meaning]]:
+        """For every quasi column the meaning of each of its labels."""
+        return {column.name: dict(column.labels) for column in self.columns if column.role == "quasi"}
+
+    @property
+    def domains(self) -> dict[str, Sequence[Any]]:
+        """The declared domains of the quasi columns that have one."""
+        return {column.name: column.domain for column in self.columns if column.domain is not None}
+
+    @property
+    def adversary_sets(self) -> tuple[tuple[str, ...], ...]:
+        """The sets of quasi columns against which every claim must hold (R-LD-4)."""
+        return self.quasi_sets if self.quasi_sets is not None else (self.named("quasi"),)
+
+    def as_json(self) -> dict[str, Any]:
+        """The manifest as plain data."""
+        return {
+            "layout": LAYOUT,
+            "format": self.format,
+            "method": to_plain(self.method),
+            "unit": self.unit,
+            "columns": [column.as_json() for column in self.columns],
+            "tables": {
+                name: {"file": table.file, "columns": list(table.columns)} for name, table in self.tables.items()
+            },
+            "quasi_sets": [list(names) for names in self.quasi_sets] if self.quasi_sets is not None else None,
+            "bucket": self.bucket,
+            "count": self.count,
+            "unprotected": list(self.named("other")),
+        }
+
+    @classmethod
+    def from_json(cls, payload: Mapping[str, Any]) -> Manifest:
+        """The manifest that was written; whatever does not fit is a :class:`DataError` that says where."""
+        reader = _Reader(payload, "manifest.json")
+        if reader.get("layout", int) != LAYOUT:
+            raise DataError(
+                f"manifest.json has layout {payload['layout']!r}, and this version of Reticent reads {LAYOUT}."
+            )
+        sets = payload.get("quasi_sets")
+        manifest = cls(
+            reader.get("format", str),
+            tuple(_column(item) for item in reader.items("columns")),
+            {
+                name: _table(_Reader(item, f"manifest.json, table {name!r}"))
+                for name, item in reader.get("tables", dict).items()
+            },
+            reader.get("method", dict),
+            reader.get("unit", str),
+            tuple(_names(names, "manifest.json, quasi_sets") for names in reader.get("quasi_sets", list))
+            if sets
+            else None,
+            reader.optional("bucket"),
+            reader.optional("count"),
+        )
+        manifest._check()
+        if payload != manifest.as_json():
+            raise DataError("manifest.json holds entries that do not belong there or contradict each other.")
+        return manifest
+
+    def _check(self) -> None:
+        names = [column.name for column in self.columns]
+        repeated = [name for name in names if names.count(name) > 1]
+        if repeated:
+            raise DataError(f"manifest.json describes column {repeated[0]!r} twice.")
+        if self.unit not in ("row", "person"):
+            raise DataError(f"manifest.json: unit must be 'row' or 'person', but it is {self.unit!r}.")
+        if self.quasi_sets is not None:
+            covered = {name for names in self.quasi_sets for name in names}
+            if covered != set(self.named("quasi")):
+                raise DataError("manifest.json: quasi_sets must cover the quasi columns and nothing else.")
+        shown = {name for table in self.tables.values() for name in table.columns} - {self.bucket, self.count}
+        if shown != set(names):
+            wrong = sorted(shown ^ set(names))[0]
+            raise DataError(f"manifest.json: column {wrong!r} is described or published, but not both.")
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Fetches entries of the right type, with messages that say where one is missing or wrong."""
+
+    payload: Mapping[str, Any]
+    where: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.payload, Mapping):
+            raise DataError(f"{self.where} must be a JSON object.")
+
+    def get(self, name: str, kind: type) -> Any:
+        value = self.payload.get(name)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise DataError(f"{self.where}: {name!r} is missing or not what it should be.")
+        return value
+
+    def optional(self, name: str) -> str | None:
+        return None if self.payload.get(name) is None else cast(str, self.get(name, str))
+
+    def items(self, name: str) -> Iterator[_Reader]:
+        for number, item in enumerate(self.get(name, list), start=1):
+            yield _Reader(item, f"{self.where}, {name}, entry {number}")
+
+
+def _column(reader: _Reader) -> ManifestColumn:
+    name, role, kind = (reader.get(field, str) for field in ("name", "role", "type"))
+    if role not in _ROLES:
+        raise DataError(f"{reader.where}: role must be one of {', '.join(_ROLES)}, but it is {role!r}.")
+    if kind not in TYPES:
+        raise DataError(f"{reader.where}: type must be one of {', '.join(TYPES)}, but it is {kind!r}.")
+    if role != "quasi":
+        return ManifestColumn(name, role, kind)
+    where = f"manifest.json, column {name!r}"
+    labels = {text: read_meaning(given, kind, text, where) for text, given in reader.get("labels", dict).items()}
+    published = reader.get("published", str)
+    return ManifestColumn(name, role, kind, labels, published == "values", _read_domain(reader, kind))
+
+
+def _domain_json(domain: Sequence[Any] | None) -> Any:
+    """A declared domain as plain data: the ends of a run of whole numbers, or all values."""
+    if domain is None:
+        return None
+    whole = all(type(value) is int for value in domain)
+    if len(domain) > 2 and whole and list(domain) == list(range(domain[0], domain[-1] + 1)):
+        return {"from": to_plain(domain[0]), "to": to_plain(domain[-1])}
+    return {"values": to_plain(domain)}
+
+
+def _read_domain(reader: _Reader, kind: str) -> Sequence[Any] | None:
+    if reader.payload.get("domain") is None:
+        return None
+    given = reader.get("domain", dict)
+    if set(given) == {"from", "to"}:
+        low, high = (from_plain(given[end], kind) for end in ("from", "to"))
+        if type(low) is int and type(high) is int and 0 <= high - low <= _LARGEST_RUN:
+            return range(low, high + 1)
+    elif set(given) == {"values"} and isinstance(given["values"], list):
+        return [from_plain(value, kind) for value in given["values"]]
+    raise DataError(f"{reader.where}: the domain cannot be understood.")
+
+
+def _table(reader: _Reader) -> ManifestTable:
+    return ManifestTable(reader.get("file", str), _names(reader.get("columns", list), reader.where))
+
+
+def _names(names: Any, where: str) -> tuple[str, ...]:
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise DataError(f"{where}: columns must be a list of names.")
+    return tuple(names)
+
+
+def read_meaning(given: Any, kind: str, label: str, where: str) -> Meaning:
+    """A label's meaning with its values of type ``kind``; a shape that is none is a :class:`DataError`."""
+    wrong = DataError(f"{where}: the meaning of label {label!r} cannot be understood: {given!r}.")
+    if not isinstance(given, Mapping):
+        raise wrong
+    shape = set(given)
+    try:
+        if shape == {"value"}:
+            return {"value": from_plain(given["value"], kind)}
+        if shape == {"values"} and isinstance(given["values"], list) and given["values"]:
+            return {"values": [from_plain(value, kind) for value in given["values"]]}
+        if shape == {"interval", "closed"} and isinstance(given["interval"], list) and len(given["interval"]) == 2:
+            if given["closed"] not in ("left", "right", "both", "neither"):
+                raise wrong
+            low, high = (from_plain(bound, kind) for bound in given["interval"])
+            if low is not None and high is not None and not low <= high:
+                raise wrong
+            return {"interval": [low, high], "closed": given["closed"]}
+    except (DataError, TypeError):
+        raise wrong from None
+    if shape == {"prefix", "length"} and isinstance(given["prefix"], str) and type(given["length"]) is int:
+        return dict(given)
+    if given in ({"null": True}, {"all": True}):
+        return dict(given)
+    raise wrong

@@ -1,0 +1,129 @@
+"""The public side of a release: what everybody gets, in memory or read from its folder. Nothing here opens ``private/``."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from reticent.data import Groups
+from reticent.errors import DataError
+from reticent.release.formats import format_of, groups_from
+from reticent.release.manifest import Manifest, Meaning
+from reticent.release.tables import labels_of, read_table
+from reticent.release.values import parsed
+
+CERTIFICATE, MANIFEST, STATEMENT = "certificate.json", "manifest.json", "STATEMENT.txt"
+
+
+@dataclass(frozen=True)
+class PublicSide:
+    """The published tables with their manifest and certificate."""
+
+    manifest: Manifest
+    certificate: Mapping[str, Any]
+    tables: Mapping[str, pl.DataFrame] = field(repr=False)
+
+    @property
+    def format(self) -> str:
+        """How it was published: ``generalize`` or ``bucketize``."""
+        return self.manifest.format
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The main table."""
+        return self.tables[format_of(self.format).tables[0]]
+
+    @property
+    def meanings(self) -> Mapping[str, Mapping[str, Meaning]]:
+        """For every quasi column the meaning of each of its labels."""
+        return self.manifest.meanings
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The groups as the public tables show them."""
+        return groups_from(self.tables, self.manifest)
+
+    def count(self, condition: str, estimator: str = "uniform") -> Any:
+        """How many rows satisfy a condition, as well as the release can tell (R-UM-4)."""
+        from reticent.release.counting import count
+
+        return count(self.meanings, self.tables, self.format, condition, estimator)
+
+
+def public_folder(path: str | Path) -> Path:
+    """The public folder of a release: ``path/public``, or ``path`` itself when only that was handed over."""
+    place = Path(path)
+    for folder in (place / "public", place):
+        if folder.is_dir() and ((folder / CERTIFICATE).exists() or folder.name == "public"):
+            return folder
+    if not place.exists():
+        raise DataError(f"There is no release at {str(place)!r}.")
+    raise DataError(f"{str(place)!r} is no release: it has no folder public/ with a {CERTIFICATE}.")
+
+
+def read_files(folder: Path) -> dict[str, bytes]:
+    """Every file of a public folder; links and folders are refused, since they may lead to the private side."""
+    files = {}
+    for name in sorted(os.listdir(folder)):
+        path = folder / name
+        if not stat.S_ISREG(path.lstat().st_mode):
+            raise DataError(f"public/{name} is not an ordinary file.")
+        try:
+            files[name] = path.read_bytes()
+        except OSError as error:
+            raise DataError(f"public/{name} cannot be read: {error.strerror}.") from None
+    return files
+
+
+def read_public(files: Mapping[str, bytes]) -> PublicSide:
+    """The public side that files hold; whatever does not fit is a :class:`DataError` that says where."""
+    certificate = parsed(_needed(files, CERTIFICATE), CERTIFICATE)
+    manifest = Manifest.from_json(parsed(_needed(files, MANIFEST), MANIFEST))
+    expected = format_of(manifest.format).tables
+    if set(manifest.tables) != set(expected):
+        raise DataError(
+            f"manifest.json: a release of format {manifest.format!r} has the tables {', '.join(expected)}, not {', '.join(manifest.tables)}."
+        )
+    for name, table in manifest.tables.items():
+        if table.file not in (f"{name}.csv", f"{name}.parquet"):
+            raise DataError(f"manifest.json: table {name!r} cannot be in a file called {table.file!r}.")
+    tables = {name: read_table(_needed(files, table.file), name, manifest) for name, table in manifest.tables.items()}
+    format_of(manifest.format).check(tables, manifest)
+    check_labels(tables, manifest)
+    return PublicSide(manifest, certificate, tables)
+
+
+def open_public(path: str | Path) -> PublicSide:
+    """The public side of a saved release, as everybody can read it. Use ``verify`` to learn whether it keeps its promises."""
+    return read_public(read_files(public_folder(path)))
+
+
+def check_labels(tables: Mapping[str, pl.DataFrame], manifest: Manifest) -> None:
+    """The labels that occur are exactly those that the manifest explains, and no two mean the same."""
+    main = tables[format_of(manifest.format).tables[0]]
+    for column in manifest.columns:
+        if column.role != "quasi":
+            continue
+        occurring = set(labels_of(main[column.name]).to_list())
+        for label in sorted(occurring - set(column.labels)):
+            raise DataError(f"Column {column.name!r} shows the label {label!r}, which the manifest does not explain.")
+        for label in sorted(set(column.labels) - occurring):
+            raise DataError(
+                f"The manifest explains the label {label!r} of column {column.name!r}, which does not occur."
+            )
+        texts = [repr(sorted(meaning.items())) for meaning in column.labels.values()]
+        if len(set(texts)) != len(texts):
+            raise DataError(f"The manifest gives two labels of column {column.name!r} the same meaning.")
+
+
+def _needed(files: Mapping[str, bytes], name: str) -> bytes:
+    if name not in files:
+        raise DataError(f"public/{name} is missing.")
+    return files[name]

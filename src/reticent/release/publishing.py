@@ -1,0 +1,191 @@
+"""Publishing: from a table and a definition to a release. Nothing leaves before it was judged and recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import polars as pl
+
+from reticent.anonymize.base import Method
+from reticent.data import Draft, Table
+from reticent.definitions import Definition
+from reticent.errors import PolicyError, did_you_mean
+from reticent.ledger import Ledger
+from reticent.ledger.store import now
+from reticent.release.certificate import certificate_hash, completed, content_hash, content_of, fingerprint
+from reticent.release.claims import check_claims
+from reticent.release.formats import FORMATS
+from reticent.release.manifest import Manifest, ManifestColumn, ManifestTable, Role
+from reticent.release.public import MANIFEST, STATEMENT, PublicSide, check_labels
+from reticent.release.reference import reference_of
+from reticent.release.release import Release
+from reticent.release.scheme import Scheme
+from reticent.release.signing import private_key
+from reticent.release.tables import FILE_KINDS, file_bytes, labels_of, public_frames
+from reticent.release.values import readable, type_of
+from reticent.release.wording import statement
+
+FileKind = Literal["csv", "parquet"]
+
+
+def publish(
+    table: Table,
+    definition: Definition,
+    method: Method | None = None,
+    *,
+    ledger: str | Path | Ledger | None = None,
+    again: bool = False,
+    signing_key: Any = None,
+    insecure_seed: int | None = None,
+    files: FileKind = "csv",
+) -> Release:
+    """The least distorted release of ``table`` that keeps the promise ``definition``, certified and recorded.
+
+    Without a ``method`` it is :class:`reticent.anonymize.Lattice`. A data set that has a name is released once: another release is a
+    :class:`LedgerError` unless ``again``. Everything is judged once more on the public tables before the ledger is
+    written, and the ledger is written before this returns.
+    """
+    chosen = _method(table, definition, method)
+    if files not in FILE_KINDS:
+        raise PolicyError(f"files must be 'csv' or 'parquet', but it is {files!r}.{did_you_mean(files, FILE_KINDS)}")
+    key = private_key(signing_key) if signing_key is not None else None
+    book = _ledger(table, ledger)
+    try:
+        draft = chosen.draft(table, definition, insecure_seed=insecure_seed)
+        manifest, tables = _public_tables(table, draft, files)
+        reference = reference_of(definition, draft.groups, table.sensitive)
+        content = content_of(definition, manifest, reference, draft.insecure or insecure_seed is not None)
+        _judge(definition, draft, PublicSide(manifest, content, tables))
+        prints = _fingerprints(manifest, tables, content)
+        scheme = Scheme.of(draft, table)
+        certificates: list[dict[str, Any]] = []
+
+        def certify(number: int | None, made: str) -> str:
+            certificates.append(completed(content, prints, (table.dataset, number), made, key))
+            return certificate_hash(certificates[-1])
+
+        if book is None or table.dataset is None:
+            certify(None, now())
+        else:
+            book.releases.record(table.dataset, content_hash(content, prints), certify, again=again)
+    finally:
+        if book is not None and book is not ledger:
+            book.close()
+    return Release(PublicSide(manifest, certificates[-1], tables), draft, scheme)
+
+
+def _method(table: Table, definition: Definition, method: Method | None) -> Method:
+    if not isinstance(table, Table):
+        raise PolicyError(f"publish needs a Table (rt.Table or rt.read), but it got a {type(table).__name__}.")
+    if not isinstance(definition, Definition):
+        raise PolicyError(f"publish needs a definition such as KAnonymity(5), but it got {definition!r}.")
+    if method is None:
+        from reticent.anonymize import Lattice
+
+        return Lattice()
+    if isinstance(method, type) or not callable(getattr(method, "draft", None)):
+        raise PolicyError(f"publish needs a method such as Lattice(), but it got {method!r}.")
+    return method
+
+
+def _ledger(table: Table, given: str | Path | Ledger | None) -> Ledger | None:
+    """The ledger, opened before the search, so that one that cannot be written is found out at once."""
+    if table.dataset is None:
+        return None
+    return given if isinstance(given, Ledger) else Ledger(given)
+
+
+def _public_tables(table: Table, draft: Draft, files: FileKind) -> tuple[Manifest, dict[str, pl.DataFrame]]:
+    if draft.format not in FORMATS or set(draft.tables) != set(FORMATS[draft.format].tables):
+        raise PolicyError(
+            f"The method {draft.method.get('name')!r} drafted the tables {sorted(draft.tables)} as {draft.format!r}, which is not a "
+            "published format."
+        )
+    bucket, count = _bucket_columns(table, draft)
+    tables = public_frames(draft.tables, bucket)
+    manifest = Manifest(
+        draft.format,
+        tuple(_column(table, draft, tables, name) for name in _columns_in_order(tables, (bucket, count))),
+        {name: ManifestTable(f"{name}.{files}", tuple(frame.columns)) for name, frame in tables.items()},
+        draft.method,
+        table.unit,
+        table.quasi_sets,
+        bucket,
+        count,
+    )
+    FORMATS[draft.format].check(tables, manifest)
+    check_labels(tables, manifest)
+    return manifest, tables
+
+
+def _bucket_columns(table: Table, draft: Draft) -> tuple[str | None, str | None]:
+    """The columns of a bucketized draft that no column of the table stands behind: the bucket, in both tables, and a count."""
+    if draft.format != "bucketize":
+        return None, None
+    quasi, sensitive = draft.tables["quasi"].columns, draft.tables["sensitive"].columns
+    shared = [name for name in quasi if name in sensitive]
+    if len(shared) != 1:
+        raise PolicyError(
+            f"The two tables of a bucketized draft must share one column, the bucket, but they share {shared}."
+        )
+    counts = [name for name in sensitive if name not in table.sensitive and name not in shared]
+    return shared[0], counts[0] if counts else None
+
+
+def _columns_in_order(tables: Mapping[str, pl.DataFrame], but: Sequence[str | None]) -> list[str]:
+    return list(dict.fromkeys(name for frame in tables.values() for name in frame.columns if name not in but))
+
+
+def _column(table: Table, draft: Draft, tables: Mapping[str, pl.DataFrame], name: str) -> ManifestColumn:
+    series = next(frame[name] for frame in tables.values() if name in frame.columns)
+    if name not in table.quasi:
+        return ManifestColumn(name, _role(table, name), type_of(series.dtype))
+    kind = type_of(table.frame[name].dtype)
+    exact = draft.format == "bucketize"
+    meanings = draft.meanings.get(name, {})
+    labels = {label: meanings[label] for label in labels_of(series).to_list() if label in meanings}
+    domain = draft.domains.get(name)
+    # Whether values are missing depends on the data, so it is not part of what was declared.
+    declared = [value for value in domain if value is not None] if domain is not None else None
+    return ManifestColumn(name, "quasi", kind, labels, exact, declared)
+
+
+def _role(table: Table, name: str) -> Role:
+    if name in table.sensitive:
+        return "sensitive"
+    if name in table.other:
+        return "other"
+    if table.pseudonyms and name not in table.frame.columns:
+        return "pseudonym"
+    raise PolicyError(f"The method drafted the column {name!r}, which has no role that is published.")
+
+
+def _judge(definition: Definition, draft: Draft, side: PublicSide) -> None:
+    """No release leaves on a method's word alone: its groups, and those that the public tables show, must pass."""
+    failing = None
+    if not definition.holds(draft.groups):
+        found = definition.assess(draft.groups)
+        failing = found.witness.text if found.witness is not None else str(definition)
+    for check in check_claims(side):
+        if check.status == "fails":
+            failing = f"{check.name}: {check.detail}"
+    if failing is not None:
+        raise PolicyError(
+            f"The method {draft.method.get('name')!r} made a draft that does not keep what it promises ({failing}). Nothing was published."
+        )
+
+
+def _fingerprints(
+    manifest: Manifest, tables: Mapping[str, pl.DataFrame], content: Mapping[str, Any]
+) -> dict[str, dict[str, Any]]:
+    contents = {
+        MANIFEST: readable(manifest.as_json()),
+        STATEMENT: statement(content, manifest).encode(),
+    }
+    prints = {name: fingerprint(each) for name, each in contents.items()}
+    for name, table in manifest.tables.items():
+        kind = cast(FileKind, Path(table.file).suffix.lstrip("."))
+        prints[table.file] = fingerprint(file_bytes(tables[name], kind))
+    return prints

@@ -1,0 +1,143 @@
+"""A release: a draft that went out. Its public side is for everybody, its private side for the steward, and they are kept apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from reticent.data import Draft, Groups
+from reticent.data.writers import as_parquet
+from reticent.errors import DataError
+from reticent.files import folder_aside, write_new
+from reticent.release.manifest import Manifest, Meaning
+from reticent.release.public import CERTIFICATE, MANIFEST, STATEMENT, PublicSide, open_public
+from reticent.release.scheme import Scheme
+from reticent.release.tables import file_bytes
+from reticent.release.values import readable, to_plain
+from reticent.release.wording import statement
+
+_PUBLIC, _PRIVATE = "public", "private"
+
+
+@dataclass(frozen=True)
+class Release:
+    """What :func:`publish` returns: recorded in the ledger, certified, ready to be saved.
+
+    ``public`` is everything that others may see. The rest is the steward's: the ``draft`` with the search's figures, the utility,
+    and the ``scheme`` that recodes later rows.
+    """
+
+    public: PublicSide
+    draft: Draft = field(repr=False)
+    scheme: Scheme = field(repr=False)
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The main public table."""
+        return self.public.frame
+
+    @property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """The public tables by name."""
+        return self.public.tables
+
+    @property
+    def format(self) -> str:
+        """How it was published: ``generalize`` or ``bucketize``."""
+        return self.public.format
+
+    @property
+    def manifest(self) -> Manifest:
+        """What the public tables hold."""
+        return self.public.manifest
+
+    @property
+    def meanings(self) -> Mapping[str, Mapping[str, Meaning]]:
+        """For every quasi column the meaning of each of its labels."""
+        return self.public.meanings
+
+    @property
+    def certificate(self) -> Mapping[str, Any]:
+        """What is claimed, against whom, and the fingerprints of the files."""
+        return self.public.certificate
+
+    @property
+    def groups(self) -> Groups:
+        """The groups that were judged. Their reference is the whole table, so this is the steward's."""
+        return self.draft.groups
+
+    @property
+    def utility(self) -> Mapping[str, float]:
+        """What the release costs; it compares with the raw table, so it is the steward's."""
+        return self.draft.utility
+
+    def count(self, condition: str, estimator: str = "uniform") -> Any:
+        """How many rows satisfy a condition, as well as the public side can tell (R-UM-4)."""
+        return self.public.count(condition, estimator)
+
+    def report(self, path: str | Path) -> None:
+        """Write the steward's report, one HTML file."""
+        from reticent.release.report import write_report
+
+        write_report(self, path)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write ``path/public`` and ``path/private``, both whole or not at all.
+
+        An existing folder is refused, unless it is a release and is to be overwritten. Files below ``private`` are readable
+        by their owner only.
+        """
+        target = Path(path)
+        _check_target(target, overwrite)
+        try:
+            with folder_aside(target, replace=overwrite) as aside:
+                public, private = aside / _PUBLIC, aside / _PRIVATE
+                public.mkdir(mode=0o755)
+                private.mkdir(mode=0o700)
+                for name, content in self._public_files():
+                    write_new(public / name, content)
+                for name, content in self._private_files():
+                    write_new(private / name, content, mode=0o600)
+        except OSError as error:
+            raise DataError(
+                f"The release could not be saved at {str(target)!r}: {error.strerror or error}. Nothing was left behind half written."
+            ) from error
+        return target
+
+    @staticmethod
+    def load(path: str | Path) -> PublicSide:
+        """The public side of a saved release, which is all that a release needs to be counted, attacked or verified."""
+        return open_public(path)
+
+    def _public_files(self) -> list[tuple[str, bytes]]:
+        manifest = self.public.manifest
+        files = [(STATEMENT, statement(self.certificate, manifest).encode()), (MANIFEST, readable(manifest.as_json()))]
+        for name, table in manifest.tables.items():
+            files.append((table.file, file_bytes(self.tables[name], Path(table.file).suffix.lstrip("."))))
+        return [*files, (CERTIFICATE, readable(self.certificate))]
+
+    def _private_files(self) -> list[tuple[str, bytes]]:
+        draft = self.draft
+        figures = {"suppressed_rows": draft.suppressed, **draft.search}
+        return [
+            ("scheme.json", readable(self.scheme.as_json())),
+            ("utility.json", readable(to_plain(draft.utility))),
+            ("search.json", readable(to_plain(figures))),
+            *((f"{name}.parquet", as_parquet(frame)) for name, frame in draft.private.items()),
+        ]
+
+
+def _check_target(target: Path, overwrite: bool) -> None:
+    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
+        return
+    if not overwrite:
+        raise DataError(
+            f"{str(target)!r} exists already. Choose another folder, or say overwrite=True if it is an older release."
+        )
+    inside = {each.name for each in target.iterdir()} if target.is_dir() else set()
+    if not {_PUBLIC} <= inside <= {_PUBLIC, _PRIVATE} or not (target / _PUBLIC / CERTIFICATE).is_file():
+        raise DataError(f"{str(target)!r} is not the folder of a release and will not be overwritten.")

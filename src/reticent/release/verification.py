@@ -1,0 +1,191 @@
+"""Verification: every claim of a release recomputed from its public side alone.
+
+Unsigned, it finds every inconsistency but cannot prove where the files come from; with the publisher's key it proves that, and
+any change of any byte is found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import reticent
+from reticent.definitions import All
+from reticent.errors import DataError
+from reticent.release import wording
+from reticent.release.certificate import FIELDS, LAYOUT, claims_of, unsigned
+from reticent.release.claims import Check, check_claims, read_claims
+from reticent.release.public import CERTIFICATE, STATEMENT, PublicSide, public_folder, read_files, read_public
+from reticent.release.signing import is_signed_by, public_key, stated_key
+from reticent.release.tables import in_order
+from reticent.release.values import parsed, readable
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What verifying found. ``signed`` says that a valid signature is there; only a key shows whose it is."""
+
+    path: Path
+    checks: tuple[Check, ...]
+    signed: bool
+
+    @property
+    def holds(self) -> bool:
+        """Nothing fails, and every claim was recomputed and holds."""
+        claims = [check for check in self.checks if check.name.startswith("claim")]
+        return (
+            bool(claims)
+            and all(check.status == "holds" for check in claims)
+            and not any(check.status == "fails" for check in self.checks)
+        )
+
+    @property
+    def failures(self) -> tuple[Check, ...]:
+        """What does not hold."""
+        return tuple(check for check in self.checks if check.status == "fails")
+
+
+def verify(path: str | Path, population: Any = None, key: Any = None) -> Verification:
+    """Recompute everything that a release claims, from ``public/`` and nothing else.
+
+    ``key`` is the publisher's public key (a path, a key, or its hexadecimal digits): then the signature must be theirs.
+    """
+    known = public_key(key) if key is not None else None
+    folder = public_folder(path)
+    checks: list[Check] = []
+    signed = False
+    try:
+        files = read_files(folder)
+        certificate = _read_certificate(files)
+    except DataError as error:
+        return Verification(folder, (Check("certificate", "fails", str(error)),), False)
+    checks.append(Check("certificate", "holds", "It can be read, and it is written as Reticent writes it."))
+    checks.append(_check_files(files, certificate))
+    origin, signed = _check_origin(certificate, known)
+    checks.append(origin)
+    try:
+        side = read_public(files)
+        checks.append(_check_agreement(side))
+        checks.append(_check_order(side))
+        checks.extend(check_claims(side))
+        checks.append(_check_wording(side, files))
+    except DataError as error:
+        checks.append(Check("consistency", "fails", str(error)))
+    checks.extend(_stated(certificate))
+    return Verification(folder, tuple(checks), signed)
+
+
+def _read_certificate(files: Mapping[str, bytes]) -> dict[str, Any]:
+    if CERTIFICATE not in files:
+        raise DataError(f"public/{CERTIFICATE} is missing.")
+    certificate = parsed(files[CERTIFICATE], CERTIFICATE)
+    expected = {*FIELDS, *(["signature"] if "signature" in certificate else [])}
+    if certificate.get("layout") != LAYOUT:
+        raise DataError(
+            f"{CERTIFICATE} has layout {certificate.get('layout')!r}, and this version of Reticent reads {LAYOUT}."
+        )
+    for name in sorted(expected ^ set(certificate)):
+        raise DataError(f"{CERTIFICATE}: the entry {name!r} is missing or does not belong there.")
+    for name in ("files", "ledger", "randomness"):
+        if not isinstance(certificate[name], dict):
+            raise DataError(f"{CERTIFICATE}: the entry {name!r} must be an object.")
+    if readable(certificate) != files[CERTIFICATE]:
+        raise DataError(f"{CERTIFICATE} is not written the way Reticent writes it; it was changed.")
+    return certificate
+
+
+def _check_files(files: Mapping[str, bytes], certificate: Mapping[str, Any]) -> Check:
+    listed = certificate["files"]
+    for name in sorted(set(listed) - set(files)):
+        return Check("files", "fails", f"public/{name} is missing.")
+    for name in sorted(set(files) - set(listed) - {CERTIFICATE}):
+        return Check("files", "fails", f"public/{name} is not part of the release.")
+    for name, said in listed.items():
+        content = files[name]
+        if said != {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}:
+            return Check("files", "fails", f"public/{name} is not the file that the certificate was made for.")
+    return Check("files", "holds", f"{len(listed)} files have the fingerprints that the certificate states.")
+
+
+def _check_origin(certificate: Mapping[str, Any], known: Any) -> tuple[Check, bool]:
+    """Whether the certificate is the publisher's, as far as that can be told."""
+    signature = certificate.get("signature")
+    if signature is None:
+        if known is None:
+            text = "The certificate is not signed: it can be checked for consistency, but who made it cannot be proven."
+            return Check("origin", "not re-checked", text), False
+        return Check(
+            "origin", "fails", "The certificate is not signed, so the key cannot prove where it comes from."
+        ), False
+    stated = stated_key(signature) if isinstance(signature, dict) else None
+    if stated is None or not is_signed_by(unsigned(certificate), signature, stated):
+        return Check("origin", "fails", "The signature does not belong to this certificate."), False
+    if known is None:
+        text = f"Signed with the key {signature['public_key'][:16]}...; give that publisher's key to prove the origin."
+        return Check("origin", "not re-checked", text), True
+    if not is_signed_by(unsigned(certificate), signature, known):
+        return Check("origin", "fails", "The certificate was signed with another key."), True
+    return Check("origin", "holds", "Signed with the key that was given."), True
+
+
+def _check_agreement(side: PublicSide) -> Check:
+    """The certificate speaks of the columns and the format that the manifest describes."""
+    said, manifest = side.certificate, side.manifest
+    described = {
+        "format": manifest.format,
+        "quasi": list(manifest.named("quasi")),
+        "sensitive": list(manifest.named("sensitive")),
+        "unprotected": list(manifest.named("other")),
+        "unit": manifest.unit,
+    }
+    for name, value in described.items():
+        if said[name] != value:
+            return Check(
+                "consistency", "fails", f"The certificate says {name} is {said[name]!r}, and the manifest {value!r}."
+            )
+    return Check("consistency", "holds", "Tables, labels, manifest and certificate agree.")
+
+
+def _check_order(side: PublicSide) -> Check:
+    for name, frame in side.tables.items():
+        if not in_order(frame).equals(frame, null_equal=True):
+            return Check("order", "fails", f"The rows of {name} are not sorted, so their order may tell something.")
+    return Check("order", "holds", "Rows are sorted by their own values: their order tells nothing.")
+
+
+def _check_wording(side: PublicSide, files: Mapping[str, bytes]) -> Check:
+    """The plain words say what the exact entries say; only the version that wrote them can tell."""
+    said = side.certificate
+    if said["reticent"] != reticent.__version__:
+        text = f"The words were written by Reticent {said['reticent']}, and this is {reticent.__version__}."
+        return Check("wording", "not re-checked", text)
+    known = tuple(claim.definition for claim in read_claims(said) if claim.definition is not None)
+    if len(known) < len(said["claims"]):
+        return Check("wording", "not re-checked", "A claim is not known to this version.")
+    definition = All(known)
+    insecure = said["randomness"].get("releasable") is not True
+    if said["claims"] != claims_of(definition):
+        return Check("wording", "fails", "The plain words of a claim are not those of its definition.")
+    compared = list(said["reference"] or ())
+    if said["residual_risks"] != wording.risks(definition, side.manifest, compared, insecure):
+        return Check("wording", "fails", "The residual risks are not those of this release.")
+    if said["randomness"] != {
+        "releasable": not insecure,
+        "statement": wording.INSECURE if insecure else wording.SECURE,
+    }:
+        return Check("wording", "fails", "What is said about randomness contradicts itself.")
+    told = said["ledger"]
+    if told.get("statement") != wording.ledger_statement(told.get("dataset"), told.get("release")):
+        return Check("wording", "fails", "What is said about earlier releases contradicts itself.")
+    if files.get(STATEMENT) != wording.statement(said, side.manifest).encode():
+        return Check("wording", "fails", f"{STATEMENT} does not say what the certificate says.")
+    return Check("wording", "holds", "The plain words say what the exact entries say.")
+
+
+def _stated(certificate: Mapping[str, Any]) -> Iterator[Check]:
+    """What the files cannot show: repeated, so that nobody overlooks it."""
+    yield Check("earlier releases", "not re-checked", str(certificate["ledger"].get("statement")))
+    yield Check("randomness", "not re-checked", str(certificate["randomness"].get("statement")))

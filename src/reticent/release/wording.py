@@ -1,0 +1,109 @@
+"""What a release says in plain language: what it promises, what it does not, and what risk remains.
+
+All of it follows from the certificate's own entries, so that ``verify`` can hold the words against them.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reticent.definitions import Definition
+from reticent.release.manifest import Manifest
+
+UNNAMED = (
+    "The data set was not named, so earlier releases of it could not be checked. If there were any, they were not judged together "
+    "with this one."
+)
+INSECURE = "NOT RELEASABLE: random choices were made with an insecure seed, which is for tests only. Somebody who guesses the seed can undo them."
+SECURE = "Random choices that protect people, where the method makes any, came from the operating system."
+
+
+def ledger_statement(dataset: str | None, number: int | None) -> str:
+    """What the ledger says about earlier releases."""
+    if dataset is None or number is None:
+        return UNNAMED
+    if number == 1:
+        return f"This is release 1 of the data set {dataset!r}: the publisher's ledger knew no earlier one."
+    return (
+        f"This is release {number} of the data set {dataset!r}; releases together were not judged. Whoever holds an earlier one may learn "
+        "more from both than either tells."
+    )
+
+
+def risks(definition: Definition, manifest: Manifest, reference: Sequence[str], insecure: bool) -> list[str]:
+    """The risks that remain, most specific first."""
+    found = [INSECURE] if insecure else []
+    other = manifest.named("other")
+    if other:
+        found.append(
+            f"The columns {_listed(other)} are published as they are and are not protected: whoever knows them about a person may "
+            "recognise the row."
+        )
+    if manifest.named("pseudonym"):
+        found.append(
+            "Rows carry random pseudonyms: rows of one person can be put together, and whoever learns whose a pseudonym is learns all of them."
+        )
+    if manifest.format == "bucketize":
+        found.append(
+            "Quasi-identifying values are published exactly, so that anybody can see whether a person with certain values is in the table; "
+            "only the link to the sensitive values is hidden."
+        )
+    else:
+        found.append(
+            "It is not hidden that somebody is in the table: whoever knows that a person is, finds the person's group."
+        )
+    if not definition.needs_sensitive and manifest.named("sensitive"):
+        found.append(
+            f"No promise was asked for about the sensitive columns {_listed(manifest.named('sensitive'))}: where a group shares a value, "
+            "it is known for everybody in it."
+        )
+    if reference:
+        found.append(
+            f"How often each value of {_listed(reference)} occurs in the whole table is published with this certificate, rows that were "
+            "left out included."
+        )
+    if manifest.unit == "person":
+        found.append(
+            "Several rows may be about one person. That the groups hold as many people as claimed is the publisher's word: the published "
+            "files show rows."
+        )
+    found.append(
+        "Whoever knows how the release was made, and that the least distorted safe one was chosen, can sometimes conclude that finer "
+        "ones were not safe."
+    )
+    found.append(
+        "Other data about the same people, earlier and later releases and other publishers' among them, were not judged together with this one."
+    )
+    return found
+
+
+def statement(certificate: Mapping[str, Any], manifest: Manifest) -> str:
+    """The plain-language statement that goes with the files."""
+    form = {
+        "generalize": "Values that might point at a person were replaced by coarser ones, so that rows look alike in groups.",
+        "bucketize": "Values that might point at a person stand in one table and sensitive values in another; only groups connect the two.",
+    }
+    parts = [
+        "WHAT THIS IS",
+        f"A table about people, published so that nobody is given away. {form[manifest.format]}",
+        "WHAT IS PROMISED",
+        *(f"- {claim['covers']}" for claim in certificate["claims"]),
+        "WHAT IS NOT PROMISED",
+        *(f"- {text}" for text in dict.fromkeys(claim["does_not_cover"] for claim in certificate["claims"])),
+        "WHAT RISK REMAINS",
+        *(f"- {text}" for text in certificate["residual_risks"]),
+        "HOW TO CHECK",
+        "The command 'reticent verify' recomputes every promise from these files alone. certificate.json states the definitions "
+        "exactly and holds a fingerprint of every file; manifest.json says what every label means.",
+    ]
+    return "\n\n".join(_wrapped(part) for part in parts) + "\n"
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 100, subsequent_indent="  " if text.startswith("- ") else "", break_long_words=False)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(repr(name) for name in names)
