@@ -76,6 +76,16 @@ class Definition(ABC):
         """An absorbing definition that every passing group of this one passes too, if one is known."""
         return self if self.absorbing else None
 
+    def doomed(self, groups: Groups) -> NDArray[np.float64]:
+        """A lower bound, group by group, of the rows that fail however the group is cut further; steers a search.
+
+        All rows of a group that fails an absorbing relaxation are doomed: none of its parts can pass.
+        """
+        relaxed = self.relaxation()
+        if relaxed is None:
+            return np.zeros(len(groups))
+        return np.where(relaxed.failing(groups), groups.sizes, 0).astype(np.float64)
+
     def least_rows(self) -> int:
         """How many rows a passing group has at least; tightens the bounds of a search."""
         relaxed = self.relaxation()
@@ -143,6 +153,10 @@ class All(Definition):
         if not known:
             return None
         return known[0] if len(known) == 1 else All(tuple(known))
+
+    def doomed(self, groups: Groups) -> NDArray[np.float64]:
+        bounds: NDArray[np.float64] = np.max([member.doomed(groups) for member in self.members], axis=0)
+        return bounds
 
     def least_rows(self) -> int:
         return max(member.least_rows() for member in self.members)

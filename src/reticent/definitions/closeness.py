@@ -70,6 +70,25 @@ class TCloseness(SensitiveDefinition):
         witness = witness_of(groups, failing, int(filled[place]), text)
         return Assessment(self, witness is None, farthest, witness, failures(groups, failing))
 
+    def doomed(self, groups: Groups) -> NDArray[np.float64]:
+        """The distance is convex: cut a group of n rows at distance d as you like, on average its rows stay d away.
+
+        Rows that pass are at most ``t`` away and rows that fail at most the largest distance there is, so at least
+        ``n (d - t) / (largest - t)`` fail.
+        """
+        doomed = np.zeros(len(groups))
+        for refined in self._refined(groups):
+            work, scale = self._work(refined)
+            away = work.astype(np.float64) / np.maximum(scale.astype(np.float64), 1.0)
+            present = refined.reference[refined.reference > 0]
+            largest = 1.0 - float(present.min() / present.sum()) if self.distance == "equal" else 1.0
+            room = largest - float(Fraction(self.t))
+            if room > 0:
+                least = refined.sizes * (away - float(Fraction(self.t))) / room
+                # The margin covers rounding; the bound must never be too high.
+                np.add.at(doomed, refined.parents(), np.maximum(np.ceil(least - 1e-6 * refined.sizes), 0.0))
+        return doomed
+
     def meaning(self) -> str:
         return (
             "Somebody who knows every quasi-identifying value of a person learns little more about the sensitive value than the whole "

@@ -55,13 +55,12 @@ class Evaluator:
         self.frequencies = frequencies
         self.definition = definition
         self.allowed = int(suppression * frequencies.rows)
-        self.objective: Objective = prepare(objective, frequencies, weights)
+        self.objective: Objective = prepare(objective, frequencies, weights, definition.least_rows())
         self.quasi_sets = quasi_sets
         self.log: list[Evaluation] = []
         top = tuple(hierarchy.height for hierarchy in frequencies.hierarchies)
         self.space = Space(frequencies.levels, top)
         self._counting, self._judging = _split(definition)
-        self._relaxed = _sensitive_part(definition.relaxation())
         self._known = [Points.of(frequencies)]
         self._room = 4 * len(frequencies) + 100_000
 
@@ -100,58 +99,49 @@ class Evaluator:
 
     def _evaluate(self, levels: Levels) -> Evaluation:
         points = self.points(levels)
-        absorbed = self._failing_by_count(points)
-        rows = int(points.sizes[absorbed].sum())
-        if rows > self.allowed and self.quasi_sets is None:
-            return Evaluation(
-                levels,
-                False,
-                rows,
-                len(points),
-                None,
-                growth=self._growth(points),
-                hopeless=True,
-                outlier=_smallest(points, absorbed),
-            )
-        suppressed, absorbed = self._suppressed(points, absorbed)
+        if self.quasi_sets is not None:
+            return self._evaluation(points, self._suppressed_in_sets(points), np.zeros(len(points)))
+        too_small = self._too_small(points)
+        doomed = np.where(too_small, points.sizes, 0).astype(np.float64)
+        if doomed.sum() > self.allowed or self._judging is None:
+            return self._evaluation(points, too_small, doomed)
+        groups = points.groups()
+        doomed = np.maximum(doomed, self._judging.doomed(groups))
+        if doomed.sum() > self.allowed:
+            return self._evaluation(points, too_small | self._judging.failing(groups), doomed)
+        return self._evaluation(points, failing_groups(self._judging, groups, too_small, self.allowed), doomed)
+
+    def suppressed(self, points: Points) -> Mask:
+        """The groups of a node that a release would leave out."""
+        if self.quasi_sets is not None:
+            return self._suppressed_in_sets(points)
+        too_small = self._too_small(points)
+        if self._judging is None:
+            return too_small
+        return failing_groups(self._judging, points.groups(), too_small, self.allowed)
+
+    def _evaluation(self, points: Points, suppressed: Mask, doomed: NDArray[np.float64]) -> Evaluation:
+        """Put a node's figures together; ``doomed`` are rows that are lost at every specialization as well."""
         rows = int(points.sizes[suppressed].sum())
-        passes = rows <= self.allowed
-        penalty = self.objective.penalty(points, absorbed) if self.quasi_sets is None else 0.0
-        hopeless = self.quasi_sets is None and int(points.sizes[absorbed].sum()) > self.allowed
+        hopeless = bool(doomed.sum() > self.allowed)
+        passes = rows <= self.allowed and not hopeless
+        absorbing = self.definition.absorbing and self.quasi_sets is None
         return Evaluation(
-            levels,
+            points.levels,
             passes,
             rows,
             len(points) - int(suppressed.sum()),
             self.objective.value(points, suppressed) if passes else None,
-            penalty,
-            self._growth(points),
+            self.objective.penalty(points, doomed),
+            self.objective.growth(points, suppressed if absorbing else None),
             hopeless or (not passes and self.monotone),
             None if passes else _smallest(points, suppressed),
         )
 
-    def suppressed(self, points: Points) -> Mask:
-        """The groups of a node that a release would leave out."""
-        return self._suppressed(points, self._failing_by_count(points))[0]
-
-    def _growth(self, points: Points) -> float | None:
-        return self.objective.growth(points)
-
-    def _failing_by_count(self, points: Points) -> Mask:
-        if self._counting is None or self.quasi_sets is not None:
+    def _too_small(self, points: Points) -> Mask:
+        if self._counting is None:
             return np.zeros(len(points), dtype=bool)
         return self._counting.failing(points.bare_groups())
-
-    def _suppressed(self, points: Points, by_count: Mask) -> tuple[Mask, Mask]:
-        """All groups to leave out, and among them those that are left out at every specialization too."""
-        if self.quasi_sets is not None:
-            mask = self._suppressed_in_sets(points)
-            return mask, np.zeros(len(points), dtype=bool)
-        if self._judging is None:
-            return by_count, by_count
-        groups = points.groups()
-        absorbed = by_count if self._relaxed is None else by_count | self._relaxed.failing(groups)
-        return failing_groups(self._judging, groups, by_count, self.allowed), absorbed
 
     def _suppressed_in_sets(self, points: Points) -> Mask:
         """With several quasi sets each must be safe on its own (R-LD-4); what one leaves out is missing in the others."""
@@ -200,12 +190,6 @@ def _split(definition: Definition) -> tuple[Definition | None, Definition | None
     counting = tuple(part for part in definition.parts() if not part.needs_sensitive and part.local)
     judging = tuple(part for part in definition.parts() if part.needs_sensitive or not part.local)
     return _all(counting), _all(judging)
-
-
-def _sensitive_part(relaxation: Definition | None) -> Definition | None:
-    if relaxation is None:
-        return None
-    return _all(tuple(part for part in relaxation.parts() if part.needs_sensitive))
 
 
 def _all(parts: tuple[Definition, ...]) -> Definition | None:

@@ -46,8 +46,9 @@ class Frontier:
             self._outliers: Outliers | None = Outliers(evaluator.frequencies, self.space, evaluator.definition)
         else:
             self._outliers = None
-        # Without suppression and with an objective that only grows, generalizations of a passing node cannot win.
-        self._minimal_only = evaluator.allowed == 0 and evaluator.objective.grows and evaluator.monotone
+        # When suppression costs nothing and the objective only grows, generalizations of a passing node cannot win.
+        free = evaluator.allowed == 0 or not evaluator.objective.sees_suppression
+        self._minimal_only = free and evaluator.objective.grows and evaluator.monotone
 
     def run(self, deadline: float | None = None) -> Outcome:
         """Search until nothing can beat the best node, or the time is up."""
@@ -99,8 +100,9 @@ class Frontier:
         """Open nodes whose bound lies below the best objective; ties may still win by their level vector."""
         if self.best is None or self.best.objective is None:
             return self.open
-        limit = self.best.objective + _ROUNDING * abs(self.best.objective)
-        self.open &= self.floors <= limit
+        objective, index = self._rank(self.best)
+        nearly = objective + _ROUNDING * abs(objective)
+        self.open &= (self.floors < objective) | ((self.floors <= nearly) & (self._index < index))
         return self.open
 
     def _pick(self, candidates: NDArray[np.bool_]) -> int:
@@ -111,13 +113,10 @@ class Frontier:
         if self._outliers is not None:
             return int(flat[np.argmin(self.floors.ravel()[flat])])
         if_failing = count_below(candidates).ravel()[flat]
-        if self._minimal_only:
-            above = count_above(candidates).ravel()[flat]
+        if not self.evaluator.objective.knows_floors:
+            if_passing = count_above(candidates).ravel()[flat]
         else:
-            above = np.ones(len(flat), dtype=np.int64)
-        bounds = self.floors.ravel()[flat]
-        order = np.argsort(bounds, kind="stable")
-        costlier = np.empty(len(flat), dtype=np.int64)
-        costlier[order] = len(flat) - np.searchsorted(bounds[order], bounds[order])
-        if_passing = np.maximum(costlier, above)
+            bounds = self.floors.ravel()[flat]
+            ordered = np.sort(bounds)
+            if_passing = len(flat) - np.searchsorted(ordered, bounds)
         return int(flat[np.argmax(np.minimum(if_failing, if_passing))])

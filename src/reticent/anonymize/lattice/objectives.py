@@ -27,6 +27,7 @@ from reticent.data.hierarchy import BoundHierarchy
 from reticent.errors import PolicyError, did_you_mean
 
 Mask = NDArray[np.bool_]
+Rows = NDArray[np.float64] | NDArray[np.int64]
 Weights = Mapping[str, float]
 
 
@@ -41,10 +42,16 @@ class NodeView:
 
 
 class Objective(ABC):
-    """A measure to minimize, prepared for one frequency set."""
+    """A measure to minimize, prepared for one frequency set.
+
+    ``grows``: without suppression it never falls along a generalization. ``sees_suppression``: leaving rows out changes
+    it. ``knows_floors``: the bounds before any evaluation tell nodes apart.
+    """
 
     name: str
     grows: bool = True
+    sees_suppression: bool = True
+    knows_floors: bool = True
 
     @abstractmethod
     def floors(self, space: Space) -> NDArray[np.float64]:
@@ -54,12 +61,15 @@ class Objective(ABC):
     def value(self, points: Points, suppressed: Mask) -> float:
         """The objective of a node when the groups under ``suppressed`` are left out."""
 
-    def penalty(self, points: Points, absorbed: Mask) -> float:
-        """What suppressing these groups adds, at least, to the floor of every specialization."""
+    def penalty(self, points: Points, doomed: Rows) -> float:
+        """What it adds, at least, to the floor of every specialization that so many rows of each group are lost there."""
         return 0.0
 
-    def growth(self, points: Points) -> float | None:
-        """A bound for all generalizations of an evaluated node, where floors do not know it already."""
+    def growth(self, points: Points, suppressed: Mask | None) -> float | None:
+        """A bound for all generalizations of an evaluated node, where floors do not know it already.
+
+        ``suppressed`` are its failing groups when the definition is absorbing: all other groups then stay published above.
+        """
         return None
 
 
@@ -82,17 +92,18 @@ class Columnwise(Objective):
 
     def value(self, points: Points, suppressed: Mask) -> float:
         floor = sum(weight * table[level] for weight, table, level in self._chosen(points.levels))
-        return float(floor) * self._costs.scale + self._costs.constant + self.penalty(points, suppressed)
+        lost = np.where(suppressed, points.sizes, 0)
+        return float(floor) * self._costs.scale + self._costs.constant + self.penalty(points, lost)
 
-    def penalty(self, points: Points, absorbed: Mask) -> float:
-        return float(np.dot(self._weights, self.extra(points, absorbed))) * self._costs.scale
+    def penalty(self, points: Points, doomed: Rows) -> float:
+        return float(np.dot(self._weights, self.extra(points, doomed))) * self._costs.scale
 
-    def extra(self, points: Points, absorbed: Mask) -> NDArray[np.float64]:
-        """What leaving these groups out costs more than publishing them, column by column."""
+    def extra(self, points: Points, lost: Rows) -> NDArray[np.float64]:
+        """What leaving so many rows of each group out costs more than publishing them, column by column."""
         extra = np.zeros(len(points.codes))
-        chosen = np.flatnonzero(absorbed)
+        chosen = np.flatnonzero(lost)
         if len(chosen):
-            sizes = points.sizes[chosen]
+            sizes = lost[chosen]
             for j, level in enumerate(points.levels):
                 cost = self._costs.tables[j][level][points.codes[j][chosen]]
                 extra[j] = float(sizes @ (self._costs.worst[j] - cost))
@@ -112,11 +123,11 @@ class Geometric(Columnwise):
         return np.expm1(space.added(tables))
 
     def value(self, points: Points, suppressed: Mask) -> float:
-        extra = self.extra(points, suppressed)
+        extra = self.extra(points, np.where(suppressed, points.sizes, 0))
         chosen = np.array([table[level] for _, table, level in self._chosen(points.levels)])
         return float(np.expm1(np.dot(self._weights, np.log1p((chosen + extra) * self._costs.scale))))
 
-    def penalty(self, points: Points, absorbed: Mask) -> float:
+    def penalty(self, points: Points, doomed: Rows) -> float:
         return 0.0
 
 
@@ -124,6 +135,7 @@ class Height(Objective):
     """The sum of the levels, by weight."""
 
     name = "height"
+    sees_suppression = False
 
     def __init__(self, weights: Sequence[float]) -> None:
         self._weights = weights
@@ -141,40 +153,56 @@ class Discernibility(Objective):
     """The sum of squared sizes of kept groups, and the number of all rows for each suppressed one."""
 
     name = "discernibility"
+    knows_floors = False
 
-    def __init__(self, rows: int) -> None:
-        self._rows = rows
+    def __init__(self, rows: int, least: int) -> None:
+        self._rows, self._least = rows, least
 
     def floors(self, space: Space) -> NDArray[np.float64]:
         return np.full(space.shape, float(self._rows))
+
+    def penalty(self, points: Points, doomed: Rows) -> float:
+        lost = float(doomed.sum())
+        return (self._rows - 1) * lost + (self._least - 1) * (self._rows - lost)
 
     def value(self, points: Points, suppressed: Mask) -> float:
         kept = points.sizes[~suppressed].astype(np.float64)
         return float(kept @ kept) + float(self._rows) * float(points.sizes[suppressed].sum())
 
-    def growth(self, points: Points) -> float:
+    def growth(self, points: Points, suppressed: Mask | None) -> float:
         sizes = points.sizes.astype(np.float64)
-        return float(sizes @ sizes)
+        merged = float(sizes @ sizes)
+        if suppressed is None:
+            return merged
+        kept = sizes[~suppressed]
+        return max(merged, float(kept @ kept) + self._least * float(sizes[suppressed].sum()))
 
 
 class AverageGroupSize(Objective):
     """Rows by groups; suppressed rows together are one more group."""
 
     name = "average_group_size"
+    knows_floors = False
 
-    def __init__(self, rows: int) -> None:
-        self._rows = rows
+    def __init__(self, rows: int, least: int) -> None:
+        self._rows, self._least = rows, least
 
     def floors(self, space: Space) -> NDArray[np.float64]:
-        return np.full(space.shape, 0.5)
+        return np.zeros(space.shape)
+
+    def penalty(self, points: Points, doomed: Rows) -> float:
+        kept = self._rows - int(doomed.sum())
+        return self._rows / (kept // self._least + 1)
 
     def value(self, points: Points, suppressed: Mask) -> float:
         return self._rows / (int((~suppressed).sum()) + bool(suppressed.any()))
 
-    def growth(self, points: Points) -> float:
-        # A generalization has no more groups; leaving some out can add one for the suppressed rows only if
-        # it takes at least one away.
-        return self._rows / len(points)
+    def growth(self, points: Points, suppressed: Mask | None) -> float:
+        # A generalization has no more groups; suppressed rows count as one group, but only where one was lost.
+        if suppressed is None:
+            return self._rows / len(points)
+        regained = int(points.sizes[suppressed].sum()) // self._least
+        return self._rows / min(len(points), int((~suppressed).sum()) + regained + bool(suppressed.any()))
 
 
 class Divergence(Objective):
@@ -185,6 +213,7 @@ class Divergence(Objective):
     """
 
     name = "kl"
+    knows_floors = False
 
     def __init__(self, frequencies: FrequencySet) -> None:
         self._frequencies = frequencies
@@ -214,7 +243,7 @@ class Divergence(Objective):
         total += float(lost @ (np.log(lost) - self._log_domain))
         return self._entropy - total
 
-    def growth(self, points: Points) -> float:
+    def growth(self, points: Points, suppressed: Mask | None) -> float:
         # The margin covers rounding: equal divergences must not rule each other out.
         return self.value(points, np.zeros(len(points), dtype=bool)) - 1e-9
 
@@ -262,9 +291,15 @@ OBJECTIVES = (
 
 
 def prepare(
-    objective: str | Callable[[NodeView], float], frequencies: FrequencySet, weights: Weights | None = None
+    objective: str | Callable[[NodeView], float],
+    frequencies: FrequencySet,
+    weights: Weights | None = None,
+    least_rows: int = 1,
 ) -> Objective:
-    """The objective of that name for a frequency set; attribute weights apply to the column-wise ones and to height."""
+    """The objective of that name for a frequency set; attribute weights apply to the column-wise ones and to height.
+
+    ``least_rows`` is a size that every passing group has; it only sharpens bounds.
+    """
     if callable(objective):
         return Callback(objective, frequencies)
     plain = _weights(frequencies, weights)
@@ -280,9 +315,9 @@ def prepare(
         case "non_uniform_entropy":
             return Columnwise("non_uniform_entropy", frequencies, _entropy_costs(frequencies, plain), plain)
         case "discernibility":
-            return Discernibility(rows)
+            return Discernibility(rows, least_rows)
         case "average_group_size":
-            return AverageGroupSize(rows)
+            return AverageGroupSize(rows, least_rows)
         case "kl":
             return Divergence(frequencies)
         case "height":
