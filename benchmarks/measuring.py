@@ -1,0 +1,64 @@
+"""How every benchmark measures: a floor and our figure in one process, the ratio, and a line in RESULTS.md."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+RESULTS = Path(__file__).with_name("RESULTS.md")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table of results; ``floor`` and ``ours`` in seconds."""
+
+    job: str
+    floor: float
+    ours: float
+    target: float | None
+    note: str = ""
+
+    @property
+    def ratio(self) -> float:
+        return self.ours / self.floor
+
+    def line(self) -> str:
+        target = "-" if self.target is None else f"<= {self.target:g}"
+        verdict = "" if self.target is None else ("yes" if self.ratio <= self.target else "**no**")
+        return f"| {self.job} | {1e3 * self.floor:.1f} | {1e3 * self.ours:.1f} | {self.ratio:.2f} | {target} | {verdict} | {self.note} |"
+
+
+def best_of(times: int, work: Callable[[], Any]) -> tuple[float, Any]:
+    """The shortest of several runs, and what the last one returned."""
+    best, result = float("inf"), None
+    for _ in range(times):
+        start = time.perf_counter()
+        result = work()
+        best = min(best, time.perf_counter() - start)
+    return best, result
+
+
+def group_by_floor(frame: pl.DataFrame, columns: Sequence[str]) -> float:
+    """The floor G: polars grouping the same frame by all quasi columns, best of 5."""
+    return best_of(5, lambda: frame.group_by(list(columns)).len())[0]
+
+
+def report(title: str, command: str, rows: Sequence[Row]) -> None:
+    """Print the rows and append them to RESULTS.md."""
+    lines = [
+        "| job | floor ms | ours ms | ratio | target | met | what came out |",
+        "|---|---|---|---|---|---|---|",
+        *(row.line() for row in rows),
+    ]
+    heading = f"## {title} ({date.today().isoformat()}, Python {platform.python_version()}, polars {pl.__version__})"
+    text = "\n".join([heading, "", f"`{command}`", "", *lines, ""])
+    print(text)
+    with RESULTS.open("a", encoding="utf-8") as out:
+        out.write("\n" + text)
