@@ -99,6 +99,8 @@ class Histograms:
 
     def sum_cells(self, cells: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.float64]:
         """Some per-cell numbers added up in each group."""
+        if len(cells) and self.distinct.all():
+            return np.add.reduceat(cells, self.offsets[:-1], dtype=np.float64)
         return np.bincount(self.owners, weights=cells, minlength=len(self.offsets) - 1).astype(np.float64, copy=False)
 
     def total(self, size: int) -> NDArray[np.int64]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data.groups import Histograms
+
+_LOOKED_UP = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Spread:
 
 def spread_of(histograms: Histograms, sizes: NDArray[np.int64], dont_care: NDArray[np.bool_] | None) -> Spread:
     """The spread of every group; ``dont_care`` marks the values whose counts may be lowered."""
-    logs = histograms.counts * np.log(histograms.counts)
+    logs = _weighted_logs(histograms.counts)
     if dont_care is None:
         nothing = np.zeros(len(sizes), dtype=np.int64)
         return Spread(sizes, histograms.sum_cells(logs), histograms.distinct, histograms.top, nothing)
@@ -59,6 +61,21 @@ def spread_of(histograms: Histograms, sizes: NDArray[np.int64], dont_care: NDArr
         np.zeros(len(sizes), dtype=np.int64),
     )
     return _with_capped(fixed, _only(histograms, spared))
+
+
+def _weighted_logs(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """``n ln n`` of every count; small counts, which is nearly all of them, are looked up."""
+    table = _table_of_weighted_logs()
+    if int(counts.max(initial=0)) < len(table):
+        found: NDArray[np.float64] = table.take(counts)
+        return found
+    return counts.astype(np.float64) * np.log(counts)
+
+
+@cache
+def _table_of_weighted_logs() -> NDArray[np.float64]:
+    counts = np.arange(_LOOKED_UP, dtype=np.float64)
+    return counts * np.log(np.maximum(counts, 1))
 
 
 def _with_capped(fixed: Spread, spared: Histograms) -> Spread:
