@@ -3,8 +3,14 @@
 ``buckets``     what is measured: the falling counts of every bucket
 ``minimize``    the best h atoms inside one bucket, exactly
 ``screen``      a float pass that leaves the few buckets that can matter (``_kernels`` for very many)
+``contenders``  exact arithmetic on those few
 ``disclosure``  the curve D(B, k), its negation-only companion, breaking point, certainty point, verdict
 ``witness``     the worst facts themselves, in words
+``tree``        the same for buckets that change one by one; ``monitor`` for a growing table
+``facts``       facts as people type them; ``population``: who is in which bucket
+``solver``      exact beliefs from facts; ``sampling`` estimates them, ``worlds`` lists all worlds of a tiny table
+``whatif``      the answer to "and if somebody knew this?"
+``search``      the least general safe bucketizations of a chain or a lattice
 """
 
 from reticent.knowledge.disclosure import (
@@ -15,15 +21,25 @@ from reticent.knowledge.disclosure import (
     negation_curve,
     safe,
 )
+from reticent.knowledge.monitor import Monitor, Watch
+from reticent.knowledge.population import Population
+from reticent.knowledge.tree import DisclosureTree
+from reticent.knowledge.whatif import WhatIf, explore
 from reticent.knowledge.witness import RankedAtom, Witness, negation_witness, witness
 
 __all__ = [
+    "DisclosureTree",
+    "Monitor",
+    "Population",
     "RankedAtom",
     "Safety",
+    "Watch",
+    "WhatIf",
     "Witness",
     "breaking_point",
     "certainty_point",
     "curve",
+    "explore",
     "negation_curve",
     "negation_witness",
     "safe",
