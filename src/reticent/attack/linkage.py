@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from reticent.attack.base import Findings, wilson
 from reticent.attack.matching import Matches, match
@@ -72,8 +73,8 @@ class Linkage:
         if sensitive is not None:
             details["learned"] = int((found.values == 1).sum())
         if sensitive is not None and self.truth is not None:
-            details["right"] = self._right(published, listed, found, sensitive)
-        person = self._person(published, found, sensitive)
+            details["right"] = int(self._right(published, listed, found, sensitive).sum())
+        person = self._person(published, listed, found, sensitive)
         details["person"] = int(chosen[person])
         return Findings(
             self.name,
@@ -94,14 +95,17 @@ class Linkage:
             )
         return tuple(columns)
 
-    def _chosen(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def _chosen(self) -> NDArray[np.int64]:
         everybody = np.arange(self.people.height)
         if self.sample is None or self.sample >= self.people.height:
             return everybody
         return np.sort(np.random.default_rng(self.seed).choice(everybody, self.sample, replace=False))
 
-    def _person(self, published: Published, found: Matches, sensitive: str | None) -> int:
-        """Whom the example is about: the person asked for, else the worst case (fewest rows and values, rarest value)."""
+    def _person(self, published: Published, listed: pl.DataFrame, found: Matches, sensitive: str | None) -> int:
+        """Whom the example is about: the person asked for, else the worst case.
+
+        That is somebody about whom the adversary is right (if that is known), with fewest rows and values, and the rarest value.
+        """
         if self.about is not None and self.sample is None:
             return self.about
         rows = np.where(found.rows > 0, found.rows, np.iinfo(np.int64).max)
@@ -109,15 +113,17 @@ class Linkage:
             return int(np.argmin(rows))
         groups = published.groups.marginal(sensitive)
         frequency = np.append(groups.histograms.total(groups.domain.size), 0)
-        return int(np.lexsort((frequency[found.guess], found.values, rows))[0])
+        wrong = ~self._right(published, listed, found, sensitive) if self.truth is not None else np.zeros(len(rows))
+        return int(np.lexsort((frequency[found.guess], found.values, rows, wrong))[0])
 
-    def _right(self, published: Published, listed: pl.DataFrame, found: Matches, sensitive: str) -> int:
-        """How many of those whose value was learned really have it."""
+    def _right(self, published: Published, listed: pl.DataFrame, found: Matches, sensitive: str) -> NDArray[np.bool_]:
+        """Of whom the value was learned that they really have."""
         texts = pl.Series(self._texts(published, sensitive), dtype=pl.String)
+        right = np.zeros(listed.height, dtype=bool)
         sure = np.flatnonzero(found.values == 1)
-        guessed = texts.gather(found.guess[sure])
         real = listed[str(self.truth)].cast(pl.String).gather(sure)
-        return int((guessed == real).fill_null(False).sum())
+        right[sure] = (texts.gather(found.guess[sure]) == real).fill_null(False).to_numpy()
+        return right
 
     def _texts(self, published: Published, sensitive: str) -> list[str]:
         domain = published.groups.domain

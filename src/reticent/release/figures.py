@@ -1,0 +1,275 @@
+"""The pictures of a report: plain SVG that takes its colours from the page, so that dark mode and printing just work.
+
+Drawn by hand rather than by a chart library: a report must be there within seconds (a renderer alone needs two),
+and text has to be set in the page's own type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import pairwise
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+
+WIDTH = 720
+_ROW = 26
+_LABELS = 190
+_MOST_VALUES = 28
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture, what it shows in words (for those who cannot see it), and its numbers as a table."""
+
+    title: str
+    description: str
+    svg: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar of a before/after pair; ``interval`` are the ends of a confidence interval."""
+
+    name: str
+    before: float | None
+    after: float
+    interval_before: tuple[float, float] | None = None
+    interval_after: tuple[float, float] | None = None
+
+
+def picture(width: float, height: float, content: Sequence[str], label: str) -> str:
+    """An SVG element that scales with the page and says what it is."""
+    return (
+        f'<svg viewBox="0 0 {_n(width)} {_n(height)}" role="img" aria-label="{escape(label, quote=True)}" '
+        f'xmlns="http://www.w3.org/2000/svg">{"".join(content)}</svg>'
+    )
+
+
+def text(x: float, y: float, content: object, kind: str = "", anchor: str = "start") -> str:
+    """A line of text; ``kind`` is a CSS class of the page."""
+    return f'<text x="{_n(x)}" y="{_n(y)}" class="{kind}" text-anchor="{anchor}">{escape(str(content))}</text>'
+
+
+def box(x: float, y: float, width: float, height: float, kind: str, tip: str = "", radius: float = 2) -> str:
+    """A rectangle with an optional tooltip."""
+    shape = f'x="{_n(x)}" y="{_n(y)}" width="{_n(max(width, 0))}" height="{_n(height)}" rx="{_n(radius)}"'
+    return f'<rect {shape} class="{kind}">{_tip(tip)}</rect>'
+
+
+def dot(x: float, y: float, radius: float, kind: str, tip: str = "") -> str:
+    """A circle with an optional tooltip."""
+    return f'<circle cx="{_n(x)}" cy="{_n(y)}" r="{_n(radius)}" class="{kind}">{_tip(tip)}</circle>'
+
+
+def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
+    """A straight line."""
+    return f'<line x1="{_n(x1)}" y1="{_n(y1)}" x2="{_n(x2)}" y2="{_n(y2)}" class="{kind}"/>'
+
+
+def crowd_sizes(after: NDArray[np.int64], before: NDArray[np.int64] | None, least: int | None) -> Figure:
+    """In how large a crowd people stand: the share of people in groups of each size, before and after.
+
+    Sizes are binned 1, 2-4, 5-9, 10-19, 20-49, ...; ``least`` (the promised k) is marked.
+    """
+    largest = int(max(after.max(initial=1), before.max(initial=1) if before is not None else 1))
+    edges = _round_edges(largest)
+    shares_after = _people_by_size(after, edges)
+    shares_before = _people_by_size(before, edges) if before is not None else None
+    names = [_range_name(low, high - 1) for low, high in pairwise(edges)]
+    height, base, top = 250.0, 205.0, 24.0
+    slot = (WIDTH - 60) / len(names)
+    scale = (base - top) / max([0.01, *shares_after, *(shares_before or ())])
+    parts = [line(40, base, WIDTH - 10, base, "axis")]
+    for number, name in enumerate(names):
+        x = 45 + number * slot
+        thick = min(slot * 0.42, 44)
+        pair = [(shares_before[number], "before")] if shares_before is not None else []
+        pair.append((shares_after[number], "after"))
+        left = x + (slot - thick * len(pair)) / 2
+        for place, (share, kind) in enumerate(pair):
+            tall = share * scale
+            tip = f"{share:.1%} of people stand in groups of {name} ({kind})"
+            parts.append(box(left + place * thick, base - tall, thick - 2, tall, kind, tip))
+            if share >= 0.005:
+                parts.append(text(left + (place + 0.5) * thick - 1, base - tall - 5, f"{share:.0%}", "value", "middle"))
+        parts.append(text(x + slot / 2, base + 18, name, "tick", "middle"))
+    if least is not None and least > 1:
+        number = int(np.searchsorted(edges, least, side="right")) - 1
+        if number < len(names):
+            x = 45 + number * slot
+            parts.append(line(x, top - 16, x, base, "mark"))
+            parts.append(text(x + 5, top - 8, f"promised: at least {least}", "marktext"))
+    parts.append(text(WIDTH / 2, height - 8, "people who look alike (size of the group)", "tick", "middle"))
+    rows = tuple(
+        (name, *((f"{shares_before[i]:.1%}",) if shares_before is not None else ()), f"{shares_after[i]:.1%}")
+        for i, name in enumerate(names)
+    )
+    columns = ("size of the group", *(("people before",) if shares_before is not None else ()), "people after")
+    words = f"After publishing, the smallest group has {int(after.min())} people and the median person stands among {_median_crowd(after)}."
+    return Figure("In how large a crowd people stand", words, picture(WIDTH, height, parts, words), columns, rows)
+
+
+def sensitive_values(name: str, before: Mapping[str, int] | None, after: Mapping[str, int]) -> Figure:
+    """The distribution of a sensitive column over what was published and, where it may be shown, over the whole table."""
+    main = after if before is None else {**dict.fromkeys(after, 0), **before}
+    order = sorted(main, key=lambda value: (-main[value], value))
+    shown, rest = order[:_MOST_VALUES], order[_MOST_VALUES:]
+    names = [*shown, *([f"{len(rest)} others"] if rest else [])]
+    counts = {
+        kind: [*(each.get(value, 0) for value in shown), *([sum(each.get(value, 0) for value in rest)] if rest else [])]
+        for kind, each in (("before", before), ("after", after))
+        if each is not None
+    }
+    shares = {kind: [count / max(sum(each), 1) for count in each] for kind, each in counts.items()}
+    left, right = _LABELS, WIDTH - 110
+    scale = (right - left) / max(0.01, *(max(each) for each in shares.values()))
+    parts, rows = [], []
+    for number, value in enumerate(names):
+        y = 6 + number * _ROW
+        mine = [each[number] for each in shares.values()]
+        words = " → ".join(f"{share:.1%}" for share in mine)
+        parts.append(text(left - 10, y + 17, _shortened(value, 26), "label", "end"))
+        parts.append(box(left, y + 5, mine[0] * scale, _ROW - 10, next(iter(shares)), f"{value}: {words}"))
+        if len(mine) > 1:
+            parts.append(dot(left + mine[1] * scale, y + _ROW / 2, 4.5, "after", f"{value}: {words}"))
+        parts.append(text(left + max(mine) * scale + 12, y + 17, words, "value"))
+        cells = (cell for kind in counts for cell in (f"{counts[kind][number]:,}", f"{shares[kind][number]:.1%}"))
+        rows.append((value, *cells))
+    words = _spread_words(name, shares)
+    columns = (name, *(cell for kind in counts for cell in (f"rows {kind}", f"share {kind}")))
+    height = len(names) * _ROW + 12
+    return Figure(f"How {name} is spread", words, picture(WIDTH, height, parts, words), columns, tuple(rows))
+
+
+def _spread_words(name: str, shares: Mapping[str, Sequence[float]]) -> str:
+    if "before" not in shares:
+        return f"The distribution of {name} over the published rows."
+    moved = sum(abs(b - a) for b, a in zip(shares["before"], shares["after"], strict=True)) / 2
+    return (
+        f"Bars: the whole table. Dots: the published rows. The two distributions of {name} are {moved:.1%} apart, "
+        "which is the share of rows that would have to change to make them equal."
+    )
+
+
+def best_guesses(name: str, tops: NDArray[np.int64], sizes: NDArray[np.int64]) -> Figure:
+    """How sure the best guess about a person would be for somebody who knows the person's group: people by that chance."""
+    steps = 10
+    filled = sizes > 0
+    tops, sizes = tops[filled], sizes[filled]
+    # A guess of exactly 1 is certainty and gets a bin of its own.
+    bins = np.minimum(tops * steps // np.maximum(sizes, 1), steps)
+    people = np.bincount(bins, weights=sizes, minlength=steps + 1)
+    shares = people / max(people.sum(), 1)
+    height, base, top = 210.0, 165.0, 18.0
+    slot = (WIDTH - 60) / (steps + 1)
+    scale = (base - top) / max(float(shares.max(initial=0)), 0.01)
+    parts, rows = [line(40, base, WIDTH - 10, base, "axis")], []
+    for number, share in enumerate(shares):
+        label = "certain" if number == steps else f"{number * 10}–{number * 10 + 10} %"
+        x, tall = 45 + number * slot, float(share) * scale
+        kind = "bad" if number == steps else "after"
+        tip = f"for {share:.1%} of people the best guess is right with {label}"
+        parts.append(box(x + 4, base - tall, slot - 8, tall, kind, tip))
+        if share >= 0.005:
+            parts.append(text(x + slot / 2, base - tall - 5, f"{share:.0%}", "value", "middle"))
+        parts.append(text(x + slot / 2, base + 18, label, "tick", "middle"))
+        rows.append((label, f"{int(people[number]):,}", f"{share:.1%}"))
+    parts.append(text(WIDTH / 2, height - 6, "chance that the best guess is right", "tick", "middle"))
+    surest = float(np.max(tops / np.maximum(sizes, 1))) if len(sizes) else 0.0
+    words = f"For nobody is the best guess about {name} right with more than {surest:.0%}."
+    return Figure(
+        f"How sure a guess at {name} can be",
+        words,
+        picture(WIDTH, height, parts, words),
+        ("chance", "people", "share"),
+        tuple(rows),
+    )
+
+
+def attacks(bars: Sequence[Bar]) -> Figure:
+    """Each adversary's success on the table as it stood and on the release."""
+    left, right = 0.0, WIDTH - 60.0
+    parts, rows = [], []
+    y = 4.0
+    for bar in bars:
+        parts.append(text(left, y + 15, bar.name, "label strong"))
+        y += 24
+        pair = [("as it stood", bar.before, bar.interval_before, "bad")] if bar.before is not None else []
+        pair.append(("published", bar.after, bar.interval_after, "good"))
+        for word, share, interval, kind in pair:
+            assert share is not None
+            wide = share * (right - left - 90)
+            parts.append(text(left + 82, y + 15, word, "tick", "end"))
+            parts.append(box(left + 90, y + 2, right - left - 90, 18, "trough"))
+            parts.append(box(left + 90, y + 2, wide, 18, kind, f"{bar.name}, {word}: {share:.1%}"))
+            if interval is not None:
+                low, high = (left + 90 + end * (right - left - 90) for end in interval)
+                parts.append(line(low, y + 11, high, y + 11, "whisker"))
+            parts.append(text(right + 8, y + 16, _percent(share), f"value {kind}text"))
+            y += 24
+        y += 12
+        rows.append((bar.name, _percent(bar.before) if bar.before is not None else "–", _percent(bar.after)))
+    words = "; ".join(
+        f"{bar.name}: {_percent(bar.before) + ' before, ' if bar.before is not None else ''}{_percent(bar.after)} after"
+        for bar in bars
+    )
+    return Figure(
+        "What adversaries achieve",
+        words + ".",
+        picture(WIDTH, y, parts, words),
+        ("adversary", "before", "after"),
+        tuple(rows),
+    )
+
+
+def _percent(share: float) -> str:
+    if share in (0, 1):
+        return f"{share:.0%}"
+    return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"
+
+
+def _round_edges(largest: int) -> list[int]:
+    """1, 2, 5, 10, 20, 50, ... until ``largest`` is inside."""
+    edges, power = [1], 1
+    while edges[-1] <= largest:
+        edges.extend(power * step for step in (2, 5, 10))
+        power *= 10
+    while len(edges) > 2 and edges[-2] > largest:
+        edges.pop()
+    return edges
+
+
+def _people_by_size(sizes: NDArray[np.int64], edges: Sequence[int]) -> list[float]:
+    people, _ = np.histogram(sizes, bins=np.array(edges), weights=sizes)
+    total = max(int(sizes.sum()), 1)
+    return [float(share) for share in people / total]
+
+
+def _median_crowd(sizes: NDArray[np.int64]) -> int:
+    """The size of the group in which the middle person stands."""
+    if not len(sizes):
+        return 0
+    rising = np.sort(sizes)
+    return int(rising[np.searchsorted(np.cumsum(rising), ceil(rising.sum() / 2))])
+
+
+def _range_name(low: int, high: int) -> str:
+    return f"{low}" if low == high else f"{low:,}–{high:,}"
+
+
+def _shortened(value: str, most: int) -> str:
+    return value if len(value) <= most else value[: most - 1] + "…"
+
+
+def _tip(content: str) -> str:
+    return f"<title>{escape(content)}</title>" if content else ""
+
+
+def _n(number: float) -> str:
+    return f"{number:.1f}".rstrip("0").rstrip(".")

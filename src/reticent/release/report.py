@@ -1,0 +1,48 @@
+"""The report on a release: one self-contained page with the verdict, the promise, the pictures and what remains open.
+
+It is for the steward: the search, the cost and everything about the table before publishing are private. The public
+variant leaves all of that out and shows only what follows from the published files.
+
+``report_facts`` gathers what is told, ``page`` lays it out, ``figures`` and ``lattice_figure`` draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from reticent.data import Table
+from reticent.files import write_whole
+from reticent.release.page import render
+from reticent.release.public import PublicSide, open_public
+from reticent.release.release import Release
+from reticent.release.report_facts import Comparison, PrivateFacts, gather
+
+_OWNER_ONLY, _EVERYBODY = 0o600, 0o644
+
+
+def write_report(
+    release: Release | str | Path,
+    path: str | Path,
+    *,
+    table: Table | None = None,
+    attacks: Sequence[Comparison] = (),
+    public: bool = False,
+) -> Path:
+    """Write the report on a release, or on the folder of a saved one, to ``path``: the steward's, or the ``public`` one.
+
+    ``table`` is the table that was published; with it the steward's report also tells how exposed people were before. ``attacks``
+    are pairs of findings (before or None, after) of :mod:`reticent.attack`. The steward's file is readable by its owner only.
+    """
+    target = Path(path)
+    side, private = _sides(release, public)
+    content = render(gather(side, private, table, attacks))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(target, content.encode(), _EVERYBODY if public else _OWNER_ONLY)
+    return target
+
+
+def _sides(release: Release | str | Path, public: bool) -> tuple[PublicSide, PrivateFacts | None]:
+    if isinstance(release, str | Path):
+        return open_public(release), None if public else PrivateFacts.read(Path(release))
+    return release.public, None if public else PrivateFacts.of(release)

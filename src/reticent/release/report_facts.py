@@ -1,0 +1,240 @@
+"""What a report tells, gathered from a release: its public side, and what only the steward may see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import and_
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.data import Groups, Table
+from reticent.definitions import Definition, KAnonymity
+from reticent.engine import LocalEngine
+from reticent.errors import DataError
+from reticent.release.claims import Check, check_claims, read_claims
+from reticent.release.lattice_figure import MOST_DOTS, LatticeFacts
+from reticent.release.public import PublicSide
+from reticent.release.release import Release
+from reticent.release.values import parsed
+
+Counts = Mapping[str, int]
+
+_EXAMPLES = 3
+
+
+class Found(Protocol):
+    """What an adversary found, as :class:`reticent.attack.Findings` has it; ``release`` does not import ``attack``."""
+
+    @property
+    def adversary(self) -> str: ...
+    @property
+    def knows(self) -> str: ...
+    @property
+    def hit(self) -> str: ...
+    @property
+    def share(self) -> float: ...
+    @property
+    def interval(self) -> tuple[float, float] | None: ...
+    @property
+    def example(self) -> str: ...
+
+
+Comparison = tuple[Found | None, Found]
+
+
+@dataclass(frozen=True)
+class Promise:
+    """One definition: its name with parameters, what it means, what it leaves open, and how it came out."""
+
+    name: str
+    meaning: str
+    not_covered: str
+    outcome: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How the claims came out on the published files, and why."""
+
+    status: Literal["holds", "fails", "unknown"]
+    detail: str
+
+
+@dataclass(frozen=True)
+class PrivateFacts:
+    """What the steward knows of a release beyond its public side.
+
+    ``whole`` counts the values of each sensitive column in the whole table, where that is known.
+    """
+
+    suppressed: int
+    utility: Mapping[str, float]
+    search: Mapping[str, Any]
+    whole: Mapping[str, Counts] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, release: Release) -> PrivateFacts:
+        """From a release that was just made."""
+        draft = release.draft
+        columns = [column.name for column in draft.groups.domain.columns]
+        whole = {name: _counts(draft.groups.marginal(name), whole=True) for name in columns}
+        return cls(draft.suppressed, draft.utility, draft.search, whole)
+
+    @classmethod
+    def read(cls, path: Path) -> PrivateFacts:
+        """From the private side of a saved release."""
+        folder = path / "private"
+        try:
+            utility, search = (
+                parsed((folder / name).read_bytes(), f"private/{name}") for name in ("utility.json", "search.json")
+            )
+        except OSError as error:
+            raise DataError(
+                f"The private side of {str(path)!r} cannot be read ({error.strerror}: {error.filename}). The steward's report needs it; "
+                "a public report (--public, public=True) does not."
+            ) from None
+        return cls(int(search.get("suppressed_rows", 0)), utility, search)
+
+
+@dataclass(frozen=True)
+class ReportFacts:
+    """Everything that a report tells. What is None or empty is not known, or not for the public."""
+
+    title: str
+    format: str
+    verdict: Verdict
+    promises: tuple[Promise, ...]
+    groups: Groups
+    least: int | None
+    private: PrivateFacts | None = None
+    before: NDArray[np.int64] | None = None
+    lattice: LatticeFacts | None = None
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    attacks: tuple[Comparison, ...] = ()
+    residual: tuple[str, ...] = ()
+    certificate: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """How many rows were published."""
+        return int(self.groups.sizes.sum())
+
+    def published(self, column: str) -> Counts:
+        """The values of a sensitive column among the published rows."""
+        return _counts(self.groups.marginal(column), whole=False)
+
+
+def gather(
+    side: PublicSide,
+    private: PrivateFacts | None,
+    table: Table | None = None,
+    attacks: Sequence[Comparison] = (),
+) -> ReportFacts:
+    """Everything about a release; without ``private`` only what follows from its public side.
+
+    ``table`` is the table that was published: with it the report also shows the crowds before publishing and judges every node
+    of a small lattice. ``attacks`` are pairs of findings, before (or None) and after.
+    """
+    claims = read_claims(side.certificate)
+    checks = list(check_claims(side))
+    outcomes = {check.name: check for check in checks}
+    known = [claim.definition for claim in claims if claim.definition is not None]
+    least = [part.k for definition in known for part in definition.parts() if isinstance(part, KAnonymity)]
+    facts = ReportFacts(
+        title=_title(side),
+        format=side.format,
+        verdict=_verdict(side.groups, checks),
+        promises=tuple(
+            Promise(claim.text, said["covers"], said["does_not_cover"], outcomes[f"claim {claim.text}"].detail)
+            for claim, said in zip(claims, side.certificate["claims"], strict=True)
+        ),
+        groups=side.groups,
+        least=max(least, default=None),
+        labels={name: list(labels)[:_EXAMPLES] for name, labels in side.meanings.items()},
+        residual=tuple(side.certificate["residual_risks"]),
+        certificate=_certificate(side),
+    )
+    return facts if private is None else _with_private(facts, private, side, table, known, attacks)
+
+
+def _with_private(
+    facts: ReportFacts,
+    private: PrivateFacts,
+    side: PublicSide,
+    table: Table | None,
+    definitions: Sequence[Definition],
+    attacks: Sequence[Comparison],
+) -> ReportFacts:
+    if table is not None and not private.whole:
+        whole = {name: _column_counts(table.frame[name]) for name in side.manifest.named("sensitive")}
+        private = PrivateFacts(private.suppressed, private.utility, private.search, whole)
+    before = None if table is None else LocalEngine().frequencies(table, sensitive=False).sizes
+    lattice = LatticeFacts.of(private.search)
+    if lattice is not None and table is not None and definitions and lattice.size <= MOST_DOTS:
+        lattice = _judged(lattice, table, reduce(and_, definitions), str(side.manifest.method.get("suppression", "0")))
+    return replace(facts, private=private, before=before, lattice=lattice, attacks=tuple(attacks))
+
+
+def _judged(lattice: LatticeFacts, table: Table, definition: Definition, suppression: str) -> LatticeFacts:
+    """The lattice with a verdict on every node, where that can be had."""
+    from reticent.anonymize import search
+
+    passing = search(table, definition, suppression=suppression).passing_nodes
+    if passing is None or passing.shape != tuple(height + 1 for height in lattice.heights):
+        return lattice
+    status = {levels: "passing" if passes else "failing" for levels, passes in np.ndenumerate(passing)}
+    return replace(lattice, status=status)
+
+
+def _title(side: PublicSide) -> str:
+    dataset = side.certificate["ledger"]["dataset"]
+    return f"Release of {dataset}" if dataset else "A release"
+
+
+def _verdict(groups: Groups, checks: Sequence[Check]) -> Verdict:
+    failed = [check for check in checks if check.status == "fails"]
+    if failed:
+        return Verdict("fails", f"{failed[0].name}: {failed[0].detail}")
+    claims = [check for check in checks if check.name.startswith("claim")]
+    unsure = [check for check in claims if check.status != "holds"]
+    if unsure:
+        return Verdict("unknown", f"{unsure[0].name}: {unsure[0].detail}")
+    what = {1: "the definition", 2: "both definitions"}.get(len(claims), f"all {len(claims)} definitions")
+    return Verdict(
+        "holds", f"Recomputed from the published files in exact arithmetic: all {len(groups):,} groups satisfy {what}."
+    )
+
+
+def _counts(groups: Groups, *, whole: bool) -> dict[str, int]:
+    column = groups.domain.columns[0]
+    counts = groups.reference if whole else groups.histograms.total(column.size)
+    return {text: int(count) for text, count in zip(column.texts, counts, strict=True) if count}
+
+
+def _column_counts(series: pl.Series) -> dict[str, int]:
+    counted = series.cast(pl.String).fill_null("(missing)").value_counts()
+    return dict(counted.iter_rows())
+
+
+def _certificate(side: PublicSide) -> tuple[tuple[str, str], ...]:
+    said = side.certificate
+    signature = said.get("signature")
+    signed = (
+        f"Ed25519, {signature['public_key']}" if isinstance(signature, Mapping) else "none: origin cannot be proven"
+    )
+    method = ", ".join(f"{name} {value}" for name, value in side.manifest.method.items() if name != "name")
+    return (
+        ("made", str(said["created"])),
+        ("by", f"Reticent {said['reticent']}"),
+        ("method", f"{side.manifest.method.get('name', 'unknown')} ({method})"),
+        ("earlier releases", str(said["ledger"]["statement"])),
+        ("randomness", str(said["randomness"]["statement"])),
+        ("signature", signed),
+        *((name, f"sha256 {entry['sha256']}") for name, entry in sorted(said["files"].items())),
+    )
