@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from reticent.cli import assess, inspect, keys
+from reticent.cli import assess, inspect, keys, publish, query, verify
 
 app = typer.Typer(
     name="reticent",
@@ -20,5 +20,5 @@ def reticent() -> None:
     """Share data about people without giving anybody away."""
 
 
-for command in (inspect, assess, keys):
+for command in (inspect, assess, publish, verify, query, keys):
     command.register(app)

@@ -4,12 +4,14 @@
 ``sections``     what may be written in the file
 ``places``       where in the file it was written; ``complaints`` puts mistakes into words and points at them
 ``reading``      ``rt.read``: rows with their roles
+``publishing``   from a policy to a saved release
 ``methods``      methods by name; ``expressions`` definitions as written on a command line
 """
 
 from reticent.policy.expressions import definition_from_text
 from reticent.policy.methods import method_from
 from reticent.policy.policy import Policy
+from reticent.policy.publishing import Published, publish_policy
 from reticent.policy.reading import read
 
-__all__ = ["Policy", "definition_from_text", "method_from", "read"]
+__all__ = ["Policy", "Published", "definition_from_text", "method_from", "publish_policy", "read"]

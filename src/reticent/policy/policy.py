@@ -118,6 +118,7 @@ class Policy:
             "dataset": self.sections.dataset,
             "unit": roles.unit,
             "quasi_sets": roles.quasi_sets,
+            "pseudonyms": roles.pseudonyms,
         }
 
     def table(self, source: Source | None = None) -> Table:
@@ -170,13 +171,14 @@ class Policy:
         return reduce(and_, self.definitions)
 
     def method(self, **overrides: Any) -> Method:
-        """The method, with some parameters replaced."""
-        given = {**self.sections.method, **{name: value for name, value in overrides.items() if value is not None}}
+        """The method, with some parameters replaced; None leaves one as it is."""
+        given = {"name": "Lattice", **self.sections.method}
         with self.pointing("method"):
-            name = given.pop("name", "Lattice")
-            if not isinstance(name, str):
-                raise PolicyError(f"name must be the name of a method, but it is {name!r}.")
-            return method_from(name, given)
+            if not isinstance(given["name"], str):
+                raise PolicyError(f"name must be the name of a method, but it is {given['name']!r}.")
+            said = _named(given)
+        replaced = {name: value for name, value in overrides.items() if value is not None}
+        return _named({**given, **replaced}) if replaced else said
 
     def path(self, setting: str | None) -> Path | None:
         """A path of the policy, seen from the folder it lies in."""
@@ -197,8 +199,21 @@ class Policy:
                 raise
             raise type(error)(self.places.find(self._meant(path, message)).point(self.file, message)) from None
 
+    @contextmanager
+    def hinting(self, *sections: str) -> Iterator[None]:
+        """Let errors from the block point at a setting of these sections if they speak of one, and leave others as they are."""
+        try:
+            yield
+        except (PolicyError, DataError) as error:
+            message = str(error)
+            for section in sections:
+                path = self._meant((section,), message)
+                if len(path) > 1 and not message.startswith(f"{self.file}:"):
+                    raise type(error)(self.places.find(path).point(self.file, message)) from None
+            raise
+
     def _meant(self, path: tuple[str | int, ...], message: str) -> tuple[str | int, ...]:
-        """The innermost setting below ``path`` whose name the message mentions."""
+        """The innermost setting below ``path`` that the message speaks of."""
         content: Any = self.sections.model_dump(exclude_unset=True)
         for part in path:
             known = isinstance(part, int) or (isinstance(content, Mapping) and part in content)
@@ -271,17 +286,24 @@ class Policy:
         return self.definitions, self.hierarchies
 
 
+def _named(settings: Mapping[str, Any]) -> Method:
+    return method_from(settings["name"], {name: value for name, value in settings.items() if name != "name"})
+
+
 def _fit(table: Table) -> tuple[object, ...]:
     """Fit hierarchies and domains to the rows now, so that a message about them can point into the policy."""
     return table.hierarchies, table.sensitive_columns
 
 
 def _mention(name: str, value: Any, message: str) -> tuple[int, int] | None:
-    """How plainly and how early a message speaks of a setting: by its name in quotes, by its value, by its bare name."""
-    patterns = [re.escape(repr(name)), re.escape(repr(value)) if isinstance(value, str) else None]
-    patterns.append(rf"(?<![\w'-]){re.escape(name)}(?![\w'-])")
-    for rank, pattern in enumerate(patterns):
-        found = re.search(pattern, message) if pattern is not None else None
-        if found:
-            return rank, found.start()
-    return None
+    """How plainly and how early a message speaks of a setting: by its name in quotes, by its value, by something below it, or by
+    its bare name in the first sentence."""
+    if (place := message.find(repr(name))) >= 0:
+        return 0, place
+    if isinstance(value, str) and (place := message.find(repr(value))) >= 0:
+        return 1, place
+    if isinstance(value, Mapping):
+        below = [mention for key, item in value.items() if (mention := _mention(key, item, message))]
+        return min(below, default=None)
+    found = re.search(rf"(?<![\w'-]){re.escape(name)}(?![\w'-])", message.split(". ")[0])
+    return (2, found.start()) if found else None

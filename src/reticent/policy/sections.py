@@ -50,6 +50,7 @@ class RolesSection(Section):
     unit: Literal["row", "person"] = "row"
     nulls: Literal["refuse", "drop", "category"] = "refuse"
     quasi_sets: list[list[str]] | None = None
+    pseudonyms: Names = Field(default_factory=list)
 
 
 class ReleaseSection(Section):

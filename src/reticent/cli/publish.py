@@ -1,0 +1,130 @@
+"""``reticent publish``: search, certify, write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reticent.cli.console import Json, answer, table, working
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reticent.policy import Published
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("publish")(publish)
+
+
+def publish(
+    policy: Annotated[Path, typer.Argument(help="The policy (.toml).")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The folder that the release is written to; a new one.")
+    ] = None,
+    again: Annotated[
+        bool | None, typer.Option("--again", help="Allow another release of a data set that was released before.")
+    ] = None,
+    sign: Annotated[
+        Path | None, typer.Option("--sign", help="The private key (.key) to sign the certificate with.")
+    ] = None,
+    report: Annotated[
+        bool | None, typer.Option("--report", help="Write the steward's report to private/report.html.")
+    ] = None,
+    suppression: Annotated[
+        str | None, typer.Option(help="The share of rows that may be left out, such as 0.05.")
+    ] = None,
+    objective: Annotated[str | None, typer.Option(help="What to keep small: loss, discernibility, kl ...")] = None,
+    definition: Annotated[
+        str | None, typer.Option("--definition", help="Such as 'KAnonymity(5) & EntropyLDiversity(l=3)'.")
+    ] = None,
+    release_format: Annotated[
+        str | None, typer.Option("--format", help="generalize, or bucketize: exact values, joined by bucket.")
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(help="Stop searching after this long and take the best found.")
+    ] = None,
+    files: Annotated[
+        str | None, typer.Option("--files", help="The kind of the released files: csv or parquet.")
+    ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option("--ledger", help="The ledger that remembers what was given out.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Find the least distorted release that keeps the promise, certify it and write it.
+
+    Example: reticent publish policy.toml -o release --report
+    """
+    from reticent.policy import Policy, publish_policy
+
+    method = {"suppression": suppression, "objective": objective, "format": release_format, "seconds": seconds}
+    loaded = Policy.read(policy)
+    with working("Searching for the least distorted release ...", as_json):
+        found = publish_policy(
+            loaded,
+            output,
+            again=again,
+            sign=sign,
+            report=report,
+            definition=definition,
+            ledger=ledger,
+            files=files,
+            method=method,
+        )
+    answer(_payload(found), as_json, lambda console: _render(console, found))
+
+
+def _payload(found: Published) -> dict[str, Any]:
+    release, draft = found.release, found.release.draft
+    return {
+        "ok": True,
+        "path": found.path,
+        "report": found.report,
+        "format": release.format,
+        "tables": {name: found.path / "public" / each.file for name, each in release.manifest.tables.items()},
+        "levels": dict(zip(draft.search.get("columns", ()), draft.search.get("chosen", ()), strict=True)),
+        "groups": {"count": len(release.groups), "smallest": int(release.groups.people.min())},
+        "rows": int(release.groups.sizes.sum()),
+        "suppressed": draft.suppressed,
+        "proven": draft.search.get("proven"),
+        "bound": draft.search.get("bound"),
+        "utility": dict(release.utility),
+        "unpublished": list(found.table.unpublished),
+        "certificate": dict(release.certificate),
+    }
+
+
+def _render(console: Console, found: Published) -> None:
+    from reticent.cli.wording import shown
+
+    release, draft = found.release, found.release.draft
+    rows = int(release.groups.sizes.sum())
+    console.print(
+        f"Published {rows:,} rows in {len(release.groups):,} groups; {draft.suppressed:,} rows were left out.",
+        markup=False,
+    )
+    promises = [(_claim(claim), claim["covers"]) for claim in release.certificate["claims"]]
+    console.print(table("What is promised", ("definition", "in plain words"), promises))
+    heights = zip(draft.search["columns"], draft.search["chosen"], draft.search["heights"], strict=True)
+    levels = [(column, f"{level} of {height}") for column, level, height in heights]
+    console.print(table("How coarse each column became", ("column", "level"), levels))
+    costs = [(name, shown(value)) for name, value in release.utility.items()]
+    console.print(table("What it cost (for your eyes only)", ("measure", "value"), costs))
+    if not draft.search.get("proven", True):
+        console.print(
+            f"The time was up: a better release may exist, but none below {shown(draft.search['bound'])}.", markup=False
+        )
+    if found.table.unpublished:
+        console.print(f"Without a role, so not published: {', '.join(found.table.unpublished)}.", markup=False)
+    console.print(f"\n{found.path / 'public'} is for everybody, {found.path / 'private'} for you alone.", markup=False)
+    if found.report is not None:
+        console.print(f"The report is {found.report}.", markup=False)
+    console.print(f"Anybody can check it: reticent verify {found.path}", markup=False)
+
+
+def _claim(claim: dict[str, Any]) -> str:
+    return f"{claim['definition']}({', '.join(f'{name}={value}' for name, value in claim['parameters'].items())})"

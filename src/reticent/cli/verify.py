@@ -1,0 +1,55 @@
+"""``reticent verify``: every claim of a release, recomputed from its public side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reticent.cli.console import Json, answer, table, working
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reticent.release import Verification
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("verify")(verify)
+
+
+def verify(
+    release: Annotated[Path, typer.Argument(help="The folder of a release, or its public folder alone.")],
+    key: Annotated[
+        str | None, typer.Option("--key", help="The publisher's public key: a .pub file, or its 64 digits.")
+    ] = None,
+    population: Annotated[
+        str | None, typer.Option("--population", help="A file of the population, for claims that compare with one.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Check a release again, from what everybody can see. Exits with 1 when anything does not hold.
+
+    Example: reticent verify release --key publisher.pub
+    """
+    from reticent import release as rooms
+
+    with working("Recomputing every claim ...", as_json):
+        found = rooms.verify(release, population=population, key=key)
+    payload: dict[str, Any] = {
+        "ok": found.holds,
+        "holds": found.holds,
+        "signed": found.signed,
+        "path": found.path,
+        "checks": [check._asdict() for check in found.checks],
+    }
+    answer(payload, as_json, lambda console: _render(console, found))
+
+
+def _render(console: Console, found: Verification) -> None:
+    rows = [(check.name, check.status, check.detail) for check in found.checks]
+    console.print(table(str(found.path), ("check", "result", "why"), rows))
+    verdict = "The release keeps what it promises." if found.holds else "The release does NOT keep what it promises."
+    console.print(verdict, markup=False, style="bold green" if found.holds else "bold red")

@@ -1,0 +1,91 @@
+"""From a policy to a saved release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reticent.data.table import Table
+from reticent.errors import DataError
+from reticent.policy.expressions import definition_from_text
+from reticent.policy.policy import Policy
+
+if TYPE_CHECKING:
+    from reticent.release import Release
+
+
+@dataclass(frozen=True)
+class Published:
+    """A release, where it was saved, and the table that it was made from."""
+
+    release: Release
+    table: Table
+    path: Path
+    report: Path | None
+
+
+def publish_policy(
+    policy: Policy,
+    output: str | Path | None = None,
+    *,
+    again: bool | None = None,
+    sign: str | Path | None = None,
+    report: bool | None = None,
+    definition: str | None = None,
+    ledger: str | Path | None = None,
+    files: str | None = None,
+    method: Mapping[str, Any] | None = None,
+) -> Published:
+    """Publish what the policy says. Every argument wins over the policy's own setting; None leaves it as it is.
+
+    The folder is looked at first: nothing is recorded for a release that could not be saved there.
+    """
+    from reticent.release import publish
+
+    said = policy.sections.release
+    target = Path(output) if output is not None else policy.path(said.output)
+    if target is None:
+        raise policy.error(("release",), "say where the release goes: -o FOLDER, or [release] output = 'FOLDER'.")
+    check_free(target)
+    chosen = definition_from_text(definition) if definition is not None else policy.definition
+    replaced = {name: value for name, value in (method or {}).items() if value is not None}
+    how = policy.method(**replaced)
+    table = policy.table()
+    with policy.hinting("hierarchies", *([] if replaced else ["method"])):
+        release = publish(
+            table,
+            chosen,
+            method=how,
+            ledger=ledger if ledger is not None else policy.path(said.ledger),
+            again=said.again if again is None else again,
+            signing_key=sign if sign is not None else policy.path(said.sign),
+            files="parquet" if (files or said.files) == "parquet" else "csv",
+        )
+    release.save(target)
+    return Published(release, table, target, _report(release, table, target, said.report if report is None else report))
+
+
+def check_free(target: Path) -> None:
+    """A release goes into a new or empty folder."""
+    if target.is_dir() and not any(target.iterdir()):
+        return
+    if target.exists():
+        raise DataError(
+            f"{str(target)!r} exists already. Choose another folder, or remove it first. Nothing was published."
+        )
+    parent = next(folder for folder in target.absolute().parents if folder.exists())
+    if not parent.is_dir():
+        raise DataError(
+            f"{str(target)!r} cannot be made, because {str(parent)!r} is not a folder. Nothing was published."
+        )
+
+
+def _report(release: Release, table: Table, target: Path, wanted: bool) -> Path | None:
+    """The steward's report goes to the private side: it tells what the raw table looked like."""
+    if not wanted:
+        return None
+    from reticent.release.report import write_report
+
+    return write_report(release, target / "private" / "report.html", table=table)
