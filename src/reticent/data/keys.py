@@ -43,8 +43,24 @@ def number(keys: NDArray[Any], space: int) -> tuple[NDArray[Any], int]:
         lookup = np.cumsum(present, dtype=np.int32)
         lookup -= 1
         return lookup[keys], int(lookup[-1]) + 1 if space else 0
-    distinct, ids = np.unique(keys, return_inverse=True)
-    return ids.astype(np.int32), len(distinct)
+    order, starts = sort_equal(keys, space)
+    ids = np.empty(len(keys), dtype=np.int32)
+    ids[order] = np.repeat(np.arange(len(starts), dtype=np.int32), np.diff(np.append(starts, len(keys))))
+    return ids, len(starts)
+
+
+def sort_equal(keys: NDArray[Any], space: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """An order in which equal keys stand together, and where each run of equal ones starts."""
+    bits = max(len(keys) - 1, 0).bit_length()
+    if space << bits < 2**63:
+        # Sorting numbers is far faster than sorting positions, so the position travels in the low bits of the key.
+        packed = np.sort((keys.astype(np.int64) << bits) | np.arange(len(keys)))
+        order, ordered = packed & ((1 << bits) - 1), packed >> bits
+    else:
+        order = np.argsort(keys, kind="stable")
+        ordered = keys[order]
+    changes = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+    return order, np.concatenate([np.zeros(min(len(keys), 1), dtype=np.int64), changes])
 
 
 def first_rows(ids: NDArray[Any], groups: int) -> NDArray[np.int64]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -10,9 +12,12 @@ from numpy.typing import NDArray
 
 from reticent.data.frequencies import FrequencySet, Levels
 from reticent.data.groups import Histograms, SensitiveDomain
-from reticent.data.hierarchy import Codes
+from reticent.data.hierarchy import BoundHierarchy, Codes
 from reticent.data.keys import first_rows, number, pack, sum_by
 from reticent.data.table import Table
+
+
+_WORTH_A_THREAD = 10_000
 
 
 class LocalEngine:
@@ -58,12 +63,16 @@ class LocalEngine:
         return pl.DataFrame(columns)
 
     def _codes(self, table: Table, levels: Levels) -> list[Codes]:
-        return [
-            hierarchy.codes(table.frame[hierarchy.column])
-            if level == 0
-            else hierarchy.levels[level].parts[hierarchy.codes(table.frame[hierarchy.column])]
-            for hierarchy, level in zip(table.hierarchies, levels, strict=True)
-        ]
+        """Every quasi column as part numbers; polars and numpy leave the interpreter's lock, so columns share the cores."""
+
+        def code(hierarchy: BoundHierarchy, level: int) -> Codes:
+            leaves = hierarchy.codes(table.frame[hierarchy.column])
+            return leaves if level == 0 else hierarchy.levels[level].parts[leaves]
+
+        if table.rows < _WORTH_A_THREAD:
+            return [code(*column) for column in zip(table.hierarchies, levels, strict=True)]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return list(pool.map(code, table.hierarchies, levels))
 
     def _sensitive(self, table: Table) -> tuple[SensitiveDomain, Codes | None]:
         columns = table.sensitive_columns

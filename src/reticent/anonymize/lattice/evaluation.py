@@ -25,8 +25,8 @@ class Evaluation:
     """What is known of a node: does it pass, how many rows are suppressed, what does it cost.
 
     ``objective`` is None for a node that does not pass. ``penalty`` and ``growth`` are the bounds that the node puts on its specializations and
-    generalizations. ``hopeless`` says that every specialization fails as well. ``outlier`` is a point of the smallest failing
-    group of a node that fails.
+    generalizations. ``hopeless`` says that every specialization fails as well. ``outlier`` tells the smallest failing group of a
+    node that fails, by its parts.
     """
 
     levels: Levels
@@ -37,7 +37,7 @@ class Evaluation:
     penalty: float = 0.0
     growth: float | None = None
     hopeless: bool = False
-    outlier: int | None = None
+    outlier: tuple[int, ...] | None = None
 
 
 class Evaluator:
@@ -62,6 +62,7 @@ class Evaluator:
         self.space = Space(frequencies.levels, top)
         self._counting, self._judging = _split(definition)
         self._known = [Points.of(frequencies)]
+        self._known_levels = np.array([frequencies.levels])
         self._room = 4 * len(frequencies) + 100_000
 
     @property
@@ -82,13 +83,15 @@ class Evaluator:
 
     def points(self, levels: Levels) -> Points:
         """The groups of a node, made from the smallest known node that it generalizes."""
-        nearest = min((known for known in self._known if known.covers(levels)), key=len)
+        reachable = np.flatnonzero((self._known_levels <= levels).all(axis=1))
+        nearest = min((self._known[place] for place in reachable), key=len)
         if nearest.levels == levels:
             return nearest
         points = nearest.at(levels)
         if 2 * len(points) <= len(nearest) and len(points) <= self._room:
             self._room -= len(points)
             self._known.append(points)
+            self._known_levels = np.vstack([self._known_levels, levels])
         return points
 
     def evaluate(self, levels: Levels) -> Evaluation:
@@ -132,7 +135,7 @@ class Evaluator:
             rows,
             len(points) - int(suppressed.sum()),
             self.objective.value(points, suppressed) if passes else None,
-            self.objective.penalty(points, doomed),
+            self.objective.penalty(points, doomed) if self.allowed and not hopeless else 0.0,
             self.objective.growth(points, suppressed if absorbing else None),
             hopeless or (not passes and self.monotone),
             None if passes else _smallest(points, suppressed),
@@ -180,9 +183,10 @@ def failing_groups(definition: Definition, groups: Groups, already: Mask, allowe
     return mask
 
 
-def _smallest(points: Points, failing: Mask) -> int:
+def _smallest(points: Points, failing: Mask) -> tuple[int, ...]:
     chosen = np.flatnonzero(failing)
-    return points.member(int(chosen[np.argmin(points.sizes[chosen])]))
+    group = chosen[np.argmin(points.sizes[chosen])]
+    return tuple(int(codes[group]) for codes in points.codes)
 
 
 def _split(definition: Definition) -> tuple[Definition | None, Definition | None]:

@@ -42,10 +42,9 @@ class Frontier:
         self.best: Evaluation | None = None
         self._index = np.arange(self.space.size).reshape(self.space.shape)
         usable = evaluator.allowed == 0 and evaluator.quasi_sets is None
-        if usable and Outliers.applicable(evaluator.frequencies, self.space, evaluator.definition):
-            self._outliers: Outliers | None = Outliers(evaluator.frequencies, self.space, evaluator.definition)
-        else:
-            self._outliers = None
+        self._by_outliers = usable and Outliers.applicable(evaluator.frequencies, self.space, evaluator.definition)
+        self._start = evaluator.points(self.space.floor)
+        self._last_count = self.space.size
         # When suppression costs nothing and the objective only grows, generalizations of a passing node cannot win.
         free = evaluator.allowed == 0 or not evaluator.objective.sees_suppression
         self._minimal_only = free and evaluator.objective.grows and evaluator.monotone
@@ -62,16 +61,29 @@ class Frontier:
                 lowest = float(self.floors[candidates].min())
                 objective = self.best.objective if self.best is not None else None
                 return Outcome(self.best, False, lowest if objective is None else min(lowest, objective))
+            self._raise_start(candidates)
             found = self.evaluator.evaluate(self.space.node(self._pick(candidates)))
             self.learn(found)
             if found.outlier is not None:
-                self._look_at_outliers(found.outlier)
+                self._look_at_outliers(found)
 
-    def _look_at_outliers(self, point: int | None = None) -> None:
-        """Close every node at which the group of one rare person fails."""
-        if self._outliers is not None:
-            chosen = self._outliers.rarest() if point is None else point
-            self.open &= ~self._outliers.failing(chosen)
+    def _look_at_outliers(self, found: Evaluation | None = None) -> None:
+        """Close every node at which the group of one rare person fails: the rarest of all, or one that was just found."""
+        if not self._by_outliers:
+            return
+        outliers = Outliers(self._start, self.space, self.evaluator.definition)
+        if found is None or found.outlier is None:
+            chosen = outliers.rarest()
+        else:
+            chosen = outliers.points.find(found.levels, found.outlier)
+        self.open &= ~outliers.failing(chosen)
+
+    def _raise_start(self, candidates: NDArray[np.bool_]) -> None:
+        """Start from the finest node below all candidates: what is finer than that is not needed any more."""
+        count = int(candidates.sum())
+        if 2 * count <= self._last_count:
+            self._last_count = count
+            self._start = self.evaluator.points(self.space.corner(candidates))
 
     def learn(self, found: Evaluation) -> None:
         """Spread what an evaluated node says over the lattice."""
@@ -110,7 +122,7 @@ class Frontier:
         flat = np.flatnonzero(candidates)
         if len(flat) <= 2:
             return int(flat[0])
-        if self._outliers is not None:
+        if self._by_outliers:
             return int(flat[np.argmin(self.floors.ravel()[flat])])
         if_failing = count_below(candidates).ravel()[flat]
         if not self.evaluator.objective.knows_floors:

@@ -8,12 +8,16 @@ evaluating it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.lattice.space import Space, accumulate
 from reticent.data.frequencies import FrequencySet
 from reticent.data.groups import Groups, Histograms
+from reticent.data.hierarchy import BoundHierarchy, Codes
 from reticent.data.keys import sum_by
 from reticent.definitions.base import Definition
 
@@ -21,10 +25,10 @@ _LARGEST_TABLE = 4_000_000
 
 
 class Outliers:
-    """Judges single points of a frequency set at every node of a lattice."""
+    """Judges single groups of a fine grouping at every node of the lattice above it."""
 
-    def __init__(self, frequencies: FrequencySet, space: Space, definition: Definition) -> None:
-        self._frequencies = frequencies
+    def __init__(self, points: Points, space: Space, definition: Definition) -> None:
+        self.points = points
         self._space = space
         self._definition = definition
 
@@ -35,43 +39,46 @@ class Outliers:
         return definition.local and space.size * values <= _LARGEST_TABLE
 
     def rarest(self) -> int:
-        """The point whose values are the rarest, column by column: the likeliest to stand alone."""
-        commonness = np.zeros(len(self._frequencies))
-        for hierarchy, level, codes in zip(
-            self._frequencies.hierarchies, self._frequencies.levels, self._frequencies.codes, strict=True
-        ):
-            counts = sum_by(codes, self._frequencies.sizes, hierarchy.levels[level].size)
+        """The group whose values are the rarest, column by column: the likeliest to stand alone."""
+        commonness = np.zeros(len(self.points))
+        for hierarchy, level, codes in self._columns():
+            counts = sum_by(codes, self.points.sizes, hierarchy.levels[level].size)
             commonness += np.log(np.maximum(counts, 1))[codes]
         return int(np.argmin(commonness))
 
-    def failing(self, point: int) -> NDArray[np.bool_]:
-        """The nodes at which the group of this point fails the definition."""
-        frequencies = self._frequencies
-        meeting = self._meeting_nodes(point)
-        sizes = self._over_lattice(meeting, frequencies.sizes)
-        extras = {name: self._over_lattice(meeting, counts) for name, counts in frequencies.extras.items()}
+    def failing(self, group: int) -> NDArray[np.bool_]:
+        """The nodes at which the group that this one has become part of fails the definition.
+
+        Only nodes at or above the points' own levels are meant; the rest of the array says nothing.
+        """
+        points = self.points
+        meeting = self._meeting_nodes(group)
+        sizes = self._over_lattice(meeting, points.sizes)
+        extras = {name: self._over_lattice(meeting, counts) for name, counts in points.extras.items()}
         histograms = self._histograms(meeting) if self._definition.needs_sensitive else _one_value(sizes)
-        groups = Groups(sizes, histograms, frequencies.reference, frequencies.domain, extras)
+        groups = Groups(sizes, histograms, points.frequencies.reference, points.frequencies.domain, extras)
         return self._definition.failing(groups).reshape(self._space.shape)
 
-    def _meeting_nodes(self, point: int) -> NDArray[np.int32]:
-        """For every point the flat index of the lowest node at which it joins the given one; the lattice's size if none."""
-        frequencies, space = self._frequencies, self._space
-        index = np.zeros(len(frequencies), dtype=np.int32)
-        apart = np.zeros(len(frequencies), dtype=bool)
+    def _columns(self) -> Iterator[tuple[BoundHierarchy, int, Codes]]:
+        return zip(self.points.frequencies.hierarchies, self.points.levels, self.points.codes, strict=True)
+
+    def _meeting_nodes(self, group: int) -> NDArray[np.int32]:
+        """For every group the flat index of the lowest node at which it joins the given one; the lattice's size if none."""
+        space = self._space
+        index = np.zeros(len(self.points), dtype=np.int32)
+        apart = np.zeros(len(self.points), dtype=bool)
         stride = space.size
-        for j, hierarchy in enumerate(frequencies.hierarchies):
+        for j, (hierarchy, own_level, codes) in enumerate(self._columns()):
             low, high = space.floor[j], space.top[j]
             stride //= high - low + 1
-            own = frequencies.codes[j][point]
-            steps = np.zeros(hierarchy.levels[low].size, dtype=np.int32)
-            for level in range(low, high + 1):
-                parts = hierarchy.between(low, level)
-                steps += parts != parts[own]
-            index += (steps * np.int32(stride))[frequencies.codes[j]]
+            steps = np.full(hierarchy.levels[own_level].size, own_level - low, dtype=np.int32)
+            for level in range(own_level, high + 1):
+                parts = hierarchy.between(own_level, level)
+                steps += parts != parts[codes[group]]
+            index += (steps * np.int32(stride))[codes]
             never = steps > high - low
             if never.any():
-                apart |= never[frequencies.codes[j]]
+                apart |= never[codes]
         index[apart] = space.size
         return index
 
@@ -81,7 +88,7 @@ class Outliers:
         return accumulate(table, table.ndim).ravel()
 
     def _histograms(self, meeting: NDArray[np.int32]) -> Histograms:
-        cells, values, nodes = self._frequencies.histograms, self._frequencies.domain.size, self._space.size
+        cells, values, nodes = self.points.histograms, self.points.frequencies.domain.size, self._space.size
         keys = meeting[cells.owners].astype(np.int64) * values + cells.values
         table = sum_by(keys, cells.counts, (nodes + 1) * values)[: nodes * values]
         accumulate(table.reshape(*self._space.shape, values), len(self._space.shape))

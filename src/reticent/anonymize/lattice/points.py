@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from reticent.data.frequencies import FrequencySet, Levels
 from reticent.data.groups import Groups, Histograms
 from reticent.data.hierarchy import Codes
-from reticent.data.keys import is_dense, number, pack, sum_by
+from reticent.data.keys import is_dense, pack, sort_equal, sum_by
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,12 @@ class Points:
         """These groups merged at coarser levels."""
         keys, space, cards = self._keys(levels)
         if not is_dense(space, len(keys)):
-            ids, count = number(keys, space)
-            sizes = sum_by(ids, self._weights, count)
-            firsts = np.empty(count, dtype=np.int64)
-            firsts[ids] = np.arange(len(ids))
+            order, starts = sort_equal(keys, space)
+            count = len(starts)
+            ids = np.empty(len(keys), dtype=np.int32)
+            ids[order] = np.repeat(np.arange(count, dtype=np.int32), np.diff(np.append(starts, len(keys))))
+            sizes = np.add.reduceat(self.sizes[order], starts)
+            firsts = order[starts]
             codes = tuple(self._map(column, levels[column])[code[firsts]] for column, code in enumerate(self.codes))
         else:
             table = np.bincount(keys, weights=self._weights, minlength=space)
@@ -85,15 +87,13 @@ class Points:
         plain = Histograms(np.arange(count + 1), np.zeros(count, dtype=np.int32), self.sizes)
         return Groups(self.sizes, plain, self.frequencies.reference, self.frequencies.domain, self.extras)
 
-    def member(self, group: int) -> int:
-        """Some point of the frequency set that lies in a group."""
-        if self.source is None or self.ids is None:
-            return group
-        return self.source.member(int(np.argmax(self.ids == group)))
-
-    def covers(self, levels: Sequence[int]) -> bool:
-        """Whether a node can be made from this one."""
-        return all(low <= high for low, high in zip(self.levels, levels, strict=True))
+    def find(self, levels: Levels, codes: Sequence[int]) -> int:
+        """Some group here that lies in the group with these parts at a coarser node."""
+        inside = np.ones(len(self), dtype=bool)
+        for column, (level, code) in enumerate(zip(levels, codes, strict=True)):
+            if self.frequencies.hierarchies[column].levels[level].size > 1:
+                inside &= (self._map(column, level) == code)[self.codes[column]]
+        return int(np.argmax(inside))
 
     def _map(self, column: int, level: int) -> NDArray[np.int32]:
         return self.frequencies.hierarchies[column].between(self.levels[column], level)

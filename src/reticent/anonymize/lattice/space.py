@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -25,12 +26,12 @@ class Space:
     floor: Levels
     top: Levels
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """The number of levels of every column."""
         return tuple(high - low + 1 for low, high in zip(self.floor, self.top, strict=True))
 
-    @property
+    @cached_property
     def size(self) -> int:
         """The number of nodes."""
         return prod(self.shape)
@@ -76,6 +77,12 @@ class Space:
             shape[column] = -1
             total += table[self.floor[column] : self.top[column] + 1].reshape(shape)
         return total
+
+    def corner(self, mask: NDArray[np.bool_]) -> Levels:
+        """The finest node that all marked nodes generalize."""
+        axes = range(mask.ndim)
+        lowest = [int(np.argmax(mask.any(axis=tuple(other for other in axes if other != axis)))) for axis in axes]
+        return tuple(low + start for low, start in zip(lowest, self.floor, strict=True))
 
     def minimal(self, passing: NDArray[np.bool_]) -> list[Levels]:
         """Passing nodes without a passing direct specialization, in lexicographic order (R-LD-23)."""
