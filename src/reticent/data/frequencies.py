@@ -53,7 +53,7 @@ class FrequencySet:
         ids, groups = self.group_ids(target)
         firsts = first_rows(ids, groups)
         codes = tuple(
-            hierarchy.between(low, high)[column[firsts]]
+            hierarchy.between(low, high).take(column.take(firsts))
             for hierarchy, low, high, column in zip(self.hierarchies, self.levels, target, self.codes, strict=True)
         )
         return FrequencySet(

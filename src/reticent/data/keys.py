@@ -42,7 +42,7 @@ def number(keys: NDArray[Any], space: int) -> tuple[NDArray[Any], int]:
         present[keys] = True
         lookup = np.cumsum(present, dtype=np.int32)
         lookup -= 1
-        return lookup[keys], int(lookup[-1]) + 1 if space else 0
+        return lookup.take(keys), int(lookup[-1]) + 1 if space else 0
     order, starts = sort_equal(keys, space)
     ids = np.empty(len(keys), dtype=np.int32)
     ids[order] = np.repeat(np.arange(len(starts), dtype=np.int32), np.diff(np.append(starts, len(keys))))

@@ -16,7 +16,6 @@ from reticent.data.hierarchy import BoundHierarchy, Codes
 from reticent.data.keys import first_rows, number, pack, sum_by
 from reticent.data.table import Table
 
-
 _WORTH_A_THREAD = 10_000
 
 
@@ -35,7 +34,7 @@ class LocalEngine:
         return FrequencySet(
             table.hierarchies,
             levels,
-            tuple(column[firsts] for column in codes),
+            tuple(column.take(firsts) for column in codes),
             sum_by(ids, None, points),
             Histograms.from_cells(ids, values, None, points, domain.size),
             domain,
@@ -67,7 +66,7 @@ class LocalEngine:
 
         def code(hierarchy: BoundHierarchy, level: int) -> Codes:
             leaves = hierarchy.codes(table.frame[hierarchy.column])
-            return leaves if level == 0 else hierarchy.levels[level].parts[leaves]
+            return leaves if level == 0 else hierarchy.levels[level].parts.take(leaves)
 
         if table.rows < _WORTH_A_THREAD:
             return [code(*column) for column in zip(table.hierarchies, levels, strict=True)]

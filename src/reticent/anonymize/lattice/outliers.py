@@ -66,7 +66,7 @@ class Outliers:
         """For every group the flat index of the lowest node at which it joins the given one; the lattice's size if none."""
         space = self._space
         index = np.zeros(len(self.points), dtype=np.int32)
-        apart = np.zeros(len(self.points), dtype=bool)
+        apart: NDArray[np.bool_] | None = None
         stride = space.size
         for j, (hierarchy, own_level, codes) in enumerate(self._columns()):
             low, high = space.floor[j], space.top[j]
@@ -75,11 +75,12 @@ class Outliers:
             for level in range(own_level, high + 1):
                 parts = hierarchy.between(own_level, level)
                 steps += parts != parts[codes[group]]
-            index += (steps * np.int32(stride))[codes]
+            index += (steps * np.int32(stride)).take(codes)
             never = steps > high - low
             if never.any():
-                apart |= never[codes]
-        index[apart] = space.size
+                apart = never.take(codes) if apart is None else apart | never.take(codes)
+        if apart is not None:
+            index[apart] = space.size
         return index
 
     def _over_lattice(self, meeting: NDArray[np.int32], counts: NDArray[np.int64]) -> NDArray[np.int64]:

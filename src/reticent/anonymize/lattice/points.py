@@ -65,14 +65,14 @@ class Points:
             ids[order] = np.repeat(np.arange(count, dtype=np.int32), np.diff(np.append(starts, len(keys))))
             sizes = np.add.reduceat(self.sizes[order], starts)
             firsts = order[starts]
-            codes = tuple(self._map(column, levels[column])[code[firsts]] for column, code in enumerate(self.codes))
+            codes = tuple(self._map(column, levels[column]).take(code.take(firsts)) for column, code in enumerate(self.codes))
         else:
             table = np.bincount(keys, weights=self._weights, minlength=space)
             present = np.flatnonzero(table)
             sizes = table[present].astype(np.int64)
             lookup = np.empty(space, dtype=np.int32)
             lookup[present] = np.arange(len(present), dtype=np.int32)
-            ids, count = lookup[keys], len(present)
+            ids, count = lookup.take(keys), len(present)
             codes = _unpack(present, cards)
         extras = {name: sum_by(ids, values, count) for name, values in self.extras.items()}
         return Points(self.frequencies, levels, codes, sizes, extras, self, ids)
@@ -92,7 +92,7 @@ class Points:
         inside = np.ones(len(self), dtype=bool)
         for column, (level, code) in enumerate(zip(levels, codes, strict=True)):
             if self.frequencies.hierarchies[column].levels[level].size > 1:
-                inside &= (self._map(column, level) == code)[self.codes[column]]
+                inside &= (self._map(column, level) == code).take(self.codes[column])
         return int(np.argmax(inside))
 
     def _map(self, column: int, level: int) -> NDArray[np.int32]:
@@ -112,7 +112,7 @@ class Points:
             stride //= card
             if card > 1:
                 scaled = self._map(column, level) * np.int32(stride)
-                keys += scaled[self.codes[column]]
+                keys += scaled.take(self.codes[column])
         return keys, space, cards
 
 
