@@ -9,7 +9,7 @@
 ``tree``        the same for buckets that change one by one; ``monitor`` for a growing table
 ``facts``       facts as people type them; ``population``: who is in which bucket
 ``solver``      exact beliefs from facts; ``sampling`` estimates them, ``worlds`` lists all worlds of a tiny table
-``whatif``      the answer to "and if somebody knew this?"
+``whatif``      the answer to "and if somebody knew this?"; ``source`` finds the people in a table or a release
 ``search``      the least general safe bucketizations of a chain or a lattice
 """
 
@@ -23,6 +23,7 @@ from reticent.knowledge.disclosure import (
 )
 from reticent.knowledge.monitor import Monitor, Watch
 from reticent.knowledge.population import Population
+from reticent.knowledge.source import what_if
 from reticent.knowledge.tree import DisclosureTree
 from reticent.knowledge.whatif import WhatIf, explore
 from reticent.knowledge.witness import RankedAtom, Witness, negation_witness, witness
@@ -43,5 +44,6 @@ __all__ = [
     "negation_curve",
     "negation_witness",
     "safe",
+    "what_if",
     "witness",
 ]

@@ -106,9 +106,7 @@ class AtomTable:
 
     @cached_property
     def _numerators(self) -> list[int]:
-        last: list[list[int]] = []
-        for last in self._steps():
-            pass
+        *_, last = self._steps()
         return [row[0] for row in last]
 
     @cached_property

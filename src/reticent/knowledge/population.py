@@ -7,28 +7,37 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.knowledge.facts import Atom, Clause, Fact
 
+if TYPE_CHECKING:
+    from reticent.data.groups import Groups
+
 
 @dataclass(frozen=True)
 class Population:
-    """Buckets with labelled histograms, and the bucket of every person that can be named."""
+    """Buckets with labelled histograms, and the bucket of every person that can be named.
+
+    ``ambiguous`` names stand for several rows. With ``whole`` everybody in ``bucket_of`` is one of the people of the release, so that
+    no bucket has more of them than it holds; otherwise they are candidates from some list.
+    """
 
     histograms: Sequence[Mapping[str, int]]
     bucket_of: Mapping[str, int]
     ambiguous: frozenset[str] = field(default=frozenset())
+    whole: bool = True
 
     def __post_init__(self) -> None:
-        for bucket, histogram in enumerate(self.histograms):
-            if not histogram or any(count < 1 for count in histogram.values()):
-                raise DataError(f"Bucket {bucket} is empty or has a count below 1. Leave it out, or fix the grouping.")
-        for bucket, named in Counter(self.bucket_of.values()).items():
-            if not 0 <= bucket < len(self.histograms):
-                raise DataError(f"Somebody is placed in bucket {bucket}, but there are {len(self.histograms)} buckets.")
-            if named > self.size(bucket):
-                raise DataError(f"{named} people are placed in bucket {bucket}, which holds only {self.size(bucket)}.")
+        if not isinstance(self.histograms, GroupHistograms):
+            for bucket, histogram in enumerate(self.histograms):
+                if not histogram or any(count < 1 for count in histogram.values()):
+                    raise DataError(
+                        f"Bucket {bucket} is empty or has a count below 1. Leave it out, or fix the grouping."
+                    )
+        if self.whole:
+            self.check_room(self.bucket_of)
 
     @classmethod
     def of(cls, buckets: Iterable[Sequence[tuple[str, str]]]) -> Population:
@@ -39,13 +48,25 @@ class Population:
         places = {person: place for place, bucket in enumerate(rows) for person, _ in bucket if person not in twice}
         return cls([Counter(value for _, value in bucket) for bucket in rows], places, twice)
 
+    def check_room(self, people: Iterable[str]) -> None:
+        """Refuse more people in a bucket than it holds."""
+        for bucket, named in Counter(self.bucket_of[person] for person in people).items():
+            if not 0 <= bucket < len(self.histograms):
+                raise DataError(f"Somebody is placed in bucket {bucket}, but there are {len(self.histograms)} buckets.")
+            if named > self.size(bucket):
+                raise DataError(f"{named} people are placed in bucket {bucket}, which holds only {self.size(bucket)}.")
+
     def size(self, bucket: int) -> int:
         """The number of people in a bucket."""
+        if isinstance(self.histograms, GroupHistograms):
+            return int(self.histograms.groups.sizes[bucket])
         return sum(self.histograms[bucket].values())
 
     @cached_property
     def values(self) -> list[str]:
         """Every value that occurs anywhere."""
+        if isinstance(self.histograms, GroupHistograms):
+            return self.histograms.values
         return sorted({value for histogram in self.histograms for value in histogram})
 
     @cached_property
@@ -105,6 +126,31 @@ class Population:
                 f"The values are: {', '.join(self.values[:30])}{', ...' if len(self.values) > 30 else ''}."
             )
         return Atom(person, value)
+
+
+class GroupHistograms(Sequence[Mapping[str, int]]):
+    """The histograms of groups, each put into words only when somebody asks about it."""
+
+    def __init__(self, groups: Groups) -> None:
+        self.groups = groups
+        self._known: dict[int, Mapping[str, int]] = {}
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __getitem__(self, bucket: Any) -> Any:
+        if bucket not in self._known:
+            if not 0 <= bucket < len(self):
+                raise IndexError(bucket)
+            self._known[bucket] = self.groups.histogram(bucket)
+        return self._known[bucket]
+
+    @property
+    def values(self) -> list[str]:
+        """Every value that occurs anywhere."""
+        column = self.groups.domain.columns[0]
+        present = self.groups.histograms.total(column.size) > 0
+        return [text for text, there in zip(column.texts, present, strict=True) if there]
 
 
 def _settle(word: str, known: Container[str], folded: Mapping[str, list[str]]) -> str | None:

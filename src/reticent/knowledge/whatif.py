@@ -86,6 +86,8 @@ def explore(
     facts = [population.resolve(fact if isinstance(fact, Fact) else parse(fact)) for fact in know if not callable(fact)]
     predicates = [fact for fact in know if callable(fact)]
     question = None if ask is None else _question(population, ask)
+    asked = [] if question is None else [question]
+    population.check_room({atom.person for fact in (*facts, *asked) for atom in fact.atoms})
     costs = tuple((fact.text, population.cost(fact)) for fact in facts)
     known = [clause for fact in facts for clause in fact.clauses]
     if predicates:

@@ -1,0 +1,248 @@
+"""Who is in which group: people found in a table as it stands, or in a release by what is published about them."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.data.groups import Groups
+from reticent.data.hierarchy import NULL_LABEL, Meaning
+from reticent.data.table import Table, as_polars
+from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.knowledge.facts import Fact
+from reticent.knowledge.population import GroupHistograms, Population
+from reticent.knowledge.solver import BUDGET
+from reticent.knowledge.whatif import WORLDS, WhatIf, explore
+from reticent.knowledge.worlds import Predicate
+
+PSEUDONYM = "pseudonym"
+_GROUP = "(group)"
+_NOWHERE = -1
+
+
+class PublishedRelease(Protocol):
+    """What is needed of a release: its public tables, and what its manifest says about them."""
+
+    @property
+    def manifest(self) -> Any:
+        """Roles, labels and their meanings."""
+
+    @property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """The public tables."""
+
+    @property
+    def groups(self) -> Groups:
+        """The groups that they show."""
+
+
+def what_if(
+    source: Table | PublishedRelease | Population,
+    know: Sequence[str | Fact | Predicate],
+    ask: str | None = None,
+    people: Any = None,
+    *,
+    key: str | None = None,
+    column: str | None = None,
+    budget: int = BUDGET,
+    samples: int = WORLDS,
+    seed: int = 0,
+) -> WhatIf:
+    """The belief in ``ask`` of somebody who knows the facts ``know`` about the people in a table or a release.
+
+    A table is taken as it stands: rows with equal quasi values are a group, and people are called by the table's key, or by its
+    first identifier. For a release, ``people`` is a frame with a column of names (``key``, or the only column that is not
+    published) and the quasi columns; without it the release needs its private side with pseudonyms. ``column`` names the
+    sensitive column where there are several. See :func:`reticent.knowledge.explore` for the rest.
+
+    Example: ``what_if(table, know=["Hannah=Flu -> Charlie=Flu"], ask="Charlie=Flu").posterior``
+    """
+    population = population_of(source, people, key=key, column=column)
+    return explore(population, know, ask, budget=budget, samples=samples, seed=seed)
+
+
+def population_of(
+    source: Table | PublishedRelease | Population,
+    people: Any = None,
+    *,
+    key: str | None = None,
+    column: str | None = None,
+) -> Population:
+    """Everybody who can be named, with their group and its histogram."""
+    if isinstance(source, Population):
+        return source
+    if isinstance(source, Table):
+        return _of_table(source, key, column)
+    if hasattr(source, "manifest") and hasattr(source, "tables"):
+        return _of_release(source, people, key, column)
+    raise PolicyError(f"what_if needs a Table or a Release, but it got a {type(source).__name__}.")
+
+
+def _of_table(table: Table, key: str | None, column: str | None) -> Population:
+    from reticent.engine import LocalEngine
+
+    _check_rows_are_people(table)
+    names = key or table.key or (table.identifiers[0] if table.identifiers else None)
+    if names is None:
+        raise PolicyError("To ask about people the table must name them: say key= or identifiers= when it is made.")
+    if names not in table.frame.columns:
+        raise PolicyError(f"There is no column {names!r}.{did_you_mean(names, table.frame.columns)}")
+    engine = LocalEngine()
+    frequencies = engine.frequencies(table)
+    groups = _judged(frequencies.groups(), column)
+    return _named(table.frame[names], engine.points(table, frequencies), groups)
+
+
+def _check_rows_are_people(table: Table) -> None:
+    """One row is one person (R-WK-29)."""
+    if table.unit == "person" and table.key is not None and table.frame[table.key].is_duplicated().any():
+        raise DataError(
+            "Some people have several rows, but background knowledge is measured on one row a person. Keep one row for each person."
+        )
+
+
+def _of_release(release: PublishedRelease, people: Any, key: str | None, column: str | None) -> Population:
+    side: PublishedRelease = getattr(release, "public", release)
+    groups = _judged(side.groups, column)
+    places = _places(side)
+    private = getattr(getattr(release, "draft", None), "private", {})
+    if people is None and "people" not in private:
+        return _by_pseudonym(private, places, groups)
+    frame = as_polars(private["people"] if people is None else people)
+    for name in side.manifest.named("quasi"):
+        if name not in frame.columns:
+            raise DataError(f"people has no column {name!r}.{did_you_mean(name, frame.columns)}")
+    names = frame[_name_column(frame, side.manifest, key)]
+    return _named(names, _placed(frame, side.manifest, places), groups, whole=False)
+
+
+def _judged(groups: Groups, column: str | None) -> Groups:
+    """The groups of one sensitive column."""
+    columns = [each.name for each in groups.domain.columns]
+    if not columns:
+        raise PolicyError("There is no sensitive column to ask about. Declare one with sensitive=.")
+    if column is None and len(columns) > 1:
+        raise PolicyError(f"There are several sensitive columns ({', '.join(columns)}); say which with column=.")
+    return groups.marginal(column or columns[0])
+
+
+def _places(side: PublishedRelease) -> pl.DataFrame:
+    """The published rows of the quasi columns, each with its group as ``side.groups`` numbers them: in the order of the labels."""
+    manifest = side.manifest
+    if manifest.bucket is None:
+        rows = side.tables["data"]
+        by = list(manifest.named("quasi"))
+    else:
+        rows = side.tables["quasi"]
+        by = [manifest.bucket]
+    if by:
+        numbers = rows.select(by).unique().sort(by, nulls_last=False).with_row_index(_GROUP)
+        placed = rows.join(numbers, on=by, how="left", nulls_equal=True, maintain_order="left")
+    else:
+        placed = rows.with_columns(pl.lit(0).alias(_GROUP))
+    placed = placed.with_columns(pl.col(_GROUP).cast(pl.Int64))
+    if np.bincount(placed[_GROUP].to_numpy(), minlength=len(side.groups)).tolist() != side.groups.sizes.tolist():
+        raise DataError("The groups of this release are not numbered by their labels, so nobody can be placed in them.")
+    return placed
+
+
+def _by_pseudonym(private: Mapping[str, pl.DataFrame], places: pl.DataFrame, groups: Groups) -> Population:
+    """People by the steward's list of pseudonyms, which is part of a release's private side."""
+    if "pseudonyms" not in private or PSEUDONYM not in places.columns:
+        raise PolicyError(
+            "A release does not say who is in it. Pass people=, a frame with a column of names and the quasi columns, or publish with "
+            "pseudonyms and keep the private side."
+        )
+    joined = places.select(PSEUDONYM, _GROUP).join(private["pseudonyms"], on=PSEUDONYM, how="inner")
+    names = next(name for name in joined.columns if name not in (PSEUDONYM, _GROUP))
+    return _named(joined[names], joined[_GROUP].to_numpy(), groups)
+
+
+def _name_column(frame: pl.DataFrame, manifest: Any, key: str | None) -> str:
+    if key is not None:
+        if key not in frame.columns:
+            raise DataError(f"people has no column {key!r}.{did_you_mean(key, frame.columns)}")
+        return key
+    published = {column.name for column in manifest.columns}
+    spare = [name for name in frame.columns if name not in published]
+    if len(spare) != 1:
+        raise PolicyError(
+            "people must have one column of names beside the published ones, but it has "
+            + (f"{len(spare)}: {', '.join(spare)}. Say which with key=." if spare else "none.")
+        )
+    return spare[0]
+
+
+def _placed(frame: pl.DataFrame, manifest: Any, places: pl.DataFrame) -> NDArray[np.int64]:
+    """The group of every person: the one whose labels cover all their quasi values, -1 where none does."""
+    quasi = list(manifest.named("quasi"))
+    if not quasi:
+        return np.zeros(frame.height, dtype=np.int64)
+    labelled = pl.DataFrame([_labels(frame[name], manifest.meanings[name], name) for name in quasi])
+    known = places.select([*(pl.col(name).cast(pl.String).fill_null(NULL_LABEL) for name in quasi), _GROUP]).unique()
+    doubtful = known.group_by(quasi).agg(pl.col(_GROUP).n_unique()).filter(pl.col(_GROUP) > 1)
+    if doubtful.height:
+        known = known.join(doubtful.select(quasi), on=quasi, how="anti")
+    found = labelled.join(known, on=quasi, how="left", maintain_order="left")
+    return found[_GROUP].fill_null(_NOWHERE).to_numpy()
+
+
+def _labels(values: pl.Series, meanings: Mapping[str, Meaning], column: str) -> pl.Series:
+    """The published label that covers each value; null where none does, or several do."""
+    distinct = values.unique()
+    found = []
+    for value in distinct.to_list():
+        fitting = [label for label, meaning in meanings.items() if _covers(meaning, value, column)]
+        found.append(fitting[0] if len(fitting) == 1 else None)
+    lookup = pl.DataFrame({column: distinct, "label": pl.Series(found, dtype=pl.String)})
+    joined = values.to_frame(column).join(lookup, on=column, how="left", nulls_equal=True, maintain_order="left")
+    return joined["label"].alias(column)
+
+
+def _covers(meaning: Meaning, value: Any, column: str) -> bool:
+    """Whether a value is one of those that a label stands for."""
+    if "all" in meaning:
+        return True
+    if "null" in meaning or value is None:
+        return "null" in meaning and value is None
+    if "value" in meaning:
+        return str(meaning["value"]) == str(value)
+    if "values" in meaning:
+        return str(value) in map(str, meaning["values"])
+    if "prefix" in meaning:
+        text = str(value).zfill(meaning["length"]) if isinstance(value, int) else str(value)
+        return len(text) == meaning["length"] and text.startswith(meaning["prefix"])
+    if "interval" in meaning:
+        low, high = (None if bound is None else _like(bound, value) for bound in meaning["interval"])
+        closed = meaning.get("closed", "left")
+        above = low is None or value > low or (value == low and closed in ("left", "both"))
+        below = high is None or value < high or (value == high and closed in ("right", "both"))
+        return above and below
+    raise DataError(
+        f"Column {column!r} has a label with the meaning {dict(meaning)!r}, which says nothing about values."
+    )
+
+
+def _like(bound: Any, value: Any) -> Any:
+    """A bound as the manifest writes it, in the type of the value."""
+    if isinstance(bound, str) and isinstance(value, datetime.datetime):
+        return datetime.datetime.fromisoformat(bound)
+    if isinstance(bound, str) and isinstance(value, datetime.date):
+        return datetime.date.fromisoformat(bound[:10])
+    return float(bound) if isinstance(bound, str) else bound
+
+
+def _named(names: pl.Series, where: NDArray[np.int64], groups: Groups, *, whole: bool = True) -> Population:
+    texts = names.cast(pl.String)
+    repeated = frozenset(texts.filter(texts.is_duplicated()).drop_nulls().unique().to_list())
+    placed = {
+        name: group
+        for name, group in zip(texts.to_list(), where.tolist(), strict=True)
+        if name is not None and group != _NOWHERE and name not in repeated
+    }
+    return Population(GroupHistograms(groups), placed, repeated, whole)
