@@ -305,5 +305,5 @@ def _mention(name: str, value: Any, message: str) -> tuple[int, int] | None:
     if isinstance(value, Mapping):
         below = [mention for key, item in value.items() if (mention := _mention(key, item, message))]
         return min(below, default=None)
-    found = re.search(rf"(?<![\w'-]){re.escape(name)}(?![\w'-])", message.split(". ")[0])
+    found = re.search(rf"(?<![\w'-]){re.escape(name.removesuffix('s'))}s?(?![\w'-])", message.split(". ")[0])
     return (2, found.start()) if found else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from reticent.data.table import Table
 from reticent.errors import DataError
@@ -61,7 +61,7 @@ def publish_policy(
             ledger=ledger if ledger is not None else policy.path(said.ledger),
             again=said.again if again is None else again,
             signing_key=sign if sign is not None else policy.path(said.sign),
-            files="parquet" if (files or said.files) == "parquet" else "csv",
+            files=cast(Any, files if files is not None else said.files),
         )
     release.save(target)
     return Published(release, table, target, _report(release, table, target, said.report if report is None else report))

@@ -1,0 +1,129 @@
+"""A policy says everything in one file, and every mistake in it is told with its place."""
+
+from __future__ import annotations
+
+import tomllib
+from fractions import Fraction
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from reticent.anonymize import Lattice
+from reticent.definitions import KAnonymity, RecursiveLDiversity
+from reticent.errors import DataError, PolicyError, ReticentError
+from reticent.policy import Policy
+
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "policy"
+GOOD = (FIXTURES / "good.toml").read_text()
+MISTAKES = tomllib.loads((FIXTURES / "mistakes.toml").read_text())["mistake"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "patients.csv").write_text("name,age,zip,disease\nAnn,31,13053,flu\nBob,40,13068,cold\n")
+    return tmp_path
+
+
+def use(text: str, folder: Path) -> None:
+    """Everything that publishing does with a policy before anything goes out."""
+    policy = Policy.parse(text, "policy.toml", folder)
+    table, definition, method = policy.table(), policy.definition, policy.method()
+    with policy.hinting("method", "hierarchies"):
+        method.draft(table, definition)
+
+
+def test_a_good_policy_gives_table_definition_and_method(folder: Path) -> None:
+    policy = Policy.parse(GOOD, "policy.toml", folder)
+    table = policy.table()
+    assert table.dataset == "patients"
+    assert list(table.quasi) == ["age", "zip"]
+    assert table.quasi_sets == (("age",), ("age", "zip"))
+    assert [hierarchy.height for hierarchy in table.hierarchies] == [3, 5]
+    assert table.frame["zip"].dtype == pl.String
+    assert policy.definition == KAnonymity(2) & RecursiveLDiversity(c=Fraction(3, 2), l=2)
+    assert policy.method() == Lattice(objective="loss", suppression="0.05")
+    assert policy.method(suppression="0.1", objective=None) == Lattice(objective="loss", suppression="0.1")
+    assert policy.sections.release.files == "parquet"
+    use(GOOD, folder)
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=[mistake["title"] for mistake in MISTAKES])
+def test_a_mistake_is_told_with_its_place(mistake: dict[str, str], folder: Path) -> None:
+    assert GOOD.count(mistake["old"]) >= 1
+    with pytest.raises(ReticentError) as caught:
+        use(GOOD.replace(mistake["old"], mistake["new"], 1), folder)
+    told = f"{type(caught.value).__name__}: {caught.value}".replace(f"{folder}/", "")
+    assert told == mistake["message"]
+
+
+def test_several_mistakes_are_told_at_once_in_the_order_of_the_file(folder: Path) -> None:
+    text = GOOD.replace("nulls =", "nuls =").replace("source =", "sorce =")
+    with pytest.raises(PolicyError) as caught:
+        Policy.parse(text, "policy.toml", folder)
+    heads = [line for line in str(caught.value).split("\n") if line.startswith("policy.toml:")]
+    assert [head.split(" It has")[0] for head in heads] == [
+        "policy.toml:4:1: [data] has no setting 'sorce'. Did you mean 'source'?",
+        "policy.toml:11:1: [roles] has no setting 'nuls'. Did you mean 'nulls'?",
+    ]
+
+
+def test_paths_are_relative_to_the_policy(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+    (folder / "policy.toml").write_text(GOOD)
+    assert Policy.read(folder / "policy.toml").table().rows == 2
+    assert Policy.read(folder / "policy.toml").path("out") == folder / "out"
+
+
+def test_only_columns_with_a_role_are_read_and_the_others_are_listed(folder: Path) -> None:
+    text = GOOD.replace('identifiers = "name"\n', "")
+    table = Policy.parse(text, "policy.toml", folder).table()
+    assert table.frame.columns == ["age", "zip", "disease"]
+    assert table.unpublished == ("name",)
+
+
+def test_one_definition_may_be_written_without_brackets(folder: Path) -> None:
+    start, end = GOOD.index("[[definition]]"), GOOD.index("[method]")
+    text = GOOD[:start] + '[definition]\nname = "KAnonymity"\nk = 3\n' + GOOD[end:]
+    assert Policy.parse(text, "policy.toml", folder).definition == KAnonymity(3)
+    with pytest.raises(PolicyError, match=r"policy\.toml:25:1: KAnonymity: k must be at least 1"):
+        Policy.parse(text.replace("k = 3", "k = 0"), "policy.toml", folder)
+
+
+def test_a_sensitive_column_can_have_an_order(folder: Path) -> None:
+    text = GOOD + '\n[hierarchies.disease]\nkind = "ordered"\nvalues = ["cold", "flu", "plague"]\n'
+    column = Policy.parse(text, "policy.toml", folder).table().sensitive_columns[0]
+    assert column.ordered
+    assert column.labels.to_list() == ["cold", "flu", "plague"]
+    wrong = text.replace('"cold", "flu", ', '"flu", ')
+    with pytest.raises(DataError, match="value 'cold'"):
+        use(wrong, folder)
+
+
+def test_a_missing_or_unreadable_policy_file_is_refused(folder: Path) -> None:
+    (folder / "policy.toml").write_text(GOOD)
+    with pytest.raises(PolicyError, match=r"There is no policy file '.*polcy\.toml'\. Did you mean 'policy\.toml'\?"):
+        Policy.read(folder / "polcy.toml")
+    with pytest.raises(PolicyError, match="is a folder, not a policy file"):
+        Policy.read(folder)
+    (folder / "latin.toml").write_bytes(b'dataset = "caf\xe9"\n')
+    with pytest.raises(PolicyError, match="a policy is UTF-8 text, but byte 15 is not"):
+        Policy.read(folder / "latin.toml")
+
+
+def test_a_policy_with_a_byte_order_mark_and_windows_line_ends_is_read(folder: Path) -> None:
+    (folder / "windows.toml").write_bytes(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
+    assert Policy.read(folder / "windows.toml").definition.parts()[0] == KAnonymity(2)
+
+
+def test_unicode_columns_work_throughout(tmp_path: Path) -> None:
+    pl.DataFrame({"âge": [1, 2], "עיר": ["א", "ב"], "e\u0301tat": ["x", "y"]}).write_csv(tmp_path / "d.csv")
+    text = (
+        '[data]\nsource = "d.csv"\n[roles]\nquasi = ["âge", "עיר"]\nsensitive = "e\u0301tat"\n[hierarchies."âge"]\nkind = "intervals"\n'
+        'widths = [2]\n[[definition]]\nname = "KAnonymity"\nk = 2\n'
+    )
+    use(text, tmp_path)
+    with pytest.raises(PolicyError, match=r"policy\.toml:8:1: column 'âge': intervals: a width of -2"):
+        use(text.replace("[2]", "[-2]"), tmp_path)
