@@ -108,7 +108,7 @@ def _member(node: Member, frame: pl.DataFrame) -> pl.Series:
     if isinstance(node.operand, Column):
         series = _series(node.operand, frame)
         if series.dtype == pl.String or series.dtype.is_integer():
-            return series.is_in(_listed(node.values, series.dtype))
+            return series.is_in(_listed(node.values, series.dtype).implode())
     equals = [_comparison(Comparison("=", node.operand, value), frame) for value in node.values]
     return reduce(operators.or_, equals)
 

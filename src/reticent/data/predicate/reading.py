@@ -43,6 +43,27 @@ _COMPARISONS: dict[type[exp.Expr], Operator] = {
     exp.GT: ">",
     exp.GTE: ">=",
 }
+_READ: tuple[type[exp.Expr], ...] = (
+    *(exp.Paren, exp.And, exp.Or, exp.Not, exp.Between, exp.In, exp.Like, exp.Is, *_COMPARISONS),
+    *(exp.Boolean, exp.Column, exp.Literal, exp.Neg, exp.Add, exp.Sub, exp.Mul),
+)
+# What the expressions that are read below can carry; each is looked at where it matters.
+_ARGUMENTS = frozenset(
+    {
+        "this",
+        "expression",
+        "expressions",
+        "low",
+        "high",
+        "symmetric",
+        "negate",
+        "is_string",
+        "table",
+        "alias",
+        "query",
+        "to",
+    }
+)
 _KNOWN = "=, <>, <, <=, >, >=, between, in, is null, like 'abc%', and, or, not, + - *"
 
 
@@ -74,7 +95,13 @@ class _Reader:
 
     def condition(self, node: exp.Expr) -> Node:
         """An expression that is true, false or unknown for a row."""
+        self.check_arguments(node)
         span = self.span(node)
+        if node.args.get("negate"):
+            # Versions of sqlglot differ in whether 'not like' is one expression or two.
+            plain = node.copy()
+            plain.set("negate", None)
+            return Not(self.condition(plain), span)
         match node:
             case exp.Paren():
                 return self.condition(node.this)
@@ -90,10 +117,10 @@ class _Reader:
                 return self._member(node)
             case exp.Like():
                 return self._like(node)
-            case exp.Is():
-                if not isinstance(node.expression, exp.Null):
-                    raise self.fault("'is' goes with null only. Write = to compare.", node)
+            case exp.Is() if isinstance(node.expression, exp.Null):
                 return Missing(self.operand(node.this), span)
+            case exp.Is() | exp.NullSafeEQ() | exp.NullSafeNEQ():
+                raise self.fault("'is' goes with null only. Write = to compare.", node)
             case exp.Boolean():
                 return Always(bool(node.this), span)
             case exp.Column():
@@ -110,6 +137,7 @@ class _Reader:
 
     def operand(self, node: exp.Expr) -> Operand:
         """An expression that has a value for a row."""
+        self.check_arguments(node)
         span = self.span(node)
         match node:
             case exp.Paren():
@@ -139,6 +167,12 @@ class _Reader:
                     "a comparison with null is never true. Write 'is null' or 'is not null'.", node.parent or node
                 )
         raise self.fault("this is not a column, a number or a text in single quotes (with + - * between them).", node)
+
+    def check_arguments(self, node: exp.Expr) -> None:
+        """Refuse an expression that says more than is read here: nothing may be passed over in silence."""
+        more = [name for name, value in node.args.items() if value and name not in _ARGUMENTS]
+        if more and isinstance(node, _READ):
+            raise self.fault(f"{more[0].replace('_', ' ')!r} is not known here.", node)
 
     def span(self, node: exp.Expr) -> Span:
         """Where an expression stands in the text, as far as its parts tell."""
