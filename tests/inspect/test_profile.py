@@ -1,0 +1,121 @@
+"""Profiles say what is in a column; names and patterns say what it is about."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import polars as pl
+import pytest
+
+from reticent.inspect.names import meaning_of, words_of
+from reticent.inspect.patterns import identifying_pattern
+from reticent.inspect.profile import profile, profile_column
+
+
+def test_a_profile_counts_values_missing_ones_and_people_who_stand_alone() -> None:
+    found = profile_column(pl.Series("age", [30, 30, 41, None, 52]))
+    assert (found.type, found.rows, found.distinct, found.nulls, found.single) == ("integer", 5, 3, 1, 2)
+    assert found.uniqueness == Fraction(1, 2)
+    assert (found.lowest, found.highest) == (30, 52)
+    assert found.examples[0] == 30
+
+
+def test_every_type_has_a_profile() -> None:
+    frame = pl.DataFrame(
+        {
+            "text": ["a", "b"],
+            "number": [1.5, float("nan")],
+            "truth": [True, False],
+            "nothing": [None, None],
+            "kind": pl.Series(["x", "x"], dtype=pl.Categorical),
+            "huge": [2**63 - 1, -(2**63)],
+        }
+    )
+    found = {column.name: column for column in profile(frame)}
+    assert {name: column.type for name, column in found.items()} == {
+        "text": "text",
+        "number": "number",
+        "truth": "boolean",
+        "nothing": "null",
+        "kind": "text",
+        "huge": "integer",
+    }
+    assert found["number"].nulls == 1
+    assert found["nothing"].uniqueness == 0
+    assert found["huge"].highest == 2**63 - 1
+
+
+def test_spellings_of_nothing_are_noticed_but_namibia_is_not_one() -> None:
+    assert profile_column(pl.Series("job", ["clerk", "?", "N/A"])).missing_words == ("?", "N/A")
+    assert profile_column(pl.Series("country", ["NA", "DE", "FR"])).missing_words == ()
+    assert profile_column(pl.Series("answer", ["NA", "yes", "no"])).missing_words == ("NA",)
+
+
+@pytest.mark.parametrize(
+    ("name", "meaning"),
+    [
+        ("Surname", "identifier"),
+        ("first_name", "identifier"),
+        ("Vorname", "identifier"),
+        ("apellidos", "identifier"),
+        ("e-mail", "identifier"),
+        ("phoneNumber", "identifier"),
+        ("SSN", "identifier"),
+        ("姓名", "identifier"),
+        ("PatientID", "key"),
+        ("age_head", "age"),
+        ("Alter", "age"),
+        ("Возраст", "age"),
+        ("ZIPCode", "postcode"),
+        ("code postal", "postcode"),
+        ("PLZ", "postcode"),
+        ("date_of_birth", "birth"),
+        ("Geburtsdatum", "birth"),
+        ("sex", "demographic"),
+        ("Geschlecht", "demographic"),
+        ("marital-status", "demographic"),
+        ("native-country", "demographic"),
+        ("country_name", "demographic"),
+        ("Nationalität", "demographic"),
+        ("diagnosis", "health"),
+        ("Krankheiten", "health"),
+        ("primary_diagnoses", "health"),
+        ("religion", "belief"),
+        ("monthly_income", "money"),
+        ("sampling_weight", "weight"),
+        ("body_weight_kg", None),
+        ("roof", None),
+        ("passage", None),
+        ("", None),
+    ],
+)
+def test_a_name_says_what_a_column_is_in_several_languages(name: str, meaning: str | None) -> None:
+    assert meaning_of(name) == meaning
+
+
+def test_words_are_found_whatever_separates_them() -> None:
+    assert words_of("PatientID_2 été-XMLFile") == ["patient", "id", "2", "ete", "xml", "file"]
+
+
+@pytest.mark.parametrize(
+    ("values", "pattern"),
+    [
+        (["ann@example.org", "b.c@x.co"], "e-mail addresses"),
+        (["https://example.org/a", "http://b.c"], "web addresses"),
+        (["10.0.0.1", "192.168.1.20"], "IP addresses"),
+        (["00:1B:44:11:3A:B7", "AA:BB:CC:DD:EE:FF"], "hardware addresses"),
+        (["123-45-6789", "987-65-4321"], "social security numbers"),
+        (["123e4567-e89b-12d3-a456-426614174000"], "universal identifiers"),
+        (["DE44 5001 0517 5407 3249 31", "GB82WEST12345698765432"], "bank accounts"),
+        (["4111 1111 1111 1111"], "card numbers"),
+        (["+49 30 123456", "+1 (555) 123-4567", "030/1234567"], "phone numbers"),
+        (["1HGCM82633A004352"], "vehicle numbers"),
+        (["2024-01-31", "1999-12-01"], None),
+        (["14853", "02138"], None),
+        (["flu", "cold"], None),
+        (["30-34", "35-39"], None),
+        ([], None),
+    ],
+)
+def test_values_that_identify_are_recognised(values: list[str], pattern: str | None) -> None:
+    assert identifying_pattern(pl.Series(values, dtype=pl.String)) == pattern
