@@ -15,5 +15,5 @@ def share(condition: str, region: Mapping[str, Sequence[Any]], types: Mapping[st
     cells = pl.DataFrame({"one": [1]})
     for name, leaves in region.items():
         cells = cells.join(pl.DataFrame({name: pl.Series(leaves, dtype=types[name])}), how="cross")
-    (met,) = duckdb.sql(f"SELECT count(*) FROM cells WHERE {condition}").fetchone()  # type: ignore[misc]
+    ((met,),) = duckdb.sql(f"SELECT count(*) FROM cells WHERE {condition}").fetchall()
     return Fraction(met, cells.height)

@@ -44,8 +44,22 @@ _COMPARISONS: dict[type[exp.Expr], Operator] = {
     exp.GTE: ">=",
 }
 _READ: tuple[type[exp.Expr], ...] = (
-    *(exp.Paren, exp.And, exp.Or, exp.Not, exp.Between, exp.In, exp.Like, exp.Is, *_COMPARISONS),
-    *(exp.Boolean, exp.Column, exp.Literal, exp.Neg, exp.Add, exp.Sub, exp.Mul),
+    exp.Paren,
+    exp.And,
+    exp.Or,
+    exp.Not,
+    exp.Between,
+    exp.In,
+    exp.Like,
+    exp.Is,
+    exp.Boolean,
+    exp.Column,
+    exp.Literal,
+    exp.Neg,
+    exp.Add,
+    exp.Sub,
+    exp.Mul,
+    *_COMPARISONS,
 )
 # What the expressions that are read below can carry; each is looked at where it matters.
 _ARGUMENTS = frozenset(

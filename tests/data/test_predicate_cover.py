@@ -1,0 +1,225 @@
+"""What a condition covers of a region: none, some or all of it, and the share, beside brute force over every leaf."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from reticent.data.hierarchy import Hierarchy
+from reticent.data.predicate import Condition, Domain, Kind, Verdict, bounding, covering
+from reticent.errors import DataError
+from tests.oracles.predicate_region import share
+
+DAY = datetime.date(2024, 1, 1)
+TYPES: dict[str, Any] = {"age": pl.Int64, "score": pl.Int64, "sex": pl.String, "zip": pl.String, "day": pl.Date}
+LEAVES: dict[str, list[Any]] = {
+    "age": [*range(6), None],
+    "score": list(range(8)),
+    "sex": ["F", "M"],
+    "zip": ["100", "101", "110", "200"],
+    "day": [DAY + datetime.timedelta(days=number) for number in range(5)],
+}
+DOMAINS = {name: Domain(Kind.of(TYPES[name]()), pl.Series(LEAVES[name], dtype=TYPES[name])) for name in LEAVES}
+
+
+@st.composite
+def cells(draw: st.DrawFn, name: str) -> tuple[dict[str, Any], list[Any]]:
+    """A meaning, and the leaves that it stands for."""
+    leaves = LEAVES[name]
+    known = [leaf for leaf in leaves if leaf is not None]
+    match draw(st.integers(0, 5)):
+        case 0:
+            return {"all": True}, leaves
+        case 1:
+            chosen = draw(st.lists(st.sampled_from(known), min_size=1, unique=True))
+            return {"values": chosen}, chosen
+        case 2 if None in leaves:
+            return {"null": True}, [None]
+        case 3 if name == "zip":
+            prefix = draw(st.sampled_from(["1", "10", "2"]))
+            return {"prefix": prefix, "length": 3}, [leaf for leaf in known if leaf.startswith(prefix)]
+        case 4 if name in ("age", "score", "day"):
+            low, high = sorted(draw(st.lists(st.sampled_from(known), min_size=2, max_size=2)))
+            closed = draw(st.sampled_from(["left", "right", "both", "neither"]))
+            inside = [
+                leaf
+                for leaf in known
+                if (low < leaf < high)
+                or (leaf == low and closed in ("left", "both"))
+                or (leaf == high and closed in ("right", "both"))
+            ]
+            if low == high and closed != "both":
+                return {"interval": [low, high], "closed": "both"}, [low]
+            return ({"interval": [low, high], "closed": closed}, inside) if inside else ({"value": low}, [low])
+        case _:
+            value = draw(st.sampled_from(known))
+            return {"value": value}, [value]
+
+
+operators = st.sampled_from(["=", "<>", "<", "<=", ">", ">="])
+whole = st.integers(-1, 9)
+atoms = st.one_of(
+    st.builds(lambda op, n: f"age {op} {n}", operators, whole),
+    st.builds(lambda op, n: f"2*score - 1 {op} {n}", operators, whole),
+    st.builds(lambda op, n: f"score {op} {n}*age", operators, st.integers(-1, 3)),
+    st.builds(lambda op, n: f"score + age {op} {n}", operators, whole),
+    st.builds(lambda low, high: f"age not between {low} and {high}", whole, whole),
+    st.builds(lambda values: f"score in ({', '.join(map(str, values))})", st.lists(whole, min_size=1, max_size=3)),
+    st.sampled_from(
+        ["age is null", "age is not null", "sex = 'F'", "sex in ('M', 'X')", "sex <> 'F'", "true", "false"]
+    ),
+    st.sampled_from(["zip like '10%'", "zip not like '1%'", "zip > '100'", "zip = '110'", "zip < sex"]),
+    st.builds(lambda op, day: f"day {op} '2024-01-0{day}'", operators, st.integers(1, 6)),
+)
+conditions = st.recursive(
+    atoms,
+    lambda inner: st.one_of(
+        st.builds(lambda a, b: f"({a}) and ({b})", inner, inner),
+        st.builds(lambda a, b: f"({a}) or ({b})", inner, inner),
+        inner.map(lambda part: f"not ({part})"),
+    ),
+    max_leaves=5,
+)
+regions = st.fixed_dictionaries({name: cells(name) for name in LEAVES})
+
+
+def verdict_of(fraction: Any) -> Verdict:
+    return Verdict.NONE if fraction == 0 else Verdict.ALL if fraction == 1 else Verdict.SOME
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(conditions, regions)
+def test_a_cover_is_what_going_through_every_cell_finds(condition: str, region: Any) -> None:
+    expected = share(condition, {name: leaves for name, (_, leaves) in region.items()}, TYPES)
+    found = Condition.parse(condition).cover({name: meaning for name, (meaning, _) in region.items()}, DOMAINS)
+    assert found.verdict is verdict_of(expected)
+    assert found.share == pytest.approx(float(expected), abs=1e-12)
+    assert found.measured
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(conditions, regions)
+def test_the_fallback_never_claims_what_is_not_so(condition: str, region: Any) -> None:
+    asked = Condition.parse(condition)
+    expected = share(condition, {name: leaves for name, (_, leaves) in region.items()}, TYPES)
+    if not asked.scope:
+        return
+    one = np.zeros(1, dtype=np.int64)
+    cut = covering.cut_regions(
+        asked.node,
+        {name: [meaning] for name, (meaning, _) in region.items()},
+        dict.fromkeys(region, one),
+        DOMAINS,
+        1,
+    )
+    found = bounding.bounded(covering.positive(asked.node), cut)[0]
+    if found.verdict is not Verdict.SOME:
+        assert found.verdict is verdict_of(expected)
+    assert abs(found.share - float(expected)) < 0.35
+
+
+@settings(max_examples=40, deadline=None)
+@given(conditions, st.lists(regions, min_size=2, max_size=6))
+def test_many_regions_at_once_are_covered_like_each_alone(condition: str, many: list[Any]) -> None:
+    asked = Condition.parse(condition)
+    meanings = {name: [region[name][0] for region in many] for name in LEAVES}
+    codes = {name: np.arange(len(many)) for name in LEAVES}
+    found = asked.covers(codes, meanings, DOMAINS)
+    for number, region in enumerate(many):
+        alone = asked.cover({name: meaning for name, (meaning, _) in region.items()}, DOMAINS)
+        assert found[number].verdict is alone.verdict
+        assert found[number].share == pytest.approx(alone.share)
+
+
+INTEGER, NUMBER = {"age": Domain(Kind.INTEGER)}, {"age": Domain(Kind.NUMBER)}
+
+
+@pytest.mark.parametrize(
+    ("condition", "meaning", "domains", "verdict", "fraction"),
+    [
+        ("age between 30 and 34", {"interval": [30, 40], "closed": "left"}, INTEGER, Verdict.SOME, 0.5),
+        ("age between 30 and 34", {"interval": [30, 40], "closed": "left"}, NUMBER, Verdict.SOME, 0.4),
+        ("age between 30 and 39", {"interval": [30, 40], "closed": "left"}, INTEGER, Verdict.ALL, 1.0),
+        ("age between 30 and 39", {"interval": [30, 40], "closed": "left"}, NUMBER, Verdict.SOME, 0.9),
+        ("age between 30 and 39", {"interval": [30, 40], "closed": "left"}, None, Verdict.SOME, 0.9),
+        ("age < 40", {"interval": [30, 40], "closed": "left"}, NUMBER, Verdict.ALL, 1.0),
+        ("age < 40", {"interval": [30, 40], "closed": "both"}, NUMBER, Verdict.SOME, 1.0),
+        ("age > 39", {"interval": [30, 40], "closed": "left"}, INTEGER, Verdict.NONE, 0.0),
+        ("age > 39", {"interval": [30, 40], "closed": "left"}, NUMBER, Verdict.SOME, 0.1),
+        ("age = 35", {"interval": [30, 40], "closed": "left"}, NUMBER, Verdict.SOME, 0.0),
+        ("age = 35", {"value": 35}, NUMBER, Verdict.ALL, 1.0),
+        ("age in (35, 36)", {"values": [35, 36.5]}, NUMBER, Verdict.SOME, 0.5),
+        ("age < 18", {"interval": [None, 18], "closed": "left"}, INTEGER, Verdict.ALL, 1.0),
+        ("age < 17", {"interval": [None, 18], "closed": "left"}, INTEGER, Verdict.SOME, 0.5),
+        ("age >= 18", {"interval": [None, 18], "closed": "left"}, INTEGER, Verdict.NONE, 0.0),
+        ("age > 30", {"all": True}, INTEGER, Verdict.SOME, 0.5),
+        ("age > 30 or age <= 30 or age is null", {"all": True}, INTEGER, Verdict.ALL, 1.0),
+        ("age > 30 or age <= 30", {"all": True}, INTEGER, Verdict.SOME, 0.5),
+        ("age between 13000 and 13049", {"prefix": "130", "length": 5}, INTEGER, Verdict.SOME, 0.5),
+    ],
+)
+def test_without_a_public_domain_the_label_itself_is_measured(
+    condition: str, meaning: dict[str, Any], domains: Any, verdict: Verdict, fraction: float
+) -> None:
+    found = Condition.parse(condition).cover({"age": meaning}, domains)
+    assert found.verdict is verdict
+    assert found.share == pytest.approx(fraction)
+
+
+@pytest.mark.parametrize(
+    ("condition", "verdict", "fraction"),
+    [
+        ("zip like '1%'", Verdict.ALL, 1.0),
+        ("zip like '1305%'", Verdict.SOME, 0.1),
+        ("zip like '14%'", Verdict.NONE, 0.0),
+        ("zip = '13053'", Verdict.SOME, 0.01),
+        ("zip = '1305'", Verdict.NONE, 0.0),
+        ("zip >= '130'", Verdict.ALL, 1.0),
+        ("zip < '13050'", Verdict.SOME, 0.5),
+        ("zip not in ('14850', '14853')", Verdict.ALL, 1.0),
+        ("zip is null", Verdict.NONE, 0.0),
+    ],
+)
+def test_a_masked_code_is_measured_by_its_digits(condition: str, verdict: Verdict, fraction: float) -> None:
+    found = Condition.parse(condition).cover({"zip": {"prefix": "130", "length": 5}})
+    assert found.verdict is verdict
+    assert found.share == pytest.approx(fraction)
+
+
+def test_an_unknown_spread_is_said_to_be_unknown() -> None:
+    found = Condition.parse("income > 1000").cover({"income": {"all": True}})
+    assert (found.verdict, found.share, found.measured) == (Verdict.SOME, 0.5, False)
+    assert Condition.parse("disease = 'flu'").cover({"disease": {"all": True}}).measured is False
+
+
+def test_columns_that_hang_together_over_a_real_line_are_bounded() -> None:
+    asked = Condition.parse("score < 3*age")
+    low = {"interval": [0, 10], "closed": "left"}
+    assert asked.cover({"age": {"interval": [10, 20], "closed": "left"}, "score": low}).verdict is Verdict.ALL
+    assert asked.cover({"age": {"interval": [-5, 0], "closed": "left"}, "score": low}).verdict is Verdict.NONE
+    found = asked.cover(
+        {"age": {"interval": [0, 10], "closed": "left"}, "score": {"interval": [0, 30], "closed": "left"}}
+    )
+    assert found.verdict is Verdict.SOME
+    assert found.share == pytest.approx(0.5, abs=0.02)
+
+
+def test_a_hierarchy_gives_its_domain_only_when_it_was_declared() -> None:
+    ages = pl.Series("age", [20, 30])
+    declared = Hierarchy.intervals(widths=[5], domain=(20, 39)).bind(ages, "age")
+    from_data = Hierarchy.intervals(widths=[5]).bind(ages, "age")
+    assert Domain.of_hierarchy(from_data).leaves is None
+    leaves = Domain.of_hierarchy(declared).leaves
+    assert leaves is not None
+    assert leaves.to_list() == list(range(20, 40))
+
+
+def test_a_meaning_that_covers_nothing_is_refused() -> None:
+    with pytest.raises(DataError, match="covers no value"):
+        Condition.parse("age > 3").cover({"age": {"value": 99}}, {"age": DOMAINS["age"]})
