@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -18,6 +18,9 @@ from reticent.release.formats import format_of, groups_from
 from reticent.release.manifest import Manifest, Meaning
 from reticent.release.tables import labels_of, read_table
 from reticent.release.values import parsed
+
+if TYPE_CHECKING:
+    from reticent.release.counting import Count
 
 CERTIFICATE, MANIFEST, STATEMENT = "certificate.json", "manifest.json", "STATEMENT.txt"
 
@@ -50,11 +53,11 @@ class PublicSide:
         """The groups as the public tables show them."""
         return groups_from(self.tables, self.manifest)
 
-    def count(self, condition: str, estimator: str = "uniform") -> Any:
-        """How many rows satisfy a condition, as well as the release can tell (R-UM-4)."""
-        from reticent.release.counting import count
+    def count(self, condition: str, estimator: str = "uniform") -> Count:
+        """How many rows meet a condition, as well as the release can tell (R-UM-4)."""
+        from reticent.release.counting import count_public
 
-        return count(self.meanings, self.tables, self.format, condition, estimator)
+        return count_public(self, condition, estimator)
 
 
 def public_folder(path: str | Path) -> Path:

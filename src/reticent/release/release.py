@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -14,11 +14,14 @@ from reticent.data.writers import as_parquet
 from reticent.errors import DataError
 from reticent.files import folder_aside, write_new
 from reticent.release.manifest import Manifest, Meaning
-from reticent.release.public import CERTIFICATE, MANIFEST, STATEMENT, PublicSide, open_public
+from reticent.release.public import CERTIFICATE, MANIFEST, STATEMENT, PublicSide
 from reticent.release.scheme import Scheme
 from reticent.release.tables import file_bytes
 from reticent.release.values import readable, to_plain
 from reticent.release.wording import statement
+
+if TYPE_CHECKING:
+    from reticent.release.counting import Count
 
 _PUBLIC, _PRIVATE = "public", "private"
 
@@ -75,8 +78,8 @@ class Release:
         """What the release costs; it compares with the raw table, so it is the steward's."""
         return self.draft.utility
 
-    def count(self, condition: str, estimator: str = "uniform") -> Any:
-        """How many rows satisfy a condition, as well as the public side can tell (R-UM-4)."""
+    def count(self, condition: str, estimator: str = "uniform") -> Count:
+        """How many rows meet a condition, as well as the public side can tell (R-UM-4)."""
         return self.public.count(condition, estimator)
 
     def report(self, path: str | Path) -> None:
@@ -107,11 +110,6 @@ class Release:
                 f"The release could not be saved at {str(target)!r}: {error.strerror or error}. Nothing was left behind half written."
             ) from error
         return target
-
-    @staticmethod
-    def load(path: str | Path) -> PublicSide:
-        """The public side of a saved release, which is all that a release needs to be counted, attacked or verified."""
-        return open_public(path)
 
     def _public_files(self) -> list[tuple[str, bytes]]:
         manifest = self.public.manifest

@@ -153,7 +153,7 @@ def _labels(column: SchemeColumn, series: pl.Series, unseen: Unseen) -> pl.Serie
         series = series.fill_nan(None)
     values = series.unique(maintain_order=True)
     found = _labels_of_values(column, values, unseen)
-    lookup = pl.DataFrame({column.name: values, _LABEL: found})
+    lookup = pl.DataFrame({column.name: values, _LABEL: pl.Series(found, dtype=pl.String)})
     joined = series.to_frame(column.name).join(
         lookup, on=column.name, how="left", maintain_order="left", nulls_equal=True
     )

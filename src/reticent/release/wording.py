@@ -54,6 +54,12 @@ def risks(definition: Definition, manifest: Manifest, reference: Sequence[str], 
         found.append(
             "It is not hidden that somebody is in the table: whoever knows that a person is, finds the person's group."
         )
+    if manifest.quasi_sets is not None:
+        sets = "; ".join(_listed(names) for names in manifest.quasi_sets)
+        found.append(
+            f"The promises are made against somebody who knows the columns of one of these sets: {sets}. Whoever knows columns of several "
+            "sets is not covered."
+        )
     if not definition.needs_sensitive and manifest.named("sensitive"):
         found.append(
             f"No promise was asked for about the sensitive columns {_listed(manifest.named('sensitive'))}: where a group shares a value, "

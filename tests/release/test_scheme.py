@@ -1,0 +1,123 @@
+"""Saved schemes recode later rows as the first ones were recoded."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from reticent.anonymize import Lattice
+from reticent.data import Hierarchy
+from reticent.definitions import DistinctLDiversity, KAnonymity
+from reticent.errors import DataError, PolicyError
+from reticent.release import apply, publish
+from tests.release.conftest import frame_of_patients, table_of_patients
+
+
+def newcomer(**changes) -> pl.DataFrame:
+    values = {"zip": 13051, "age": 33, "nationality": "Indian", "condition": "viral", **changes}
+    return pl.DataFrame({name: [value] for name, value in values.items()})
+
+
+@pytest.fixture
+def release():
+    return publish(table_of_patients(other=["ward"]), KAnonymity(4))
+
+
+def test_the_same_rows_are_recoded_as_they_were_published(release, tmp_path: Path) -> None:
+    folder = release.save(tmp_path / "release")
+    for scheme in (
+        release,
+        release.scheme,
+        folder,
+        str(folder),
+        folder / "private" / "scheme.json",
+        folder / "private",
+    ):
+        recoded = apply(scheme, frame_of_patients())
+        assert recoded.columns == release.frame.columns
+        assert recoded.sort(pl.all()).equals(release.frame)
+    assert apply(release, frame_of_patients())["condition"].to_list() == frame_of_patients()["condition"].to_list()
+
+
+def test_frames_of_other_kinds_are_taken(release) -> None:
+    assert apply(release, frame_of_patients().to_pandas()).height == 12
+    assert apply(release, frame_of_patients().to_dict(as_series=False)).height == 12
+
+
+def test_a_new_value_under_a_known_label_is_recoded() -> None:
+    release = publish(table_of_patients(), KAnonymity(4))
+    assert apply(release, newcomer()).row(0) == ("1305*", "[20, 40)", "*", "viral")
+
+
+def test_no_rows_are_recoded_to_no_rows(release) -> None:
+    assert apply(release, frame_of_patients().clear()).schema == release.frame.schema
+
+
+def test_a_value_outside_the_declared_domain_is_an_error_or_suppressed() -> None:
+    release = publish(table_of_patients(), KAnonymity(4))
+    with pytest.raises(DataError, match=r"Column 'age' has the value 120 .*declared domain"):
+        apply(release, newcomer(age=120))
+    rows = pl.concat([newcomer(age=120), newcomer()])
+    assert apply(release, rows, unseen="suppress").height == 1
+
+
+def test_a_label_that_no_row_had_is_unseen_where_the_domain_came_from_the_data() -> None:
+    release = publish(table_of_patients(), KAnonymity(4))
+    with pytest.raises(DataError, match=r"'zip' has the value 20000, whose label '2000\*' no row of the release had"):
+        apply(release, newcomer(zip=20000))
+    assert apply(release, newcomer(zip=20000), unseen="suppress").height == 0
+    # A column that is suppressed altogether says nothing, whatever the value.
+    assert apply(release, newcomer(nationality="Martian")).height == 1
+
+
+def test_a_value_of_the_wrong_shape_is_an_error_or_suppressed() -> None:
+    release = publish(table_of_patients(), KAnonymity(4))
+    with pytest.raises(DataError, match="does not have the 5 characters"):
+        apply(release, newcomer(zip=123456))
+    assert apply(release, pl.concat([newcomer(zip=123456), newcomer()]), unseen="suppress").height == 1
+
+
+def test_rows_of_groups_that_were_not_published_are_left_out() -> None:
+    release = publish(table_of_patients(), KAnonymity(4))
+    # Both labels were published, but not together.
+    assert apply(release, newcomer(zip=14853, age=30)).height == 0
+
+
+def test_missing_values_are_unseen_unless_they_are_a_value_of_their_own() -> None:
+    plain = publish(table_of_patients(dataset=None), KAnonymity(4))
+    rows = pl.concat([newcomer(), newcomer().with_columns(pl.lit(None, pl.Int64).alias("age"))])
+    with pytest.raises(DataError, match="Column 'age' has no value in row 2"):
+        apply(plain, rows)
+    assert apply(plain, rows, unseen="suppress").height == 1
+    frame = frame_of_patients().with_columns(
+        pl.when(pl.col("nationality") == "American").then(None).otherwise(pl.col("age")).alias("age")
+    )
+    table = table_of_patients(frame=frame, quasi={"age": Hierarchy.intervals([100])}, nulls="category")
+    release = publish(table, KAnonymity(2))
+    assert set(release.frame["age"]) == {"[0, 100)", "(missing)"}
+    assert apply(release, rows.select("age", "condition"))["age"].to_list() == ["[0, 100)", "(missing)"]
+
+
+def test_the_scheme_of_a_bucketized_release_gives_labels(tmp_path: Path) -> None:
+    release = publish(table_of_patients(), DistinctLDiversity(3), Lattice(format="bucketize"))
+    folder = release.save(tmp_path / "release")
+    recoded = apply(folder, frame_of_patients())
+    assert recoded.height == 12
+    assert set(recoded["age"]) == {"[20, 40)", "[40, 60)"}
+
+
+def test_wrong_arguments_are_refused_by_name(release, tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match="unseen must be 'error' or 'suppress'"):
+        apply(release, frame_of_patients(), unseen="ignore")
+    with pytest.raises(DataError, match="The new rows have no column 'age'"):
+        apply(release, frame_of_patients().drop("age"))
+    with pytest.raises(DataError, match="There is no scheme at"):
+        apply(tmp_path, frame_of_patients())
+    with pytest.raises(PolicyError, match="A int is no scheme"):
+        apply(7, frame_of_patients())
+    (tmp_path / "scheme.json").write_text("{}")
+    with pytest.raises(DataError, match="is not a scheme that this version"):
+        apply(tmp_path / "scheme.json", frame_of_patients())
+    (tmp_path / "scheme.json").write_text('{"layout": 1, "kind": "levels", "columns": [{}]}')
+    with pytest.raises(DataError, match="is damaged"):
+        apply(tmp_path / "scheme.json", frame_of_patients())
