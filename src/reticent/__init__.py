@@ -10,20 +10,27 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "Hierarchy": "reticent.data",
-    "Table": "reticent.data",
-    "Groups": "reticent.data",
-    "Definition": "reticent.definitions",
-    "Assessment": "reticent.definitions",
-    "KAnonymity": "reticent.definitions",
-    "ReticentError": "reticent.errors",
-    "PolicyError": "reticent.errors",
-    "DataError": "reticent.errors",
-    "Infeasible": "reticent.errors",
-    "Denied": "reticent.errors",
-    "LedgerError": "reticent.errors",
+_NAMES = {
+    "reticent.data": ("Groups", "Hierarchy", "Table"),
+    "reticent.definitions": (
+        "Assessment",
+        "Definition",
+        "DistinctLDiversity",
+        "EntropyLDiversity",
+        "KAnonymity",
+        "NegativePositiveDiversity",
+        "ProbabilisticLDiversity",
+        "RecursiveLDiversity",
+        "TCloseness",
+    ),
+    "reticent.definitions.knowledge": ("NegatedKnowledge", "WorstCaseKnowledge"),
+    "reticent.anonymize": ("Lattice", "search"),
+    "reticent.release": ("Release", "apply", "publish", "verify"),
+    "reticent.release.assessing": ("assess",),
+    "reticent.policy": ("read",),
+    "reticent.errors": ("DataError", "Denied", "Infeasible", "LedgerError", "PolicyError", "ReticentError"),
 }
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
 _ROOMS = ("knowledge", "views")
 
 __all__ = ["__version__", *_HOMES, *_ROOMS]
