@@ -1,0 +1,284 @@
+"""The whole way on the built-in register, step by step: inspect, assess, attack, publish, attack again, verify, count, report.
+
+Each step is done when it is asked for and says what it found: in words for the people who watch, in numbers for
+machines, with a small table where rows say more than words.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from reticent.attack import Homogeneity, Linkage, attack
+from reticent.data import Table
+from reticent.data.predicate import Condition
+from reticent.data.writers import write_frame
+from reticent.demo.hospital import hospital, hospital_policy_text
+from reticent.demo.voters import voter_roll
+from reticent.errors import DataError, LedgerError
+from reticent.inspect import exposures, propose
+from reticent.policy import Policy
+from reticent.release import Release, publish, verify
+from reticent.release.report import write_report
+
+FILES = {
+    "hospital.csv": "the register: confidential",
+    "voters.csv": "the public roll of voters",
+    "policy.toml": "what must stay private, and how to publish",
+    "ledger.sqlite": "what was given out so far",
+    "release": "the release: public/ for everybody, private/ for the steward",
+    "report.html": "the steward's report",
+}
+_LEFT_BEHIND = ("ledger.sqlite-wal", "ledger.sqlite-shm", "release-tampered")
+_FIRST_FILES = {"hospital.csv", "voters.csv"}
+_QUESTIONS = (
+    "diagnosis = 'stroke'",
+    "sex = 'female' and diagnosis = 'depression'",
+    "age >= 65 and diagnosis = 'hip fracture'",
+    "admitted < '2025-03-01' and diagnosis = 'influenza'",
+)
+_INTRODUCED = ("name", "age", "sex", "postcode", "nationality", "admitted", "diagnosis")
+_SHOWN_ROWS = 4
+
+
+@dataclass(frozen=True)
+class Step:
+    """One stop of the tour: why it is made, what was found (``mood``: whether that is good or bad news), and details."""
+
+    title: str
+    why: str
+    found: str
+    mood: Literal["plain", "good", "bad"] = "plain"
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    notes: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Tour:
+    """Walks the steps in a folder of its own. What a step makes, later ones use: that is the state kept here."""
+
+    def __init__(self, folder: str | Path, patients: int = 4000) -> None:
+        self.folder = Path(folder)
+        self.patients = patients
+        self._prepare()
+
+    def walk(self) -> Iterator[Step]:
+        """Do one step after the other."""
+        steps: Sequence[Callable[[], Step]] = (
+            self._data,
+            self._inspect,
+            self._assess,
+            self._attack,
+            self._publish,
+            self._attack_again,
+            self._verify,
+            self._count,
+            self._again,
+            self._report,
+        )
+        for step in steps:
+            yield step()
+
+    def path(self, name: str) -> Path:
+        """A file of the tour."""
+        return self.folder / name
+
+    def _prepare(self) -> None:
+        """A folder without old files: what an earlier tour left there is removed, anything else is not touched."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        present = {each.name for each in self.folder.iterdir()}
+        strange = sorted(present - {*FILES, *_LEFT_BEHIND})
+        if strange or (present and not present >= _FIRST_FILES):
+            raise DataError(
+                f"{str(self.folder)!r} holds {(strange or sorted(present))[0]!r}, which is not of an earlier demo. Choose a new folder "
+                "with --output."
+            )
+        for name in present:
+            path = self.path(name)
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    def _data(self) -> Step:
+        self.register = hospital(self.patients)
+        roll = voter_roll(self.register, others=self.patients // 2, truth=True)
+        self.roll = roll.join(self.register.select("patient", "diagnosis"), on="patient", how="left").drop("patient")
+        write_frame(self.register, self.path("hospital.csv"))
+        write_frame(self.roll.drop("diagnosis"), self.path("voters.csv"))
+        self.path("policy.toml").write_text(hospital_policy_text(), "utf-8")
+        columns, rows = _excerpt(self.register.select(_INTRODUCED))
+        return Step(
+            "A register of patients",
+            "A hospital wants to share its register with researchers. Nobody in this one exists, but it is built like a real one.",
+            f"{self.register.height:,} patients of one year, with {self.register['diagnosis'].n_unique()} diagnoses.",
+            columns=columns,
+            rows=rows,
+            facts={"patients": self.register.height, "diagnoses": self.register["diagnosis"].n_unique()},
+        )
+
+    def _inspect(self) -> Step:
+        found = propose(self.register, self.path("hospital.csv"))
+        return Step(
+            "Inspect: what does it give away?",
+            "Which columns name a person, which could point at one, which must stay secret? Reticent proposes, a steward decides.",
+            "Names and numbers are dropped. But others know age, sex, postcode, nationality and admission day too: these point at people.",
+            columns=("column", "role", "why"),
+            rows=tuple((each.name, each.role or "not published", each.reason.split(";")[0]) for each in found.columns),
+            facts={"roles": {each.name: each.role for each in found.columns}},
+        )
+
+    def _assess(self) -> Step:
+        self.policy = Policy.read(self.path("policy.toml"))
+        self.table: Table = self.policy.table()
+        found = exposures(self.table, self.policy.definitions)[0]
+        return Step(
+            "Assess: is dropping the names enough?",
+            "Without names: how many people are still one of a kind by what others know about them?",
+            f"No. {found.unique_rows:,} of {found.rows:,} people stand alone.",
+            "good" if found.holds else "bad",
+            ("definition", "holds", "why not"),
+            tuple(
+                (str(each.definition), "yes" if each.holds else "no", each.witness.text if each.witness else "")
+                for each in found.assessments
+            ),
+            facts={"unique_rows": found.unique_rows, "holds_before": found.holds},
+        )
+
+    def _linkage(self, about: int | None = None) -> Linkage:
+        columns = [name for name in self.table.quasi if name in self.roll.columns]
+        return Linkage(self.roll, columns=columns, who="name", truth="diagnosis", about=about)
+
+    def _attack(self) -> Step:
+        self.before = attack(self.table, self._linkage(), Homogeneity())
+        linked = self.before[0]
+        return Step(
+            "Attack it as it stands",
+            f"Anybody can get the roll of voters: {self.roll.height:,} names with age, sex, postcode and nationality. Look them up.",
+            f"{linked.hits:,} voters fit exactly one row, and {linked.details['right']:,} diagnoses are learned that are true.",
+            "bad",
+            notes=(linked.example, self.before[1].example),
+            facts={"attacks_before": [each.as_dict() for each in self.before]},
+        )
+
+    def _publish(self) -> Step:
+        self.release: Release = publish(
+            self.table, self.policy.definition, self.policy.method(), ledger=self.path("ledger.sqlite")
+        )
+        self.release.save(self.path("release"))
+        draft = self.release.draft
+        columns, rows = _excerpt(self.release.frame)
+        return Step(
+            "Publish: the least distorted release that is safe",
+            f"The columns can be made coarser in {draft.search['lattice_nodes']:,} ways. The one that keeps the promise and gives up "
+            "least is searched for, and proven to be the best.",
+            f"{self.release.frame.height:,} rows in {len(self.release.groups):,} groups of people who look alike; {draft.suppressed:,} "
+            "rows are left out.",
+            columns=columns,
+            rows=rows,
+            notes=tuple(f"Promised: {claim['covers']}" for claim in self.release.certificate["claims"]),
+            facts={
+                "levels": dict(zip(draft.search["columns"], draft.search["chosen"], strict=True)),
+                "rows": self.release.frame.height,
+                "groups": len(self.release.groups),
+                "suppressed": draft.suppressed,
+                "loss": draft.utility["loss"],
+                "proven": draft.search["proven"],
+            },
+        )
+
+    def _attack_again(self) -> Step:
+        self.after = attack(self.path("release"), self._linkage(self.before[0].details["person"]), Homogeneity())
+        linked, shared = self.after
+        return Step(
+            "Attack again",
+            "The same adversary with the same list, now against the published files.",
+            f"{linked.hits:,} voters fit exactly one row, and {linked.details['learned']:,} diagnoses are learned.",
+            "good" if linked.hits == linked.details["learned"] == shared.hits == 0 else "bad",
+            notes=(linked.example, shared.example),
+            facts={"attacks_after": [each.as_dict() for each in self.after]},
+        )
+
+    def _verify(self) -> Step:
+        found = verify(self.path("release"))
+        tampered = verify(self._tampered())
+        shutil.rmtree(self.path("release-tampered"))
+        claims = [check for check in found.checks if check.name.startswith("claim")]
+        return Step(
+            "Verify: do not trust, check",
+            "Whoever gets the files can recompute every promise from the public side alone, without the hospital's data.",
+            "The release keeps what it promises." if found.holds else "The release does not keep what it promises.",
+            "good" if found.holds else "bad",
+            ("check", "result", "why"),
+            tuple((check.name, check.status, check.detail) for check in claims),
+            (f"In a copy one diagnosis was changed. Verify: {tampered.failures[0].detail}",),
+            {"holds": found.holds, "tampered_holds": tampered.holds},
+        )
+
+    def _tampered(self) -> Path:
+        """A copy of the release in which one diagnosis was changed."""
+        copy = self.path("release-tampered")
+        shutil.copytree(self.path("release") / "public", copy / "public")
+        file = copy / "public" / "data.csv"
+        lines = file.read_text("utf-8").splitlines(keepends=True)
+        lines[-1] = lines[-1].rsplit(",", 1)[0] + ",HIV\n"
+        file.write_text("".join(lines), "utf-8")
+        return copy
+
+    def _count(self) -> Step:
+        rows, facts = [], []
+        for question in _QUESTIONS:
+            truth = int(Condition.parse(question).mask(self.register).sum())
+            answer = self.release.count(question)
+            low, high = answer.bounds
+            certain = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+            rows.append((question, f"{truth:,}", f"{answer.value:,.0f}", certain))
+            facts.append({"condition": question, "truth": truth, "value": answer.value, "bounds": [low, high]})
+        return Step(
+            "Is it still of use?",
+            "Researchers ask how many, not who. The same questions to the register and to the release:",
+            "Counts survive, people do not show. (The release lacks the rows that were left out.)",
+            columns=("how many with", "register", "release", "for certain"),
+            rows=tuple(rows),
+            facts={"counts": facts},
+        )
+
+    def _again(self) -> Step:
+        finer = self.policy.method(suppression="0.01")
+        try:
+            publish(self.table, self.policy.definition, finer, ledger=self.path("ledger.sqlite"))
+            refusal = None
+        except LedgerError as error:
+            refusal = str(error)
+        return Step(
+            "Publish it once more, a little differently?",
+            "Two safe releases of the same people can give them away together. So the ledger remembers what was given out.",
+            "It was allowed." if refusal is None else "Refused: this data set was released already.",
+            facts={"refused": refusal is not None, "refusal": refusal},
+        )
+
+    def _report(self) -> Step:
+        write_report(
+            self.release,
+            self.path("report.html"),
+            table=self.table,
+            attacks=list(zip(self.before, self.after, strict=True)),
+        )
+        return Step(
+            "The report",
+            "Everything on one page for the steward: verdict, promise, attacks, pictures, cost, and what remains.",
+            f"Open {self.path('report.html')} in a browser.",
+            columns=("file", "what it is"),
+            rows=tuple((str(self.path(name)), words) for name, words in FILES.items()),
+            facts={"files": [self.path(name) for name in FILES]},
+        )
+
+
+def _excerpt(frame: pl.DataFrame) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """A few rows spread over a table, as text."""
+    places = [frame.height * number // _SHOWN_ROWS for number in range(_SHOWN_ROWS)]
+    shown = frame[places].select(pl.all().cast(pl.String))
+    return tuple(shown.columns), tuple(shown.iter_rows())

@@ -1,0 +1,114 @@
+"""The tour keeps its promises to whoever watches: it ends safe, quickly, and touches nobody's files."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from reticent.cli import demo as command
+from reticent.demo.tour import FILES, Step, Tour
+from reticent.errors import DataError
+
+
+@pytest.fixture(scope="module")
+def walked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Step], float]:
+    folder = tmp_path_factory.mktemp("tour") / "files"
+    started = time.perf_counter()
+    steps = list(Tour(folder, patients=1500).walk())
+    return folder, steps, time.perf_counter() - started
+
+
+def facts(steps: list[Step]) -> dict[str, Any]:
+    return {name: value for step in steps for name, value in step.facts.items()}
+
+
+def test_people_are_found_before_and_nobody_after(walked: tuple[Path, list[Step], float]) -> None:
+    found = facts(walked[1])
+    before, after = found["attacks_before"], found["attacks_after"]
+    assert before[0]["hits"] > 300
+    assert before[0]["details"]["right"] > 300
+    assert before[1]["hits"] > 1400
+    assert [each["hits"] for each in after] == [0, 0]
+    assert after[0]["details"]["learned"] == 0
+    assert after[0]["details"]["smallest_match"] >= 5
+
+
+def test_the_example_is_about_the_same_person_before_and_after(walked: tuple[Path, list[Step], float]) -> None:
+    found = facts(walked[1])
+    before, after = found["attacks_before"][0]["example"], found["attacks_after"][0]["example"]
+    assert before.split(" fits ")[0] == after.split(" fits ")[0]
+
+
+def test_the_release_verifies_and_a_changed_copy_does_not(walked: tuple[Path, list[Step], float]) -> None:
+    found = facts(walked[1])
+    assert found["holds"]
+    assert not found["tampered_holds"]
+    assert not (walked[0] / "release-tampered").exists()
+
+
+def test_a_second_release_is_refused(walked: tuple[Path, list[Step], float]) -> None:
+    found = facts(walked[1])
+    assert found["refused"]
+    assert "released already" in found["refusal"]
+
+
+def test_certain_bounds_of_counts_contain_the_published_truth(walked: tuple[Path, list[Step], float]) -> None:
+    found = facts(walked[1])
+    for count in found["counts"]:
+        low, high = count["bounds"]
+        assert low <= count["value"] <= high
+        assert low - 1 <= count["truth"] <= high + found["suppressed"]
+
+
+def test_all_files_are_where_the_tour_says(walked: tuple[Path, list[Step], float]) -> None:
+    folder, steps, _ = walked
+    assert sorted(each.name for each in folder.iterdir()) == sorted(FILES)
+    assert facts(steps)["files"] == [folder / name for name in FILES]
+
+
+def test_the_tour_takes_a_few_seconds_at_most(walked: tuple[Path, list[Step], float]) -> None:
+    assert walked[2] < 15
+
+
+def test_a_tour_in_the_same_folder_starts_afresh(tmp_path: Path) -> None:
+    list(Tour(tmp_path, patients=300).walk())
+    steps = list(Tour(tmp_path, patients=300).walk())
+    assert facts(steps)["holds"]
+
+
+@pytest.mark.parametrize("names", [("thesis.docx",), ("hospital.csv", "voters.csv", "thesis.docx"), ("report.html",)])
+def test_a_folder_with_other_files_is_not_touched(tmp_path: Path, names: tuple[str, ...]) -> None:
+    for name in names:
+        (tmp_path / name).write_text("mine")
+    with pytest.raises(DataError, match=r"which is not of an earlier demo\. Choose a new folder"):
+        Tour(tmp_path)
+    assert sorted(each.name for each in tmp_path.iterdir()) == sorted(names)
+
+
+def application() -> typer.Typer:
+    app = typer.Typer()
+    app.callback()(lambda: None)
+    command.register(app)
+    return app
+
+
+def test_the_command_prints_one_object_for_machines(tmp_path: Path) -> None:
+    result = CliRunner().invoke(application(), ["demo", "-o", str(tmp_path / "x"), "--patients", "400", "--json"])
+    assert result.exit_code == 0
+    printed = json.loads(result.stdout)
+    assert printed["ok"] is True
+    assert len(printed["steps"]) == 10
+    assert all(Path(name).exists() for name in printed["files"])
+
+
+def test_the_command_tells_people_what_happens_and_what_to_try(tmp_path: Path) -> None:
+    result = CliRunner().invoke(application(), ["demo", "-o", str(tmp_path / "x"), "--patients", "400", "--fast"])
+    assert result.exit_code == 0
+    for words in ("Attack it as it stands", "Attack again", "0 diagnoses are learned", "Try next", "reticent verify"):
+        assert words in result.stdout
