@@ -9,15 +9,18 @@ iff no row of any table can change both answers. The rooms of this room:
 - ``sorts``, ``grid``, ``models``, ``cases``: values for finite domains, comparisons and NULL; ``chase``: keys
 - ``critical``, ``collision``: critical rows, and the search for one that two queries share
 - ``witness``, ``replay``: a disclosure as two small databases, run in SQLite or DuckDB
-- ``certificate``: verdicts that can be checked again, and the checker
-- ``checking``, ``verdict``, ``explaining``, ``repairing``: asking, answering, explaining, mending
-- ``policy``: roles, positive and negative authorizations, and a log of every decision (R-PP-29)
+- ``certificate``, ``verifying``: verdicts that can be checked again, and the checking, with code of its own
+- ``checking``, ``matrix``, ``verdict``, ``explaining``, ``repairing``: asking, answering, explaining, mending;
+  ``influence``: which rows matter to a query
+- ``policy``, ``policy_file``: roles, positive and negative authorizations, and a log of every decision (R-PP-29)
 - ``sql``: DDL, SQL queries and live catalogues; ``rendering``: conjunctive queries as SQL
 """
 
 from __future__ import annotations
 
 from reticent.views.checking import Checker, check, load_schema, prepare
+from reticent.views.influence import critical_rows, is_critical
+from reticent.views.matrix import Matrix
 from reticent.views.query import Query
 from reticent.views.schema import Column, Key, Relation, Schema, table
 from reticent.views.verdict import DISCLOSES, PRIVATE, UNKNOWN, Verdict
@@ -29,11 +32,14 @@ __all__ = [
     "Checker",
     "Column",
     "Key",
+    "Matrix",
     "Query",
     "Relation",
     "Schema",
     "Verdict",
     "check",
+    "critical_rows",
+    "is_critical",
     "load_schema",
     "prepare",
     "table",

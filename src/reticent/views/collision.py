@@ -39,14 +39,16 @@ class Collision:
         return self.classes.apply(query.atoms[min(gamma)].terms)
 
 
-def find_collision(secret: Signature, view: Signature, budget: Budget) -> Collision | None:
+def find_collision(secret: Signature, view: Signature, budget: Budget, same_row: bool = False) -> Collision | None:
     """A shared critical row of two unions, or None when there is none: then the view is private against the secret.
+
+    ``same_row`` asks for one and the same row even where a key would let two different rows meet.
 
     Sets of one subgoal are tried first, because most pairs that collide do so there. Where no two subgoals unify,
     no larger sets do, and the relation is done.
     """
     relations = [name for name in sorted(secret.relations & view.relations) if _may_meet(secret, view, name)]
-    pair = _Pair(secret, view, budget)
+    pair = _Pair(secret, view, budget, same_row)
     for single in (True, False):
         for relation in relations:
             for first in secret.live(relation, budget, single):
@@ -75,15 +77,18 @@ def _clash(first: Fact, second: Fact, columns: tuple[int, ...]) -> bool:
 class _Pair:
     """The fixed parts of one question. The sorts of both queries together are laid out only when they are needed."""
 
-    def __init__(self, secret: Signature, view: Signature, budget: Budget) -> None:
+    def __init__(self, secret: Signature, view: Signature, budget: Budget, same_row: bool) -> None:
         self.secret, self.view, self.budget = secret, view, budget
+        self.same_row = same_row
         self.setting = secret.setting
         self.plain = secret.plain and view.plain
         self._sorts: Sorts | None = None
 
     def meet(self, first: Live, second: Live) -> Collision | None:
         """The collision of two live sets over one relation, if they have one."""
-        for meeting in self.setting.schema.relation(first.relation).meetings():
+        everything = Meeting(tuple(range(len(first.pattern))))
+        meetings = (everything,) if self.same_row else self.setting.schema.relation(first.relation).meetings()
+        for meeting in meetings:
             self.budget.tick()
             if _clash(first.pattern, second.pattern, meeting.columns):
                 continue

@@ -124,7 +124,8 @@ class Query:
 
     A row is critical to the query iff it is critical to one of ``parts`` (several parts come from ``UNION ALL`` and
     from footprints, R-PP-23). ``inexact`` lists why the parts may read more rows than the query does: a PRIVATE
-    verdict stays sound, an overlap proves nothing.
+    verdict stays sound, an overlap proves nothing. ``outputs`` are the terms that a single SELECT shows, where its head
+    lists more.
     """
 
     name: str
@@ -134,6 +135,7 @@ class Query:
     duplicates: bool = False
     inexact: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    outputs: tuple[Term, ...] = ()
 
     def atoms(self) -> Iterator[Atom]:
         """Every subgoal of every part."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction
@@ -75,11 +76,14 @@ def _relations(witness: Witness, schema: Schema) -> list[Relation]:
 
 
 def _run(engine: str, witness: Witness, secret: tuple[Query, str], view: tuple[Query, str], schema: Schema) -> Witness:
-    answers: dict[str, Answers] = {}
-    for name, database in witness.databases().items():
-        query, text = secret if name.startswith("secret") else view
-        statement = _statement(query, text, schema, engine)
-        answers[name] = _ask(engine, database, query, statement, schema)
+    statements = [_statement(query, text, schema, engine) for query, text in (secret, view)]
+    names = {*secret[0].relations(), *view[0].relations(), *witness.secret_database, *witness.view_database}
+    relations = [schema.relation(name) for name in sorted({witness.relation, *names})]
+    with _session(engine) as execute:
+        answers = {
+            name: _ask(execute, engine, database, relations, statements[name.startswith("view")])
+            for name, database in witness.databases().items()
+        }
     return replace(
         witness,
         engine=engine,
@@ -88,6 +92,27 @@ def _run(engine: str, witness: Witness, secret: tuple[Query, str], view: tuple[Q
         view_before=answers["view_before"],
         view_after=answers["view_after"],
     )
+
+
+@contextmanager
+def _session(engine: str) -> Iterator[Callable[..., Any]]:
+    """A database in memory; whatever it refuses means that the text cannot be replayed there."""
+    if engine == "sqlite":
+        connection = sqlite3.connect(":memory:")
+        try:
+            yield connection.execute
+        except (sqlite3.Error, OverflowError) as error:
+            raise NotReplayed(str(error)) from None
+        finally:
+            connection.close()
+        return
+    import duckdb
+
+    with duckdb.connect(":memory:", config={"threads": 1}) as other:
+        try:
+            yield other.execute
+        except duckdb.Error as error:
+            raise NotReplayed(str(error)) from None
 
 
 def _statement(query: Query, text: str, schema: Schema, engine: str) -> str:
@@ -107,34 +132,12 @@ def _native(text: str, engine: str) -> str:
     return text
 
 
-def _ask(engine: str, database: Database, query: Query, statement: str, schema: Schema) -> Answers:
-    needed = [schema.relation(name) for name in sorted({*database, *query.relations()})]
-    if engine == "sqlite":
-        connection = sqlite3.connect(":memory:")
-        try:
-            return _load_and_ask(connection.execute, database, needed, statement, engine)
-        except sqlite3.Error as error:
-            raise NotReplayed(str(error)) from None
-        finally:
-            connection.close()
-    import duckdb
-
-    with duckdb.connect(":memory:") as other:
-        try:
-            return _load_and_ask(other.execute, database, needed, statement, engine)
-        except duckdb.Error as error:
-            raise NotReplayed(str(error)) from None
-
-
-def _load_and_ask(
-    execute: Callable[..., Any],
-    database: Database,
-    relations: Sequence[Relation],
-    statement: str,
-    engine: str,
+def _ask(
+    execute: Callable[..., Any], engine: str, database: Database, relations: Sequence[Relation], statement: str
 ) -> Answers:
     types, value = (_SQLITE_TYPES, _sqlite_value) if engine == "sqlite" else (_DUCKDB_TYPES, _duckdb_value)
     for relation in relations:
+        execute(f"DROP TABLE IF EXISTS {table_name(relation.name)}")
         _create(execute, relation, database.get(relation.name, ()), types, value)
     return tuple(sorted((tuple(row) for row in execute(statement).fetchall()), key=repr))
 
@@ -164,6 +167,8 @@ def _column_type(column: Column, position: int, rows: Sequence[tuple[Constant, .
     if column.kind is None and types is _SQLITE_TYPES:
         return ""
     name = types[column.kind or (kinds.pop() if len(kinds) == 1 else "text")]
+    if column.whole and column.kind == "number":
+        name = "BIGINT"
     return f"{name} COLLATE NOCASE" if column.folds_case else name
 
 

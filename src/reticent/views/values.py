@@ -81,7 +81,8 @@ def constant(value: object) -> Constant:
 
 def number(text: str | Fraction | Decimal) -> Constant:
     """The number that ``text`` spells, whole numbers as integers."""
-    fraction = Fraction(Decimal(text)) if isinstance(text, str) else Fraction(text)
+    exact_text = isinstance(text, str) and "/" not in text
+    fraction = Fraction(Decimal(text)) if exact_text else Fraction(text)
     return Constant("number", fraction.numerator if fraction.denominator == 1 else fraction)
 
 
@@ -129,7 +130,7 @@ def coerce(item: Constant, kind: str) -> Constant:
             return Constant("date", date.fromisoformat(text.strip()) if text is not None else _day(item))
         if kind == "timestamp":
             return Constant("timestamp", datetime.fromisoformat(text.strip()) if text is not None else _moment(item))
-    except (InvalidOperation, ValueError, TypeError, AttributeError):
+    except (InvalidOperation, ValueError, TypeError, AttributeError, ZeroDivisionError, OverflowError):
         pass
     raise ValueError(f"{item} is no {kind}")
 

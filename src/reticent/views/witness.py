@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from fractions import Fraction
 from typing import Any
 
 from reticent.views.coding import Codebook, CodedQuery, Fact
 from reticent.views.collision import Collision
 from reticent.views.query import Query
 from reticent.views.schema import Column, Schema
-from reticent.views.values import Constant
+from reticent.views.values import Constant, decimal_text
 
 Database = Mapping[str, tuple[tuple[Constant, ...], ...]]
 Answers = tuple[tuple[Any, ...], ...]
@@ -161,6 +162,8 @@ def plain(value: object) -> object:
     """A value as JSON shows it."""
     if isinstance(value, Constant):
         value = value.value
+    if isinstance(value, Fraction):
+        return decimal_text(value)
     if value is None or isinstance(value, bool | int | float | str):
         return value
     return str(value)

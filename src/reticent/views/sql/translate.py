@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from reticent.errors import PolicyError, did_you_mean
-from reticent.views.query import Atom, Query, Variable
+from reticent.views.query import Atom, Query, Term, Variable
 from reticent.views.schema import Column, Relation, Schema
 from reticent.views.sql.conditions import conjuncts
 from reticent.views.sql.ddl import kind_of
@@ -26,6 +26,7 @@ from reticent.views.sql.tables import (
     distinct,
     opaque,
     product_of,
+    resolve,
     shown,
 )
 from reticent.views.values import Constant
@@ -71,7 +72,17 @@ def translate(text: str, name: str, schema: Schema, dialect: str = "postgres", s
         dialect,
         duplicates=semantics != "set" and not removes,
         inexact=tuple(dict.fromkeys(table.inexact)),
+        outputs=_shown_by_single(table),
     )
+
+
+def _shown_by_single(table: Table) -> tuple[Term, ...]:
+    """What a single SELECT shows, when it shows plain columns only."""
+    rows = [row for part in table.parts for row in part]
+    if len(rows) != 1 or not all(isinstance(item, Variable | Constant) for item in rows[0].outputs):
+        return ()
+    rule = resolve(replace(rows[0], counted=shown(rows[0].outputs)))
+    return rule.head if rule is not None else ()
 
 
 def _removes_duplicates(node: exp.Expr) -> bool:

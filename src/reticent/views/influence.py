@@ -1,0 +1,100 @@
+"""Which rows of which tables influence a query (R-PP-5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reticent.errors import PolicyError
+from reticent.views.budget import NODES, SECONDS, Budget
+from reticent.views.checking import Checker
+from reticent.views.coding import Codebook, Fact, encode
+from reticent.views.collision import find_collision
+from reticent.views.critical import Live, Signature
+from reticent.views.datalog import parse_atom
+from reticent.views.fitting import fit
+from reticent.views.query import Atom, ConjunctiveQuery, Query, Union, Variable
+from reticent.views.schema import Schema
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A shape of critical rows: every table of the query, with what its rows must look like to matter.
+
+    ``exact`` is False where comparisons, finite domains or NULL decide which of the rows really matter.
+    """
+
+    relation: str
+    text: str
+    conditions: tuple[str, ...]
+    exact: bool
+
+
+def critical_rows(query: Query, schema: Schema, *, nodes: int = NODES, seconds: float = SECONDS) -> tuple[Pattern, ...]:
+    """The patterns of rows that can change the query's answer, without those that a more general one covers."""
+    checker = Checker(schema, nodes=nodes, seconds=seconds)
+    budget = Budget(nodes, seconds)
+    found: dict[Pattern, None] = {}
+    for signature in checker.signatures(query, budget):
+        for relation in sorted(signature.relations):
+            live = signature.live(relation, budget)
+            for item in live:
+                if not any(_covers(other, item) for other in live if other is not item):
+                    found[_pattern(item, signature, schema, checker.setting.book)] = None
+    return tuple(found)
+
+
+def is_critical(query: Query, row: Atom | str, schema: Schema) -> bool:
+    """Whether adding this very row can change the query's answer: ``D(135,'cancer','RX2',2312)``."""
+    atom = parse_atom(row) if isinstance(row, str) else row
+    if any(isinstance(term, Variable) for term in atom.terms):
+        raise PolicyError(f"{atom} has variables; a row has a constant in every column.")
+    asked = fit(Query("row", (Union((ConjunctiveQuery((), (atom,)),)),)), schema)
+    checker = Checker(schema)
+    budget = Budget()
+    mine = [Signature(union, checker.setting) for union in encode(asked, schema, checker.setting.book)]
+    return any(
+        find_collision(signature, other, budget, same_row=True) is not None
+        for signature in checker.signatures(query, budget)
+        for other in mine
+    )
+
+
+def _covers(general: Live, special: Live) -> bool:
+    """Whether every row of one pattern has the other's shape; of two alike the smaller set stays."""
+    image: dict[int, int] = {}
+    for mine, theirs in zip(general.pattern, special.pattern, strict=True):
+        if (mine if mine < 0 else image.setdefault(mine, theirs)) != theirs:
+            return False
+    alike = len(set(image.values())) == len(image) and all(value >= 0 for value in image.values())
+    return not alike or (general.disjunct, sorted(general.gamma)) < (special.disjunct, sorted(special.gamma))
+
+
+def _pattern(live: Live, signature: Signature, schema: Schema, book: Codebook) -> Pattern:
+    query = signature.union.disjuncts[live.disjunct]
+    names = {live.classes.find(code): name.split("#")[0] for code, name in reversed(list(enumerate(query.names)))}
+    shown = [str(book.constant(code)) if code < 0 else names[code] for code in live.pattern]
+    columns = [column.name for column in schema.relation(live.relation).columns]
+    conditions = [
+        f"{column} = {text}" for column, text, code in zip(columns, shown, live.pattern, strict=True) if code < 0
+    ]
+    conditions += _repeats(live.pattern, columns)
+    conditions += [
+        f"{_side(left, live, names, book)} {operator} {_side(right, live, names, book)}"
+        for operator, left, right in query.comparisons
+        if all(code < 0 or live.classes.find(code) in live.pattern for code in (left, right))
+    ]
+    return Pattern(live.relation, f"{live.relation}({','.join(shown)})", tuple(conditions), signature.plain)
+
+
+def _side(code: int, live: Live, names: dict[int, str], book: Codebook) -> str:
+    root = live.classes.find(code)
+    return str(book.constant(root)) if root < 0 else names[root]
+
+
+def _repeats(pattern: Fact, columns: list[str]) -> list[str]:
+    first: dict[int, str] = {}
+    found = []
+    for code, column in zip(pattern, columns, strict=True):
+        if code >= 0 and first.setdefault(code, column) != column:
+            found.append(f"{first[code]} = {column}")
+    return found

@@ -1,0 +1,80 @@
+"""All secrets against all views: the gate for a repository of view definitions (R-PP-28)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reticent.views.checking import Checker
+from reticent.views.query import Query
+from reticent.views.verdict import PRIVATE, Verdict
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A verdict for every secret (row) and view (column)."""
+
+    secrets: tuple[str, ...]
+    views: tuple[str, ...]
+    verdicts: tuple[tuple[Verdict, ...], ...]
+
+    @classmethod
+    def of(cls, checker: Checker, secrets: Sequence[Query], views: Sequence[Query]) -> Matrix:
+        """Check every pair; each query's critical rows are found once."""
+        rows = tuple(tuple(checker.check(secret, view) for view in views) for secret in secrets)
+        return cls(tuple(_short(query) for query in secrets), tuple(_short(query) for query in views), rows)
+
+    @property
+    def private(self) -> bool:
+        """Whether every pair is proved private."""
+        return all(verdict.private for row in self.verdicts for verdict in row)
+
+    def rows(self) -> list[list[str]]:
+        """The statuses, a row for each secret."""
+        return [
+            [name, *(verdict.status for verdict in row)] for name, row in zip(self.secrets, self.verdicts, strict=True)
+        ]
+
+    def denied(self) -> list[list[str]]:
+        """View, secret, status and reason of every pair that is not private."""
+        return [
+            [view, secret, verdict.status, verdict.reason]
+            for secret, row in zip(self.secrets, self.verdicts, strict=True)
+            for view, verdict in zip(self.views, row, strict=True)
+            if not verdict.private
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for machines."""
+        counts = Counter(verdict.status for row in self.verdicts for verdict in row)
+        return {
+            "ok": self.private,
+            "secrets": list(self.secrets),
+            "views": list(self.views),
+            "matrix": {
+                secret: {view: verdict.status for view, verdict in zip(self.views, row, strict=True)}
+                for secret, row in zip(self.secrets, self.verdicts, strict=True)
+            },
+            "counts": dict(counts),
+            "denied": [
+                {**verdict.to_json(), "secret": secret, "view": view}
+                for secret, row in zip(self.secrets, self.verdicts, strict=True)
+                for view, verdict in zip(self.views, row, strict=True)
+                if not verdict.private
+            ],
+        }
+
+    def to_markdown(self) -> str:
+        """The report for people: the matrix, then why each denied pair was denied."""
+        lines = ["# Views against secrets", "", f"| | {' | '.join(self.views)} |", "|---" * (len(self.views) + 1) + "|"]
+        lines += [f"| {' | '.join(row)} |" for row in self.rows()]
+        denied = self.denied()
+        lines += ["", f"{len(denied)} of {len(self.secrets) * len(self.views)} pairs are not proved {PRIVATE}.", ""]
+        lines += [f"- **{view}** against **{secret}**: {status}. {reason}" for view, secret, status, reason in denied]
+        return "\n".join(lines)
+
+
+def _short(query: Query) -> str:
+    return query.name.removeprefix("secret ").removeprefix("view ")

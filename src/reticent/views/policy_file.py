@@ -1,0 +1,77 @@
+"""An access policy as one TOML file: schema, secrets, views, roles and rules (R-PP-29).
+
+```toml
+schema = "schema.sql"
+[secrets]
+cancer = "SELECT ..."
+[views]
+ward = "SELECT ..."
+[roles]
+nurse = ["ann", "bea"]
+[[allow]]
+role = "nurse"
+view = "ward"
+[[forbid]]
+role = "nurse"
+secret = "cancer"
+```
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from reticent.errors import PolicyError, did_you_mean
+from reticent.ledger import Ledger
+from reticent.views.checking import load_schema
+from reticent.views.policy import AccessControl, Event
+
+_FIELDS = ("schema", "dialect", "semantics", "dataset", "secrets", "views", "roles", "allow", "forbid")
+
+
+@contextmanager
+def open_policy(path: Path, ledger: Path | None = None) -> Iterator[AccessControl]:
+    """The authorizations that a policy file states, on top of those in the ledger; new ones are recorded there."""
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise PolicyError(f"{path} is no TOML: {error}.") from None
+    for field in found:
+        if field not in _FIELDS:
+            raise PolicyError(f"{path}: the field {field!r} is not known.{did_you_mean(field, _FIELDS)}")
+    if "schema" not in found:
+        raise PolicyError(f'{path}: name the DDL file, schema = "schema.sql".')
+    dialect = str(found.get("dialect", "postgres"))
+    schema = load_schema(path.parent / str(found["schema"]), dialect)
+    assert schema is not None
+    with Ledger(ledger if ledger is not None else path.with_suffix(".ledger")) as opened:
+        control = AccessControl(
+            opened,
+            str(found.get("dataset", path.stem)),
+            schema,
+            dialect=dialect,
+            semantics=str(found.get("semantics", "sql")),
+        )
+        for event in _events(found, path):
+            control.settle(event)
+        yield control
+
+
+def _events(found: Mapping[str, Any], path: Path) -> Iterator[Event]:
+    by = str(path)
+    for kind in ("secrets", "views"):
+        for name, text in found.get(kind, {}).items():
+            yield Event(f"define {kind[:-1]}", "", name, by, str(text))
+    for role, users in found.get("roles", {}).items():
+        for user in users:
+            yield Event("assign", f"user {user}", role, by)
+    for action, subject in (("allow", "view"), ("forbid", "secret")):
+        for number, rule in enumerate(found.get(action, []), start=1):
+            accessors = [f"{kind} {rule[kind]}" for kind in ("user", "role") if kind in rule]
+            if len(accessors) != 1 or subject not in rule:
+                raise PolicyError(f"{path}: rule {number} of [[{action}]] needs {subject}= and one of user= and role=.")
+            yield Event(action, accessors[0], str(rule[subject]), by)

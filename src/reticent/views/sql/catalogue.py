@@ -1,0 +1,120 @@
+"""Schemas from a running PostgreSQL or a DuckDB file: the catalogue is written down as DDL and read as such (R-PP-25)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from reticent.errors import DataError, PolicyError
+from reticent.views.schema import Schema
+from reticent.views.sql.ddl import read_schema
+
+_TABLES = """
+SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
+WHERE c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
+  AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_%'
+ORDER BY n.nspname, c.relname, a.attnum
+"""
+_CONSTRAINTS = """
+SELECT n.nspname, c.relname, pg_get_constraintdef(k.oid)
+FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE k.contype IN ('p', 'u', 'f', 'c') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
+ORDER BY n.nspname, c.relname, k.conname
+"""
+_INDEXES = """
+SELECT pg_get_indexdef(i.indexrelid)
+FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE i.indisunique AND i.indpred IS NULL AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
+  AND NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid = i.indexrelid)
+"""
+_ENUMS = """
+SELECT t.typname, array_agg(e.enumlabel ORDER BY e.enumsortorder)
+FROM pg_type t JOIN pg_enum e ON e.enumtypid = t.oid GROUP BY t.typname ORDER BY t.typname
+"""
+_VIEWS = """
+SELECT n.nspname, c.relname, pg_get_viewdef(c.oid)
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('v', 'm') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
+ORDER BY n.nspname, c.relname
+"""
+
+
+def from_postgres(url: str) -> Schema:
+    """The schema of a running PostgreSQL database, its views included; only the catalogue is read."""
+    return read_schema(postgres_ddl(url), "postgres")
+
+
+def from_duckdb(path: Path) -> Schema:
+    """The schema of a DuckDB file, its views included; the file is opened for reading only."""
+    return read_schema(duckdb_ddl(path), "duckdb")
+
+
+def postgres_ddl(url: str) -> str:
+    """The catalogue of a PostgreSQL database as DDL text."""
+    try:
+        import psycopg
+    except ImportError:
+        raise PolicyError(
+            "Reading a PostgreSQL catalogue needs psycopg; install it with: pip install 'reticent[postgres]'."
+        ) from None
+    try:
+        with psycopg.connect(url, connect_timeout=10) as connection:
+            connection.read_only = True
+
+            def rows(sql: str) -> list[Any]:
+                return connection.execute(sql.encode()).fetchall()
+
+            enums, tables, constraints = rows(_ENUMS), rows(_TABLES), rows(_CONSTRAINTS)
+            indexes, views = rows(_INDEXES), rows(_VIEWS)
+    except psycopg.Error as error:
+        reason = (str(error).strip().splitlines() or ["no reason given"])[0]
+        raise DataError(
+            f"The PostgreSQL catalogue could not be read: {reason}. Check the address and the rights."
+        ) from None
+    parts = [f"CREATE TYPE {_quoted(name)} AS ENUM ({', '.join(map(_text, labels))})" for name, labels in enums]
+    by_table: dict[tuple[str, str], list[str]] = {}
+    for namespace, table, column, kind, filled in tables:
+        line = f"{_quoted(column)} {kind}{' NOT NULL' if filled else ''}"
+        by_table.setdefault((namespace, table), []).append(line)
+    for namespace, table, definition in constraints:
+        if (namespace, table) in by_table:
+            by_table[namespace, table].append(definition.replace(" NOT VALID", ""))
+    for (namespace, table), lines in by_table.items():
+        parts.append(f"CREATE TABLE {_quoted(namespace)}.{_quoted(table)} (\n  " + ",\n  ".join(lines) + "\n)")
+    parts += [definition for (definition,) in indexes]
+    parts += [
+        f"CREATE VIEW {_quoted(namespace)}.{_quoted(view)} AS {definition.rstrip().rstrip(';')}"
+        for namespace, view, definition in views
+    ]
+    return ";\n".join(parts)
+
+
+def duckdb_ddl(path: Path) -> str:
+    """The catalogue of a DuckDB file as DDL text."""
+    import duckdb
+
+    if not path.exists():
+        raise PolicyError(f"There is no DuckDB file {path}.")
+    try:
+        with duckdb.connect(str(path), read_only=True) as connection:
+            enums = connection.execute(
+                "SELECT type_name, labels FROM duckdb_types() WHERE logical_type = 'ENUM' AND NOT internal AND type_name <> 'enum'"
+            ).fetchall()
+            texts = connection.execute(
+                "SELECT sql FROM duckdb_tables() WHERE NOT internal "
+                "UNION ALL SELECT sql FROM duckdb_indexes() WHERE is_unique AND sql IS NOT NULL "
+                "UNION ALL SELECT sql FROM duckdb_views() WHERE NOT internal"
+            ).fetchall()
+    except duckdb.Error as error:
+        raise DataError(f"The DuckDB catalogue of {path} could not be read: {str(error).splitlines()[0]}.") from None
+    types = [f"CREATE TYPE {_quoted(name)} AS ENUM ({', '.join(map(_text, labels))})" for name, labels in enums]
+    return ";\n".join([*types, *(text.rstrip().rstrip(";") for (text,) in texts)])
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"

@@ -1,0 +1,89 @@
+"""Named queries from files: ``CREATE VIEW`` scripts, plain SELECTs, Datalog, directories, dbt-style models (R-PP-25)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from reticent.errors import PolicyError
+
+_REFERENCE = re.compile(
+    r"\{\{\s*(?:ref|source)\s*\(\s*(?:['\"][^'\"]*['\"]\s*,\s*)?['\"](?P<name>[^'\"]+)['\"]\s*\)\s*\}\}"
+)
+_OTHER_JINJA = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
+_NAME = re.compile(r"--\s*name\s*:\s*(?P<name>[\w.-]+)")
+SUFFIXES = (".sql", ".dl", ".datalog")
+
+
+def read_queries(path: Path, dialect: str) -> dict[str, str]:
+    """The queries in a file or in all files of a directory, by name.
+
+    A CREATE VIEW has its own name; another query has the name that a comment ``-- name: x`` before it gives, else the
+    file's, with a number when the file holds several.
+    """
+    if not path.exists():
+        raise PolicyError(f"There is no file or directory {path}; give the path of the queries.")
+    files = sorted(item for item in path.rglob("*") if item.suffix in SUFFIXES) if path.is_dir() else [path]
+    if not files:
+        raise PolicyError(f"{path} holds no query files; they end in {', '.join(SUFFIXES)}.")
+    found: dict[str, str] = {}
+    for file in files:
+        for name, text in _read(file, dialect).items():
+            if name in found:
+                raise PolicyError(f"{file}: the query {name!r} was defined before; give it another name.")
+            found[name] = text
+    return found
+
+
+def _read(file: Path, dialect: str) -> Mapping[str, str]:
+    from reticent.views.datalog import looks_like_datalog
+
+    text = without_templates(file.read_text(encoding="utf-8"), str(file))
+    if file.suffix != ".sql" or looks_like_datalog(text):
+        return {file.stem: text}
+    from sqlglot import exp
+
+    from reticent.views.sql.dialect import parse_statements
+
+    statements = parse_statements(text, dialect, str(file))
+    queries = [item for item in statements if isinstance(item, exp.Query) or _is_view(item)]
+    if not queries:
+        raise PolicyError(f"{file} holds no SELECT and no CREATE VIEW.")
+    found: dict[str, str] = {}
+    for number, statement in enumerate(queries, start=1):
+        named = next(
+            (match["name"] for comment in statement.comments or [] if (match := _NAME.search(f"--{comment}"))), None
+        )
+        name = statement.this.find(exp.Table).name if _is_view(statement) else named
+        if name is None:
+            name = file.stem if len(queries) == 1 else f"{file.stem}-{number}"
+        if name in found:
+            raise PolicyError(f"{file}: the query {name!r} is defined twice; give one another name.")
+        found[name] = text if len(statements) == 1 else statement.sql(dialect, comments=False)
+    return found
+
+
+def _is_view(statement: object) -> bool:
+    from sqlglot import exp
+
+    return isinstance(statement, exp.Create) and str(statement.args.get("kind")).upper() == "VIEW"
+
+
+def without_templates(text: str, where: str) -> str:
+    """dbt-style text with ``{{ ref('x') }}`` and ``{{ source('a', 'x') }}`` replaced by names, positions kept.
+
+    ``{{ config(...) }}`` and comments are blanked; any other template means that the SQL is not known here.
+    """
+    text = _REFERENCE.sub(lambda match: match["name"].ljust(len(match[0])), text)
+
+    def blank(match: re.Match[str]) -> str:
+        inside = match[0]
+        if inside.startswith("{#") or re.match(r"\{\{-?\s*config\b", inside):
+            return re.sub(r"[^\n]", " ", inside)
+        line = text[: match.start()].count("\n") + 1
+        raise PolicyError(
+            f"{where}, line {line}: the template {inside[:40]!r} is not known here; give the compiled SQL."
+        )
+
+    return _OTHER_JINJA.sub(blank, text)
