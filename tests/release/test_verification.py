@@ -364,6 +364,36 @@ def test_a_reference_that_cannot_contain_the_rows_is_found(originals, tmp_path: 
     assert "was not published" in failed(folder)
 
 
+@pytest.mark.parametrize(
+    ("column", "label", "meaning"),
+    [
+        ("zip", "1305*", {"prefix": "1306", "length": 5}),
+        ("zip", "1305*", {"null": True}),
+        ("age", "[20, 40)", {"value": 30}),
+        ("age", "[20, 40)", {"interval": [40, 20], "closed": "left"}),
+        ("age", "[20, 40)", {"interval": [40, 60], "closed": "left"}),
+        ("age", "[20, 40)", {"interval": ["20", "x"], "closed": "left"}),
+        ("age", "[60, 80)", {"interval": [60, 80], "closed": "left"}),
+    ],
+)
+def test_labels_that_do_not_fit_their_meaning_or_do_not_occur_are_found(
+    column: str, label: str, meaning, originals, tmp_path: Path
+) -> None:
+    folder = copy(originals["generalize"], tmp_path / "release")
+    manifest = json.loads((folder / "public" / "manifest.json").read_text())
+    next(each for each in manifest["columns"] if each["name"] == column)["labels"][label] = meaning
+    forge(folder, lambda certificate: None, {"manifest.json": readable(manifest)})
+    assert f"column {column!r}" in failed(folder)
+
+
+def test_a_broken_parquet_file_is_a_clear_failure(originals, tmp_path: Path) -> None:
+    content = (originals["parquet"] / "public" / "data.parquet").read_bytes()
+    for broken in (b"", b"PAR1", content[: len(content) // 2], content[:-8], b"PAR1" + bytes(200) + content[-8:]):
+        folder = copy(originals["parquet"], tmp_path / "release")
+        forge(folder, lambda certificate: None, {"data.parquet": broken})
+        assert "data.parquet cannot be read" in failed(folder)
+
+
 def test_tables_that_do_not_fit_together_are_found(originals, tmp_path: Path) -> None:
     folder = copy(originals["bucketize"], tmp_path / "release")
     rows = (folder / "public" / "sensitive.csv").read_text().splitlines(keepends=True)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from reticent.data import Groups
+from reticent.data import NULL_LABEL, SUPPRESSED, Groups
 from reticent.errors import DataError
 from reticent.release.formats import format_of, groups_from
-from reticent.release.manifest import Manifest, Meaning
+from reticent.release.manifest import Manifest, ManifestColumn, Meaning
 from reticent.release.tables import labels_of, read_table
-from reticent.release.values import parsed
+from reticent.release.values import TYPES, parsed
 
 if TYPE_CHECKING:
     from reticent.release.counting import Count
@@ -121,9 +121,27 @@ def check_labels(tables: Mapping[str, pl.DataFrame], manifest: Manifest) -> None
             raise DataError(
                 f"The manifest explains the label {label!r} of column {column.name!r}, which does not occur."
             )
+        _check_texts(column)
         texts = [repr(sorted(meaning.items())) for meaning in column.labels.values()]
         if len(set(texts)) != len(texts):
             raise DataError(f"The manifest gives two labels of column {column.name!r} the same meaning.")
+
+
+def _check_texts(column: ManifestColumn) -> None:
+    """A label that is a value, a masked code or the missing value is written in one way only."""
+    values = {label: meaning["value"] for label, meaning in column.labels.items() if "value" in meaning}
+    texts = pl.Series(list(values.values()), dtype=TYPES[column.kind], strict=False).cast(pl.String).to_list()
+    expected = dict(zip(values, texts, strict=True))
+    for label, meaning in column.labels.items():
+        if "prefix" in meaning:
+            expected[label] = meaning["prefix"] + SUPPRESSED * (meaning["length"] - len(meaning["prefix"]))
+        elif "null" in meaning:
+            expected[label] = NULL_LABEL
+    for label, text in expected.items():
+        if label != text:
+            raise DataError(
+                f"The label {label!r} of column {column.name!r} does not fit the meaning that the manifest gives it."
+            )
 
 
 def _needed(files: Mapping[str, bytes], name: str) -> bytes:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import polars as pl
 
-from reticent.anonymize.base import Method
 from reticent.data import Draft, Table
 from reticent.definitions import Definition
 from reticent.errors import PolicyError, did_you_mean
@@ -26,6 +25,9 @@ from reticent.release.signing import private_key
 from reticent.release.tables import FILE_KINDS, file_bytes, labels_of, public_frames
 from reticent.release.values import readable, type_of
 from reticent.release.wording import statement
+
+if TYPE_CHECKING:
+    from reticent.anonymize.base import Method
 
 FileKind = Literal["csv", "parquet"]
 

@@ -48,7 +48,7 @@ def read_table(content: bytes, name: str, manifest: Manifest) -> pl.DataFrame:
             frame = pl.read_parquet(io.BytesIO(content))
         else:
             frame = pl.read_csv(io.BytesIO(content), infer_schema=False, schema_overrides=schema)
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         raise DataError(f"{table.file} cannot be read as the manifest describes it: {_first_line(error)}") from None
     if frame.columns != list(table.columns):
         raise DataError(f"{table.file} has the columns {frame.columns}, but the manifest lists {list(table.columns)}.")

@@ -51,21 +51,22 @@ class Verification:
 def verify(path: str | Path, population: Any = None, key: Any = None) -> Verification:
     """Recompute everything that a release claims, from ``public/`` and nothing else.
 
-    ``key`` is the publisher's public key (a path, a key, or its hexadecimal digits): then the signature must be theirs.
+    ``key`` is the publisher's public key (a path, a key, or its hexadecimal digits): then the signature must be theirs. A
+    ``population`` is for claims that compare with one, which no definition in the catalogue does yet.
     """
     known = public_key(key) if key is not None else None
     folder = public_folder(path)
-    checks: list[Check] = []
-    signed = False
     try:
         files = read_files(folder)
         certificate = _read_certificate(files)
     except DataError as error:
         return Verification(folder, (Check("certificate", "fails", str(error)),), False)
-    checks.append(Check("certificate", "holds", "It can be read, and it is written as Reticent writes it."))
-    checks.append(_check_files(files, certificate))
+    checks = [Check("certificate", "holds", "It can be read, and it is written as Reticent writes it.")]
     origin, signed = _check_origin(certificate, known)
-    checks.append(origin)
+    checks.extend([_check_files(files, certificate), origin])
+    if checks[1].status == "fails":
+        checks.append(Check("claims", "not re-checked", "The files are not those that the certificate is about."))
+        return Verification(folder, tuple(checks), signed)
     try:
         side = read_public(files)
         checks.append(_check_agreement(side))
