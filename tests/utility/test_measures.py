@@ -1,0 +1,213 @@
+"""Every measure beside its definition, row by row, and the published figures of the worked examples."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+
+from reticent.data import Hierarchy, Regions, Table
+from reticent.engine.local import LocalEngine
+from reticent.errors import PolicyError
+from reticent.utility import (
+    Picture,
+    average_group_size,
+    cp,
+    discernibility,
+    height,
+    kl,
+    loss,
+    loss_geometric,
+    measure_all,
+    ncp,
+    non_uniform_entropy,
+)
+from tests.oracles import utility_rows as oracle
+from tests.utility.making import World, worlds
+
+
+def picture_of(world: World) -> Picture:
+    return Picture.of_levels(world.frequencies, world.levels, world.suppressed)
+
+
+@settings(max_examples=80, deadline=None)
+@given(worlds())
+def test_every_measure_is_what_its_definition_gives_row_by_row(world: World) -> None:
+    picture, rows = picture_of(world), world.as_rows()
+    weights = world.column_weights()
+    assert picture.suppressed == sum(row.cells is None for row in rows.rows)
+    assert loss(picture, world.weights) == pytest.approx(oracle.loss(rows, weights))
+    assert loss_geometric(picture, world.weights) == pytest.approx(oracle.loss_geometric(rows, weights))
+    assert discernibility(picture) == oracle.discernibility(rows)
+    assert average_group_size(picture) == pytest.approx(oracle.average_group_size(rows))
+    assert non_uniform_entropy(picture, world.weights) == pytest.approx(
+        oracle.non_uniform_entropy(rows, weights), abs=1e-9
+    )
+    assert ncp(picture, world.weights) == pytest.approx(oracle.ncp(rows, weights))
+    assert cp(picture, world.weights) == pytest.approx(oracle.cp(rows, weights))
+    assert kl(picture) == pytest.approx(oracle.kl(rows), abs=1e-9)
+    assert kl(picture, sensitive=False) == pytest.approx(oracle.kl(rows, sensitive=False), abs=1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(worlds(suppression=False))
+def test_divergence_is_the_sum_over_the_whole_domain(world: World) -> None:
+    expected = oracle.kl_over_domain(world.as_rows(), ["flu", "hiv", "asthma"])
+    assert kl(picture_of(world)) == pytest.approx(expected, abs=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(worlds(suppression=False))
+def test_divergence_is_nothing_for_the_table_itself_and_grows_along_hierarchies(world: World) -> None:
+    bottom = (0,) * len(world.levels)
+    assert kl(Picture.of_levels(world.frequencies, bottom)) == pytest.approx(0, abs=1e-12)
+    here = kl(picture_of(world))
+    assert here >= -1e-12
+    for column, hierarchy in enumerate(world.table.hierarchies):
+        if world.levels[column] < hierarchy.height:
+            above = tuple(level + (place == column) for place, level in enumerate(world.levels))
+            assert kl(Picture.of_levels(world.frequencies, above)) >= here - 1e-12
+
+
+@settings(max_examples=40, deadline=None)
+@given(worlds())
+def test_regions_that_spell_out_a_generalization_look_like_it(world: World) -> None:
+    ids, count = world.frequencies.group_ids(world.levels)
+    general = world.frequencies.generalize(world.levels)
+    kept = ~world.suppressed
+    labels, meanings = [], []
+    for hierarchy, level, codes in zip(world.table.hierarchies, world.levels, general.codes, strict=True):
+        labels.append(tuple(hierarchy.levels[level].labels[code] for code in codes[kept]))
+        meanings.append(tuple(hierarchy.levels[level].meanings[code] for code in codes[kept]))
+    numbers = np.where(kept, np.cumsum(kept) - 1, -1)
+    assert len(numbers) == count
+    local = Picture.of_regions(world.frequencies, Regions(numbers[ids], tuple(labels), tuple(meanings)))
+    expected = measure_all(picture_of(world), world.weights)
+    del expected["height"]
+    assert measure_all(local, world.weights) == pytest.approx(expected, abs=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(worlds(suppression=False))
+def test_buckets_cost_only_the_link_to_the_sensitive_value(world: World) -> None:
+    picture = Picture.of_levels(world.frequencies, world.levels, format="bucketize")
+    assert loss(picture) == ncp(picture) == 0
+    assert non_uniform_entropy(picture) == pytest.approx(0, abs=1e-9)
+    assert kl(picture, sensitive=False) == pytest.approx(0, abs=1e-9)
+    buckets: dict[object, list[tuple[object, object]]] = {}
+    for row in world.as_rows().rows:
+        buckets.setdefault(row.cells, []).append((row.values, row.sensitive))
+    assert kl(picture) == pytest.approx(oracle.kl_of_buckets(list(buckets.values())), abs=1e-9)
+
+
+def twelve_patients() -> Table:
+    rows = [
+        ("13053", 28, "Russian", "H"),
+        ("13068", 29, "American", "H"),
+        ("13068", 21, "Japanese", "V"),
+        ("13053", 23, "American", "V"),
+        ("14853", 50, "Indian", "C"),
+        ("14853", 55, "Russian", "H"),
+        ("14850", 47, "American", "V"),
+        ("14850", 49, "American", "V"),
+        ("13053", 31, "American", "C"),
+        ("13053", 37, "Indian", "C"),
+        ("13068", 36, "Japanese", "C"),
+        ("13068", 35, "American", "C"),
+    ]
+    frame = pl.DataFrame(rows, schema=["zip", "age", "nationality", "condition"], orient="row")
+    quasi = {
+        "zip": Hierarchy.masking(5, keep=[5, 4, 3, 0]),
+        "age": Hierarchy.cuts([[41]]),
+        "nationality": Hierarchy.suppression(),
+    }
+    return Table(frame, quasi=quasi, sensitive="condition")
+
+
+def test_the_three_diverse_version_has_the_published_figures() -> None:
+    """Golden G3 of spec 000b: domains are zip 4, ages 12, nationalities 4."""
+    table = twelve_patients()
+    assert [hierarchy.size for hierarchy in table.hierarchies] == [4, 12, 4]
+    frequencies = LocalEngine().frequencies(table)
+    found = measure_all(Picture.of_levels(frequencies, (1, 1, 1)))
+    assert (found["height"], found["average_group_size"], found["discernibility"]) == (3, 4, 48)
+    assert found["kl"] == pytest.approx(4.5 * math.log(2), abs=1e-12)
+    base = (5 * math.log(38.4) + 4 * math.log(48) + 3 * math.log(64)) / 12
+    assert kl(Picture.of_levels(frequencies, (3, 2, 1))) == pytest.approx(base, abs=1e-12)
+    assert base == pytest.approx(3.850145, abs=1e-6)
+
+
+def static_fixture() -> tuple[Table, Regions]:
+    """Spec 004, section 6.1: six people, two classes with their bounding boxes."""
+    frame = pl.DataFrame(
+        {
+            "age": [62, 51, 48, 59, 77, 66],
+            "zip": [44120, 44190, 44100, 44470, 44420, 44420],
+            "gender": ["F", "M", "M", "F", "M", "M"],
+            "disease": ["Flu", "Flu", "HIV", "Flu", "Gastritis", "HIV"],
+        }
+    )
+    table = Table(frame, quasi=["age", "zip", "gender"], sensitive="disease")
+    frequencies = LocalEngine().frequencies(table)
+    ages = table.hierarchies[0].leaves.gather(frequencies.codes[0]).to_list()
+    first = {62, 51, 48}
+    group_of_point = np.array([0 if age in first else 1 for age in ages])
+    boxes = (
+        ({"interval": [48, 62], "closed": "both"}, {"interval": [59, 77], "closed": "both"}),
+        ({"interval": [44100, 44190], "closed": "both"}, {"interval": [44420, 44470], "closed": "both"}),
+        ({"all": True}, {"all": True}),
+    )
+    labels = (("[48-62]", "[59-77]"), ("441XX", "444XX"), ("*", "*"))
+    return table, Regions(group_of_point, labels, boxes)
+
+
+def test_the_static_fixture_has_the_published_penalties() -> None:
+    table, regions = static_fixture()
+    picture = Picture.of_regions(LocalEngine().frequencies(table), regions)
+    assert discernibility(picture) == 18
+    assert cp(picture) == pytest.approx(10.44548, abs=1e-5)
+    assert ncp(picture) == pytest.approx(10.44548 / 18, abs=1e-5)
+
+
+def test_one_class_for_all_costs_everything() -> None:
+    frequencies = LocalEngine().frequencies(twelve_patients())
+    top = Picture.of_levels(frequencies, (3, 2, 1))
+    assert loss(top) == loss_geometric(top) == ncp(top) == 1
+    assert cp(top) == 12 * 3
+    assert discernibility(top) == 144
+
+
+def test_a_local_recoding_has_no_height() -> None:
+    table, regions = static_fixture()
+    picture = Picture.of_regions(LocalEngine().frequencies(table), regions)
+    assert "height" not in measure_all(picture)
+    with pytest.raises(PolicyError, match="full-domain"):
+        height(picture)
+
+
+def test_above_a_floor_nothing_is_compared_with_the_original_values() -> None:
+    frequencies = LocalEngine().frequencies(twelve_patients(), floor=(1, 0, 0))
+    picture = Picture.of_levels(frequencies, (1, 1, 1))
+    exact = Picture.of_levels(LocalEngine().frequencies(twelve_patients()), (1, 1, 1))
+    assert loss(picture) == loss(exact)
+    assert ncp(picture) == ncp(exact)
+    assert "kl" not in measure_all(picture)
+    with pytest.raises(PolicyError, match="coarser level"):
+        kl(picture)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({"zap": 1.0}, "'zap', which is not a quasi column. Did you mean 'zip'"),
+        ({"zip": -1.0}, "must not be negative"),
+        ({"zip": 0.0, "age": 0.0, "nationality": 0.0}, "All attribute weights are zero"),
+    ],
+)
+def test_weights_that_make_no_sense_are_refused(weights: dict[str, float], message: str) -> None:
+    picture = Picture.of_levels(LocalEngine().frequencies(twelve_patients()), (1, 1, 1))
+    with pytest.raises(PolicyError, match=message):
+        loss(picture, weights)
