@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from reticent.data.frequencies import FrequencySet
 from reticent.data.groups import Groups
 from reticent.data.hierarchy import NULL_LABEL, Meaning
 from reticent.data.table import Table, as_polars
@@ -49,20 +50,22 @@ def what_if(
     *,
     key: str | None = None,
     column: str | None = None,
+    levels: Mapping[str, int] | None = None,
+    private: Mapping[str, pl.DataFrame] | None = None,
     budget: int = BUDGET,
     samples: int = WORLDS,
     seed: int = 0,
 ) -> WhatIf:
     """The belief in ``ask`` of somebody who knows the facts ``know`` about the people in a table or a release.
 
-    A table is taken as it stands: rows with equal quasi values are a group, and people are called by the table's key, or by its
-    first identifier. For a release, ``people`` is a frame with a column of names (``key``, or the only column that is not
-    published) and the quasi columns; without it the release needs its private side with pseudonyms. ``column`` names the
-    sensitive column where there are several. See :func:`reticent.knowledge.explore` for the rest.
+    A table is taken as it stands (or with quasi columns at coarser ``levels``): rows with equal quasi values are a group, and people
+    are called by the table's key, or by its first identifier. For a release, ``people`` is a frame with a column of names (``key``, or the only column that is not
+    published) and the quasi columns; without it the release needs its private side with pseudonyms (``private``, where that was read
+    from a folder). ``column`` names the sensitive column where there are several. See :func:`reticent.knowledge.explore` for the rest.
 
     Example: ``what_if(table, know=["Hannah=Flu -> Charlie=Flu"], ask="Charlie=Flu").posterior``
     """
-    population = population_of(source, people, key=key, column=column)
+    population = population_of(source, people, key=key, column=column, levels=levels, private=private)
     return explore(population, know, ask, budget=budget, samples=samples, seed=seed)
 
 
@@ -72,33 +75,64 @@ def population_of(
     *,
     key: str | None = None,
     column: str | None = None,
+    levels: Mapping[str, int] | None = None,
+    private: Mapping[str, pl.DataFrame] | None = None,
 ) -> Population:
     """Everybody who can be named, with their group and its histogram."""
     if isinstance(source, Population):
         return source
     if isinstance(source, Table):
-        return _of_table(source, key, column)
+        return _of_table(source, key, column, levels or {})
     if hasattr(source, "manifest") and hasattr(source, "tables"):
-        return _of_release(source, people, key, column)
+        known = private if private is not None else getattr(getattr(source, "draft", None), "private", {})
+        return _of_release(source, people, key, column, known)
     raise PolicyError(f"what_if needs a Table or a Release, but it got a {type(source).__name__}.")
 
 
-def _of_table(table: Table, key: str | None, column: str | None) -> Population:
-    from reticent.engine import LocalEngine
-
-    _check_rows_are_people(table)
-    names = key or table.key or (table.identifiers[0] if table.identifiers else None)
+def _of_table(table: Table, key: str | None, column: str | None, levels: Mapping[str, int]) -> Population:
+    names = key or column_of_names(table)
     if names is None:
         raise PolicyError("To ask about people the table must name them: say key= or identifiers= when it is made.")
     if names not in table.frame.columns:
         raise PolicyError(f"There is no column {names!r}.{did_you_mean(names, table.frame.columns)}")
+    points, rows = grouped(table, levels)
+    return _named(table.frame[names], rows, judged(points.groups(), column))
+
+
+def grouped(table: Table, levels: Mapping[str, int]) -> tuple[FrequencySet, NDArray[np.int64]]:
+    """The groups of a table with some quasi columns at coarser levels, and the group of every row."""
+    from reticent.engine import LocalEngine
+
+    check_rows_are_people(table)
     engine = LocalEngine()
-    frequencies = engine.frequencies(table)
-    groups = _judged(frequencies.groups(), column)
-    return _named(table.frame[names], engine.points(table, frequencies), groups)
+    finest = engine.frequencies(table)
+    chosen = _levels(finest, levels)
+    rows = engine.points(table, finest)
+    if not any(chosen):
+        return finest, rows
+    return finest.generalize(chosen), finest.group_ids(chosen)[0].astype(np.int64)[rows]
 
 
-def _check_rows_are_people(table: Table) -> None:
+def _levels(finest: FrequencySet, wanted: Mapping[str, int]) -> tuple[int, ...]:
+    columns = [hierarchy.column for hierarchy in finest.hierarchies]
+    for name in wanted:
+        if name not in columns:
+            raise PolicyError(f"There is no quasi column {name!r}.{did_you_mean(name, columns)}")
+    for hierarchy in finest.hierarchies:
+        level = wanted.get(hierarchy.column, 0)
+        if not 0 <= level <= hierarchy.height:
+            raise PolicyError(
+                f"Column {hierarchy.column!r} has no level {level}: its hierarchy has the levels 0 to {hierarchy.height}."
+            )
+    return tuple(wanted.get(name, 0) for name in columns)
+
+
+def column_of_names(table: Table) -> str | None:
+    """The column that people are called by: the key, or else the first identifier."""
+    return table.key or (table.identifiers[0] if table.identifiers else None)
+
+
+def check_rows_are_people(table: Table) -> None:
     """One row is one person (R-WK-29)."""
     if table.unit == "person" and table.key is not None and table.frame[table.key].is_duplicated().any():
         raise DataError(
@@ -106,11 +140,12 @@ def _check_rows_are_people(table: Table) -> None:
         )
 
 
-def _of_release(release: PublishedRelease, people: Any, key: str | None, column: str | None) -> Population:
+def _of_release(
+    release: PublishedRelease, people: Any, key: str | None, column: str | None, private: Mapping[str, pl.DataFrame]
+) -> Population:
     side: PublishedRelease = getattr(release, "public", release)
-    groups = _judged(side.groups, column)
-    places = _places(side)
-    private = getattr(getattr(release, "draft", None), "private", {})
+    groups = judged(side.groups, column)
+    places = places_of(side)
     if people is None and "people" not in private:
         return _by_pseudonym(private, places, groups)
     frame = as_polars(private["people"] if people is None else people)
@@ -121,7 +156,7 @@ def _of_release(release: PublishedRelease, people: Any, key: str | None, column:
     return _named(names, _placed(frame, side.manifest, places), groups, whole=False)
 
 
-def _judged(groups: Groups, column: str | None) -> Groups:
+def judged(groups: Groups, column: str | None) -> Groups:
     """The groups of one sensitive column."""
     columns = [each.name for each in groups.domain.columns]
     if not columns:
@@ -131,7 +166,7 @@ def _judged(groups: Groups, column: str | None) -> Groups:
     return groups.marginal(column or columns[0])
 
 
-def _places(side: PublishedRelease) -> pl.DataFrame:
+def places_of(side: PublishedRelease) -> pl.DataFrame:
     """The published rows of the quasi columns, each with its group as ``side.groups`` numbers them: in the order of the labels."""
     manifest = side.manifest
     if manifest.bucket is None:

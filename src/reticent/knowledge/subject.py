@@ -1,0 +1,131 @@
+"""What is being measured, with names: the groups of a table or a release, who is in them and what they look like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.data.groups import Groups
+from reticent.data.table import Table
+from reticent.knowledge.buckets import Buckets
+from reticent.knowledge.source import PublishedRelease, column_of_names, grouped, judged, places_of
+from reticent.knowledge.witness import RankedAtom, Witness, negation_witness, witness
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Groups of one sensitive column, described by their quasi values, with the names of their people where these are known."""
+
+    groups: Groups
+    descriptions: pl.DataFrame = field(repr=False)
+    names: pl.Series | None = field(default=None, repr=False)
+    group_of_row: NDArray[np.int64] | None = field(default=None, repr=False)
+
+    @classmethod
+    def of_table(cls, table: Table, levels: Mapping[str, int] | None = None, column: str | None = None) -> Subject:
+        """A table as it stands, or with some quasi columns at a coarser level of their hierarchies."""
+        points, rows = grouped(table, levels or {})
+        names = column_of_names(table)
+        texts = {
+            hierarchy.column: np.asarray(hierarchy.levels[level].labels, dtype=object)[codes].tolist()
+            for hierarchy, level, codes in zip(points.hierarchies, points.levels, points.codes, strict=True)
+        }
+        groups = judged(points.groups(), column)
+        return cls(groups, pl.DataFrame(texts), None if names is None else table.frame[names].cast(pl.String), rows)
+
+    @classmethod
+    def of_release(cls, release: PublishedRelease, column: str | None = None) -> Subject:
+        """What the public tables of a release show."""
+        side: PublishedRelease = getattr(release, "public", release)
+        places, quasi = places_of(side), list(side.manifest.named("quasi"))
+        if side.manifest.bucket is None:
+            descriptions = places.unique("(group)").sort("(group)").select(quasi)
+        else:
+            descriptions = places.select(side.manifest.bucket, "(group)").unique().sort("(group)").drop("(group)")
+        return cls(judged(side.groups, column), descriptions)
+
+    @cached_property
+    def buckets(self) -> Buckets:
+        """The counts alone."""
+        return Buckets.of(self.groups)
+
+    @property
+    def sensitive(self) -> str:
+        """The sensitive column."""
+        return self.groups.domain.columns[0].name
+
+    def description(self, group: int) -> str:
+        """What everybody in a group looks like."""
+        if not self.descriptions.width:
+            return "everybody"
+        return ", ".join(f"{name} {value}" for name, value in self.descriptions.row(group, named=True).items())
+
+    def people(self, group: int, many: int) -> list[str]:
+        """Names for the first people of a group: their own in order, or numbers."""
+        known: list[str] = []
+        if self.names is not None and self.group_of_row is not None:
+            known = sorted(self.names.gather(np.flatnonzero(self.group_of_row == group)).drop_nulls().to_list())[:many]
+        where = self.description(group)
+        return known + [f"person {number + 1} of ({where})" for number in range(len(known), many)]
+
+    def explain(self, k: int) -> Explanation:
+        """The worst ``k`` facts in words, and the worst that only rule values out."""
+        return Explanation(self, k, witness(self.buckets, k), negation_witness(self.buckets, k))
+
+    def name(self, worst: Witness) -> _Names:
+        """How the atoms of a witness are called."""
+        atoms = (worst.consequent, *worst.antecedents)
+        most = {bucket: max(a.person for a in atoms if a.bucket == bucket) + 1 for bucket in worst.buckets}
+        return _Names(
+            {bucket: self.people(bucket, many) for bucket, many in most.items()},
+            {bucket: list(self.groups.histogram(bucket)) for bucket in most},
+        )
+
+
+@dataclass(frozen=True)
+class _Names:
+    people: Mapping[int, Sequence[str]]
+    values: Mapping[int, Sequence[str]]
+
+    def __call__(self, atom: RankedAtom) -> tuple[str, str]:
+        return self.people[atom.bucket][atom.person], self.values[atom.bucket][atom.rank]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The facts behind a number, for people: what an attacker knows, about whom, and what she concludes."""
+
+    subject: Subject
+    k: int
+    worst: Witness
+    negations: Witness
+
+    @property
+    def disclosure(self) -> Fraction:
+        """How sure the worst facts make the attacker."""
+        return self.worst.disclosure
+
+    def facts(self, *, negations: bool = False) -> list[str]:
+        """The facts, one sentence each."""
+        chosen = self.negations if negations else self.worst
+        return chosen.sentences(self.subject.name(chosen))
+
+    def conclusion(self, *, negations: bool = False) -> str:
+        """What the attacker then believes."""
+        chosen = self.negations if negations else self.worst
+        return chosen.conclusion(self.subject.name(chosen))
+
+    def attacked(self) -> list[tuple[int, str, dict[str, int]]]:
+        """The groups that the facts are about: number, description and histogram."""
+        groups = self.subject.groups
+        return [(group, self.subject.description(group), groups.histogram(group)) for group in self.worst.buckets]
+
+    def replayed(self) -> Fraction:
+        """The same number from the exact solver, which shares nothing with the search for the worst facts."""
+        return self.worst.replay(self.subject.buckets)
