@@ -103,6 +103,13 @@ def test_a_cover_is_what_going_through_every_cell_finds(condition: str, region: 
     assert found.measured
 
 
+def test_a_constant_among_parts_that_hang_together_is_read() -> None:
+    found = Condition.parse("age = 0 and (true and age <= 3) and not (1 > 2 and age = 0)").cover(
+        {"age": {"values": [0, 1]}}, DOMAINS
+    )
+    assert (found.verdict, found.share) == (Verdict.SOME, 0.5)
+
+
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(conditions, regions)
 def test_the_fallback_never_claims_what_is_not_so(condition: str, region: Any) -> None:

@@ -86,6 +86,11 @@ def bounded(node: Node, regions: Regions) -> Covers:
     return Covers(share[ids], possible[ids], certain[ids], (measured | decided)[ids])
 
 
+def without_columns(node: Node) -> bool:
+    """Whether a condition that speaks about no column is true."""
+    return bool(truth(node, pl.DataFrame({"row": [0]})).fill_null(False)[0])
+
+
 def _decide(
     node: Node, sides: Mapping[str, _Side], truths: dict[tuple[Node, str], NDArray[np.bool_]]
 ) -> tuple[bool, bool]:
@@ -95,6 +100,8 @@ def _decide(
         gather = all if isinstance(node, And) else any
         return gather(may for may, _ in found), gather(must for _, must in found)
     names = scope(node)
+    if not names:
+        return (without_columns(node),) * 2
     if len(names) == 1:
         side = sides[names[0]]
         known = truths.get((node, names[0]))

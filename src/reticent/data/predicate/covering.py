@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from reticent.data.hierarchy import Meaning
 from reticent.data.keys import number, pack
-from reticent.data.predicate.bounding import bounded
+from reticent.data.predicate.bounding import bounded, without_columns
 from reticent.data.predicate.domain import Domain
 from reticent.data.predicate.evaluation import truth
 from reticent.data.predicate.kinds import Kind
@@ -112,8 +112,7 @@ def _together(node: Node, regions: Regions) -> Covers:
     """Decide a part whose columns hang together, over the product of the classes of their pieces."""
     names = scope(node)
     if not names:
-        value = bool(truth(node, pl.DataFrame({"": [0]})).fill_null(False)[0])
-        same = np.full(regions.count, value)
+        same = np.full(regions.count, without_columns(node))
         return Covers(same.astype(np.float64), same, same, np.ones(regions.count, dtype=bool))
     crossing = {name for literal in _literals(node) if len(scope(literal)) > 1 for name in scope(literal)}
     classes = {name: _classes(node, name, regions.pieces[name], name in crossing) for name in names}
@@ -165,11 +164,11 @@ def _table(node: Node, classes: Mapping[str, Classes], regions: Regions) -> NDAr
         if isinstance(part, And | Or):
             return reduce(np.logical_and if isinstance(part, And) else np.logical_or, map(fill, part.parts))
         involved = [name for name in names if name in scope(part)]
+        if not involved:
+            return np.full((1,) * len(names), without_columns(part))
         shape = tuple(len(values[name]) for name in involved)
         grids = np.indices(shape).reshape(len(involved), -1)
         columns = {name: values[name].gather(grid) for name, grid in zip(involved, grids, strict=True)}
-        if not involved:
-            columns, shape = {"": pl.Series([0])}, ()
         spread = tuple(len(values[name]) if name in involved else 1 for name in names)
         return _true_for(part, columns).reshape(spread)
 
