@@ -53,12 +53,14 @@ def _encode_integers(series: pl.Series, values: pl.Series) -> pl.Series:
     """Index a table when the known values lie close together, otherwise search in them."""
     if len(values) == 0 or len(series) == series.null_count():
         return pl.Series([None] * len(series), dtype=pl.UInt32)
+    if series.dtype != values.dtype:
+        series, values = (each.cast(_widest(series.dtype, values.dtype)) for each in (series, values))
     low, high = values.min(), values.max()
     assert isinstance(low, int)
     assert isinstance(high, int)
-    if high - low >= _WIDEST_LOOKUP:
+    if high - low >= _WIDEST_LOOKUP or high >= 2**63 or low < -(2**63):
         positions = pl.Series(range(len(values)), dtype=pl.UInt32)
-        return series.replace_strict(values.cast(series.dtype), positions, default=None, return_dtype=pl.UInt32)
+        return series.replace_strict(values, positions, default=None, return_dtype=pl.UInt32)
     lookup = np.full(high - low + 1, -1, dtype=np.int64)
     lookup[values.to_numpy().astype(np.int64) - low] = np.arange(len(values))
     inside = series.is_between(low, high)
@@ -67,13 +69,19 @@ def _encode_integers(series: pl.Series, values: pl.Series) -> pl.Series:
     return _from_lookup(lookup, series, low)
 
 
+def _widest(first: pl.DataType, second: pl.DataType) -> pl.DataType:
+    """An integer type that holds the values of both."""
+    return pl.Int128() if {first, second} & {pl.UInt64(), pl.Int128()} else pl.Int64()
+
+
 def _from_lookup(lookup: NDArray[np.int64], physical: pl.Series, low: int) -> pl.Series:
     """``lookup[physical - low]`` with null where the lookup has -1 or the value is null."""
     missing = physical.is_null()
     has_missing = physical.null_count() > 0
     plain = physical.fill_null(low) if has_missing else physical
     offsets = plain.to_numpy()
-    found = lookup[offsets - low] if low else lookup[offsets]
+    # In 64 bits: the difference of two 8-bit numbers may need nine.
+    found = lookup[np.subtract(offsets, low, dtype=np.int64, casting="unsafe")] if low else lookup[offsets]
     if not has_missing and (found >= 0).all():
         return pl.Series(found)
     return pl.select(pl.when(~missing & (pl.Series(found) >= 0)).then(pl.Series(found))).to_series()
