@@ -5,8 +5,11 @@ Each is a frozen value that checks itself when it is made, and binds to a column
 
 from __future__ import annotations
 
+import bisect
 import csv
 import datetime
+import gzip
+import io
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -21,7 +24,7 @@ from numpy.typing import NDArray
 
 from reticent.data.hierarchy import SUPPRESSED, BoundHierarchy, Hierarchy, Level, Meaning
 from reticent.errors import DataError, PolicyError
-from reticent.exact import exact
+from reticent.exact import exact, whole
 
 _LARGEST_DECLARED_DOMAIN = 5_000_000
 
@@ -52,14 +55,17 @@ class Listed(Hierarchy):
     @classmethod
     def read(cls, path: Path, separator: str) -> Listed:
         try:
-            text = path.read_text(encoding="utf-8-sig")
+            content = path.read_bytes()
+            text = (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).decode("utf-8-sig")
         except FileNotFoundError:
             raise DataError(f"There is no hierarchy file {str(path)!r}.") from None
+        except (EOFError, gzip.BadGzipFile) as error:
+            raise DataError(f"The hierarchy file {str(path)!r} is not a whole gzip file: {error}") from None
         except UnicodeDecodeError as error:
             raise DataError(
                 f"The hierarchy file {str(path)!r} is not UTF-8 text ({error.reason} at byte {error.start})."
             ) from None
-        rows = tuple(tuple(row) for row in csv.reader(text.splitlines(), delimiter=separator) if row)
+        rows = tuple(tuple(row) for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if row)
         return cls(rows, source=f"hierarchy file {str(path)!r}")
 
     def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
@@ -162,7 +168,7 @@ class Cuts(Hierarchy):
         for given in self.points:
             cuts = [exact(point, "cuts") for point in given]
             edges: list[Fraction | None] = [None, *cuts, None]
-            numbers = np.searchsorted(np.array([float(cut) for cut in cuts]), leaves.to_numpy(), side="right")
+            numbers = _count_below(leaves, cuts)
             levels.append(_level_by_number(numbers, lambda i, e=edges: (e[i], e[i + 1])))
         levels.append(suppressed(leaves))
         return BoundHierarchy(column, leaves, tuple(levels), data_dependent=self.domain is None or not whole)
@@ -180,11 +186,10 @@ class Masking(Hierarchy):
     domain: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        if self.digits < 1:
-            raise PolicyError(f"masking: digits must be at least 1, but it is {self.digits}.")
-        kept = self.kept
-        if list(kept) != sorted(set(kept), reverse=True) or kept[0] != self.digits or kept[-1] < 0:
-            raise PolicyError(f"masking: keep must fall from {self.digits} to 0 or more, but it is {list(kept)}.")
+        whole(self.digits, "masking: digits", low=1)
+        kept = [whole(length, "masking: keep", low=0) for length in self.kept]
+        if kept != sorted(set(kept), reverse=True) or not kept or kept[0] != self.digits:
+            raise PolicyError(f"masking: keep must fall from {self.digits} to 0 or more, but it is {kept}.")
 
     @property
     def kept(self) -> tuple[int, ...]:
@@ -232,10 +237,16 @@ class Dates(Hierarchy):
         for unit in self.units:
             if unit not in _DATE_UNITS:
                 raise PolicyError(f"dates: {unit!r} is not one of {', '.join(_DATE_UNITS)}.")
-        if list(self.units) != sorted(self.units, key=_DATE_UNITS.index) or not self.units:
+        if list(self.units) != sorted(set(self.units), key=_DATE_UNITS.index) or not self.units:
             raise PolicyError(
                 f"dates: levels must grow coarser ({', '.join(_DATE_UNITS)}), but they are {list(self.units)}."
             )
+        if self.domain is not None:
+            low, high = (_as_date(bound) for bound in self.domain)
+            if low > high:
+                raise PolicyError(f"dates: domain must be a pair (first, last), but it is ({low}, {high}).")
+        if self.timezone is not None:
+            _check_timezone(self.timezone)
 
     def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
         leaves = self._leaves(series, column)
@@ -377,6 +388,9 @@ def _numeric_leaves(series: pl.Series, domain: tuple[Any, Any] | None, column: s
         )
     if domain is None or not series.dtype.is_integer():
         leaves = series.drop_nulls().unique().sort()
+        if leaves.dtype.is_float() and not leaves.is_finite().all():
+            wrong = leaves.filter(~leaves.is_finite())[0]
+            raise DataError(f"Column {column!r} has the value {wrong!r}, which lies in no interval. Correct the data.")
         if domain is not None and len(leaves):
             low, high = (exact(bound, "domain") for bound in domain)
             outside = [value for value in (leaves[0], leaves[-1]) if not low <= exact(value, column) <= high]
@@ -392,17 +406,43 @@ def _numeric_leaves(series: pl.Series, domain: tuple[Any, Any] | None, column: s
             f"The declared domain of column {column!r} has {last - first + 1} values, more than {_LARGEST_DECLARED_DOMAIN}. "
             "Leave domain out (leaves then come from the data), or round the column first."
         )
-    return pl.Series(np.arange(first, last + 1)).cast(series.dtype)
+    if first > last:
+        raise PolicyError(f"The declared domain of column {column!r}, {low} to {high}, holds no whole number.")
+    # In 64 bits whatever the column has: a domain may be wider than the type of the values that happen to occur.
+    if first >= -(2**63) and last < 2**63 - 1:
+        return pl.Series(np.arange(first, last + 1, dtype=np.int64))
+    return pl.Series(range(first, last + 1), dtype=pl.Int128)
 
 
-def _floor_divide(leaves: pl.Series, origin: Fraction, width: Fraction) -> NDArray[np.int64]:
-    """``floor((leaf - origin) / width)``, exactly: in integers where the leaves are, by fractions otherwise."""
-    if leaves.dtype.is_integer():
+def _floor_divide(leaves: pl.Series, origin: Fraction, width: Fraction) -> NDArray[Any]:
+    """``floor((leaf - origin) / width)``, exactly: in 64-bit integers where these suffice, otherwise in Python's."""
+    if leaves.dtype.is_integer() and len(leaves):
         scale = origin.denominator * width.denominator
-        numerator = leaves.cast(pl.Int64).to_numpy() * scale - int(origin * scale)
-        quotient: NDArray[np.int64] = np.floor_divide(numerator, int(width * scale))
-        return quotient
-    return np.array([(exact(value, "value") - origin) // width for value in leaves.to_list()], dtype=np.int64)
+        shift, step = int(origin * scale), int(width * scale)
+        ends = [int(end) * scale - shift for end in (leaves[0], leaves[-1])]
+        reach = max(
+            abs(number) for number in (*ends, *(int(end) * scale for end in (leaves[0], leaves[-1])), shift, step)
+        )
+        if reach < 2**63:
+            quotient: NDArray[np.int64] = np.floor_divide(leaves.cast(pl.Int64).to_numpy() * scale - shift, step)
+            return quotient
+    return _integers([(exact(value, "value") - origin) // width for value in leaves.to_list()])
+
+
+def _count_below(leaves: pl.Series, cuts: Sequence[Fraction]) -> NDArray[Any]:
+    """How many of the rising ``cuts`` are at or below each leaf, exactly."""
+    if leaves.dtype.is_integer():
+        # A whole number reaches a cut when it reaches the next whole number.
+        rising = [-((-cut) // 1) for cut in cuts]
+        if all(-(2**63) <= cut < 2**63 for cut in rising) and leaves.dtype not in (pl.UInt64, pl.Int128):
+            return np.searchsorted(np.array(rising, dtype=np.int64), leaves.cast(pl.Int64).to_numpy(), side="right")
+    return _integers([bisect.bisect_right(cuts, exact(value, "value")) for value in leaves.to_list()])
+
+
+def _integers(numbers: Sequence[int]) -> NDArray[Any]:
+    """Whole numbers as an array of 64-bit integers, or of Python's where one does not fit."""
+    fits = all(-(2**63) <= number < 2**63 for number in numbers)
+    return np.array(numbers, dtype=np.int64 if fits else object)
 
 
 def _level_by_number(numbers: NDArray[Any], bounds: Any) -> Level:
@@ -444,16 +484,7 @@ def _unambiguous(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 
 def _parse_leaves(texts: Sequence[str], dtype: pl.DataType, column: str, source: str) -> pl.Series:
     raw = pl.Series(texts, dtype=pl.String)
-    if dtype in (pl.String, pl.Categorical, pl.Null) or dtype == pl.Enum:
-        return raw
-    if dtype == pl.Boolean:
-        parsed = raw.str.to_lowercase().replace_strict(
-            ["true", "false", "1", "0"], [True, False, True, False], default=None
-        )
-    elif dtype == pl.Date:
-        parsed = raw.str.to_date(strict=False)
-    else:
-        parsed = raw.str.strip_chars().cast(dtype, strict=False)
+    parsed = _parsed(raw, dtype)
     if parsed.null_count():
         wrong = raw[int(parsed.is_null().arg_max() or 0)]
         raise DataError(
@@ -461,8 +492,27 @@ def _parse_leaves(texts: Sequence[str], dtype: pl.DataType, column: str, source:
         )
     if parsed.n_unique() != len(parsed):
         wrong = raw[int(parsed.is_duplicated().arg_max() or 0)]
-        raise DataError(f"In {source} for column {column!r}, {wrong!r} stands twice once it is read as {dtype}.")
+        reading = "" if parsed.dtype == pl.String else f" once it is read as {dtype}"
+        raise DataError(f"In {source} for column {column!r}, {wrong!r} stands twice{reading}. Keep one of the two.")
     return parsed
+
+
+def _parsed(raw: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Text as values of a type, null where it cannot be read."""
+    if dtype in (pl.String, pl.Categorical, pl.Null) or dtype == pl.Enum:
+        return raw
+    if dtype == pl.Boolean:
+        truth = {"true": True, "false": False, "1": True, "0": False}
+        return raw.str.to_lowercase().replace_strict(truth, default=None, return_dtype=pl.Boolean)
+    if dtype == pl.Date:
+        return raw.str.to_date(strict=False)
+    if isinstance(dtype, pl.Datetime):
+        return raw.str.to_datetime(
+            "%Y-%m-%d %H:%M:%S%.f", strict=False, time_unit=dtype.time_unit, time_zone=dtype.time_zone
+        )
+    if dtype == pl.Time:
+        return raw.str.to_time("%H:%M:%S%.f", strict=False)
+    return raw.str.strip_chars().cast(dtype, strict=False)
 
 
 def _leaf_paths(tree: Any, above: tuple[str, ...]) -> Any:
@@ -514,8 +564,17 @@ def _as_date(value: Any) -> datetime.date:
         raise PolicyError(f"dates: the domain bound {value!r} is not a day such as 2024-01-31.") from None
 
 
-def _month_start(months: int) -> datetime.date:
-    return datetime.date(months // 12, months % 12 + 1, 1)
+def _month_start(months: int) -> datetime.date | None:
+    """The first day of a month counted from year 0; None beyond the calendar, so that the interval is open there."""
+    year, month = divmod(months, 12)
+    return datetime.date(year, month + 1, 1) if datetime.MINYEAR <= year <= datetime.MAXYEAR else None
+
+
+def _check_timezone(name: str) -> None:
+    try:
+        pl.select(pl.lit(datetime.datetime(2000, 1, 1)).dt.replace_time_zone("UTC").dt.convert_time_zone(name))
+    except pl.exceptions.PolarsError:
+        raise PolicyError(f"dates: there is no timezone {name!r}. Write it as 'Europe/Paris' or 'UTC'.") from None
 
 
 def _unit_label(unit: str, start: int) -> str:
