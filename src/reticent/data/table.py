@@ -57,6 +57,7 @@ class Table:
         self.left_out = tuple(left_out)
         frame = as_polars(frame)
         self._check_roles(frame.columns)
+        self._check_types(frame)
         self.frame: pl.DataFrame = self._settle_nulls(frame)
         if self.frame.height == 0:
             raise DataError(
@@ -133,6 +134,14 @@ class Table:
                     f"quasi_sets leaves out the quasi column {sorted(uncovered)[0]!r}: nobody would be protected against its use."
                 )
 
+    def _check_types(self, frame: pl.DataFrame) -> None:
+        for name in [*self.quasi, *self.sensitive]:
+            dtype = frame[name].dtype
+            if dtype.is_nested() or dtype in (pl.Object, pl.Binary):
+                raise DataError(
+                    f"Column {name!r} has type {dtype}, whose values cannot be compared or generalized. Make plain columns of it first."
+                )
+
     def _settle_nulls(self, frame: pl.DataFrame) -> pl.DataFrame:
         """NaN becomes null; then nulls in quasi and sensitive columns are refused, dropped or kept as a value."""
         judged = [*self.quasi, *self.sensitive]
@@ -185,7 +194,10 @@ def as_polars(frame: Any) -> pl.DataFrame:
     if isinstance(frame, pl.LazyFrame):
         return frame.collect(engine="streaming")
     if isinstance(frame, Mapping):
-        return pl.DataFrame(dict(frame))
+        try:
+            return pl.DataFrame(dict(frame))
+        except (pl.exceptions.PolarsError, TypeError) as error:
+            raise DataError(f"These columns make no table: {error}.") from None
     import narwhals as nw
 
     try:
