@@ -81,8 +81,9 @@ def constant(value: object) -> Constant:
 
 def number(text: str | Fraction | Decimal) -> Constant:
     """The number that ``text`` spells, whole numbers as integers."""
-    exact_text = isinstance(text, str) and "/" not in text
-    fraction = Fraction(Decimal(text)) if exact_text else Fraction(text)
+    if isinstance(text, str) and "/" not in text:
+        text = Decimal(text)
+    fraction = Fraction(text)
     return Constant("number", fraction.numerator if fraction.denominator == 1 else fraction)
 
 

@@ -248,6 +248,8 @@ def _describe(node: exp.Expr) -> str:
     names = {exp.Like: "LIKE", exp.ILike: "ILIKE", exp.Case: "CASE", exp.Subquery: "a scalar subquery", exp.All: "ALL"}
     if type(node) in names:
         return names[type(node)]
+    if isinstance(node, exp.Query):
+        return "a scalar subquery"
     if isinstance(node, exp.Anonymous):
         return f"the function {node.name}()"
     if isinstance(node, exp.Func):

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import sqlglot
-from sqlglot import exp
+from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from reticent.errors import PolicyError
 from reticent.views.rendering import table_name
 from reticent.views.schema import Schema
 from reticent.views.values import Constant, constant, number
+
+if TYPE_CHECKING:
+    import duckdb
 
 _FOLDABLE = (
     exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Literal, exp.Cast, exp.Interval, exp.Var, exp.DataType,
@@ -97,8 +101,7 @@ def fold(node: exp.Expr) -> Constant | None:
     import duckdb
 
     try:
-        with duckdb.connect(":memory:") as connection:
-            row = connection.execute(f"SELECT {node.sql('duckdb')}").fetchone()
+        row = _calculator().execute(f"SELECT {node.sql('duckdb')}").fetchone()
     except duckdb.Error:
         return None
     value = row[0] if row else None
@@ -107,6 +110,28 @@ def fold(node: exp.Expr) -> Constant | None:
     if isinstance(value, datetime) and value.time() == datetime.min.time():
         value = value.date()
     return constant(value) if value is None or isinstance(value, bool | int | str | Decimal | date | datetime) else None
+
+
+@cache
+def _calculator() -> duckdb.DuckDBPyConnection:
+    """An empty database that only ever computes with constants."""
+    import duckdb
+
+    return duckdb.connect(":memory:", config={"threads": 1})
+
+
+def split_statements(text: str, dialect: str, what: str) -> list[str]:
+    """The statements of a text one by one, each moved down so that its line numbers stay those of the text."""
+    try:
+        tokens = sqlglot.tokenize(text, read=dialect or None)
+    except SqlglotError as error:
+        raise PolicyError(f"{what} cannot be read as SQL{_error_place(error)}.") from None
+    ends = [token.start for token in tokens if token.token_type == TokenType.SEMICOLON]
+    found = []
+    for start, end in zip([0, *(end + 1 for end in ends)], [*ends, len(text)], strict=True):
+        if any(start <= token.start < end for token in tokens):
+            found.append("\n" * text[:start].count("\n") + text[start:end])
+    return found
 
 
 def relation_name(table: exp.Table) -> str:

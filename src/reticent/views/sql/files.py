@@ -44,23 +44,24 @@ def _read(file: Path, dialect: str) -> Mapping[str, str]:
         return {file.stem: text}
     from sqlglot import exp
 
-    from reticent.views.sql.dialect import parse_statements
+    from reticent.views.sql.dialect import parse_statements, split_statements
 
-    statements = parse_statements(text, dialect, str(file))
-    queries = [item for item in statements if isinstance(item, exp.Query) or _is_view(item)]
+    found: dict[str, str] = {}
+    queries = []
+    for part in split_statements(text, dialect, str(file)):
+        (statement,) = parse_statements(part, dialect, str(file))
+        if isinstance(statement, exp.Query) or _is_view(statement):
+            queries.append((part, statement))
     if not queries:
         raise PolicyError(f"{file} holds no SELECT and no CREATE VIEW.")
-    found: dict[str, str] = {}
-    for number, statement in enumerate(queries, start=1):
-        named = next(
-            (match["name"] for comment in statement.comments or [] if (match := _NAME.search(f"--{comment}"))), None
-        )
-        name = statement.this.find(exp.Table).name if _is_view(statement) else named
+    for number, (part, statement) in enumerate(queries, start=1):
+        named = _NAME.search(part)
+        name = statement.this.find(exp.Table).name if _is_view(statement) else named["name"] if named else None
         if name is None:
             name = file.stem if len(queries) == 1 else f"{file.stem}-{number}"
         if name in found:
             raise PolicyError(f"{file}: the query {name!r} is defined twice; give one another name.")
-        found[name] = text if len(statements) == 1 else statement.sql(dialect, comments=False)
+        found[name] = part
     return found
 
 

@@ -217,7 +217,8 @@ def filter_by(
     sources: Sources, conjunct: exp.Expr, owner: Translating, outer: RowScope | None, only: set[int] | None = None
 ) -> str | None:
     """Attach a condition to the piece that it speaks about; otherwise say why it could not be attached."""
-    reason = "a condition across an outer join" + where(conjunct, sources.text)
+    kind = "a condition across an outer join" if any(sources.supplied) else "a condition on an outer query's columns"
+    reason = kind + where(conjunct, sources.text)
     for piece, table in enumerate(sources.pieces):
         if only is not None and piece not in only:
             continue
