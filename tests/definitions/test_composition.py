@@ -20,6 +20,7 @@ from reticent.definitions import (
     RecursiveLDiversity,
     TCloseness,
 )
+from reticent.definitions.diversity import ValuesAtLeast
 from reticent.engine import LocalEngine
 from reticent.errors import DataError, PolicyError
 from tests.definitions.making import groups_of
@@ -52,7 +53,7 @@ def test_composition_is_flat_and_inherits_what_all_parts_have() -> None:
     assert len(three.parts()) == 3
     assert three.monotone
     assert not three.absorbing
-    assert three.relaxation() == KAnonymity(3) & DistinctLDiversity(2) & DistinctLDiversity(2)
+    assert three.relaxation() == KAnonymity(3) & ValuesAtLeast(2) & ValuesAtLeast(2)
     assert (KAnonymity(3) & DistinctLDiversity(2)).absorbing
     assert (KAnonymity(3) & TCloseness(1)).needs_reference
     assert (KAnonymity(2) & TCloseness("0.1")).relaxation() == KAnonymity(2)

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
-from reticent.data import Groups, Hierarchy
+from reticent.data import Groups, Hierarchy, Histograms, SensitiveDomain
 from reticent.data.sensitive import bind_sensitive
 from reticent.definitions import (
     Definition,
@@ -21,7 +21,8 @@ from reticent.definitions import (
     RecursiveLDiversity,
     TCloseness,
 )
-from tests.definitions.making import groups_of
+from reticent.definitions.diversity import ValuesAtLeast
+from tests.definitions.making import column_of, groups_of
 
 MERGES = 100_000
 TREE = [("a", "ab", "*"), ("b", "ab", "*"), ("c", "cde", "*"), ("d", "cde", "*"), ("e", "cde", "*")]
@@ -92,36 +93,93 @@ def test_a_relaxation_is_absorbing_and_implied(definition: Definition, pairs: Gr
     relaxed = definition.relaxation()
     if relaxed is None:
         return
-    assert relaxed.absorbing
+    assert relaxed.absorbing_on(pairs.domain)
     assert not (passing(definition, pairs) & ~passing(relaxed, pairs)).any()
 
 
 @pytest.mark.parametrize(
     ("definition", "expected"),
     [
-        (EntropyLDiversity("2.5"), DistinctLDiversity(3)),
-        (EntropyLDiversity(3, column="job"), DistinctLDiversity(3, "job")),
-        (RecursiveLDiversity(3, 3), DistinctLDiversity(3)),
-        (RecursiveLDiversity(1, 3), DistinctLDiversity(4)),
-        (RecursiveLDiversity("0.3", 2), DistinctLDiversity(5)),
-        (ProbabilisticLDiversity("2.5"), DistinctLDiversity(3)),
-        (NegativePositiveDiversity(3, 5, 2, [], ["a", "b", "c"]), DistinctLDiversity(3)),
-        (NegativePositiveDiversity(3, 5, 4, [], ["a"]), DistinctLDiversity(4)),
+        (EntropyLDiversity("2.5"), ValuesAtLeast(3)),
+        (EntropyLDiversity(3, column="job"), ValuesAtLeast(3, "job")),
+        (RecursiveLDiversity(3, 3), ValuesAtLeast(3)),
+        (RecursiveLDiversity(1, 3), ValuesAtLeast(4)),
+        (RecursiveLDiversity("0.3", 2), ValuesAtLeast(5)),
+        (ProbabilisticLDiversity("2.5"), ValuesAtLeast(3)),
+        (NegativePositiveDiversity(3, 5, 2, [], ["a", "b", "c"]), ValuesAtLeast(3)),
+        (NegativePositiveDiversity(3, 5, 4, [], ["a"]), ValuesAtLeast(4)),
         (RecursiveLDiversity(3, 1), None),
         (RecursiveLDiversity(3, 3, ["a"]), None),
         (EntropyLDiversity(3, ["a"]), None),
         (NegativePositiveDiversity(3, 5, 4, ["b"], ["a"]), None),
         (TCloseness("0.1"), None),
-        (DistinctLDiversity(3), DistinctLDiversity(3)),
+        (DistinctLDiversity(3), ValuesAtLeast(3)),
     ],
 )
 def test_relaxations_are_as_tight_as_they_can_be(definition: Definition, expected: Definition | None) -> None:
     assert definition.relaxation() == expected
+    assert definition.least_rows() == (1 if expected is None else expected.least_rows())
 
 
 @pytest.mark.parametrize("definition", [EntropyLDiversity(3), RecursiveLDiversity(1, 3), RecursiveLDiversity("0.3", 2)])
 def test_a_group_of_one_row_a_value_passes_where_the_relaxation_begins_to(definition: Definition) -> None:
     relaxed = definition.relaxation()
-    assert isinstance(relaxed, DistinctLDiversity)
+    assert isinstance(relaxed, ValuesAtLeast)
     assert definition.holds(groups_of([[1] * relaxed.l]))
     assert not definition.holds(groups_of([[1] * (relaxed.l - 1)]))
+
+
+@pytest.fixture(scope="module")
+def two_column_pairs() -> Groups:
+    """The same with two sensitive columns of three values each."""
+    draw = np.random.default_rng(20080502)
+    sizes = draw.integers(1, 25, size=2 * MERGES)
+    matrix = draw.multinomial(sizes, draw.dirichlet([0.5] * 9, size=2 * MERGES)).astype(np.int64)
+    ids, values = np.nonzero(matrix)
+    joint = np.array([(one, other) for one in range(3) for other in range(3)], dtype=np.int32)
+    columns = tuple(replace(column_of(3, ordered=True), name=name) for name in ("first", "second"))
+    cells = Histograms.from_cells(ids, values, matrix[ids, values], *matrix.shape)
+    return Groups(sizes, cells, matrix.sum(axis=0), SensitiveDomain(columns, joint))
+
+
+ON_TWO_COLUMNS = [
+    DistinctLDiversity(2),
+    DistinctLDiversity(2, "second"),
+    EntropyLDiversity("1.5"),
+    RecursiveLDiversity(4, 2),
+    TCloseness("0.4"),
+    TCloseness("0.3", "ordered", "first"),
+    KAnonymity(9) & DistinctLDiversity(2, "first"),
+]
+
+
+@pytest.mark.parametrize("definition", ON_TWO_COLUMNS, ids=str)
+def test_definitions_stay_monotone_on_several_columns(definition: Definition, two_column_pairs: Groups) -> None:
+    before, after = passing(definition, two_column_pairs), passing(definition, merged(two_column_pairs))
+    both = before[0::2] & before[1::2]
+    assert both.sum() > 20
+    assert not (both & ~after).any()
+
+
+def test_distinct_diversity_absorbs_on_one_sensitive_column_only(pairs: Groups, two_column_pairs: Groups) -> None:
+    definition = DistinctLDiversity(2, "first")
+    assert DistinctLDiversity(2).absorbing_on(pairs.domain)
+    assert not definition.absorbing_on(two_column_pairs.domain)
+    assert not (KAnonymity(2) & definition).absorbing_on(two_column_pairs.domain)
+    assert KAnonymity(2).absorbing_on(two_column_pairs.domain)
+    before, after = passing(definition, two_column_pairs), passing(definition, merged(two_column_pairs))
+    assert ((before[0::2] | before[1::2]) & ~after).any()
+    relaxed = ValuesAtLeast(2, "first")
+    before, after = passing(relaxed, two_column_pairs), passing(relaxed, merged(two_column_pairs))
+    assert not ((before[0::2] | before[1::2]) & ~after).any()
+
+
+@pytest.mark.parametrize("definition", [*DEFINITIONS, *ON_TWO_COLUMNS], ids=str)
+def test_doomed_rows_fail_however_a_group_is_cut(
+    definition: Definition, pairs: Groups, two_column_pairs: Groups
+) -> None:
+    fine = two_column_pairs if definition in ON_TWO_COLUMNS else pairs
+    lost = np.where(definition.failing(fine), fine.sizes, 0)
+    doomed = definition.doomed(merged(fine))
+    assert (doomed <= lost[0::2] + lost[1::2]).all()
+    assert (doomed <= merged(fine).sizes).all()

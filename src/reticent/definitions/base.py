@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.groups import Groups
+from reticent.data.groups import Groups, SensitiveDomain
 from reticent.errors import PolicyError
 
 
@@ -44,7 +44,8 @@ class Definition(ABC):
 
     ``monotone``: if all groups of a grouping pass, so do the groups of every coarser grouping.
     ``absorbing``: a passing group stays passing whatever rows join it. Stronger; it is what keeps a search with
-    suppression exact under pruning, since then the failing rows of a coarser grouping fail in every finer one too.
+    suppression exact under pruning, since then the failing rows of a coarser grouping fail in every finer one too. On a
+    sensitive column it is meant for tables that have no other: see :meth:`absorbing_on`.
     ``hides_identity``: promises that quasi values do not single anybody out, so these must not be published exactly.
     ``local``: judged group by group. A definition that is not local gives one verdict on all groups together.
     """
@@ -72,8 +73,12 @@ class Definition(ABC):
     def not_covered(self) -> str:
         """One plain sentence: what this does not protect against."""
 
+    def absorbing_on(self, domain: SensitiveDomain) -> bool:
+        """Whether it is absorbing on tables with these sensitive columns."""
+        return self.absorbing
+
     def relaxation(self) -> Definition | None:
-        """An absorbing definition that every passing group of this one passes too, if one is known."""
+        """An absorbing definition (with any sensitive columns) that every passing group of this one passes too, if one is known."""
         return self if self.absorbing else None
 
     def doomed(self, groups: Groups) -> NDArray[np.float64]:
@@ -148,6 +153,9 @@ class All(Definition):
     def holds(self, groups: Groups) -> bool:
         return all(member.holds(groups) for member in self.members)
 
+    def absorbing_on(self, domain: SensitiveDomain) -> bool:
+        return all(member.absorbing_on(domain) for member in self.members)
+
     def relaxation(self) -> Definition | None:
         known = [relaxed for member in self.members if (relaxed := member.relaxation()) is not None]
         if not known:
@@ -193,6 +201,10 @@ class SensitiveDefinition(Definition):
     def assess_in(self, groups: Groups) -> Assessment:
         """The assessment of a single column's (refined) groups."""
 
+    def absorbing_on(self, domain: SensitiveDomain) -> bool:
+        """Not with several sensitive columns: a row that shares nobody's other values is a refined group of its own, which fails."""
+        return self.absorbing and len(domain.columns) == 1
+
     def failing(self, groups: Groups) -> NDArray[np.bool_]:
         mask = np.zeros(len(groups), dtype=bool)
         for refined in self._refined(groups):
@@ -209,11 +221,14 @@ class SensitiveDefinition(Definition):
         return Assessment(self, all(each.holds for each in found), values, witness, parts=tuple(found))
 
     def _refined(self, groups: Groups) -> Iterator[Groups]:
+        for name in self._names(groups):
+            yield groups.of(name)
+
+    def _names(self, groups: Groups) -> list[str]:
         names = [self.column] if self.column is not None else [column.name for column in groups.domain.columns]
         if not names:
             groups.of(None)
-        for name in names:
-            yield groups.of(name)
+        return names
 
 
 def _plain(value: Any) -> Any:

@@ -22,6 +22,8 @@ from reticent.exact import Number, exact
 
 Distance = Literal["equal", "ordered", "hierarchical"]
 
+_ROUNDING = 1e-6
+
 _APART = {
     "equal": "any two values count as equally far apart",
     "ordered": "values are as far apart as they stand in their order",
@@ -78,16 +80,21 @@ class TCloseness(SensitiveDefinition):
         """
         doomed = np.zeros(len(groups))
         for refined in self._refined(groups):
-            work, scale = self._work(refined)
-            away = work.astype(np.float64) / np.maximum(scale.astype(np.float64), 1.0)
-            present = refined.reference[refined.reference > 0]
-            largest = 1.0 - float(present.min() / present.sum()) if self.distance == "equal" else 1.0
-            room = largest - float(Fraction(self.t))
-            if room > 0:
-                least = refined.sizes * (away - float(Fraction(self.t))) / room
-                # The margin covers rounding; the bound must never be too high.
-                np.add.at(doomed, refined.parents(), np.maximum(np.ceil(least - 1e-6 * refined.sizes), 0.0))
+            least = self._least_failing(refined)
+            # Refined groups of one column share no rows and add up; those of another column are the same rows again.
+            np.maximum(doomed, np.bincount(refined.parents(), weights=least, minlength=len(groups)), out=doomed)
         return doomed
+
+    def _least_failing(self, groups: Groups) -> NDArray[np.float64]:
+        t, rows = float(Fraction(self.t)), groups.reference[groups.reference > 0]
+        largest = 1.0 - float(rows.min() / rows.sum()) if self.distance == "equal" else 1.0
+        if largest <= t:
+            return np.zeros(len(groups))
+        work, scale = self._work(groups)
+        away = work.astype(np.float64) / np.maximum(scale.astype(np.float64), 1.0)
+        # The margin covers rounding; the bound must never be too high.
+        least: NDArray[np.float64] = np.ceil(groups.sizes * ((away - t) / (largest - t) - _ROUNDING))
+        return np.maximum(least, 0.0)
 
     def meaning(self) -> str:
         return (

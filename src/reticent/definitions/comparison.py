@@ -45,7 +45,7 @@ def largest_ratio(numerators: NDArray[Any], denominators: NDArray[Any]) -> tuple
 
 
 def _scaled(values: NDArray[Any], factor: int) -> NDArray[Any]:
-    if values.dtype != object and int(values.max(initial=0)) * factor < WIDEST:
+    if values.dtype != object and max(int(values.max(initial=0)), 1) * factor < WIDEST:
         wide: NDArray[Any] = values.astype(np.int64, copy=False) * np.int64(factor) if factor != 1 else values
         return wide
     return values.astype(object) * factor

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.groups import Groups
+from reticent.data.groups import Groups, SensitiveDomain
 from reticent.definitions.base import Assessment, Definition, SensitiveDefinition
 from reticent.definitions.comparison import at_most, largest_ratio
 from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of
@@ -23,7 +24,7 @@ class DistinctLDiversity(SensitiveDefinition):
 
     Guarantee: nobody is certain of a person's value, nor becomes so by ruling out fewer than ``l - 1`` values.
     Adversary: knows quasi values, and rules values out; how likely the remaining ones are is not bounded.
-    Monotone and absorbing: rows that join a group take no value away.
+    Monotone and, with one sensitive column, absorbing: rows that join a group take no value away.
     """
 
     l: int  # noqa: E741 - the contract calls it l
@@ -33,6 +34,10 @@ class DistinctLDiversity(SensitiveDefinition):
 
     def __post_init__(self) -> None:
         whole(self.l, "DistinctLDiversity: l", low=1)
+
+    def relaxation(self) -> Definition | None:
+        """A passing group has so many values in one of its refined groups, hence in all of them together."""
+        return ValuesAtLeast(self.l, self.column)
 
     def least_rows(self) -> int:
         return self.l
@@ -62,6 +67,24 @@ class DistinctLDiversity(SensitiveDefinition):
 
 
 @dataclass(frozen=True)
+class ValuesAtLeast(DistinctLDiversity):
+    """Distinct diversity of each sensitive column by itself, whatever the others: what other definitions relax to.
+
+    Weaker with several sensitive columns, and absorbing with any number of them.
+    """
+
+    def absorbing_on(self, domain: SensitiveDomain) -> bool:
+        return True
+
+    def relaxation(self) -> Definition | None:
+        return self
+
+    def _refined(self, groups: Groups) -> Iterator[Groups]:
+        for name in self._names(groups):
+            yield groups.marginal(name)
+
+
+@dataclass(frozen=True)
 class ProbabilisticLDiversity(SensitiveDefinition):
     """No sensitive value makes up more than ``1/l`` of a group, ``l`` real and at least 1 (R-PM-2b).
 
@@ -78,7 +101,7 @@ class ProbabilisticLDiversity(SensitiveDefinition):
 
     def relaxation(self) -> Definition | None:
         """At least ``l`` values are needed where none exceeds ``1/l``."""
-        return DistinctLDiversity(math.ceil(Fraction(self.l)), self.column)
+        return ValuesAtLeast(math.ceil(Fraction(self.l)), self.column)
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
         return ~at_most(groups.histograms.top, 1 / Fraction(self.l), groups.sizes)

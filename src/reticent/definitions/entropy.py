@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from reticent.data.groups import Groups, Histograms
 from reticent.definitions.base import Assessment, Definition, SensitiveDefinition
 from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of
-from reticent.definitions.diversity import DistinctLDiversity
+from reticent.definitions.diversity import ValuesAtLeast
 from reticent.definitions.logarithms import sign_of_logarithms
 from reticent.definitions.spread import Spread, spread_of
 from reticent.definitions.value_sets import Values, membership, value_set
@@ -53,7 +53,7 @@ class EntropyLDiversity(SensitiveDefinition):
 
         This is the tightest one: ``ceil(l)`` distinct values contain a passing group of one row each.
         """
-        return None if self._dont_care else DistinctLDiversity(math.ceil(Fraction(self.l)), self.column)
+        return None if self._dont_care else ValuesAtLeast(math.ceil(Fraction(self.l)), self.column)
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
         wanted, dont_care = Fraction(self.l), self._spared(groups)

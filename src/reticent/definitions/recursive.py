@@ -13,7 +13,7 @@ from reticent.data.groups import Groups
 from reticent.definitions.base import Assessment, Definition, SensitiveDefinition
 from reticent.definitions.comparison import largest_ratio, less
 from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of
-from reticent.definitions.diversity import DistinctLDiversity
+from reticent.definitions.diversity import ValuesAtLeast
 from reticent.definitions.tails import leading, tail_bounds, tails
 from reticent.definitions.value_sets import Values, membership, value_set
 from reticent.definitions.wording import listed, measured, shown
@@ -52,7 +52,7 @@ class RecursiveLDiversity(SensitiveDefinition):
         """With m values, ``r1 < c (m - l + 1) r_l`` needs ``m >= l + floor(1/c)``; so many values contain a passing group."""
         if self._dont_care or self.l == 1:
             return None
-        return DistinctLDiversity(self.l + math.floor(1 / Fraction(self.c)), self.column)
+        return ValuesAtLeast(self.l + math.floor(1 / Fraction(self.c)), self.column)
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
         if self.l == 1:
@@ -146,8 +146,8 @@ class NegativePositiveDiversity(SensitiveDefinition):
     def relaxation(self) -> Definition | None:
         """All must-keep values are present, and the positive part has its own."""
         positive_part = self.positive.relaxation()
-        needed = max(positive_part.l if isinstance(positive_part, DistinctLDiversity) else 0, len(self._must_keep))
-        return DistinctLDiversity(needed, self.column) if needed > 1 else None
+        needed = max(positive_part.l if isinstance(positive_part, ValuesAtLeast) else 0, len(self._must_keep))
+        return ValuesAtLeast(needed, self.column) if needed > 1 else None
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
         return self.positive.failing_in(groups) | self._excludable(groups)

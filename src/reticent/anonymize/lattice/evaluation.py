@@ -51,6 +51,7 @@ class Evaluator:
         objective: str | Callable[[NodeView], float],
         weights: Weights | None = None,
         quasi_sets: Sequence[Sequence[int]] | None = None,
+        only: Levels | None = None,
     ) -> None:
         self.frequencies = frequencies
         self.definition = definition
@@ -59,7 +60,7 @@ class Evaluator:
         self.quasi_sets = quasi_sets
         self.log: list[Evaluation] = []
         top = tuple(hierarchy.height for hierarchy in frequencies.hierarchies)
-        self.space = Space(frequencies.levels, top)
+        self.space = Space(frequencies.levels, top) if only is None else Space(only, only)
         self._counting, self._judging = _split(definition)
         self._known = [Points.of(frequencies)]
         self._known_levels = np.array([frequencies.levels])
@@ -79,7 +80,7 @@ class Evaluator:
         """
         if self.allowed == 0:
             return self.definition.monotone
-        return self.definition.absorbing and self.quasi_sets is None
+        return self.definition.absorbing_on(self.frequencies.domain) and self.quasi_sets is None
 
     def points(self, levels: Levels) -> Points:
         """The groups of a node, made from the smallest known node that it generalizes."""
@@ -128,7 +129,7 @@ class Evaluator:
         rows = int(points.sizes[suppressed].sum())
         hopeless = bool(doomed.sum() > self.allowed)
         passes = rows <= self.allowed and not hopeless
-        absorbing = self.definition.absorbing and self.quasi_sets is None
+        absorbing = self.definition.absorbing_on(self.frequencies.domain) and self.quasi_sets is None
         return Evaluation(
             points.levels,
             passes,

@@ -1,0 +1,152 @@
+"""Definitions that judge how a release is made, not what came out: bounds on belief before and after (R-AB-2).
+
+A mechanism is judged by the likelihood ratios of what it can publish. ``highest`` is the largest value of
+Pr[view | the tuple is in the table] / Pr[view | it is not] over all views, ``lowest`` the smallest; from these every
+posterior follows, so that the verdict is one comparison of fractions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, Protocol, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.groups import Groups
+from reticent.definitions.base import Assessment, Definition, Witness
+from reticent.errors import PolicyError, did_you_mean
+from reticent.exact import Number, exact
+
+Adversary = Literal["independent", "exclusive", "both", "record"]
+ADVERSARIES: tuple[str, ...] = get_args(Adversary)
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """The likelihood ratios of a mechanism against an adversary; ``lowest`` is None where nothing is promised about it."""
+
+    highest: Fraction
+    lowest: Fraction | None
+
+
+class Mechanism(Protocol):
+    """Anything that publishes at random by a plan that was made before the data were touched."""
+
+    def ratios(self, adversary: Adversary) -> Ratios:
+        """What its views can tell this adversary, at most and at least; a :class:`PolicyError` when it is not made for it."""
+
+
+def posterior(prior: Fraction, ratio: Fraction) -> Fraction:
+    """The belief after a view with this likelihood ratio, for this belief before it (Bayes)."""
+    return ratio * prior / (ratio * prior + 1 - prior)
+
+
+def highest_allowed(d: Fraction, gamma: Fraction) -> Fraction:
+    """The likelihood ratio that lifts the prior ``d`` to exactly ``gamma``: 1/x with x = d(1-gamma)/(gamma(1-d))."""
+    return gamma * (1 - d) / (d * (1 - gamma))
+
+
+def check_adversary(adversary: object, where: str) -> None:
+    """Refuse an adversary that is not known."""
+    if adversary not in ADVERSARIES:
+        raise PolicyError(
+            f"{where} must be one of {', '.join(ADVERSARIES)}, but it is {adversary!r}.{did_you_mean(adversary, ADVERSARIES)}"
+        )
+
+
+@dataclass(frozen=True)
+class BoundedBelief(Definition):
+    """(d, gamma)-privacy: whoever gives a tuple at most ``d`` before, gives it at most ``gamma`` after (R-AB-2).
+
+    Guarantee: for all views, posterior <= gamma (no positive leakage) and, against independent adversaries, posterior/prior >=
+    d/gamma (no negative leakage).
+    Adversary: ``independent`` (tuples independent, each with a prior of at most d or exactly 1), ``exclusive`` (exactly one tuple
+    of each block is in the table: link attacks; positive leakage only), ``both``, or ``record`` (beliefs about one record;
+    positive leakage only).
+    Judges the plan of a mechanism. Nothing can be read off groups, so ``assess`` refuses them by name.
+    Source: R-AB-1, R-AB-2; both conditions in their exact form, (P+) and (P-) of 3.1.
+    """
+
+    d: Number
+    gamma: Number
+    adversary: Adversary = "independent"
+
+    local = False
+    monotone = False
+    needs_sensitive = False
+
+    def __post_init__(self) -> None:
+        d, gamma = exact(self.d, "BoundedBelief: d"), exact(self.gamma, "BoundedBelief: gamma")
+        check_adversary(self.adversary, "BoundedBelief: adversary")
+        if not 0 < gamma < 1:
+            raise PolicyError(f"BoundedBelief: gamma must lie between 0 and 1, but it is {self.gamma}.")
+        if not 0 < d < gamma:
+            raise PolicyError(
+                f"BoundedBelief: d, the belief before, must lie between 0 and gamma = {self.gamma}, but it is {self.d}."
+            )
+        object.__setattr__(self, "d", d)
+        object.__setattr__(self, "gamma", gamma)
+
+    def assess_plan(self, mechanism: Mechanism) -> Assessment:
+        """Judge a mechanism's plan, exactly: the worst posterior, and a witness when it passes ``gamma`` or falls too far."""
+        d, gamma = self._exact()
+        found = mechanism.ratios(self.adversary)
+        worst = posterior(d, found.highest)
+        diagnostics = {"highest_ratio": found.highest, "lowest_ratio": found.lowest}
+        text = None
+        if worst > gamma:
+            text = f"A tuple with the prior {d} can reach the posterior {worst} ({float(worst):.6g}), which is above {gamma}."
+        elif found.lowest is not None and found.lowest < d / gamma:
+            text = (
+                f"A tuple that does not show can lose the factor {found.lowest} ({float(found.lowest):.6g}), and at least "
+                f"{d / gamma} must stay."
+            )
+        witness = None if text is None else Witness(0, text)
+        return Assessment(self, text is None, worst, witness, diagnostics)
+
+    def assess(self, groups: Groups) -> Assessment:
+        raise PolicyError(_NO_GROUPS)
+
+    def failing(self, groups: Groups) -> NDArray[np.bool_]:
+        raise PolicyError(_NO_GROUPS)
+
+    def parameters(self) -> dict[str, str]:
+        return {"d": str(self.d), "gamma": str(self.gamma), "adversary": self.adversary}
+
+    def meaning(self) -> str:
+        d, gamma = self._exact()
+        who = {
+            "independent": "Somebody who gives a record",
+            "exclusive": "Somebody who knows that one of several records is in the table, and gives one of them",
+            "both": "Somebody who gives a record, or one of several of which exactly one is in the table,",
+            "record": "Somebody who knows which row is about a person, and gives it a value with a chance of",
+        }[self.adversary]
+        held = f"{who} at most {_percent(d)} before seeing the release gives it at most {_percent(gamma)} after."
+        if self.adversary in ("independent", "both"):
+            held += f" Nobody can rule a record out: at least the share {_percent(d / gamma)} of the belief in it stays."
+        return held
+
+    def not_covered(self) -> str:
+        if self.adversary in ("exclusive", "record"):
+            more = "A record that does not show may become much less likely. "
+        else:
+            more = ""
+        return (
+            f"{more}Records that are correlated, such as those of a household or of brothers who share a disease, are not covered, "
+            "nor is a second view of the same data that was made independently."
+        )
+
+    def _exact(self) -> tuple[Fraction, Fraction]:
+        return exact(self.d, "d"), exact(self.gamma, "gamma")
+
+
+_NO_GROUPS = (
+    "BoundedBelief judges how a view is made, not groups of rows. Publish with method=AlphaBeta(...) or Frapp(...), or ask "
+    "rt.randomize.plan(...)."
+)
+
+
+def _percent(value: Fraction) -> str:
+    return f"{100 * float(value):.4g}%"
