@@ -61,6 +61,8 @@ def _encode_integers(series: pl.Series, values: pl.Series) -> pl.Series:
     if high - low >= _WIDEST_LOOKUP or high >= 2**63 or low < -(2**63):
         positions = pl.Series(range(len(values)), dtype=pl.UInt32)
         return series.replace_strict(values, positions, default=None, return_dtype=pl.UInt32)
+    if series.dtype == pl.Int128:
+        series, values = series.cast(pl.Int64, strict=False), values.cast(pl.Int64)
     lookup = np.full(high - low + 1, -1, dtype=np.int64)
     lookup[values.to_numpy().astype(np.int64) - low] = np.arange(len(values))
     inside = series.is_between(low, high)
