@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from reticent.data.groups import Groups
 from reticent.definitions.base import Assessment, Definition, SensitiveDefinition, Witness
 from reticent.definitions.diagnostics import failures, occupied
-from reticent.definitions.diversity import DistinctLDiversity
+from reticent.definitions.diversity import ValuesAtLeast
 from reticent.definitions.wording import measured, shown
 from reticent.errors import DataError, PolicyError
 from reticent.exact import Number, exact, whole
@@ -50,7 +50,7 @@ class _Knowledge(SensitiveDefinition):
 
     def relaxation(self) -> Definition | None:
         """A group of fewer than ``k + 2`` values gives somebody away for certain (F6), whatever else is released."""
-        return DistinctLDiversity(self.k + 2, self.column)
+        return ValuesAtLeast(self.k + 2, self.column)
 
     def failing(self, groups: Groups) -> NDArray[np.bool_]:
         _check_model(groups)
