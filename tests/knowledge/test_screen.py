@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reticent.knowledge import curve, negation_curve, screen, witness
 from reticent.knowledge import buckets as buckets_module
+from reticent.knowledge import curve, negation_curve, screen, witness
 from reticent.knowledge.buckets import Buckets
 from tests.knowledge.strategies import bucket_lists
 from tests.oracles.knowledge_recursion import disclosure, minimize1, ratio
@@ -80,7 +80,9 @@ def test_many_buckets_equal_the_plain_recursion(seed):
     counts = generator.integers(1, 4, size=(60, 5))
     histograms = [tuple(row) for row in counts.tolist()]
     distinct = sorted({tuple(sorted(row, reverse=True)) for row in histograms})
-    wanted = [row for row in distinct for _ in range(min(4, sum(tuple(sorted(h, reverse=True)) == row for h in histograms)))]
+    wanted = [
+        row for row in distinct for _ in range(min(4, sum(tuple(sorted(h, reverse=True)) == row for h in histograms)))
+    ]
     assert curve(histograms, 3) == [disclosure(wanted, k) for k in range(4)]
 
 

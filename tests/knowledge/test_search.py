@@ -30,9 +30,7 @@ def flu_labels(node: tuple[int, int, int]) -> list[tuple[str, ...]]:
     zips = [lambda text: text, lambda text: text[:4] + "*"]
     ages = [lambda text: text, lambda text: str(int(text) // 5 * 5), lambda text: text[0] + "*"]
     sexes = [lambda text: text, lambda text: "*"]
-    return [
-        (zips[node[0]](row["zip"]), ages[node[1]](row["age"]), sexes[node[2]](row["sex"])) for row in flu_rows()
-    ]
+    return [(zips[node[0]](row["zip"]), ages[node[1]](row["age"]), sexes[node[2]](row["sex"])) for row in flu_rows()]
 
 
 def flu_histograms(node: tuple[int, int, int]) -> list[Counter]:

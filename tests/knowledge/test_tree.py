@@ -84,7 +84,9 @@ def test_removing_what_is_not_there_is_refused():
 
 
 def test_a_monitor_warns_before_the_threshold_is_reached():
-    monitor = Monitor({"men": {"flu": 2, "mumps": 2, "gout": 1}, "women": {"flu": 2, "a": 1, "b": 1, "c": 1}}, "0.67", 1)
+    monitor = Monitor(
+        {"men": {"flu": 2, "mumps": 2, "gout": 1}, "women": {"flu": 2, "a": 1, "b": 1, "c": 1}}, "0.67", 1
+    )
     assert monitor.state().holds
     assert monitor.state().disclosure == Fraction(2, 3)
     assert monitor.state().margin == Fraction(67, 100) - Fraction(2, 3)
@@ -111,7 +113,9 @@ def test_a_monitor_refuses_a_departure_of_nobody_and_bad_parameters():
 
 
 @settings(max_examples=30)
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("vwxyz")), min_size=1, max_size=25), st.integers(0, 2))
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("vwxyz")), min_size=1, max_size=25), st.integers(0, 2)
+)
 def test_a_monitor_fed_row_by_row_equals_the_audit_of_the_table(rows, k):
     monitor = Monitor({}, "0.9", k)
     for number, row in enumerate(rows):

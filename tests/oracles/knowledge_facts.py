@@ -16,9 +16,7 @@ Clause = tuple[tuple[Atom, ...], tuple[Atom, ...]]
 """(antecedents, consequents)."""
 
 
-def belief(
-    histograms: Sequence[Sequence[int]], clauses: Sequence[Clause], target: Atom
-) -> tuple[Fraction, Fraction]:
+def belief(histograms: Sequence[Sequence[int]], clauses: Sequence[Clause], target: Atom) -> tuple[Fraction, Fraction]:
     """(chance of the clauses, chance of the clauses and the target)."""
     mentioned = sorted({atom[:2] for given, then in clauses for atom in (*given, *then)} | {target[:2]})
     values = {
