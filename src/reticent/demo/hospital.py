@@ -21,7 +21,7 @@ from reticent.demo.region import DISTRICTS, NAMES
 from reticent.exact import whole
 from reticent.policy import Policy
 
-SEED = 2026
+SEED = 2025
 YEAR = 2025
 DAILY_RATE = 480
 _STAY_SPREAD = 0.55

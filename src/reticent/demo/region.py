@@ -118,12 +118,12 @@ NAMES: Mapping[str, Names] = {
     "Polish": _names(
         "Agnieszka Bożena Ewa Kinga Zofia",
         "Bartosz Jacek Kamil Mateusz Zbigniew",
-        "Brzozowska Dąbek Jaworek Kalina Wierzba",
+        "Brzoza Dąbek Jaworek Kalina Wierzba",
     ),
     "Ukrainian": _names(
         "Daryna Iryna Oksana Solomia Yulia",
         "Bohdan Danylo Ihor Ostap Taras",
-        "Bondarets Horobets Kovalyk Lysenchuk Verbytska",
+        "Bondarets Horobets Kovalyk Lysenchuk Verbenko",
     ),
     "Turkish": _names(
         "Ayla Defne Elif Gülay Selin", "Bora Emre Kaan Mert Tolga", "Akarsu Çınarlı Demirkol Karaca Yıldızlı"

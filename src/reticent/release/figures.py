@@ -23,13 +23,14 @@ _MOST_VALUES = 28
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture, what it shows in words (for those who cannot see it), and its numbers as a table."""
+    """A picture, what it shows in words (below it, or only for those who cannot see it), and its numbers as a table."""
 
     title: str
     description: str
     svg: str
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
+    captioned: bool = True
 
 
 @dataclass(frozen=True)
@@ -225,6 +226,7 @@ def attacks(bars: Sequence[Bar]) -> Figure:
         picture(WIDTH, y, parts, words),
         ("adversary", "before", "after"),
         tuple(rows),
+        captioned=False,
     )
 
 

@@ -263,7 +263,8 @@ def _figure(drawn: Figure) -> str:
         if rows
         else ""
     )
-    return f"<figure>{drawn.svg}<figcaption>{escape(drawn.description)}</figcaption></figure>{numbers}"
+    caption = f"<figcaption>{escape(drawn.description)}</figcaption>" if drawn.captioned else ""
+    return f"<figure>{drawn.svg}{caption}</figure>{numbers}"
 
 
 def _key(both: bool, *, round_after: bool) -> str:

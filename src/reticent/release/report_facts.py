@@ -193,8 +193,8 @@ def _judged(lattice: LatticeFacts, table: Table, definition: Definition, suppres
 
 
 def _title(side: PublicSide) -> str:
-    dataset = side.certificate["ledger"]["dataset"]
-    return f"Release of {dataset}" if dataset else "A release"
+    said = side.certificate["ledger"]
+    return f"{said['dataset']}, release {said['release']}" if said["dataset"] else "A release"
 
 
 def _verdict(groups: Groups, checks: Sequence[Check]) -> Verdict:
