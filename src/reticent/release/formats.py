@@ -91,11 +91,12 @@ class Bucketized:
         bucket = manifest.bucket
         if bucket is None or any(bucket not in table.columns for table in manifest.tables.values()):
             raise DataError("manifest.json: both tables of a bucketized release need the bucket column.")
-        misplaced = [name for name in manifest.named("sensitive") if name in manifest.tables["quasi"].columns]
-        if misplaced:
-            raise DataError(
-                f"manifest.json: the sensitive column {misplaced[0]!r} stands in the table of quasi columns."
-            )
+        quasi, sensitive = (set(manifest.tables[name].columns) for name in self.tables)
+        expected = {bucket, *manifest.named("sensitive"), *([manifest.count] if manifest.count is not None else [])}
+        if sensitive != expected or quasi & sensitive != {bucket}:
+            raise DataError("manifest.json: the sensitive columns, and nothing else, stand in the sensitive table.")
+        if any(table[bucket].null_count() for table in tables.values()):
+            raise DataError("A row of a bucketized release has no bucket.")
         counts = self._counts(tables, manifest)
         if (counts < 1).any():
             raise DataError(f"The sensitive table counts {int(counts.min())} rows for a value; a count is at least 1.")

@@ -80,7 +80,7 @@ def _column(name: str, entry: Any, kinds: Mapping[str, str]) -> ReferenceColumn:
     values, counts, ordered, hierarchy = (entry[field] for field in ("values", "counts", "ordered", "hierarchy"))
     if not isinstance(values, list) or not isinstance(counts, list) or len(values) != len(counts) or not values:
         raise DataError(f"{where}: there must be one count for each value.")
-    if any(type(count) is not int or count < 0 for count in counts) or not isinstance(ordered, bool):
+    if any(type(count) is not int or not 0 <= count < 2**53 for count in counts) or not isinstance(ordered, bool):
         raise DataError(f"{where}: counts must be whole numbers.")
     dtype = TYPES[kinds[name]]
     labels = pl.Series(name, [from_plain(value, kinds[name]) for value in values], dtype=dtype)

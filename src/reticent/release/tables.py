@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping
 
+import numpy as np
 import polars as pl
 
 from reticent.data import NULL_LABEL
@@ -31,7 +32,13 @@ def public_frames(tables: Frames, bucket: str | None) -> dict[str, pl.DataFrame]
 
 def in_order(frame: pl.DataFrame) -> pl.DataFrame:
     """The rows sorted by all columns: an order that anybody can make from the rows themselves."""
-    return frame.sort(frame.columns, nulls_last=True) if frame.width else frame
+    if not frame.width:
+        return frame
+    # Published rows repeat a lot: sorting the distinct ones and repeating them is several times faster than sorting all.
+    counts = "rows that look like this"
+    distinct = frame.group_by(frame.columns).len(name=counts).sort(frame.columns, nulls_last=True)
+    repeated = np.repeat(np.arange(distinct.height), distinct[counts].to_numpy())
+    return distinct.drop(counts)[repeated]
 
 
 def file_bytes(frame: pl.DataFrame, kind: str) -> bytes:

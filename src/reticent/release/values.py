@@ -55,7 +55,8 @@ def settled(series: pl.Series) -> pl.Series:
         # Through text, so that 0.1 stays 0.1.
         series = series.cast(pl.String).cast(pl.Float64)
     if series.dtype.is_float():
-        series = series.fill_nan(None)
+        # Adding 0.0 leaves one zero: -0.0 equals 0.0 but is written differently.
+        series = series.fill_nan(None) + 0.0
     return series.cast(TYPES[type_of(dtype)])
 
 

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from polars.exceptions import PolarsError
+
 import reticent
 from reticent.definitions import All
-from reticent.errors import DataError
+from reticent.errors import DataError, ReticentError
 from reticent.release import wording
 from reticent.release.certificate import FIELDS, LAYOUT, claims_of, unsigned
 from reticent.release.claims import Check, check_claims, read_claims
@@ -73,8 +75,13 @@ def verify(path: str | Path, population: Any = None, key: Any = None) -> Verific
         checks.append(_check_order(side))
         checks.extend(check_claims(side))
         checks.append(_check_wording(side, files))
-    except DataError as error:
+    except ReticentError as error:
         checks.append(Check("consistency", "fails", str(error)))
+    except (ArithmeticError, LookupError, TypeError, ValueError, PolarsError) as error:
+        # Files that were tampered with may hold anything; whatever it is, it is not what Reticent wrote.
+        checks.append(
+            Check("consistency", "fails", f"The files cannot be understood ({type(error).__name__}: {error}).")
+        )
     checks.extend(_stated(certificate))
     return Verification(folder, tuple(checks), signed)
 
