@@ -1,12 +1,15 @@
 """Methods that group rows, so that people hide among each other.
 
 ``base``      what a method is
-``lattice``   full-domain generalization with exact search
+``lattice``   full-domain generalization with exact search; ``datafly`` the greedy baseline
+``mondrian``  local recoding by repeated cuts
 ``assembly``  from kept rows to public tables
 ``repair``    saving part of a failing group
 """
 
 from reticent.anonymize.base import Method
+from reticent.anonymize.datafly import Datafly
 from reticent.anonymize.lattice import Lattice, Node, NodeView, Search, search
+from reticent.anonymize.mondrian import Mondrian
 
-__all__ = ["Lattice", "Method", "Node", "NodeView", "Search", "search"]
+__all__ = ["Datafly", "Lattice", "Method", "Mondrian", "Node", "NodeView", "Search", "search"]

@@ -2,12 +2,14 @@
 
 ``cells``     what a release shows of a column; ``picture`` a whole release beside the table that it was made from
 ``measures``  loss, entropy, divergence, penalties and group sizes of a picture (R-LD-30, R-UM-1..3)
+``measured``  all of them by name, each computed when it is looked at
 ``workload``  the error of many counting queries (R-UM-4, R-UM-5, R-UM-7)
 
 Every figure here is computed with the original table in hand and stays with the steward.
 """
 
-from reticent.utility.cells import Cells
+from reticent.utility.cells import Cells, LeafSets
+from reticent.utility.measured import Measured, measure_all
 from reticent.utility.measures import (
     average_group_size,
     column_losses,
@@ -17,7 +19,6 @@ from reticent.utility.measures import (
     kl,
     loss,
     loss_geometric,
-    measure_all,
     ncp,
     non_uniform_entropy,
 )
@@ -26,6 +27,8 @@ from reticent.utility.workload import Workload, WorkloadError, log_ratio, worklo
 
 __all__ = [
     "Cells",
+    "LeafSets",
+    "Measured",
     "Picture",
     "Workload",
     "WorkloadError",

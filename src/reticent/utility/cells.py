@@ -15,6 +15,16 @@ from reticent.data.predicate import Kind, LeafIndex, as_kind
 
 
 @dataclass(frozen=True)
+class LeafSets:
+    """Distinct sets of leaves: set ``owners[i]`` has the leaf ``leaves[i]``, and block ``b`` shows set ``of_block[b]``."""
+
+    leaves: NDArray[np.int64]
+    owners: NDArray[np.int64]
+    count: int
+    of_block: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
 class Cells:
     """The distinct cells of one quasi column.
 
@@ -45,6 +55,11 @@ class Cells:
         parts = hierarchy.levels[level].parts.astype(np.int64)
         leaves = np.arange(hierarchy.size)
         return cls._of_pairs(hierarchy, leaves, parts, hierarchy.levels[level].size, of_block, histogram)
+
+    @classmethod
+    def of_leaf_sets(cls, hierarchy: BoundHierarchy, sets: LeafSets, histogram: NDArray[np.int64]) -> Cells:
+        """The cells of groups that show sets of leaves."""
+        return cls._of_pairs(hierarchy, sets.leaves, sets.owners, sets.count, sets.of_block, histogram)
 
     @classmethod
     def of_labels(

@@ -97,25 +97,6 @@ def height(picture: Picture, weights: Weights | None = None) -> float:
     return float(_plain(picture, weights) @ np.array(picture.levels, dtype=np.float64))
 
 
-def measure_all(picture: Picture, weights: Weights | None = None) -> dict[str, float]:
-    """Every measure that makes sense for a picture, by name."""
-    found: dict[str, float] = {
-        "loss": loss(picture, weights),
-        "loss_geometric": loss_geometric(picture, weights),
-        "discernibility": float(discernibility(picture)),
-        "average_group_size": average_group_size(picture),
-        "ncp": ncp(picture, weights),
-        "cp": cp(picture, weights),
-    }
-    if picture.complete:
-        found["non_uniform_entropy"] = non_uniform_entropy(picture, weights)
-        found["kl"] = kl(picture)
-        found["kl_quasi"] = kl(picture, sensitive=False)
-    if picture.levels is not None:
-        found["height"] = height(picture, weights)
-    return found
-
-
 def _column_spreads(picture: Picture) -> NDArray[np.float64]:
     return picture.mean_by_column([cells.spread for cells in picture.cells])
 

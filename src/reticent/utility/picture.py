@@ -15,7 +15,7 @@ from reticent.data.groups import Histograms
 from reticent.data.keys import first_rows, sum_by
 from reticent.data.recoding import Regions
 from reticent.errors import PolicyError
-from reticent.utility.cells import Cells
+from reticent.utility.cells import Cells, LeafSets
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,19 @@ class Picture:
         )
         blocks = frequencies.sizes[firsts] if exact else None
         return cls._made(frequencies, group_of_point, int(kept.sum()), cells, blocks, format, tuple(levels))
+
+    @classmethod
+    def of_cells(
+        cls, frequencies: FrequencySet, group_of_point: NDArray[np.int64], count: int, columns: Sequence[LeafSets]
+    ) -> Picture:
+        """The release that sends each point to a group (-1: left out) which shows one set of leaves in every column."""
+        cells = tuple(
+            Cells.of_leaf_sets(hierarchy, column, histogram)
+            for hierarchy, column, histogram in zip(
+                frequencies.hierarchies, columns, _columns(frequencies), strict=True
+            )
+        )
+        return cls._made(frequencies, group_of_point, count, cells, None, "generalize", None)
 
     @classmethod
     def of_regions(cls, frequencies: FrequencySet, regions: Regions) -> Picture:

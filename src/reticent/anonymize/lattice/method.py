@@ -25,6 +25,7 @@ from reticent.engine import LocalEngine
 from reticent.errors import Infeasible, PolicyError
 from reticent.exact import Number, exact
 from reticent.randomness import Randomness
+from reticent.utility import Measured, Picture
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Lattice:
 
     ``suppression`` is the share of rows that may be left out; ``repair="rows"`` keeps what it can of a failing group
     instead of leaving it out whole. ``format="bucketize"`` publishes exact quasi values in one table and shuffled
-    sensitive values in another, joined by a bucket number.
+    sensitive values in another, joined by a bucket number. ``node`` names the levels instead of searching for them.
     """
 
     objective: str | Callable[[NodeView], float] = "loss"
@@ -44,6 +45,7 @@ class Lattice:
     strategy: Strategy = "default"
     repair: Literal["groups", "rows"] = "groups"
     floor: Mapping[str, int] | None = None
+    node: Mapping[str, int] | None = None
 
     def __post_init__(self) -> None:
         exact(self.suppression, "Lattice: suppression", low=0, high=1)
@@ -54,8 +56,6 @@ class Lattice:
 
     def draft(self, table: Table, definition: Definition, *, insecure_seed: int | None = None) -> Draft:
         """The least distorted generalization that satisfies the definition."""
-        from reticent.utility import Picture, measure_all
-
         self._check_fit(table, definition)
         found = search(
             table,
@@ -66,6 +66,7 @@ class Lattice:
             seconds=self.seconds,
             strategy=self.strategy,
             floor=self.floor,
+            node=self.node,
         )
         engine = LocalEngine()
         frequencies = engine.frequencies(table, floor=tuple(found.floor.values()))
@@ -94,7 +95,7 @@ class Lattice:
             meanings=meanings(table.hierarchies, shown, texts),
             suppressed=int((~kept).sum()),
             method=self.describe(),
-            utility=measure_all(Picture.of_levels(frequencies, levels, suppressed)),
+            utility=Measured(lambda: Picture.of_levels(frequencies, levels, suppressed, self.format)),
             search=_search_figures(found, best),
             domains=domains(table.hierarchies),
             private=assembled.private,

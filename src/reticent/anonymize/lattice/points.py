@@ -65,7 +65,9 @@ class Points:
             ids[order] = np.repeat(np.arange(count, dtype=np.int32), np.diff(np.append(starts, len(keys))))
             sizes = np.add.reduceat(self.sizes[order], starts)
             firsts = order[starts]
-            codes = tuple(self._map(column, levels[column]).take(code.take(firsts)) for column, code in enumerate(self.codes))
+            codes = tuple(
+                self._map(column, levels[column]).take(code.take(firsts)) for column, code in enumerate(self.codes)
+            )
         else:
             table = np.bincount(keys, weights=self._weights, minlength=space)
             present = np.flatnonzero(table)

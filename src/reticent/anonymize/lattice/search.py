@@ -21,7 +21,7 @@ from reticent.data.frequencies import Levels
 from reticent.data.table import Table
 from reticent.definitions.base import Definition
 from reticent.engine import LocalEngine
-from reticent.errors import PolicyError
+from reticent.errors import PolicyError, did_you_mean
 from reticent.exact import Number, exact
 
 Strategy = Literal["default", "incognito", "exhaustive"]
@@ -96,13 +96,15 @@ def search(
     seconds: float | None = None,
     strategy: Strategy = "default",
     floor: Mapping[str, int] | None = None,
+    node: Mapping[str, int] | None = None,
     engine: Engine | None = None,
 ) -> Search:
     """Search all full-domain generalizations of a table.
 
     After generalizing, every group that violates the definition is suppressed whole; a node passes when the suppressed
     rows are at most ``suppression`` of all rows. ``seconds`` limits the time and may leave the answer unproven.
-    ``floor`` starts the search above level 0 in some columns; finer nodes are then not searched.
+    ``floor`` starts the search above level 0 in some columns; finer nodes are then not searched. ``node`` looks at one
+    node only, with level 0 for columns that it does not name.
     """
     limit = exact(suppression, "suppression", low=0, high=1)
     if not table.quasi:
@@ -110,14 +112,15 @@ def search(
             "The table has no quasi columns, so there is nothing to generalize. Declare some with quasi=."
         )
     deadline = time.monotonic() + seconds if seconds is not None else None
-    start = _floor_levels(table, floor)
+    start = _levels(table, floor, "floor")
+    only = None if node is None else _levels(table, node, "node")
     wants_values = definition.needs_sensitive or not isinstance(objective, str) or objective == "kl"
     frequencies = (engine or LocalEngine()).frequencies(table, sensitive=wants_values, floor=start)
     columns = list(table.quasi)
     quasi_sets = None
     if table.quasi_sets is not None:
         quasi_sets = [[columns.index(name) for name in names] for names in table.quasi_sets]
-    evaluator = Evaluator(frequencies, definition, limit, objective, weights, quasi_sets)
+    evaluator = Evaluator(frequencies, definition, limit, objective, weights, quasi_sets, only)
     outcome, passing = _run(evaluator, strategy, deadline)
     return Search(
         _node(outcome.best, columns),
@@ -159,13 +162,13 @@ def _node(found: Evaluation | None, columns: list[str]) -> Node | None:
     return Node(levels, _objective(found), found.suppressed, found.groups)
 
 
-def _floor_levels(table: Table, floor: Mapping[str, int] | None) -> Levels:
-    wanted: dict[str, Any] = dict(floor or {})
+def _levels(table: Table, named: Mapping[str, int] | None, what: str) -> Levels:
+    wanted: dict[str, Any] = dict(named or {})
     for name in wanted:
         if name not in table.quasi:
-            raise PolicyError(f"floor names {name!r}, which is not a quasi column.")
+            raise PolicyError(f"{what} names {name!r}, which is not a quasi column.{did_you_mean(name, table.quasi)}")
     levels = tuple(int(wanted.get(hierarchy.column, 0)) for hierarchy in table.hierarchies)
     for hierarchy, level in zip(table.hierarchies, levels, strict=True):
         if not 0 <= level <= hierarchy.height:
-            raise PolicyError(f"floor: column {hierarchy.column!r} has levels 0 to {hierarchy.height}, not {level}.")
+            raise PolicyError(f"{what}: column {hierarchy.column!r} has levels 0 to {hierarchy.height}, not {level}.")
     return levels

@@ -1,0 +1,69 @@
+"""A release's measures, each computed when somebody looks at it: most publishers look at one or two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+
+from reticent.utility import measures
+from reticent.utility.measures import Weights
+from reticent.utility.picture import Picture
+
+Measure = Callable[[Picture, Weights | None], float]
+
+_ALWAYS: dict[str, Measure] = {
+    "loss": measures.loss,
+    "loss_geometric": measures.loss_geometric,
+    "discernibility": lambda picture, weights: float(measures.discernibility(picture)),
+    "average_group_size": lambda picture, weights: measures.average_group_size(picture),
+    "ncp": measures.ncp,
+    "cp": measures.cp,
+}
+_BESIDE_THE_ORIGINAL: dict[str, Measure] = {
+    "non_uniform_entropy": measures.non_uniform_entropy,
+    "kl": lambda picture, weights: measures.kl(picture),
+    "kl_quasi": lambda picture, weights: measures.kl(picture, sensitive=False),
+}
+
+
+class Measured(Mapping[str, float]):
+    """The measures that make sense for a picture, by name. The picture itself is drawn when the first is asked for.
+
+    It has mutable state because it remembers: a measure is computed once.
+    """
+
+    def __init__(self, draw: Callable[[], Picture], weights: Weights | None = None) -> None:
+        self._draw, self._weights = draw, weights
+        self._known: dict[str, float] = {}
+
+    @cached_property
+    def _picture(self) -> Picture:
+        return self._draw()
+
+    @cached_property
+    def _measures(self) -> dict[str, Measure]:
+        found = dict(_ALWAYS)
+        if self._picture.complete:
+            found |= _BESIDE_THE_ORIGINAL
+        if self._picture.levels is not None:
+            found["height"] = measures.height
+        return found
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self._known:
+            self._known[name] = self._measures[name](self._picture, self._weights)
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._measures)
+
+    def __len__(self) -> int:
+        return len(self._measures)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+def measure_all(picture: Picture, weights: Weights | None = None) -> dict[str, float]:
+    """Every measure that makes sense for a picture, by name."""
+    return dict(Measured(lambda: picture, weights))
