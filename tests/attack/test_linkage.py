@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reticent.attack import Linkage, Published, attack
+from reticent.attack import Homogeneity, Linkage, Published, attack
 from reticent.data import Hierarchy, Table
 from reticent.demo import hospital, hospital_table, ten_people, ten_people_table, voter_roll
 from reticent.engine import LocalEngine
@@ -224,3 +224,20 @@ def test_numbers_in_the_other_list_may_be_text_and_the_other_way_round() -> None
     assert attack(ten_people_table(), Linkage(people))[0].hits == 10
     assert attack(published(ten_people_table(), (1, 1, 0)), Linkage(people))[0].details["matched"] == 10
     assert np.isclose(attack(ten_people_table(), Linkage(people))[0].share, 1.0)
+
+
+def test_somebody_with_several_rows_is_still_one_person() -> None:
+    frame = pl.DataFrame({"id": [1, 1, 2, 3], "zip": ["a", "a", "b", "b"], "ill": ["flu", "gout", "flu", "flu"]})
+    table = Table(frame, quasi=["zip"], sensitive="ill", key="id", unit="person")
+    findings = attack(table, Linkage({"zip": ["a", "b"]}, about=0))[0]
+    assert findings.hits == 1
+    assert findings.hit == "fit exactly one person"
+    assert findings.details["learned"] == 1
+    assert findings.example == (
+        "Somebody with a fits exactly one person with 2 different values of ill; "
+        "the best guess, 'flu', is right with a chance of 50%."
+    )
+    unknown = attack(table, Linkage({"zip": ["a", None]}, about=1))[0]
+    assert unknown.example.startswith("Somebody of whom nothing is known fits 3 people with 2 different values of ill")
+    shared = attack(table, Homogeneity())[0]
+    assert (shared.hits, shared.people) == (2, 3)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from html.parser import HTMLParser
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -206,6 +207,55 @@ def test_a_promise_that_this_version_does_not_know_is_not_called_kept(release: R
     text = Page(written(replace(release, public=strange), tmp_path)).text
     assert "Not every promise could be checked." in text
     assert "keeps its promise" not in text
+
+
+def test_a_release_made_with_an_insecure_seed_is_not_called_safe(tmp_path: Path) -> None:
+    made = publish(ten_people_table(), KAnonymity(2), insecure_seed=1)
+    text = Page(written(made, tmp_path)).text
+    assert "The release does not keep its promise. NOT RELEASABLE" in text
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("theme", [0, 1, 2], ids=["light", "dark", "print"])
+def test_text_can_be_read_against_its_ground(theme: int) -> None:
+    """WCAG AA: a contrast of 4.5 for text, 3 for the parts of a picture that carry meaning."""
+    style = files("reticent.release").joinpath("report.css").read_text("utf-8")
+    block = re.findall(r":root \{(.*?)\}", style, re.DOTALL)[theme]
+    found = {
+        name: (c if len(c) == 7 else "#" + "".join(2 * x for x in c[1:]))
+        for name, c in re.findall(r"--([a-z-]+): (#[0-9a-f]+);", block)
+    }
+
+    def contrast(one: str, other: str) -> float:
+        high, low = sorted((luminance(found[one]), luminance(found[other])), reverse=True)
+        return (high + 0.05) / (low + 0.05)
+
+    texts = [
+        ("ink", "paper"),
+        ("ink", "card"),
+        ("muted", "card"),
+        ("muted", "paper"),
+        ("accent", "card"),
+        ("good", "card"),
+        ("bad", "card"),
+    ]
+    texts += [
+        ("good", "good-soft"),
+        ("bad", "bad-soft"),
+        ("warn", "warn-soft"),
+        ("ink", "good-soft"),
+        ("ink", "faint"),
+        ("good", "faint"),
+    ]
+    for one, other in texts:
+        assert contrast(one, other) >= 4.5, (one, other)
+    for one in ("chosen", "accent", "good", "bad"):
+        assert contrast(one, "card") >= 3, one
 
 
 def test_values_cannot_smuggle_markup_into_the_page(tmp_path: Path) -> None:

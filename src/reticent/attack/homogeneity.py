@@ -44,8 +44,8 @@ class Homogeneity:
             self.name,
             "the published labels of each person, and that they are in the data",
             f"have their {sensitive} given away by their group",
-            audit.rows,
-            int(groups.sizes.sum()),
+            int(groups.people[audit.affected].sum()),
+            int(groups.people.sum()),
             _example(groups, audit, sensitive),
             details={
                 "groups": len(groups),

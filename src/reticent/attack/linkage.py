@@ -22,8 +22,8 @@ from reticent.exact import whole
 class Linkage:
     """Somebody who holds a list of people looks each of them up among the published rows (R-LD-4 counts such groups).
 
-    A person is *hit* when exactly one published row fits: then that row is theirs, if they are in the data at all. The
-    details also count people whom some row fits (``matched``), those whose sensitive value follows because all rows
+    A person is *hit* when exactly one published row fits (one person's rows, where somebody may have several): then it is
+    theirs, if they are in the data at all. The details also count people whom some row fits (``matched``), those whose sensitive value follows because all rows
     that fit agree (``learned``), and, where ``truth`` names a column with the person's real value (null for people
     who are not in the data), how often the conclusion is ``right``. The truth is used for scoring only.
 
@@ -63,12 +63,12 @@ class Linkage:
         chosen = self._chosen()
         listed = self.people[chosen]
         found = match(published, listed, quasi, sensitive)
-        single = found.rows == 1
+        single = found.candidates == 1
         hits = int(single.sum())
         details: dict[str, Any] = {
             "columns": list(quasi),
-            "matched": int((found.rows > 0).sum()),
-            "smallest_match": int(found.rows[found.rows > 0].min(initial=published.rows)),
+            "matched": int((found.candidates > 0).sum()),
+            "smallest_match": int(found.candidates[found.candidates > 0].min(initial=published.rows)),
         }
         if sensitive is not None:
             details["learned"] = int((found.values == 1).sum())
@@ -79,7 +79,7 @@ class Linkage:
         return Findings(
             self.name,
             f"a list of {self.people.height:,} people with {_listing(quasi)}",
-            "fit exactly one published row",
+            f"fit exactly one {_noun(published, 1)}",
             hits,
             listed.height,
             self._example(published, listed, found, person, quasi, sensitive),
@@ -108,7 +108,7 @@ class Linkage:
         """
         if self.about is not None and self.sample is None:
             return self.about
-        rows = np.where(found.rows > 0, found.rows, np.iinfo(np.int64).max)
+        rows = np.where(found.candidates > 0, found.candidates, np.iinfo(np.int64).max)
         if sensitive is None:
             return int(np.argmin(rows))
         groups = published.groups.marginal(sensitive)
@@ -140,11 +140,12 @@ class Linkage:
     ) -> str:
         row = listed.row(person, named=True)
         values = ", ".join(str(row[name]) for name in quasi if row[name] is not None)
-        called = f"{row[self.who]} ({values})" if self.who is not None else f"Somebody with {values}"
-        rows, values_left = int(found.rows[person]), int(found.values[person])
+        anonymous = f"Somebody with {values}" if values else "Somebody of whom nothing is known"
+        called = f"{row[self.who]} ({values})" if self.who is not None else anonymous
+        rows, values_left = int(found.candidates[person]), int(found.values[person])
         if rows == 0:
-            return f"{called} fits no published row."
-        fits = "fits exactly one published row" if rows == 1 else f"fits {rows:,} published rows"
+            return f"{called} fits no {_noun(published, 1)}."
+        fits = f"fits {'exactly one' if rows == 1 else format(rows, ',')} {_noun(published, rows)}"
         if sensitive is None:
             return f"{called} {fits}."
         guess = self._texts(published, sensitive)[int(found.guess[person])]
@@ -154,6 +155,12 @@ class Linkage:
             f"{called} {fits} with {values_left} different values of {sensitive}; "
             f"the best guess, {guess!r}, is right with a chance of {found.chance[person]:.0%}."
         )
+
+
+def _noun(published: Published, count: int) -> str:
+    """What one has to choose among: rows, or people where it is known whose rows are whose."""
+    one, several = ("published row", "published rows") if published.people is None else ("person", "people")
+    return one if count == 1 else several
 
 
 def _listing(names: Sequence[str]) -> str:

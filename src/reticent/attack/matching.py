@@ -21,13 +21,13 @@ _EXACT_IN_SINGLE = 1 << 24
 
 @dataclass(frozen=True)
 class Matches:
-    """What a release says about each person: ``rows`` that fit, ``values`` that these leave possible, and the best guess.
+    """What a release says about each person: how many ``candidates`` fit, ``values`` that these leave possible, the best guess.
 
     ``guess`` is the number of the likeliest sensitive value (-1 without one) and ``chance`` how often rows that fit have it.
     Counts are exact; ``chance`` is for display.
     """
 
-    rows: NDArray[np.int64]
+    candidates: NDArray[np.int64]
     values: NDArray[np.int64]
     guess: NDArray[np.int64]
     chance: NDArray[np.float64]
@@ -44,18 +44,19 @@ class Matches:
             mine[people] = theirs
 
     def _arrays(self) -> tuple[NDArray[Any], ...]:
-        return self.rows, self.values, self.guess, self.chance
+        return self.candidates, self.values, self.guess, self.chance
 
     def of(self, people: NDArray[np.int64]) -> Matches:
         """The matches of some people, by number."""
-        return Matches(self.rows[people], self.values[people], self.guess[people], self.chance[people])
+        return Matches(self.candidates[people], self.values[people], self.guess[people], self.chance[people])
 
 
 @dataclass(frozen=True)
 class _Places:
-    """Distinct label combinations, how many rows show each, and the expected number of rows for each sensitive value."""
+    """Distinct label combinations with their candidates and rows, and the expected number of rows for each sensitive value."""
 
     codes: tuple[NDArray[np.int64], ...]
+    candidates: NDArray[np.int64]
     rows: NDArray[np.int64]
     owners: NDArray[np.int64]
     values: NDArray[np.int64]
@@ -104,10 +105,10 @@ def _places(published: Published, quasi: Sequence[str], sensitive: str | None) -
     first = np.empty(count, dtype=np.int64)
     first[ids] = np.arange(len(ids))
     codes = tuple(column.codes[first] for column in columns)
-    rows = sum_by(ids, published.sizes, count)
+    candidates, rows = (sum_by(ids, sizes, count) for sizes in (published.candidates, published.sizes))
     nothing = np.zeros(0, dtype=np.int64)
     if sensitive is None:
-        return _Places(codes, rows, nothing, nothing, np.zeros(0), 0)
+        return _Places(codes, candidates, rows, nothing, nothing, np.zeros(0), 0)
     groups = published.groups.marginal(sensitive)
     histograms, domain = groups.histograms, groups.domain.size
     # A row of a cell has each value of its group in proportion: the group is all that ties the two together.
@@ -119,7 +120,7 @@ def _places(published: Published, quasi: Sequence[str], sensitive: str | None) -
     keys = ids[cells].astype(np.int64) * domain + histograms.values[entries]
     distinct, inverse = np.unique(keys, return_inverse=True)
     expected = np.bincount(inverse, weights=share * histograms.counts[entries], minlength=len(distinct))
-    return _Places(codes, rows, distinct // domain, distinct % domain, expected.astype(np.float64), domain)
+    return _Places(codes, candidates, rows, distinct // domain, distinct % domain, expected.astype(np.float64), domain)
 
 
 def _match_single(places: _Places, covers: Sequence[Cover], asked: Sequence[NDArray[np.int64]]) -> Matches:
@@ -135,7 +136,7 @@ def _match_single(places: _Places, covers: Sequence[Cover], asked: Sequence[NDAr
     values, guess, chance = _best_guesses(places)
     hit = found >= 0
     return Matches(
-        np.where(hit, places.rows[found], 0),
+        np.where(hit, places.candidates[found], 0),
         np.where(hit, values[found], 0),
         np.where(hit, guess[found], -1),
         np.where(hit, chance[found], 0.0),
@@ -159,11 +160,10 @@ def _match_overlapping(places: _Places, covers: Sequence[Cover], asked: Sequence
     count, people = len(places.rows), len(asked[0])
     bits = [np.packbits(each.matrix()[:, codes], axis=1) for each, codes in zip(covers, places.codes, strict=True)]
     dtype: Any = np.float32 if places.rows.sum() < _EXACT_IN_SINGLE else np.float64
-    rows_of: NDArray[Any] = places.rows.astype(dtype)
+    counted: NDArray[Any] = np.stack([places.candidates, places.rows], axis=1).astype(dtype)
     weights: NDArray[Any] = places.dense().astype(dtype)
     present: NDArray[Any] = (weights > 0).astype(dtype)
-    rows, values = np.zeros(people, dtype=np.int64), np.zeros(people, dtype=np.int64)
-    guess, chance = np.full(people, -1, dtype=np.int64), np.zeros(people)
+    found = Matches.nowhere(people)
     step = max(1, _CHUNK_CELLS // max(count, 1))
     for start in range(0, people, step):
         chunk = slice(start, start + step)
@@ -171,13 +171,12 @@ def _match_overlapping(places: _Places, covers: Sequence[Cover], asked: Sequence
         for column, mine in zip(bits[1:], asked[1:], strict=True):
             together &= column[mine[chunk]]
         fits: NDArray[Any] = np.unpackbits(together, axis=1, count=count).astype(dtype)
-        rows[chunk] = np.rint(fits @ rows_of).astype(np.int64)
+        candidates, rows = np.rint(fits @ counted).astype(np.int64).T
+        found.candidates[chunk] = candidates
         if places.domain == 0:
             continue
         expected = fits @ weights
-        values[chunk] = np.count_nonzero(fits @ present, axis=1)
-        best = expected.argmax(axis=1)
-        some = rows[chunk] > 0
-        guess[chunk] = np.where(some, best, -1)
-        chance[chunk] = expected.max(axis=1) / np.maximum(rows[chunk], 1)
-    return Matches(rows, values, guess, chance)
+        found.values[chunk] = np.count_nonzero(fits @ present, axis=1)
+        found.guess[chunk] = np.where(rows > 0, expected.argmax(axis=1), -1)
+        found.chance[chunk] = expected.max(axis=1) / np.maximum(rows, 1)
+    return found

@@ -38,13 +38,15 @@ class Published:
     """Everything an adversary is given: distinct combinations of labels (*cells*), with the group that they lie in.
 
     In a generalized release a cell is a group. In a bucketized one many cells, each with its exact labels, lie in one
-    group, and the same labels may lie in several: ``sizes[c]`` rows of cell ``c`` lie in group ``group_of[c]``.
+    group, and the same labels may lie in several: ``sizes[c]`` rows of cell ``c`` lie in group ``group_of[c]``. ``people`` says how
+    many people these rows are about, where it is known that somebody may have several.
     """
 
     columns: tuple[PublishedColumn, ...]
     sizes: NDArray[np.int64]
     group_of: NDArray[np.int64]
     groups: Groups
+    people: NDArray[np.int64] | None = None
 
     @classmethod
     def of(cls, target: Any) -> Published:
@@ -75,7 +77,7 @@ class Published:
             present, places = np.unique(codes, return_inverse=True)
             meanings = hierarchy.levels[0].meanings
             columns.append(PublishedColumn(hierarchy.column, places, tuple(meanings[code] for code in present)))
-        return cls(tuple(columns), found.sizes, np.arange(len(found)), found.groups())
+        return cls(tuple(columns), found.sizes, np.arange(len(found)), found.groups(), found.extras.get("persons"))
 
     @classmethod
     def from_generalized(
@@ -124,6 +126,11 @@ class Published:
     def rows(self) -> int:
         """How many rows are published."""
         return int(self.sizes.sum())
+
+    @property
+    def candidates(self) -> NDArray[np.int64]:
+        """Among how many one has to choose in each cell: people where they are known, else rows."""
+        return self.sizes if self.people is None else self.people
 
     @property
     def quasi(self) -> tuple[str, ...]:

@@ -149,7 +149,7 @@ def gather(
     facts = ReportFacts(
         title=_title(side),
         format=side.format,
-        verdict=_verdict(side.groups, checks),
+        verdict=_verdict(side, checks),
         promises=tuple(
             Promise(claim.text, said["covers"], said["does_not_cover"], outcomes[f"claim {claim.text}"].detail)
             for claim, said in zip(claims, side.certificate["claims"], strict=True)
@@ -197,7 +197,10 @@ def _title(side: PublicSide) -> str:
     return f"{said['dataset']}, release {said['release']}" if said["dataset"] else "A release"
 
 
-def _verdict(groups: Groups, checks: Sequence[Check]) -> Verdict:
+def _verdict(side: PublicSide, checks: Sequence[Check]) -> Verdict:
+    randomness = side.certificate["randomness"]
+    if randomness["releasable"] is not True:
+        return Verdict("fails", str(randomness["statement"]))
     failed = [check for check in checks if check.status == "fails"]
     if failed:
         return Verdict("fails", f"{failed[0].name}: {failed[0].detail}")
@@ -206,8 +209,9 @@ def _verdict(groups: Groups, checks: Sequence[Check]) -> Verdict:
     if unsure:
         return Verdict("unknown", f"{unsure[0].name}: {unsure[0].detail}")
     what = {1: "the definition", 2: "both definitions"}.get(len(claims), f"all {len(claims)} definitions")
+    count = f"{len(side.groups):,}"
     return Verdict(
-        "holds", f"Recomputed from the published files in exact arithmetic: all {len(groups):,} groups satisfy {what}."
+        "holds", f"Recomputed from the published files in exact arithmetic: all {count} groups satisfy {what}."
     )
 
 
