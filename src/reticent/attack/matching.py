@@ -17,6 +17,7 @@ from reticent.data.keys import number, pack, sum_by
 _PERSON, _PLACE = "_person", "_place"
 _CHUNK_CELLS = 1 << 24
 _EXACT_IN_SINGLE = 1 << 24
+_SPARSE = 4
 
 
 @dataclass(frozen=True)
@@ -159,10 +160,6 @@ def _best_guesses(places: _Places) -> tuple[NDArray[np.int64], NDArray[np.int64]
 def _match_overlapping(places: _Places, covers: Sequence[Cover], asked: Sequence[NDArray[np.int64]]) -> Matches:
     count, people = len(places.rows), len(asked[0])
     bits = [np.packbits(each.matrix()[:, codes], axis=1) for each, codes in zip(covers, places.codes, strict=True)]
-    dtype: Any = np.float32 if places.rows.sum() < _EXACT_IN_SINGLE else np.float64
-    counted: NDArray[Any] = np.stack([places.candidates, places.rows], axis=1).astype(dtype)
-    weights: NDArray[Any] = places.dense().astype(dtype)
-    present: NDArray[Any] = (weights > 0).astype(dtype)
     found = Matches.nowhere(people)
     step = max(1, _CHUNK_CELLS // max(count, 1))
     for start in range(0, people, step):
@@ -170,13 +167,38 @@ def _match_overlapping(places: _Places, covers: Sequence[Cover], asked: Sequence
         together = bits[0][asked[0][chunk]]
         for column, mine in zip(bits[1:], asked[1:], strict=True):
             together &= column[mine[chunk]]
-        fits: NDArray[Any] = np.unpackbits(together, axis=1, count=count).astype(dtype)
-        candidates, rows = np.rint(fits @ counted).astype(np.int64).T
+        sparse = int(np.bitwise_count(together).sum()) * _SPARSE < together.size
+        candidates, rows, expected = (_add_up_few if sparse else _add_up_many)(places, together)
         found.candidates[chunk] = candidates
-        if places.domain == 0:
-            continue
-        expected = fits @ weights
-        found.values[chunk] = np.count_nonzero(fits @ present, axis=1)
-        found.guess[chunk] = np.where(rows > 0, expected.argmax(axis=1), -1)
-        found.chance[chunk] = expected.max(axis=1) / np.maximum(rows, 1)
+        if places.domain:
+            found.values[chunk] = np.count_nonzero(expected, axis=1)
+            found.guess[chunk] = np.where(rows > 0, expected.argmax(axis=1), -1)
+            found.chance[chunk] = expected.max(axis=1) / np.maximum(rows, 1)
     return found
+
+
+_Sums = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]
+
+
+def _add_up_many(places: _Places, together: NDArray[np.uint8]) -> _Sums:
+    """Candidates, rows and expected rows by value for each person, by a matrix product over all places."""
+    dtype: Any = np.float32 if places.rows.sum() < _EXACT_IN_SINGLE else np.float64
+    fits: NDArray[Any] = np.unpackbits(together, axis=1, count=len(places.rows)).astype(dtype)
+    counted: NDArray[Any] = np.stack([places.candidates, places.rows], axis=1).astype(dtype)
+    candidates, rows = np.rint(fits @ counted).astype(np.int64).T
+    return candidates, rows, fits @ places.dense().astype(dtype)
+
+
+def _add_up_few(places: _Places, together: NDArray[np.uint8]) -> _Sums:
+    """The same where few places fit: list the pairs of person and place, and add along the list."""
+    people, blocks = np.nonzero(together)
+    pairs, offsets = np.nonzero(np.unpackbits(together[people, blocks][:, None], axis=1))
+    person, place = people[pairs], blocks[pairs] * 8 + offsets
+    candidates, rows = (sum_by(person, each[place], len(together)) for each in (places.candidates, places.rows))
+    starts = np.searchsorted(places.owners, np.arange(len(places.rows) + 1))
+    lengths = np.diff(starts)[place]
+    steps = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    entries = np.repeat(starts[place], lengths) + steps
+    keys = np.repeat(person, lengths) * places.domain + places.values[entries]
+    expected = np.bincount(keys, weights=places.weights[entries], minlength=len(together) * places.domain)
+    return candidates, rows, expected.reshape(len(together), places.domain)
