@@ -82,6 +82,8 @@ def propose(frame: pl.DataFrame, beside: Path | None = None) -> Proposal:
     definition, note = _definition(frame.height, frame[sensitive.name] if sensitive else None)
     judged = [column for column in columns if column.role in ("quasi", "sensitive")]
     notes = [*sensitive_notes, *([note] if note else [])]
+    if not any(column.role == "quasi" for column in columns):
+        notes.append("No column can be made coarser, so there is nothing to publish yet. Give a column the role quasi.")
     if any(column.profile.nulls for column in judged):
         notes.append("Some values are missing; 'missing' is treated as a value of its own (nulls = 'category').")
     return Proposal(

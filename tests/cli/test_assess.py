@@ -1,0 +1,52 @@
+"""``reticent assess``: the risk as it stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.cli.conftest import Command
+
+
+def test_the_risk_is_told_and_a_table_that_could_not_go_out_exits_with_1(patients: Path, reticent: Command) -> None:
+    found = reticent("assess", "policy.toml", "--json", "--groups", 3)
+    assert found.code == 1
+    told = found.json
+    assert told["ok"] is told["holds"] is False
+    assert (told["rows"], told["k"]) == (120, 1)
+    assert told["unique_rows"] > 0
+    assert [each["definition"] for each in told["assessments"]] == ["KAnonymity(k=4)", "RecursiveLDiversity(c=3, l=2)"]
+    assert told["assessments"][0]["value"] == 1
+    assert len(told["exposed"]) == 3
+    assert set(told["exposed"][0]["quasi"]) == {"age", "zip"}
+    assert told["unpublished"] == ["note"]
+
+
+def test_people_are_shown_figures_verdicts_and_the_most_exposed(patients: Path, reticent: Command) -> None:
+    found = reticent("assess", "policy.toml")
+    assert found.code == 1
+    for text in ("As it stands", "smallest group (k)", "does not hold", "The most exposed", "not published: note."):
+        assert text in found.out
+
+
+def test_a_data_file_is_assessed_without_a_policy(patients: Path, reticent: Command) -> None:
+    found = reticent("assess", "patients.csv", "--quasi", "note", "--sensitive", "disease", "--json")
+    assert found.code == 0
+    assert (found.json["k"], found.json["groups"]) == (120, 1)
+    asked = reticent("assess", "patients.csv", "--quasi", "note", "--definition", "KAnonymity(121)", "--json")
+    assert asked.code == 1
+    assert asked.json["assessments"][0]["witness"].startswith("1 of 1 groups have fewer than 121 people")
+
+
+def test_a_data_file_needs_its_quasi_columns(patients: Path, reticent: Command) -> None:
+    found = reticent("assess", "patients.csv")
+    assert found.code == 2
+    assert found.err == (
+        "patients.csv is no policy, so say which columns others may know: --quasi age --quasi sex. Or let `reticent inspect patients.csv` "
+        "propose a policy.\n"
+    )
+
+
+def test_the_command_line_wins_over_the_policy(patients: Path, reticent: Command) -> None:
+    found = reticent("assess", "policy.toml", "--quasi", "age", "--definition", "KAnonymity(2)", "--json")
+    assert found.code == 0
+    assert found.json["columns"] == ["age"]

@@ -1,0 +1,83 @@
+"""``reticent inspect`` writes a policy that the rest of the command line accepts unchanged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pytest
+
+from tests.cli.conftest import PATIENTS, Command
+
+
+def test_inspect_then_publish_then_verify(patients: Path, reticent: Command) -> None:
+    found = reticent("inspect", "patients.csv", "--output", "proposed.toml", "--json")
+    assert found.code == 0
+    assert found.json["ok"] is True
+    assert found.json["rows"] == 120
+    assert {column["name"]: column["role"] for column in found.json["columns"]} == {
+        "name": "identifier",
+        "age": "quasi",
+        "zip": "quasi",
+        "disease": "sensitive",
+        "note": "quasi",
+    }
+    assert found.json["policy"] == "proposed.toml"
+    assert reticent("publish", "proposed.toml", "-o", "release").code == 0
+    assert reticent("verify", "release").code == 0
+
+
+def test_people_are_shown_the_columns_the_roles_and_what_to_do_next(patients: Path, reticent: Command) -> None:
+    found = reticent("inspect", "patients.csv", "-o", "proposed.toml")
+    assert found.code == 0
+    for text in (
+        "120 rows",
+        "Proposed roles",
+        "the name says that it identifies a person",
+        "reticent publish proposed.toml",
+    ):
+        assert text in found.out
+
+
+def test_an_existing_policy_is_not_overwritten(patients: Path, reticent: Command) -> None:
+    before = (patients / "policy.toml").read_text()
+    found = reticent("inspect", "patients.csv")
+    assert found.code == 2
+    assert found.err == "policy.toml exists already. Choose another name with -o, or overwrite it with --force.\n"
+    assert (patients / "policy.toml").read_text() == before
+    assert reticent("inspect", "patients.csv", "--force").code == 0
+    assert (patients / "policy.toml").read_text() != before
+
+
+def test_the_policy_may_lie_elsewhere(patients: Path, reticent: Command) -> None:
+    (patients / "deep").mkdir()
+    assert reticent("inspect", "patients.csv", "-o", "deep/policy.toml").code == 0
+    assert 'source = "../patients.csv"' in (patients / "deep" / "policy.toml").read_text()
+    assert reticent("assess", "deep/policy.toml").code == 1
+
+
+def test_a_database_is_inspected_too(place: Path, reticent: Command) -> None:
+    with duckdb.connect(str(place / "house.duckdb")) as connection:
+        connection.register("frame", PATIENTS.to_arrow())
+        connection.execute("create table patients as select * from frame")
+    assert reticent("inspect", "house.duckdb", "--table", "patients").code == 0
+    assert reticent("publish", "policy.toml", "-o", "release").code == 0
+    assert reticent("verify", "release").code == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["adult/adult_subset.csv.gz", "fars/fars_subset.csv.gz", "sdcmicro/testdata.csv.gz", "arx_small/test2.csv"]
+)
+def test_real_tables_go_all_the_way(shared_data: Path, place: Path, reticent: Command, name: str) -> None:
+    assert reticent("inspect", shared_data / name).code == 0
+    published = reticent("publish", "policy.toml", "-o", "release", "--json")
+    assert published.code == 0, published.out
+    assert reticent("verify", "release", "--json").json["holds"] is True
+
+
+def test_nothing_to_generalize_is_said(place: Path, reticent: Command) -> None:
+    pl.DataFrame({"email": ["a@b.org", "c@d.org"]}).write_csv(place / "a.csv")
+    found = reticent("inspect", "a.csv")
+    assert found.code == 0
+    assert "No column can be made coarser" in found.out

@@ -1,0 +1,197 @@
+"""``reticent publish``, ``verify``, ``query`` and ``keys``: from a policy to a release that anybody can check and use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from tests.cli.conftest import POLICY, Command
+
+
+def test_a_release_is_written_described_and_verified(patients: Path, reticent: Command) -> None:
+    found = reticent("publish", "policy.toml", "-o", "release", "--json")
+    assert found.code == 0
+    told = found.json
+    assert told["ok"] is True
+    assert set(told["levels"]) == {"age", "zip"}
+    assert told["rows"] + told["suppressed"] == 120
+    assert told["groups"]["smallest"] >= 4
+    assert 0 < told["utility"]["loss"] <= 1
+    assert told["unpublished"] == ["note"]
+    assert [claim["definition"] for claim in told["certificate"]["claims"]] == ["KAnonymity", "RecursiveLDiversity"]
+    assert pl.read_csv(patients / told["tables"]["data"]).columns == ["age", "zip", "disease"]
+    checked = reticent("verify", "release", "--json")
+    assert (checked.code, checked.json["ok"], checked.json["holds"], checked.json["signed"]) == (0, True, True, False)
+
+
+def test_people_are_shown_promise_levels_and_cost(patients: Path, reticent: Command) -> None:
+    found = reticent("publish", "policy.toml", "-o", "release")
+    assert found.code == 0
+    for text in ("What is promised", "KAnonymity(k=4)", "Levels", "reticent verify release"):
+        assert text in found.out
+    checked = reticent("verify", "release")
+    assert "The release keeps what it promises." in checked.out
+
+
+def test_the_public_folder_alone_is_enough(patients: Path, reticent: Command) -> None:
+    reticent("publish", "policy.toml", "-o", "release")
+    (patients / "release" / "public").rename(patients / "handed over")
+    assert reticent("verify", "handed over").code == 0
+
+
+def test_tampering_is_found(patients: Path, reticent: Command) -> None:
+    reticent("publish", "policy.toml", "-o", "release")
+    data = patients / "release" / "public" / "data.csv"
+    lines = data.read_text().splitlines(keepends=True)
+    data.write_text("".join(lines[:-1]))
+    found = reticent("verify", "release", "--json")
+    assert (found.code, found.json["ok"]) == (1, False)
+    assert any(check["status"] == "fails" for check in found.json["checks"])
+    assert "does NOT keep" in reticent("verify", "release").out
+
+
+def test_a_signature_proves_the_origin(patients: Path, reticent: Command) -> None:
+    made = reticent("keys", "generate", "-o", "keys", "--name", "office", "--json")
+    assert made.code == 0
+    assert (patients / "keys" / "office.key").stat().st_mode & 0o077 == 0
+    assert reticent("publish", "policy.toml", "-o", "release", "--sign", "keys/office.key").code == 0
+    signed = reticent("verify", "release", "--key", "keys/office.pub", "--json")
+    assert (signed.code, signed.json["signed"]) == (0, True)
+    assert reticent("verify", "release", "--key", made.json["fingerprint"]).code == 0
+    reticent("keys", "generate", "-o", "keys", "--name", "other")
+    assert reticent("verify", "release", "--key", "keys/other.pub").code == 1
+    again = reticent("keys", "generate", "-o", "keys", "--name", "office")
+    assert again.code == 2
+    assert "keys are not overwritten" in again.err
+
+
+def test_a_second_release_of_a_data_set_is_refused_unless_allowed(patients: Path, reticent: Command) -> None:
+    assert reticent("publish", "policy.toml", "-o", "first").code == 0
+    refused = reticent("publish", "policy.toml", "-o", "second", "--definition", "KAnonymity(9)", "--json")
+    assert refused.code == 2
+    assert refused.json["ok"] is False
+    assert refused.json["error"]["kind"] == "LedgerError"
+    assert not (patients / "second").exists()
+    allowed = reticent("publish", "policy.toml", "-o", "second", "--definition", "KAnonymity(9)", "--again", "--json")
+    assert allowed.code == 0
+    assert allowed.json["certificate"]["ledger"]["release"] == 2
+
+
+def test_the_same_release_again_is_no_second_one(patients: Path, reticent: Command) -> None:
+    assert reticent("publish", "policy.toml", "-o", "first").code == 0
+    assert reticent("publish", "policy.toml", "-o", "copy").code == 0
+    first, copy = ((patients / name / "public" / "data.csv").read_bytes() for name in ("first", "copy"))
+    assert first == copy
+
+
+def test_the_command_line_wins_over_the_policy(patients: Path, reticent: Command) -> None:
+    found = reticent(
+        "publish", "policy.toml", "-o", "release", "--suppression", "0", "--objective", "discernibility",
+        "--definition", "KAnonymity(3)", "--files", "parquet", "--json",
+    )  # fmt: skip
+    assert found.code == 0
+    assert found.json["suppressed"] == 0
+    assert found.json["tables"] == {"data": "release/public/data.parquet"}
+    assert [claim["definition"] for claim in found.json["certificate"]["claims"]] == ["KAnonymity"]
+
+
+def test_whatever_the_command_line_can_say_the_policy_can_say(patients: Path, reticent: Command) -> None:
+    reticent("keys", "generate", "-o", ".")
+    (patients / "policy.toml").write_text(
+        POLICY.replace("k = 4", "k = 3").replace(
+            'suppression = "0.05"', 'suppression = "0"\nformat = "generalize"\nseconds = 30'
+        )
+        + '[release]\noutput = "out/release"\nfiles = "parquet"\nreport = true\nsign = "reticent.key"\nagain = true\nledger = "own.sqlite"\n'
+    )
+    found = reticent("publish", "policy.toml", "--json")
+    assert found.code == 0, found.out
+    assert found.json["path"] == "out/release"
+    assert (patients / "out" / "release" / "private" / "report.html").read_text().startswith("<!")
+    assert (patients / "own.sqlite").exists()
+    assert not (patients / "ledger").exists()
+    assert reticent("verify", "out/release", "--key", "reticent.pub").code == 0
+
+
+def test_exact_values_joined_by_bucket(patients: Path, reticent: Command) -> None:
+    found = reticent(
+        "publish",
+        "policy.toml",
+        "-o",
+        "release",
+        "--format",
+        "bucketize",
+        "--definition",
+        "DistinctLDiversity(2)",
+        "--json",
+    )
+    assert found.code == 0, found.out
+    assert set(found.json["tables"]) == {"quasi", "sensitive"}
+    assert reticent("verify", "release").code == 0
+    wrong = reticent("publish", "policy.toml", "-o", "other", "--format", "bucketize")
+    assert wrong.code == 2
+    assert "publishes these values exactly" in wrong.err
+
+
+def test_an_existing_folder_is_left_alone(patients: Path, reticent: Command) -> None:
+    (patients / "release").mkdir()
+    (patients / "release" / "mine.txt").write_text("keep")
+    found = reticent("publish", "policy.toml", "-o", "release")
+    assert found.code == 2
+    assert found.err == "'release' exists already. Choose another folder, or remove it first. Nothing was published.\n"
+    assert not (patients / "ledger").exists()
+    assert [path.name for path in (patients / "release").iterdir()] == ["mine.txt"]
+    (patients / "file").write_text("")
+    below = reticent("publish", "policy.toml", "-o", "file/release")
+    assert below.code == 2
+    assert "'file/release' cannot be made" in below.err
+
+
+def test_a_place_must_be_said(patients: Path, reticent: Command) -> None:
+    found = reticent("publish", "policy.toml")
+    assert found.code == 2
+    assert "say where the release goes: -o FOLDER, or [release] output = 'FOLDER'." in found.err
+
+
+def test_what_cannot_be_had_exits_with_1(patients: Path, reticent: Command) -> None:
+    found = reticent(
+        "publish", "policy.toml", "-o", "release", "--definition", "KAnonymity(121)", "--suppression", "0", "--json"
+    )
+    assert found.code == 1
+    assert found.json["error"]["kind"] == "Infeasible"
+    assert "even all 120 rows in one group do not" in found.json["error"]["message"]
+    assert not (patients / "release").exists()
+
+
+def test_counting_queries_have_bounds_that_hold(patients: Path, reticent: Command) -> None:
+    reticent("publish", "policy.toml", "-o", "release", "--suppression", "0")
+    truth = (
+        pl.read_csv(patients / "patients.csv")
+        .filter(pl.col("age").is_between(30, 40) & (pl.col("disease") == "flu"))
+        .height
+    )
+    condition = "age between 30 and 40 and disease = 'flu'"
+    found = reticent("query", "release", condition, "--json")
+    assert found.code == 0
+    low, high = found.json["bounds"]
+    assert low <= truth <= high
+    assert low <= found.json["value"] <= high
+    assert found.json["standard_error"] >= 0
+    most = reticent("query", "release", condition, "--estimator", "intersect", "--json")
+    assert most.json["value"] == high
+    assert "For certain between" in reticent("query", "release", condition).out
+
+
+def test_a_condition_that_makes_no_sense_is_refused(patients: Path, reticent: Command) -> None:
+    reticent("publish", "policy.toml", "-o", "release")
+    for condition, told in (("agee < 3", "Did you mean 'age'?"), ("age <", "age <"), ("name = 'Person 1'", "name")):
+        found = reticent("query", "release", condition)
+        assert found.code == 2, condition
+        assert told in found.err
+    assert "Did you mean 'uniform'?" in reticent("query", "release", "age < 3", "--estimator", "unifrom").err
+    assert reticent("query", "nowhere", "age < 3").code == 2
+
+
+def test_a_missing_release_is_bad_input(place: Path, reticent: Command) -> None:
+    found = reticent("verify", "nowhere")
+    assert (found.code, found.err) == (2, "There is no release at 'nowhere'.\n")

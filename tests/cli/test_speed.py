@@ -1,0 +1,49 @@
+"""Nobody waits for the command line. Processor time is measured, so that a busy machine does not decide; wall time is bounded loosely."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+
+from tests.cli.conftest import PATIENTS, POLICY
+
+
+def cost(program: Callable[..., subprocess.Popen[str]], *arguments: object) -> tuple[float, float]:
+    """Processor and wall seconds of a run that ends well."""
+    start = time.perf_counter()
+    started = program(*arguments)
+    assert started.stdout is not None
+    assert started.stderr is not None
+    output, told = started.stdout.read(), started.stderr.read()
+    _, status, usage = os.wait4(started.pid, 0)
+    started.returncode = os.waitstatus_to_exitcode(status)
+    assert started.returncode == 0, output + told
+    return usage.ru_utime + usage.ru_stime, time.perf_counter() - start
+
+
+def test_help_comes_at_once(program: Callable[..., subprocess.Popen[str]]) -> None:
+    runs = [cost(program, "--help") for _ in range(3)]
+    assert min(processor for processor, _ in runs) < 0.5
+    assert min(wall for _, wall in runs) < 2
+
+
+def test_a_thousand_rows_are_published_within_three_seconds(
+    place: Path, program: Callable[..., subprocess.Popen[str]]
+) -> None:
+    pl.concat([PATIENTS] * 9).head(1000).write_csv(place / "patients.csv")
+    (place / "policy.toml").write_text(POLICY)
+    processor, wall = cost(program, "publish", "policy.toml", "-o", "release")
+    assert processor < 3
+    assert wall < 12
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = "import sys; from reticent.cli.app import app; print(sorted({'polars', 'numpy', 'pydantic', 'numba', 'duckdb'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
