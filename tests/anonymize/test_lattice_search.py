@@ -93,9 +93,35 @@ def test_all_strategies_agree_on_passing_nodes_and_on_the_best_with_ties_by_leve
 def twelve() -> Table:
     frame = pl.DataFrame(
         {
-            "zip": "13053 13068 13068 13053 14853 14853 14850 14850 13053 13053 13068 13068".split(),
+            "zip": [
+                "13053",
+                "13068",
+                "13068",
+                "13053",
+                "14853",
+                "14853",
+                "14850",
+                "14850",
+                "13053",
+                "13053",
+                "13068",
+                "13068",
+            ],
             "age": [28, 29, 21, 23, 50, 55, 47, 49, 31, 37, 36, 35],
-            "nationality": "Russian American Japanese American Indian Russian American American American Indian Japanese American".split(),
+            "nationality": [
+                "Russian",
+                "American",
+                "Japanese",
+                "American",
+                "Indian",
+                "Russian",
+                "American",
+                "American",
+                "American",
+                "Indian",
+                "Japanese",
+                "American",
+            ],
             "condition": list("HHVVCHVVCCCC"),
         }
     )

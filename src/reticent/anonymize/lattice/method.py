@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -53,6 +53,8 @@ class Lattice:
             raise PolicyError(f"Lattice: format must be 'generalize' or 'bucketize', but it is {self.format!r}.")
         if self.repair not in ("groups", "rows"):
             raise PolicyError(f"Lattice: repair must be 'groups' or 'rows', but it is {self.repair!r}.")
+        if self.repair == "rows" and self.format == "bucketize":
+            raise PolicyError("Lattice: repair='rows' goes with format='generalize' only.")
 
     def draft(self, table: Table, definition: Definition, *, insecure_seed: int | None = None) -> Draft:
         """The least distorted generalization that satisfies the definition."""
@@ -78,7 +80,12 @@ class Lattice:
         point_of_row = engine.points(table, frequencies)
         group_of_row = point_of_row if points.ids is None else points.ids[point_of_row]
         randomness = Randomness(insecure_seed)
-        kept, groups = self._kept_rows(table, definition, points, suppressed, group_of_row, randomness)
+        if self.repair == "rows" and suppressed.any() and table.sensitive:
+            kept, published = self._repaired(table, definition, points, suppressed, group_of_row, randomness)
+        else:
+            kept, published = ~suppressed[group_of_row], _left_out(points.groups(), suppressed)
+        gone = published.sizes == 0
+        groups = published.select(~gone)
         if not kept.any():
             raise Infeasible(
                 "The best generalization would leave out every row. Allow less suppression, so that coarser nodes are preferred."
@@ -89,13 +96,13 @@ class Lattice:
         texts = main if self.format == "generalize" else engine.labelled(table, shown, kept)
         return Draft(
             format=self.format,
-            recoding=Levels(dict(best.levels), _generalized_points(points, suppressed)),
+            recoding=Levels(dict(best.levels), _generalized_points(points, gone)),
             groups=groups,
             tables=assembled.tables,
             meanings=meanings(table.hierarchies, shown, texts),
             suppressed=int((~kept).sum()),
             method=self.describe(),
-            utility=Measured(lambda: Picture.of_levels(frequencies, levels, suppressed, self.format)),
+            utility=Measured(lambda: _picture(frequencies, levels, gone, groups, self.format)),
             search=_search_figures(found, best),
             domains=domains(table.hierarchies),
             private=assembled.private,
@@ -113,6 +120,10 @@ class Lattice:
         }
 
     def _check_fit(self, table: Table, definition: Definition) -> None:
+        if self.repair == "rows" and table.quasi_sets is not None:
+            raise PolicyError(
+                "Lattice: repair='rows' cannot cut groups down for several quasi sets at once; use repair='groups'."
+            )
         if self.format == "generalize":
             return
         if not table.sensitive:
@@ -136,7 +147,7 @@ class Lattice:
             + ". Allow more suppression (suppression='0.05'), weaken the definition, or add coarser levels to the hierarchies."
         )
 
-    def _kept_rows(
+    def _repaired(
         self,
         table: Table,
         definition: Definition,
@@ -145,18 +156,18 @@ class Lattice:
         group_of_row: NDArray[Any],
         randomness: Randomness,
     ) -> tuple[NDArray[np.bool_], Groups]:
-        """Which rows are published, and the groups that they form."""
+        """Failing groups cut down until they pass: which rows are published, and what is left of every group.
+
+        Which rows of a value have to go is drawn by the operating system.
+        """
         groups = points.groups()
-        if self.repair == "groups" or not suppressed.any() or not table.sensitive or table.quasi_sets is not None:
-            return ~suppressed[group_of_row], groups.select(~suppressed)
         limits = caps(groups, suppressed, definition)
         order = randomness.order(table.rows)
         joint = _joint_values(table)
         ranks = _ranks(group_of_row[order].astype(np.int64) * (int(joint.max(initial=0)) + 1) + joint[order])
         kept = np.empty(table.rows, dtype=bool)
         kept[order] = ranks < limits[group_of_row[order]]
-        repaired = capped(groups, limits)
-        return kept, repaired.select(repaired.sizes > 0)
+        return kept, capped(groups, limits)
 
     def _assemble(
         self,
@@ -170,6 +181,24 @@ class Lattice:
         if self.format == "bucketize":
             return bucketized(table, group_of_row, kept, randomness)
         return generalized(table, engine.labelled(table, levels, kept), kept, randomness)
+
+
+def _left_out(groups: Groups, mask: NDArray[np.bool_]) -> Groups:
+    """The groups with those under ``mask`` emptied."""
+    return capped(groups, np.where(mask, 0, groups.histograms.counts.max(initial=0)))
+
+
+def _picture(
+    frequencies: FrequencySet, levels: tuple[int, ...], gone: NDArray[np.bool_], groups: Groups, format: Format
+) -> Picture:
+    """The release as measures see it; groups that were cut down show fewer rows than the table has there."""
+    picture = Picture.of_levels(frequencies, levels, gone, format)
+    if int(picture.sizes.sum()) == int(groups.sizes.sum()):
+        return picture
+    lost = groups.reference - groups.histograms.total(len(groups.reference))
+    return replace(
+        picture, sizes=groups.sizes, blocks=groups.sizes, histograms=groups.histograms, suppressed_histogram=lost
+    )
 
 
 def _generalized_points(points: Points, mask: NDArray[np.bool_]) -> NDArray[np.int32]:

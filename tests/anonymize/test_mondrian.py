@@ -1,0 +1,161 @@
+"""Mondrian against a slow twin, and what it publishes."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+
+from reticent.anonymize import Datafly, Lattice, Mondrian
+from reticent.anonymize.mondrian.partition import order_of
+from reticent.data import Hierarchy, Table
+from reticent.definitions import DistinctLDiversity, EntropyLDiversity, KAnonymity, TCloseness
+from reticent.definitions.knowledge import WorstCaseKnowledge
+from reticent.errors import Infeasible, PolicyError
+from tests.anonymize.worlds import random_world
+from tests.oracles import lattice as judges
+from tests.oracles import mondrian as oracle
+
+
+def published_groups(draft, columns) -> Counter:
+    data = draft.tables["data"]
+    return Counter(data.group_by(columns).len()["len"].to_list())
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_it_makes_the_groups_of_the_slow_twin(seed):
+    rng = random.Random(seed)
+    tried = 0
+    while tried < 40:
+        rows, _, table = random_world(rng)
+        k = rng.randint(1, 5)
+        definition, twins = rng.choice(
+            [
+                (KAnonymity(k), [judges.k_anonymous(k)]),
+                (KAnonymity(k) & DistinctLDiversity(2), [judges.k_anonymous(k), judges.distinct(2)]),
+                (KAnonymity(k) & EntropyLDiversity(2), [judges.k_anonymous(k), judges.entropy(2)]),
+                (KAnonymity(k) & TCloseness("0.4"), [judges.k_anonymous(k), judges.close(Fraction(2, 5))]),
+            ]
+        )
+        try:
+            draft = Mondrian().draft(table, definition)
+        except Infeasible:
+            whole = Counter(row[-1] for row in rows)
+            assert not all(judge(whole, whole) for judge in twins)
+            continue
+        tried += 1
+        order = [[h.leaves[int(leaf)] for leaf in np.argsort(order_of(h))] for h in table.hierarchies]
+        parts = oracle.partition(rows, order, twins, definition.least_rows())
+        expected = Counter(frozenset(Counter(part).items()) for part in parts)
+        found: dict[int, list] = {}
+        group_of_row = _groups_of_rows(draft, table)
+        for row, group in zip(rows, group_of_row, strict=True):
+            found.setdefault(int(group), []).append(row)
+        assert Counter(frozenset(Counter(part).items()) for part in found.values()) == expected
+
+
+def _groups_of_rows(draft, table):
+    from reticent.engine import LocalEngine
+
+    engine = LocalEngine()
+    return draft.recoding.group_of_point[engine.points(table, engine.frequencies(table))]
+
+
+def people(rows: int = 2000, seed: int = 1) -> Table:
+    rng = np.random.default_rng(seed)
+    age = rng.integers(18, 90, rows)
+    frame = pl.DataFrame(
+        {
+            "age": age,
+            "job": rng.choice(["nurse", "doctor", "baker", "cook", "clerk", "judge"], rows),
+            "town": rng.choice(["Aix", "Brest", "Caen"], rows),
+            "illness": rng.choice(["flu", "cold", "cancer", "asthma"], rows, p=[0.4, 0.3, 0.1, 0.2]),
+        }
+    )
+    jobs = Hierarchy.taxonomy({"health": ["nurse", "doctor"], "food": ["baker", "cook"], "law": ["clerk", "judge"]})
+    quasi = {"age": Hierarchy.intervals([5, 10, 20], domain=(18, 90)), "job": jobs, "town": None}
+    return Table(frame, quasi=quasi, sensitive="illness")
+
+
+@pytest.mark.parametrize("values", ["sets", "ranges", "hierarchy"])
+@pytest.mark.parametrize("ties", ["keep", "divide"])
+@pytest.mark.parametrize("split", ["span", "loss"])
+def test_every_published_row_lies_in_its_cells_and_every_group_passes(values, ties, split):
+    table, definition = people(), KAnonymity(5) & DistinctLDiversity(2)
+    draft = Mondrian(split=split, ties=ties, values=values).draft(table, definition, insecure_seed=3)
+    assert definition.holds(draft.groups)
+    data = draft.tables["data"]
+    assert data.height == table.rows
+    assert Counter(draft.groups.sizes.tolist()) == published_groups(draft, list(table.quasi))
+    assert sorted(data["illness"].to_list()) == sorted(table.frame["illness"].to_list())
+    for name in table.quasi:
+        covered = {label: _leaves(meaning, table, name) for label, meaning in draft.meanings[name].items()}
+        raw, shown = Counter(table.frame[name].to_list()), Counter(data[name].to_list())
+        assert all(label in covered for label in shown)
+        for value, count in raw.items():
+            assert sum(shown[label] for label in shown if value in covered[label]) >= count
+
+
+def _leaves(meaning, table, name):
+    leaves = next(h for h in table.hierarchies if h.column == name).leaves.to_list()
+    if "all" in meaning:
+        return set(leaves)
+    if "value" in meaning:
+        return {meaning["value"]}
+    if "values" in meaning:
+        return set(meaning["values"])
+    low, high = meaning["interval"]
+    return {x for x in leaves if low <= x and (x <= high if meaning["closed"] == "both" else x < high)}
+
+
+def test_it_distorts_less_than_the_best_full_domain_generalization():
+    table = people()
+    local, full = Mondrian().draft(table, KAnonymity(5)), Lattice().draft(table, KAnonymity(5))
+    assert local.utility["loss"] < full.utility["loss"] / 2
+
+
+def test_dividing_ties_bounds_the_size_of_groups_that_can_still_be_told_apart():
+    draft = Mondrian(ties="divide").draft(people(), KAnonymity(5), insecure_seed=1)
+    strict = Mondrian().draft(people(), KAnonymity(5))
+    assert len(draft.groups) >= len(strict.groups)
+    assert draft.insecure
+    assert not strict.insecure
+
+
+def test_a_definition_of_all_groups_together_limits_the_cuts():
+    table, definition = people(300), WorstCaseKnowledge(c="0.9", k=1)
+    draft = Mondrian().draft(table, definition)
+    assert definition.holds(draft.groups)
+    assert len(draft.groups) > 1
+
+
+def test_what_cannot_hold_at_all_is_infeasible():
+    with pytest.raises(Infeasible, match="DistinctLDiversity"):
+        Mondrian().draft(people(), DistinctLDiversity(5))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Mondrian(split="best"), "split must be one of span, loss, but it is 'best'"),
+        (lambda: Mondrian(values="boxes"), "values must be one of sets, ranges, hierarchy"),
+        (lambda: Mondrian().draft(Table(people().frame, sensitive="illness"), KAnonymity(2)), "no quasi columns"),
+    ],
+)
+def test_a_wrong_argument_is_named(make, message):
+    with pytest.raises(PolicyError, match=message):
+        make()
+
+
+def test_datafly_climbs_greedily_and_is_never_better_than_the_lattice():
+    table = people()
+    greedy = Datafly(suppression="0.05").draft(table, KAnonymity(5))
+    best = Lattice(suppression="0.05").draft(table, KAnonymity(5))
+    assert KAnonymity(5).holds(greedy.groups)
+    assert greedy.suppressed <= 0.05 * table.rows
+    assert greedy.utility["loss"] >= best.utility["loss"] - 1e-12
+    assert greedy.method["name"] == "Datafly"
