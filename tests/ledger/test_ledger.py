@@ -182,6 +182,20 @@ def test_a_damaged_ledger_is_refused(tmp_path: Path) -> None:
         ledger.releases.record("people", "more", certify, again=True)
 
 
+@pytest.mark.parametrize("remembered", [b"people", b"content of the release"])
+def test_a_name_that_changed_on_the_disk_is_not_taken_for_a_data_set_without_releases(
+    tmp_path: Path, remembered: bytes
+) -> None:
+    path = tmp_path / "ledger.sqlite"
+    with Ledger(path) as ledger:
+        ledger.releases.record("people", "content of the release", certify)
+    content = path.read_bytes()
+    place = content.index(remembered)
+    path.write_bytes(content[:place] + b"X" + content[place + 1 :])
+    with pytest.raises(LedgerError, match=r"is damaged.*Nothing was published"), Ledger(path) as ledger:
+        ledger.releases.record("people", "more", certify)
+
+
 def test_a_truncated_ledger_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     with Ledger(path) as ledger:

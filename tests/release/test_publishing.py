@@ -358,3 +358,5 @@ def test_people_with_several_rows_are_the_publishers_word(tmp_path: Path) -> Non
     found = verify(folder)
     assert found.holds
     assert any(check.name == "people" and check.status == "not re-checked" for check in found.checks)
+    assert any(check.name == "claim KAnonymity(k=4), counting rows" for check in found.checks)
+    assert "publisher's word" in open_public(folder).certificate["claims"][0]["covers"]

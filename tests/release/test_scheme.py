@@ -49,6 +49,12 @@ def test_a_new_value_under_a_known_label_is_recoded() -> None:
     assert apply(release, newcomer()).row(0) == ("1305*", "[20, 40)", "*", "viral")
 
 
+def test_only_quasi_columns_are_needed(release) -> None:
+    recoded = apply(release, frame_of_patients().select("zip", "age", "nationality"))
+    assert recoded.columns == ["zip", "age", "nationality"]
+    assert recoded.height == 12
+
+
 def test_no_rows_are_recoded_to_no_rows(release) -> None:
     assert apply(release, frame_of_patients().clear()).schema == release.frame.schema
 

@@ -51,6 +51,7 @@ DEFINITIONS = [
     definition_from("RecursiveLDiversity", {"c": 3, "l": 3}),
     definition_from("RecursiveLDiversity", {"c": 3, "l": 2, "dont_care": ["viral"]}),
     definition_from("TCloseness", {"t": "0.3"}),
+    definition_from("WorstCaseKnowledge", {"c": "0.9", "k": 1}),
     KAnonymity(2) & definition_from("TCloseness", {"t": "0.3"}) & definition_from("DistinctLDiversity", {"l": 2}),
 ]
 

@@ -89,8 +89,11 @@ class Store:
             yield self._connection
 
     def check(self, connection: sqlite3.Connection) -> None:
-        """Refuse a damaged file rather than trust what can still be read of it."""
-        found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        """Refuse a damaged file rather than trust what can still be read of it.
+
+        Names and hashes stand in the tables and in their indexes, so a changed one is found by comparing the two.
+        """
+        found = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
         if found != "ok":
             raise sqlite3.DatabaseError(found)
 

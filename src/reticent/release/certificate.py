@@ -20,6 +20,7 @@ from reticent.release.values import canonical, to_plain
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+CERTIFICATE, MANIFEST, STATEMENT = "certificate.json", "manifest.json", "STATEMENT.txt"
 LAYOUT = 1
 FIELDS = (
     "layout", "reticent", "format", "claims", "quasi", "sensitive", "unprotected", "unit", "reference", "randomness",
@@ -39,7 +40,7 @@ def content_of(
         "layout": LAYOUT,
         "reticent": reticent.__version__,
         "format": manifest.format,
-        "claims": claims_of(definition),
+        "claims": claims_of(definition, manifest.unit),
         "quasi": list(manifest.named("quasi")),
         "sensitive": list(manifest.named("sensitive")),
         "unprotected": list(manifest.named("other")),
@@ -53,13 +54,13 @@ def content_of(
     }
 
 
-def claims_of(definition: Definition) -> list[dict[str, Any]]:
+def claims_of(definition: Definition, unit: str) -> list[dict[str, Any]]:
     """One claim for each definition: its name and parameters, and in plain words what it covers and what it does not."""
     return [
         {
             "definition": part.name,
             "parameters": to_plain(part.parameters()),
-            "covers": part.meaning(),
+            "covers": wording.covers(part, unit),
             "does_not_cover": part.not_covered(),
         }
         for part in definition.parts()
@@ -72,8 +73,16 @@ def fingerprint(content: bytes) -> dict[str, Any]:
 
 
 def content_hash(content: Mapping[str, Any], files: Mapping[str, Mapping[str, Any]]) -> str:
-    """One hash of everything that a release tells about the data: equal for releases that tell the same."""
-    return hashlib.sha256(canonical({**content, "files": files})).hexdigest()
+    """One hash of everything that a release tells about the data: equal for releases that tell the same.
+
+    The plain words and the version that wrote them tell nothing about the data, so a newer version makes no other release.
+    """
+    told = {
+        "claims": [(claim["definition"], claim["parameters"]) for claim in content["claims"]],
+        "reference": content["reference"],
+        "files": {name: said for name, said in files.items() if name != STATEMENT},
+    }
+    return hashlib.sha256(canonical(told)).hexdigest()
 
 
 def completed(

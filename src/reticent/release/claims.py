@@ -81,7 +81,8 @@ def check_claims(side: PublicSide) -> Iterator[Check]:
 def _check_claim(
     text: str, definition: Definition, side: PublicSide, reference: Mapping[str, ReferenceColumn]
 ) -> Check:
-    name = f"claim {text}"
+    by_rows = side.manifest.unit == "person" and not definition.needs_sensitive
+    name = f"claim {text}{', counting rows' if by_rows else ''}"
     if definition.hides_identity and not format_of(side.format).hides_identity:
         return Check(
             name, "fails", "It promises that quasi values single nobody out, but the release publishes them exactly."

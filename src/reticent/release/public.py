@@ -14,6 +14,7 @@ import polars as pl
 
 from reticent.data import NULL_LABEL, SUPPRESSED, Groups
 from reticent.errors import DataError
+from reticent.release.certificate import CERTIFICATE, MANIFEST
 from reticent.release.formats import format_of, groups_from
 from reticent.release.manifest import Manifest, ManifestColumn, Meaning
 from reticent.release.tables import labels_of, read_table
@@ -21,8 +22,6 @@ from reticent.release.values import TYPES, parsed
 
 if TYPE_CHECKING:
     from reticent.release.counting import Count
-
-CERTIFICATE, MANIFEST, STATEMENT = "certificate.json", "manifest.json", "STATEMENT.txt"
 
 
 @dataclass(frozen=True)

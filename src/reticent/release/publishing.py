@@ -13,11 +13,19 @@ from reticent.definitions import Definition
 from reticent.errors import PolicyError, did_you_mean
 from reticent.ledger import Ledger
 from reticent.ledger.store import now
-from reticent.release.certificate import certificate_hash, completed, content_hash, content_of, fingerprint
+from reticent.release.certificate import (
+    MANIFEST,
+    STATEMENT,
+    certificate_hash,
+    completed,
+    content_hash,
+    content_of,
+    fingerprint,
+)
 from reticent.release.claims import check_claims
 from reticent.release.formats import FORMATS
 from reticent.release.manifest import Manifest, ManifestColumn, ManifestTable, Role
-from reticent.release.public import MANIFEST, STATEMENT, PublicSide, check_labels
+from reticent.release.public import PublicSide, check_labels
 from reticent.release.reference import reference_of
 from reticent.release.release import Release
 from reticent.release.scheme import Scheme

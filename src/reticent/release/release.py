@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from reticent.data import Draft, Groups
+from reticent.data import Draft, Groups, Table
 from reticent.data.writers import as_parquet
 from reticent.errors import DataError
 from reticent.files import folder_aside, write_new
+from reticent.release.certificate import CERTIFICATE, MANIFEST, STATEMENT
 from reticent.release.manifest import Manifest, Meaning
-from reticent.release.public import CERTIFICATE, MANIFEST, STATEMENT, PublicSide
+from reticent.release.public import PublicSide
 from reticent.release.scheme import Scheme
 from reticent.release.tables import file_bytes
 from reticent.release.values import readable, to_plain
@@ -82,11 +83,11 @@ class Release:
         """How many rows meet a condition, as well as the public side can tell (R-UM-4)."""
         return self.public.count(condition, estimator)
 
-    def report(self, path: str | Path) -> None:
-        """Write the steward's report, one HTML file."""
+    def report(self, path: str | Path, *, table: Table | None = None, public: bool = False) -> Path:
+        """Write the report, one HTML file: the steward's (fuller with the ``table``), or the one that everybody may see."""
         from reticent.release.report import write_report
 
-        write_report(self, path)
+        return write_report(self, path, table=table, public=public)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write ``path/public`` and ``path/private``, both whole or not at all.

@@ -110,17 +110,18 @@ def apply(scheme: Any, frame: Any, unseen: Unseen = "error") -> pl.DataFrame:
     it by name, ``"suppress"`` leaves the row out. Rows that fall into a group which was not published are left out
     either way: nobody could hide them there.
 
-    What comes back is not a release: nothing was judged or recorded. The order of the rows is kept.
+    What comes back are the labels, with the columns that were published unchanged as far as the new rows have them. It is not a
+    release: nothing was judged or recorded. The order of the rows is kept.
     """
     if unseen not in ("error", "suppress"):
         raise PolicyError(f"unseen must be 'error' or 'suppress', but it is {unseen!r}.")
     known = _scheme_of(scheme)
     rows = as_polars(frame)
-    for name in (*(column.name for column in known.columns), *known.unchanged):
-        if name not in rows.columns:
-            raise DataError(f"The new rows have no column {name!r}.{did_you_mean(name, rows.columns)}")
+    for column in known.columns:
+        if column.name not in rows.columns:
+            raise DataError(f"The new rows have no column {column.name!r}.{did_you_mean(column.name, rows.columns)}")
     labels = pl.DataFrame([_labels(column, rows[column.name], unseen) for column in known.columns])
-    recoded = labels.with_columns([settled(rows[name]) for name in known.unchanged])
+    recoded = labels.with_columns([settled(rows[name]) for name in known.unchanged if name in rows.columns])
     if not known.columns:
         return recoded
     return recoded.join(known.published, on=labels.columns, how="semi", maintain_order="left")

@@ -18,9 +18,9 @@ import reticent
 from reticent.definitions import All
 from reticent.errors import DataError, ReticentError
 from reticent.release import wording
-from reticent.release.certificate import FIELDS, LAYOUT, claims_of, unsigned
+from reticent.release.certificate import CERTIFICATE, FIELDS, LAYOUT, STATEMENT, claims_of, unsigned
 from reticent.release.claims import Check, check_claims, read_claims
-from reticent.release.public import CERTIFICATE, STATEMENT, PublicSide, public_folder, read_files, read_public
+from reticent.release.public import PublicSide, public_folder, read_files, read_public
 from reticent.release.signing import is_signed_by, public_key, stated_key
 from reticent.release.tables import in_order
 from reticent.release.values import parsed, readable
@@ -175,7 +175,7 @@ def _check_wording(side: PublicSide, files: Mapping[str, bytes]) -> Check:
         return Check("wording", "not re-checked", "A claim is not known to this version.")
     definition = All(known)
     insecure = said["randomness"].get("releasable") is not True
-    if said["claims"] != claims_of(definition):
+    if said["claims"] != claims_of(definition, side.manifest.unit):
         return Check("wording", "fails", "The plain words of a claim are not those of its definition.")
     compared = list(said["reference"] or ())
     if said["residual_risks"] != wording.risks(definition, side.manifest, compared, insecure):

@@ -32,6 +32,13 @@ def ledger_statement(dataset: str | None, number: int | None) -> str:
     )
 
 
+def covers(definition: Definition, unit: str) -> str:
+    """What a definition promises; where people are counted and rows are shown, whose word it is."""
+    if unit == "person" and not definition.needs_sensitive:
+        return f"{definition.meaning()} The files show this for rows; that the rows are about as many people is the publisher's word."
+    return definition.meaning()
+
+
 def risks(definition: Definition, manifest: Manifest, reference: Sequence[str], insecure: bool) -> list[str]:
     """The risks that remain, most specific first."""
     found = [INSECURE] if insecure else []
