@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -59,7 +60,7 @@ def test_the_compiled_sort_is_a_sort():
     counts = generator.integers(1, 50, size=offsets[-1])
     ordered = counts.copy()
     _kernels.sort_falling(offsets, ordered)
-    for low, high in zip(offsets[:-1], offsets[1:], strict=True):
+    for low, high in pairwise(offsets):
         assert ordered[low:high].tolist() == sorted(counts[low:high].tolist(), reverse=True)
 
 
