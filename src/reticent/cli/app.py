@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
-from reticent.cli import assess, inspect, keys, publish, query, verify
+from reticent.cli import assess, demo, inspect, keys, knowledge, publish, query, report, verify, views
 
 app = typer.Typer(
     name="reticent",
@@ -15,10 +17,22 @@ app = typer.Typer(
 )
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from reticent import __version__
+
+        typer.echo(f"reticent {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def reticent() -> None:
+def reticent(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
     """Share data about people without giving anybody away."""
 
 
-for command in (inspect, assess, publish, verify, query, keys):
+for command in (demo, inspect, assess, publish, verify, query, report, knowledge, views, keys):
     command.register(app)
