@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 from tests.cli.conftest import POLICY, Command
 
@@ -111,6 +112,18 @@ def test_whatever_the_command_line_can_say_the_policy_can_say(patients: Path, re
     assert (patients / "own.sqlite").exists()
     assert not (patients / "ledger").exists()
     assert reticent("verify", "out/release", "--key", "reticent.pub").code == 0
+
+
+@pytest.mark.parametrize("method", ["Datafly"])
+def test_another_method_is_named_in_the_policy(patients: Path, reticent: Command, method: str) -> None:
+    (patients / "policy.toml").write_text(POLICY[: POLICY.index("[method]")] + f'[method]\nname = "{method}"\n')
+    found = reticent("publish", "policy.toml", "-o", "release", "--json")
+    assert found.code == 0, found.out
+    assert found.json["rows"] > 0
+    assert reticent("publish", "policy.toml", "-o", "shown").code == 0
+    assert reticent("verify", "release").code == 0
+    wrong = reticent("publish", "policy.toml", "-o", "other", "--objective", "loss")
+    assert (wrong.code, wrong.err.split(".")[0]) == (2, f"{method} has no parameter 'objective'")
 
 
 def test_exact_values_joined_by_bucket(patients: Path, reticent: Command) -> None:

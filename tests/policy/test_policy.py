@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from fractions import Fraction
 from pathlib import Path
@@ -54,6 +55,8 @@ def test_a_mistake_is_told_with_its_place(mistake: dict[str, str], folder: Path)
     with pytest.raises(ReticentError) as caught:
         use(GOOD.replace(mistake["old"], mistake["new"], 1), folder)
     told = f"{type(caught.value).__name__}: {caught.value}".replace(f"{folder}/", "")
+    # Lists of what other rooms offer grow; what matters here is that they are given.
+    told = re.sub(r"(The definitions are:|The methods are:|Choose one of|It has: objective) [^\n]*", r"\1 ...", told)
     assert told == mistake["message"]
 
 

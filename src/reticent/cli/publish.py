@@ -109,9 +109,10 @@ def _render(console: Console, found: Published) -> None:
     )
     promises = [(_claim(claim), claim["covers"]) for claim in release.certificate["claims"]]
     console.print(table("What is promised", ("definition", "in plain words"), promises))
-    heights = zip(draft.search["columns"], draft.search["chosen"], draft.search["heights"], strict=True)
-    levels = [(column, f"{level} of {height}") for column, level, height in heights]
-    console.print(table("Levels", ("column", "level"), levels))
+    if "columns" in draft.search:
+        heights = zip(draft.search["columns"], draft.search["chosen"], draft.search["heights"], strict=True)
+        levels = [(column, f"{level} of {height}") for column, level, height in heights]
+        console.print(table("Levels", ("column", "level"), levels))
     costs = [(name, shown(value)) for name, value in release.utility.items()]
     console.print(table("What it cost (for your eyes only)", ("measure", "value"), costs))
     if not draft.search.get("proven", True):

@@ -12,7 +12,7 @@ from reticent.errors import PolicyError, did_you_mean
 if TYPE_CHECKING:
     from reticent.anonymize.base import Method
 
-_HOMES = {"Lattice": "reticent.anonymize"}
+_HOMES = dict.fromkeys(("Lattice", "Mondrian", "Datafly"), "reticent.anonymize")
 
 
 def method_from(name: str, parameters: Mapping[str, Any]) -> Method:
