@@ -112,3 +112,16 @@ def test_the_command_tells_people_what_happens_and_what_to_try(tmp_path: Path) -
     assert result.exit_code == 0
     for words in ("Attack it as it stands", "Attack again", "0 diagnoses are learned", "Try next", "reticent verify"):
         assert words in result.stdout
+
+
+def test_the_numbers_in_the_document_are_those_of_the_tour(tmp_path: Path) -> None:
+    document = (Path(__file__).resolve().parents[2] / "docs" / "demo.md").read_text("utf-8")
+    found = facts(list(Tour(tmp_path / "tour").walk()))
+    linked = found["attacks_before"][0]
+    row = (
+        f"{linked['people']:,} voters are looked up: {linked['hits']:,} fit exactly one row, "
+        f"{linked['details']['right']:,} diagnoses are learned"
+    )
+    assert row in document
+    assert f"{found['patients']:,} patients who do not exist" in document
+    assert f"the least distorted of {found['nodes']:,} ways" in document

@@ -186,6 +186,7 @@ class Tour:
                 "groups": len(self.release.groups),
                 "suppressed": draft.suppressed,
                 "loss": draft.utility["loss"],
+                "nodes": draft.search["lattice_nodes"],
                 "proven": draft.search["proven"],
             },
         )

@@ -114,9 +114,10 @@ def _dots(facts: LatticeFacts) -> tuple[float, list[str]]:
         rows[sum(levels)].append(levels)
     widest = max(len(row) for row in rows)
     stack = ceil(widest / _DOTS_ABREAST)
-    gap = min(26.0, (_RIGHT - _LEFT) / ceil(widest / stack))
-    radius = min(7.0, gap * 0.36)
-    step = stack * gap + max(8.0, min(14.0, 220.0 / (facts.height + 1)))
+    with_edges = facts.size <= _MOST_WITH_EDGES
+    gap = min(62.0 if with_edges else 26.0, (_RIGHT - _LEFT) / ceil(widest / stack))
+    radius = min(8.0, gap * 0.36)
+    step = 46.0 if with_edges else stack * gap + max(8.0, min(14.0, 220.0 / (facts.height + 1)))
     place: dict[tuple[int, ...], tuple[float, float]] = {}
     circles = []
     for number, row in enumerate(rows):
@@ -131,8 +132,8 @@ def _dots(facts: LatticeFacts) -> tuple[float, list[str]]:
             kind = "chosen" if levels == facts.chosen else facts.status.get(levels, "unknown")
             tip = ", ".join(f"{name} {level}" for name, level in zip(facts.columns, levels, strict=True)) + f" ({kind})"
             circles.append(dot(x, y, radius * 1.35 if kind == "chosen" else radius, f"node {kind}", tip))
-    edges = _edges(place) if facts.size <= _MOST_WITH_EDGES else []
-    height = _TOP + step * facts.height + stack * gap / 2 + 40
+    edges = _edges(place) if with_edges else []
+    height = _TOP + step * facts.height + min(stack * gap / 2, 26) + 40
     around = [*_callout(facts, place[facts.chosen]), *_axis(facts, step), *_legend(facts, height - 8)]
     return height, [*edges, *around, *circles]
 
