@@ -24,7 +24,7 @@ _NAMES = {
         "TCloseness",
     ),
     "reticent.definitions.knowledge": ("NegatedKnowledge", "WorstCaseKnowledge"),
-    "reticent.anonymize": ("Lattice", "search"),
+    "reticent.anonymize": ("Datafly", "Lattice", "Mondrian", "search"),
     "reticent.release": ("Release", "apply", "publish", "verify"),
     "reticent.release.assessing": ("assess",),
     "reticent.policy": ("read",),
