@@ -96,22 +96,40 @@ def test_what_the_search_found_and_who_was_left_out_stays_private(tmp_path: Path
     assert "loss" in json.loads((tmp_path / "release" / "private" / "utility.json").read_text())
 
 
-def test_the_public_side_depends_only_on_what_it_shows(tmp_path: Path) -> None:
-    """Rows in another order, values taken from the data and rows that are left out change no public byte."""
+@pytest.mark.parametrize(("form", "definition"), [("generalize", KAnonymity(4)), ("bucketize", DISTINCT)])
+def test_the_public_side_depends_only_on_what_it_shows(form: str, definition, tmp_path: Path) -> None:
+    """Rows in another order, and a row that is left out, whatever is in it, change no public byte."""
     chance = random.Random(5)
-    outlier = frame_of_patients()[0].with_columns(zip=pl.lit(99999, pl.Int64), age=pl.lit(98, pl.Int64))
+    outliers = [
+        [],
+        [{"zip": 99999, "age": 98, "nationality": "Martian", "condition": "plague"}],
+        [{"zip": 10000, "age": 3, "nationality": "Indian", "condition": "cancer"}],
+    ]
     contents = set()
-    for number in range(3):
-        order = chance.sample(range(12), 12)
-        frame = pl.concat([frame_of_patients()[order], outlier])
-        for form, definition in (("generalize", KAnonymity(4)), ("bucketize", DISTINCT)):
-            table = table_of_patients(frame=frame, dataset=None)
-            release = publish(table, definition, Lattice(format=form, suppression="0.1"))
-            folder = release.save(tmp_path / f"{form}-{number}") / "public"
-            contents.add(
-                (form, *(file.read_bytes() for file in sorted(folder.iterdir()) if file.name != "certificate.json"))
-            )
-    assert len(contents) == 2
+    for number, outlier in enumerate(outliers):
+        extra = [
+            frame_of_patients()[0].with_columns(pl.lit(value).alias(name) for name, value in row.items())
+            for row in outlier
+        ]
+        frame = pl.concat([frame_of_patients()[chance.sample(range(12), 12)], *extra], how="vertical_relaxed")
+        release = publish(
+            table_of_patients(frame=frame, dataset=None), definition, Lattice(format=form, suppression="0.1")
+        )
+        assert release.draft.suppressed == len(outlier)
+        public = release.save(tmp_path / str(number)) / "public"
+        certificate = json.loads((public / "certificate.json").read_text())
+        del certificate["created"]
+        files = [file.read_bytes() for file in sorted(public.iterdir()) if file.name != "certificate.json"]
+        contents.add((json.dumps(certificate), *files))
+    assert len(contents) == 1
+
+
+def test_columns_that_a_release_adds_do_not_replace_columns_of_the_table() -> None:
+    frame = frame_of_patients().rename({"ward": "bucket", "shoe size": "pseudonym"})
+    with pytest.raises(PolicyError, match=r"calls its bucket 'bucket'\. Rename the column"):
+        publish(table_of_patients(frame=frame, other=["bucket"]), DISTINCT, Lattice(format="bucketize"))
+    with pytest.raises(PolicyError, match=r"published in a column 'pseudonym'\. Rename the column"):
+        publish(table_of_patients(frame=frame, other=["pseudonym"], pseudonyms=["name"]), KAnonymity(4))
 
 
 def test_bucket_numbers_follow_from_the_content() -> None:
@@ -249,6 +267,19 @@ def test_a_draft_that_breaks_its_promise_never_leaves(honest_groups: bool, ledge
         publish(table_of_patients(), KAnonymity(4), Liar(honest_groups))
     with Ledger(ledger_file) as ledger:
         assert ledger.releases.of("patients") == []
+
+
+def test_a_damaged_ledger_stops_everything(ledger_file: Path) -> None:
+    ledger_file.parent.mkdir(parents=True)
+    ledger_file.write_bytes(b"not a ledger at all, but long enough to look like something" * 30)
+    with pytest.raises(LedgerError, match=r"is not a ledger.*Nothing was published"):
+        publish(table_of_patients(), KAnonymity(4))
+
+
+def test_the_steward_gets_a_report(tmp_path: Path) -> None:
+    table = table_of_patients()
+    release = publish(table, KAnonymity(4))
+    assert "KAnonymity" in release.report(tmp_path / "report.html", table=table).read_text()
 
 
 def test_wrong_arguments_are_refused_by_name() -> None:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from reticent.anonymize.base import Method
 
 FileKind = Literal["csv", "parquet"]
+PSEUDONYM = "pseudonym"
 
 
 def publish(
@@ -114,6 +115,8 @@ def _public_tables(table: Table, draft: Draft, files: FileKind) -> tuple[Manifes
             "published format."
         )
     bucket, count = _bucket_columns(table, draft)
+    if table.pseudonyms and PSEUDONYM in table.frame.columns:
+        raise PolicyError(f"Pseudonyms are published in a column {PSEUDONYM!r}. Rename the column of that name.")
     tables = public_frames(draft.tables, bucket)
     manifest = Manifest(
         draft.format,
@@ -140,6 +143,8 @@ def _bucket_columns(table: Table, draft: Draft) -> tuple[str | None, str | None]
         raise PolicyError(
             f"The two tables of a bucketized draft must share one column, the bucket, but they share {shared}."
         )
+    if shared[0] in table.frame.columns:
+        raise PolicyError(f"A bucketized release calls its bucket {shared[0]!r}. Rename the column of that name.")
     counts = [name for name in sensitive if name not in table.sensitive and name not in shared]
     return shared[0], counts[0] if counts else None
 
@@ -167,7 +172,7 @@ def _role(table: Table, name: str) -> Role:
         return "sensitive"
     if name in table.other:
         return "other"
-    if table.pseudonyms and name not in table.frame.columns:
+    if table.pseudonyms and name == PSEUDONYM:
         return "pseudonym"
     raise PolicyError(f"The method drafted the column {name!r}, which has no role that is published.")
 

@@ -40,7 +40,7 @@ def covers(definition: Definition, unit: str) -> str:
 
 
 def risks(definition: Definition, manifest: Manifest, reference: Sequence[str], insecure: bool) -> list[str]:
-    """The risks that remain, most specific first."""
+    """The risks that remain, most specific first; the last two always do (spec 000b, A11.10 and A11.11)."""
     found = [INSECURE] if insecure else []
     other = manifest.named("other")
     if other:
