@@ -31,7 +31,7 @@ _NAMES = {
     "reticent.errors": ("DataError", "Denied", "Infeasible", "LedgerError", "PolicyError", "ReticentError"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
-_ROOMS = ("knowledge", "views")
+_ROOMS = ("attack", "demo", "knowledge", "views")
 
 __all__ = ["__version__", *_HOMES, *_ROOMS]
 
