@@ -147,6 +147,28 @@ def kl_over_domain(table: ReleasedTable, values: Sequence[Value]) -> float:
     return total
 
 
+def kl_mixture(table: ReleasedTable, sensitive: bool = True) -> float:
+    """A row is explained by every block whose region covers it; suppressed rows by the whole domain."""
+    rows, whole = len(table.rows), math.prod(map(len, table.leaves))
+
+    def key(row: Row) -> Any:
+        return (row.values, row.sensitive) if sensitive else row.values
+
+    original = Counter(map(key, table.rows))
+    total = 0.0
+    for row in table.rows:
+        release = 0.0
+        for other in table.rows:
+            if sensitive and other.sensitive != row.sensitive:
+                continue
+            if other.cells is None:
+                release += 1 / rows / whole
+            elif all(value in cell for value, cell in zip(row.values, other.cells, strict=True)):
+                release += 1 / rows / math.prod(map(len, other.cells))
+        total += math.log(original[key(row)] / rows / release)
+    return total / rows
+
+
 def kl_of_buckets(buckets: Sequence[Sequence[tuple[Any, Value]]]) -> float:
     """Exact quasi values, the sensitive value independent of them inside a bucket; every point lies in one bucket."""
     rows = sum(map(len, buckets))

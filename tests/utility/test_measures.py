@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import polars as pl
@@ -19,6 +21,7 @@ from reticent.utility import (
     discernibility,
     height,
     kl,
+    kl_mixture,
     loss,
     loss_geometric,
     measure_all,
@@ -50,6 +53,10 @@ def test_every_measure_is_what_its_definition_gives_row_by_row(world: World) -> 
     assert cp(picture, world.weights) == pytest.approx(oracle.cp(rows, weights))
     assert kl(picture) == pytest.approx(oracle.kl(rows), abs=1e-9)
     assert kl(picture, sensitive=False) == pytest.approx(oracle.kl(rows, sensitive=False), abs=1e-9)
+    for sensitive in (True, False):
+        mixed = kl_mixture(picture, sensitive)
+        assert mixed == pytest.approx(oracle.kl_mixture(rows, sensitive), abs=1e-9)
+        assert -1e-9 <= mixed <= kl(picture, sensitive) + 1e-9
 
 
 @settings(max_examples=30, deadline=None)
@@ -172,12 +179,28 @@ def test_the_static_fixture_has_the_published_penalties() -> None:
     assert ncp(picture) == pytest.approx(10.44548 / 18, abs=1e-5)
 
 
+def test_overlapping_regions_explain_a_row_together() -> None:
+    table = Table(pl.DataFrame({"age": [1, 2, 2, 3]}), quasi={"age": Hierarchy.intervals([2], domain=(1, 4))})
+    frequencies = LocalEngine().frequencies(table)
+    left, right = {"interval": [1, 2], "closed": "both"}, {"interval": [2, 3], "closed": "both"}
+    picture = Picture.of_regions(frequencies, Regions(np.array([0, 0, 1]), (("1-2", "2-3"),), ((left, right),)))
+    # Points 1, 2, 3 have 1, 2, 1 rows; the groups have 3 rows over {1, 2} and 1 row over {2, 3}.
+    expected = (math.log(1 / (3 / 2)) + 2 * math.log(2 / (3 / 2 + 1 / 2)) + math.log(1 / (1 / 2))) / 4
+    assert kl_mixture(picture) == pytest.approx(expected)
+    assert kl_mixture(picture) < kl(picture)
+
+
 def test_one_class_for_all_costs_everything() -> None:
     frequencies = LocalEngine().frequencies(twelve_patients())
     top = Picture.of_levels(frequencies, (3, 2, 1))
     assert loss(top) == loss_geometric(top) == ncp(top) == 1
     assert cp(top) == 12 * 3
     assert discernibility(top) == 144
+
+
+def test_measuring_does_not_wait_for_the_reader_of_conditions() -> None:
+    script = "import sys, reticent.utility; sys.exit('sqlglot' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
 def test_a_local_recoding_has_no_height() -> None:

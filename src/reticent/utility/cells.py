@@ -102,6 +102,12 @@ class Cells:
         """How many published rows show each cell, given the rows of every block."""
         return sum_by(self.of_block, blocks, len(self.covered))
 
+    def covering(self) -> NDArray[np.bool_]:
+        """Leaves by cells: whether a cell covers a leaf."""
+        found = np.zeros((self.leaves, len(self.covered)), dtype=bool)
+        found[np.repeat(np.arange(self.leaves), np.diff(self.offsets)), self.members] = True
+        return found
+
     def inside(self, low: int, high: int) -> NDArray[np.int64]:
         """How many leaves of each cell lie among the leaves ``low`` to ``high``, both included."""
         chosen = self.members[self.offsets[low] : self.offsets[high + 1]]

@@ -13,6 +13,8 @@ from reticent.utility.picture import Picture
 
 Weights = Mapping[str, float]
 
+_LARGEST_BLOCK = 1 << 24
+
 
 def loss(picture: Picture, weights: Weights | None = None) -> float:
     """The mean over quasi columns and rows of ``(leaves covered - 1) / (leaves - 1)``; a suppressed row counts 1.
@@ -66,7 +68,7 @@ def kl(picture: Picture, sensitive: bool = True) -> float:
     exact and ``s`` is independent of them inside a bucket.
     """
     _need_original(picture, "kl")
-    original = picture.values if sensitive else picture.points
+    original = picture.original.histograms.counts if sensitive else picture.original.sizes
     lost = picture.suppressed_histogram if sensitive else np.array([picture.suppressed])
     published = picture.histograms.counts if sensitive else picture.sizes
     volume = sum(float(cells.shown(picture.blocks) @ np.log(cells.covered)) for cells in picture.cells)
@@ -77,6 +79,44 @@ def kl(picture: Picture, sensitive: bool = True) -> float:
         published = published if sensitive else picture.blocks
     explained = _entropy_sum(published) + _entropy_sum(lost) - volume - picture.suppressed * whole
     return (_entropy_sum(original) - explained) / picture.rows
+
+
+def kl_mixture(picture: Picture, sensitive: bool = True) -> float:
+    """KL-divergence where a row may be explained by every group whose region covers it (R-UM-3).
+
+    ``p2(q, s) = sum over groups covering q of n(group, s) / rows / cells(group)``, the suppressed rows being one group that covers the whole domain.
+    Without suppression and with disjoint regions this is :func:`kl`; otherwise it is smaller. Goes through all pairs of points and groups.
+    """
+    _need_original(picture, "kl_mixture")
+    if picture.format != "generalize":
+        raise PolicyError("kl_mixture is for releases with regions; use kl for a bucketized one.")
+    table, values = picture.original, picture.original.domain.size if sensitive else 1
+    volumes = np.exp(sum(np.log(cells.covered)[cells.of_block] for cells in picture.cells))
+    density = np.zeros((len(picture.sizes), values))
+    if sensitive:
+        density[picture.histograms.owners, picture.histograms.values] = picture.histograms.counts
+    else:
+        density[:, 0] = picture.sizes
+    density /= np.reshape(volumes, (-1, 1)) * picture.rows
+    lost = picture.suppressed_histogram if sensitive else np.array([picture.suppressed])
+    everywhere = lost / picture.rows / np.exp(sum(float(np.log(cells.leaves)) for cells in picture.cells))
+    covers = [cells.covering() for cells in picture.cells]
+    total, step = 0.0, max(1, _LARGEST_BLOCK // max(len(picture.sizes), 1))
+    for low in range(0, len(table), step):
+        high = min(low + step, len(table))
+        inside = np.ones((high - low, len(picture.sizes)), dtype=bool)
+        for codes, cells, covering in zip(table.codes, picture.cells, covers, strict=True):
+            inside &= covering[codes[low:high]][:, cells.of_block]
+        explained = inside @ density + everywhere
+        if sensitive:
+            here = slice(table.histograms.offsets[low], table.histograms.offsets[high])
+            owners, found = table.histograms.owners[here] - low, table.histograms.values[here]
+            counts = table.histograms.counts[here]
+        else:
+            owners, found, counts = np.arange(high - low), np.zeros(high - low, dtype=np.int32), table.sizes[low:high]
+        shares = counts / picture.rows
+        total += float(shares @ np.log(shares / explained[owners, found]))
+    return total
 
 
 def ncp(picture: Picture, weights: Weights | None = None) -> float:

@@ -23,24 +23,19 @@ class Picture:
     """What a grouping looks like, column by column, beside the table that it was made from.
 
     ``sizes`` and ``histograms`` are those of the published groups. ``blocks`` counts the published rows that show the same quasi cells, and
-    ``cells`` says which, column by column: a block is a group, or in a bucketized release a point. ``points`` are the distinct quasi points of the original table with their rows, ``values`` the counts of the distinct pairs of point and
-    sensitive value; ``group_of_point`` says where a point went (-1: suppressed). ``levels`` are the levels of a full-domain
-    generalization. ``complete`` is False when the original was only known from a coarser level on: measures that compare
-    with the original values then make no sense.
+    ``cells`` says which, column by column: a block is a group, or in a bucketized release a point. ``original`` is the table that it was made from;
+    ``group_of_point`` says where each of its points went (-1: suppressed). ``levels`` are the levels of a full-domain generalization.
     """
 
-    rows: int
+    original: FrequencySet
     sizes: NDArray[np.int64]
     blocks: NDArray[np.int64]
     cells: tuple[Cells, ...]
     histograms: Histograms
     suppressed_histogram: NDArray[np.int64]
-    points: NDArray[np.int64]
-    values: NDArray[np.int64]
     group_of_point: NDArray[np.int64]
     format: Format = "generalize"
     levels: tuple[int, ...] | None = None
-    complete: bool = True
 
     def __post_init__(self) -> None:
         if self.rows < 1:
@@ -125,19 +120,26 @@ class Picture:
         kept = np.arange(count + 1) < count
         sizes = sum_by(behind, frequencies.sizes, count + 1)[:count]
         return cls(
-            frequencies.rows,
+            frequencies,
             sizes,
             sizes if blocks is None else blocks,
             cells,
             every.select(kept),
             every.select(~kept).total(frequencies.domain.size),
-            frequencies.sizes,
-            frequencies.histograms.counts,
             group_of_point.astype(np.int64),
             format,
             levels,
-            complete=not any(frequencies.levels),
         )
+
+    @property
+    def rows(self) -> int:
+        """The rows of the original table."""
+        return self.original.rows
+
+    @property
+    def complete(self) -> bool:
+        """Whether the original values are known; counted from a coarser level on, they cannot be compared with."""
+        return not any(self.original.levels)
 
     @property
     def columns(self) -> tuple[str, ...]:

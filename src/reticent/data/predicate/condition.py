@@ -16,7 +16,6 @@ from reticent.data.predicate.domain import Domain
 from reticent.data.predicate.evaluation import truth
 from reticent.data.predicate.kinds import Kind, check, check_names, kinds_of, suggested
 from reticent.data.predicate.nodes import Node, scope
-from reticent.data.predicate.reading import read
 from reticent.data.predicate.regions import Cover, Covers
 
 
@@ -34,6 +33,9 @@ class Condition:
     @classmethod
     def parse(cls, text: str) -> Condition:
         """Read a condition; a :class:`ConditionError` points at what cannot be read."""
+        # Only who reads a condition waits for sqlglot; measures of utility use this room without one.
+        from reticent.data.predicate.reading import read
+
         return cls(text, read(text))
 
     def __str__(self) -> str:
