@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reticent.data.hierarchy import Hierarchy
-from reticent.data.predicate import Condition, Domain, Kind, Verdict, bounding, covering
+from reticent.data.predicate import Condition, Domain, Kind, Verdict, bounding, covering, expanding
+from reticent.data.predicate.nodes import positive
+from reticent.data.predicate.regions import Regions
 from reticent.errors import DataError
 from tests.oracles.predicate_region import share
 
@@ -110,25 +113,43 @@ def test_a_constant_among_parts_that_hang_together_is_read() -> None:
     assert (found.verdict, found.share) == (Verdict.SOME, 0.5)
 
 
+def cut_region(asked: Condition, region: Any) -> Regions:
+    meanings = {name: [meaning] for name, (meaning, _) in region.items()}
+    return covering.cut_regions(asked.node, meanings, dict.fromkeys(region, np.zeros(1, dtype=np.int64)), DOMAINS, 1)
+
+
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(conditions, regions)
+@given(conditions.filter(lambda condition: Condition.parse(condition).scope), regions)
+def test_writing_a_region_out_finds_the_same(condition: str, region: Any) -> None:
+    asked = Condition.parse(condition)
+    expected = share(condition, {name: leaves for name, (_, leaves) in region.items()}, TYPES)
+    cut = cut_region(asked, region)
+    found = expanding.expanded(asked.node, cut)[0]
+    assert (found.verdict, found.measured) == (verdict_of(expected), True)
+    assert found.share == pytest.approx(float(expected), abs=1e-12)
+    assert expanding.cells_in_all(cut, asked.scope) == math.prod(len(region[name][1]) for name in asked.scope)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(conditions.filter(lambda condition: Condition.parse(condition).scope), regions)
 def test_the_fallback_never_claims_what_is_not_so(condition: str, region: Any) -> None:
     asked = Condition.parse(condition)
     expected = share(condition, {name: leaves for name, (_, leaves) in region.items()}, TYPES)
-    if not asked.scope:
-        return
-    one = np.zeros(1, dtype=np.int64)
-    cut = covering.cut_regions(
-        asked.node,
-        {name: [meaning] for name, (meaning, _) in region.items()},
-        dict.fromkeys(region, one),
-        DOMAINS,
-        1,
-    )
-    found = bounding.bounded(covering.positive(asked.node), cut)[0]
+    found = bounding.bounded(positive(asked.node), cut_region(asked, region))[0]
     if found.verdict is not Verdict.SOME:
         assert found.verdict is verdict_of(expected)
     assert abs(found.share - float(expected)) < 0.35
+
+
+def test_columns_with_thousands_of_values_that_hang_together_are_written_out() -> None:
+    ages, costs = list(range(1000)), list(range(5000))
+    domains = {"age": Domain.of_values("integer", ages), "cost": Domain.of_values("integer", costs)}
+    meanings = {"age": [{"interval": [0, 100], "closed": "left"}, {"interval": [100, 200], "closed": "left"}]}
+    codes = {"age": np.array([0, 1, 1]), "cost": np.array([90, 301, 4999])}
+    found = Condition.parse("cost < 3*age").covers(codes, meanings, domains)
+    expected = [sum(3 * age > 90 for age in range(100)) / 100, sum(3 * age > 301 for age in range(100, 200)) / 100, 0.0]
+    assert found.share.tolist() == pytest.approx(expected)
+    assert found.measured.all()
 
 
 @settings(max_examples=40, deadline=None)

@@ -169,7 +169,6 @@ def _covered(
         if name in meanings:
             labels[name] = [_meaning(label, meanings[name], name) for label in distinct.to_list()]
         else:
-            labels[name] = [{"null": True} if value is None else {"value": value} for value in distinct.to_list()]
             known[name] = Domain.of_series(distinct)
     return sizes, condition.covers(codes, labels, known)
 

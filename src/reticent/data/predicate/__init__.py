@@ -5,7 +5,8 @@
 ``nodes``       the tree; ``kinds`` which operands go together; ``linear`` arithmetic as exact coefficients
 ``evaluation``  tree and frame to true, false or unknown for every row
 ``domain``      what is public of a column's values, and which of them a label stands for; ``pieces`` labels cut where the
-                condition cuts them; ``covering`` what a condition covers of a region; ``bounding`` when that is too large to go through
+                condition cuts them; ``covering`` what a condition covers of a region; ``expanding`` by writing regions out;
+                ``bounding`` when they are too large to go through
 
 Nothing of the text is ever passed on as text. Known are comparisons of columns, constants and linear arithmetic, ``between``, ``in``,
 ``is null``, ``like 'abc%'``, ``and``, ``or``, ``not`` and parentheses, with SQL's three-valued logic for nulls.

@@ -72,11 +72,12 @@ class Condition:
         """How much of many regions the condition covers.
 
         Region ``i`` has in column ``c`` the label whose meaning is ``meanings[c][codes[c][i]]``. ``domains`` says what is
-        publicly known of the columns' values; a column that is not in it is taken to be what its meanings suggest.
+        publicly known of the columns' values; a column that is not in it is taken to be what its meanings suggest. A column
+        without meanings is shown as it is, and its codes are positions among the leaves of its domain.
         """
         guessed = {name: Domain.guessed(found, suggested(self.node, name)) for name, found in meanings.items()}
         known = guessed | dict(domains or {})
-        self.check({name: known[name].kind for name in meanings}, meanings)
+        self.check({name: domain.kind for name, domain in known.items()})
         count = len(next(iter(codes.values()))) if codes else 1
         return covers(self.node, cut_regions(self.node, meanings, codes, known, count))
 

@@ -19,6 +19,7 @@ from reticent.data.keys import number, pack
 from reticent.data.predicate.bounding import bounded, without_columns
 from reticent.data.predicate.domain import Domain
 from reticent.data.predicate.evaluation import truth
+from reticent.data.predicate.expanding import cells_in_all, expanded
 from reticent.data.predicate.kinds import Kind
 from reticent.data.predicate.linear import difference, threshold
 from reticent.data.predicate.nodes import (
@@ -37,11 +38,12 @@ from reticent.data.predicate.nodes import (
     positive,
     scope,
 )
-from reticent.data.predicate.pieces import Cuts, Pieces, constant_of, pieces_of
+from reticent.data.predicate.pieces import Cuts, Pieces, constant_of, pieces_of, pieces_of_leaves
 from reticent.data.predicate.regions import Covers, Regions
 
 _LARGEST_TABLE = 1 << 20
 _LARGEST_WORK = 1 << 22
+_MOST_CELLS = 1 << 25
 
 
 def cut_regions(
@@ -51,9 +53,18 @@ def cut_regions(
     domains: Mapping[str, Domain],
     count: int,
 ) -> Regions:
-    """Regions whose labels are cut where the node cuts them, in the columns that it speaks about."""
+    """Regions whose labels are cut where the node cuts them, in the columns that it speaks about.
+
+    A column without meanings is shown as it is: its code is the position of its leaf.
+    """
     kinds = {name: domains[name].kind for name in scope(node)}
-    cut = {name: pieces_of(meanings[name], domains[name], _cuts(node, name, kinds[name])) for name in kinds}
+    cut = {}
+    for name, kind in kinds.items():
+        leaves = domains[name].leaves
+        if name in meanings:
+            cut[name] = pieces_of(meanings[name], domains[name], _cuts(node, name, kind))
+        elif leaves is not None:
+            cut[name] = pieces_of_leaves(leaves)
     return Regions(cut, {name: codes[name] for name in kinds}, count)
 
 
@@ -118,6 +129,8 @@ def _together(node: Node, regions: Regions) -> Covers:
     classes = {name: _classes(node, name, regions.pieces[name], name in crossing) for name in names}
     sizes = [count for _, count in classes.values()]
     whole = all(regions.pieces[name].complete for name in crossing)
+    if whole and prod(sizes) > _LARGEST_TABLE and cells_in_all(regions, names) <= _MOST_CELLS:
+        return expanded(node, regions)
     if not whole or prod(sizes) > _LARGEST_TABLE:
         return bounded(node, regions)
     return _by_table(_table(node, classes, regions), names, classes, regions)

@@ -182,14 +182,15 @@ class LeafIndex:
 
     def under(self, meaning: Meaning) -> NDArray[np.int64]:
         """The positions of the leaves that a meaning covers; one that covers none is a :class:`DataError`."""
-        found = self._find(meaning)
+        found = self.find(meaning)
         if len(found) == 0:
             raise DataError(
                 f"The manifest has a label with the meaning {dict(meaning)!r}, which covers no value of its column."
             )
         return found
 
-    def _find(self, meaning: Meaning) -> NDArray[np.int64]:
+    def find(self, meaning: Meaning) -> NDArray[np.int64]:
+        """The positions of the leaves that a meaning covers, if any."""
         if meaning.get("all"):
             return np.arange(len(self.leaves))
         listed = values_of(meaning, self.kind)

@@ -89,6 +89,12 @@ def pieces_of(meanings: Sequence[Meaning], domain: Domain, cuts: Cuts) -> Pieces
     return _from_text(meanings, cuts) if kind is Kind.TEXT else _from_line(meanings, kind, cuts)
 
 
+def pieces_of_leaves(leaves: pl.Series) -> Pieces:
+    """Every leaf a label of its own, for columns that are shown as they are."""
+    each = np.arange(len(leaves))
+    return Pieces(leaves, each, each, np.ones(len(leaves)), np.ones(len(leaves), dtype=bool), True)
+
+
 def _assemble(
     values: pl.Series,
     members: Sequence[NDArray[np.int64]],
