@@ -5,6 +5,8 @@ from __future__ import annotations
 import builtins
 import datetime
 import gzip
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -191,6 +193,12 @@ def test_a_wrong_value_of_a_declared_type_is_refused_with_its_line(tmp_path: Pat
     )
 
 
+def test_an_endless_field_is_read_or_refused_with_its_line(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "a,b\n" + "x" * 200_000 + ",2\n")
+    assert read_frame(path)["b"].to_list() == [2]
+    assert refusal(write(path, path.read_text() + "3\n")).startswith("a.csv, line 2: field larger than field limit")
+
+
 def test_a_wrong_encoding_is_refused_with_its_line(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", b"a,b\n1,2\nx,caf\xe9\n")
     assert refusal(path, encoding="utf-8") == (
@@ -258,6 +266,11 @@ def test_a_duckdb_table_or_query_is_read(warehouse: Path) -> None:
     assert frame.rows() == [(31, "01234", 12.5, "170141183460469231731687303715884105727")]
     assert read_frame(warehouse, table="people", columns=["post code"]).rows() == [("01234",)]
     assert read_frame(warehouse, query="select age + 1 as older from people").rows() == [(32,)]
+    whole = read_frame(
+        warehouse,
+        query="select 12::decimal(20, 0) as n, 12345678901234567890::decimal(20, 0) as m, -1.5::decimal(4, 1) as x",
+    )
+    assert whole.rows() == [(12, "12345678901234567890", -1.5, "-12345678901234567890")]
     assert read_frame(warehouse, query="select sum(age) as total from people").rows() == [(31,)]
     assert Source(warehouse, query="select age from people").columns() == ["age"]
 
@@ -321,6 +334,12 @@ def test_a_postgres_table_or_query_is_read(people_url: str) -> None:
     ]
     assert read_frame(people_url, query="select 10 * generate_series(1, 120000) as n;")["n"].sum() == 72_000_600_000
     assert Source(people_url, table="people").columns()[:2] == ["age", "post code"]
+    digits = "12345678901234567890"
+    numbers = read_frame(
+        people_url,
+        query=f"select {digits}::numeric as long, 12::numeric as short, 1.5::numeric as half, null::numeric as none",
+    )
+    assert numbers.rows() == [(digits, 12, 1.5, None)]
     typed = read_frame(people_url, table="people", types={"age": "text"}, columns=["age"])
     assert typed["age"].to_list() == ["31", None]
 
@@ -388,3 +407,25 @@ def test_numbers_come_back_as_they_were(tmp_path: Path, numbers: list[int], floa
     back = read_frame(path)
     assert back["n"].to_list() == numbers
     assert [float(value) for value in back["x"].to_list()] == frame["x"].to_list()
+
+
+@pytest.mark.slow
+def test_columns_without_a_role_take_no_memory(tmp_path: Path) -> None:
+    """Some 300 MB of text, of which one narrow column is wanted: the reader stays far below the size of the file."""
+    path = tmp_path / "wide.csv"
+    line = ",".join(["x" * 60] * 25)
+    with path.open("w") as file:
+        file.write("n," + ",".join(f"c{i}" for i in range(25)) + "\n")
+        for start in range(0, 200_000, 1000):
+            file.write("".join(f"{start + i},{line}\n" for i in range(1000)))
+    code = (
+        "import resource, sys; from reticent.data.readers import read_frame; import pyarrow.csv; "
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss; "
+        f"frame = read_frame({str(path)!r}, columns=['n']); "
+        "print(frame.height, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    rows, megabytes = map(int, done.stdout.split())
+    assert rows == 200_000
+    assert path.stat().st_size > 300_000_000
+    assert megabytes < 120

@@ -143,6 +143,7 @@ def test_spellings_of_nothing_become_missing_values(tmp_path: Path) -> None:
     assert policy.sections.roles.nulls == "category"
 
 
+@pytest.mark.xdist_group("postgres")
 def test_a_password_is_not_written_down(postgres_url: str, tmp_path: Path) -> None:
     import psycopg
 

@@ -172,9 +172,14 @@ class CsvFile:
         with _open(self.path) as stream, io.TextIOWrapper(stream, encoding=layout.encoding, newline="") as text:
             reader = csv.reader(text, delimiter=layout.delimiter, strict=strict)
             begins = 1
-            for record in reader:
-                yield begins, record
-                begins = reader.line_num + 1
+            try:
+                for record in reader:
+                    yield begins, record
+                    begins = reader.line_num + 1
+            except csv.Error as error:
+                if strict:
+                    raise
+                raise DataError(f"{self.path}, line {begins}: {error}. Is a quotation mark missing?") from None
 
     def _typed(self, batch: pl.DataFrame, kinds: Mapping[str, Kind], layout: Layout, start: int) -> pl.DataFrame:
         typed = batch.select(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     from psycopg import sql
 
 _BATCH = 50_000
-# Arrow would carry these as floats and lose digits, so they travel as text.
-_WIDE_INTEGERS = ("HUGEINT", "UHUGEINT", "UBIGINT")
+# Floats would lose digits of these, so they travel as text.
+_WIDE_INTEGERS = ("HUGEINT", "UHUGEINT", "UBIGINT", "DECIMAL")
+_NUMERIC = 1700
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ def read_duckdb(selection: Selection, columns: Sequence[str] | None = None) -> p
             relation = _duckdb_relation(connection, selection)
             wanted = selection.check(columns, relation.columns)
             types = dict(zip(relation.columns, map(str, relation.types), strict=True))
-            wide = [name for name in wanted if types[name] in _WIDE_INTEGERS]
+            wide = [name for name in wanted if types[name].startswith(_WIDE_INTEGERS)]
             chosen = (
                 f"{_quoted(name)}::varchar as {_quoted(name)}" if name in wide else _quoted(name) for name in wanted
             )
@@ -106,9 +108,8 @@ def read_postgres(
     with _connect(selection) as connection:
         statement = _postgres_statement(connection, selection)
         wanted = selection.check(columns, _postgres_columns(connection, statement))
-        frames = list(_fetch(connection, _projected(statement, wanted), wanted))
-    frame = _plain_types(pl.concat(frames, how="vertical_relaxed"))
-    return cast_declared(frame, types or {})
+        frames, wide = _fetch(connection, _projected(statement, wanted), wanted)
+    return cast_declared(_plain_types(pl.concat(frames), wide), types or {})
 
 
 def postgres_columns(selection: Selection) -> list[str]:
@@ -170,24 +171,27 @@ def _projected(statement: sql.Composed, wanted: Sequence[str]) -> sql.Composed:
 
 def _fetch(
     connection: psycopg.Connection[Any], statement: sql.Composed, wanted: Sequence[str]
-) -> Iterator[pl.DataFrame]:
+) -> tuple[list[pl.DataFrame], list[str]]:
+    """The rows in batches, and the columns of fixed-point numbers, which travel as text."""
     with connection.cursor(name="reticent") as cursor:
         cursor.execute(statement)
-        schema = {column.name: _POSTGRES_TYPES.get(column.type_code, pl.String) for column in cursor.description or ()}
-        yield pl.DataFrame(schema=schema)
+        codes = {column.name: column.type_code for column in cursor.description or ()}
+        schema = {name: _POSTGRES_TYPES.get(code, pl.String) for name, code in codes.items()}
+        frames = [pl.DataFrame(schema=schema)]
         while rows := cursor.fetchmany(_BATCH):
-            data = {
-                name: _column(name, [row[place] for row in rows], schema[name]) for place, name in enumerate(wanted)
-            }
-            yield pl.DataFrame(data)
+            columns = zip(wanted, zip(*rows, strict=True), strict=True)
+            frames.append(pl.DataFrame([_column(name, values, schema[name]) for name, values in columns]))
+    return frames, [name for name, code in codes.items() if code == _NUMERIC]
 
 
-def _column(name: str, values: list[Any], dtype: Any) -> pl.Series:
+def _column(name: str, values: Sequence[Any], dtype: Any) -> pl.Series:
     if dtype == pl.String:
-        values = [value if value is None or isinstance(value, str) else str(value) for value in values]
-    elif dtype == pl.Float64:
-        values = [None if value is None else float(value) for value in values]
+        return pl.Series(name, [None if value is None else _text(value) for value in values], dtype=dtype)
     return pl.Series(name, values, dtype=dtype)
+
+
+def _text(value: Any) -> str:
+    return format(value, "f") if isinstance(value, Decimal) else str(value)
 
 
 # PostgreSQL's own numbers of its types; what is not here is read as text.
@@ -198,18 +202,23 @@ _POSTGRES_TYPES: dict[int, Any] = {
     23: pl.Int64,
     700: pl.Float64,
     701: pl.Float64,
-    1700: pl.Float64,
     1082: pl.Date,
     1114: pl.Datetime("us"),
     1184: pl.Datetime("us", "UTC"),
 }
 
 
-def _plain_types(frame: pl.DataFrame, wide: Sequence[str] = ()) -> pl.DataFrame:
-    """Fixed-point numbers as floats, and integers written as text as 64-bit ones where all of them fit."""
-    decimals = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.Decimal)]
-    fits = [name for name in wide if frame[name].cast(pl.Int64, strict=False).null_count() == frame[name].null_count()]
-    return frame.with_columns(pl.col(decimals).cast(pl.Float64), pl.col(fits).cast(pl.Int64))
+def _plain_types(frame: pl.DataFrame, wide: Sequence[str]) -> pl.DataFrame:
+    """Numbers that came as text: as 64-bit integers if all are, as text if a whole number is too long for that, else as floats."""
+    return frame.with_columns(_plain(frame[name]) for name in wide)
+
+
+def _plain(text: pl.Series) -> pl.Series:
+    whole = text.str.replace(r"\.0+$", "")
+    integers = whole.cast(pl.Int64, strict=False)
+    if integers.null_count() == text.null_count():
+        return integers
+    return text if not whole.str.contains(r"[^\d-]").drop_nulls().any() else text.cast(pl.Float64)
 
 
 def cast_declared(frame: pl.DataFrame, types: Mapping[str, str]) -> pl.DataFrame:
