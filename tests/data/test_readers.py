@@ -268,7 +268,7 @@ def test_a_duckdb_table_or_query_is_read(warehouse: Path) -> None:
     assert read_frame(warehouse, query="select age + 1 as older from people").rows() == [(32,)]
     whole = read_frame(
         warehouse,
-        query="select 12::decimal(20, 0) as n, 12345678901234567890::decimal(20, 0) as m, -1.5::decimal(4, 1) as x",
+        query="select 12::decimal(20, 0) as n, 12345678901234567890::decimal(20, 0) as m, -1.5::decimal(4, 1) as x, -12345678901234567890::decimal(20, 0) as y",
     )
     assert whole.rows() == [(12, "12345678901234567890", -1.5, "-12345678901234567890")]
     assert read_frame(warehouse, query="select sum(age) as total from people").rows() == [(31,)]
