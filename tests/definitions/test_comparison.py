@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reticent.definitions.comparison import at_most, largest_ratio, less
+from reticent.definitions.comparison import at_most, largest_below, largest_ratio, less
 
 COUNTS = st.integers(0, 2**62) | st.integers(0, 20)
 PAIRS = st.lists(st.tuples(COUNTS, COUNTS), min_size=1, max_size=6)
@@ -22,6 +22,7 @@ def test_comparisons_are_those_of_fractions(pairs: list[tuple[int, int]], factor
     left, right = (np.array(side, dtype=np.int64) for side in zip(*pairs, strict=True))
     assert less(left, factor, right).tolist() == [one < factor * other for one, other in pairs]
     assert at_most(left, factor, right).tolist() == [one <= factor * other for one, other in pairs]
+    assert largest_below(factor, right).tolist() == [math.ceil(factor * other) - 1 for _, other in pairs]
 
 
 @settings(max_examples=300, deadline=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -183,3 +184,45 @@ def test_doomed_rows_fail_however_a_group_is_cut(
     doomed = definition.doomed(merged(fine))
     assert (doomed <= lost[0::2] + lost[1::2]).all()
     assert (doomed <= merged(fine).sizes).all()
+
+
+def fewest_to_remove(definition: Definition, row: list[int]) -> int:
+    """By trying every way to remove rows: how few must leave before the rest passes, or nobody is left."""
+    kept = np.array(list(product(*(range(count + 1) for count in row))), dtype=np.int64)
+    return sum(row) - int(kept.sum(axis=1)[passing(definition, groups_of(kept))].max())
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        DistinctLDiversity(3),
+        ProbabilisticLDiversity(2),
+        EntropyLDiversity("2.5"),
+        EntropyLDiversity(2),
+        RecursiveLDiversity(2, 3),
+        RecursiveLDiversity("1/2", 2),
+        RecursiveLDiversity("3/2", 3, ["a"]),
+        NegativePositiveDiversity(2, 10, 3, ["a"], ["b"]),
+    ],
+    ids=str,
+)
+def test_doomed_rows_are_never_more_than_those_that_must_leave(definition: Definition) -> None:
+    draw = np.random.default_rng(11)
+    for row in draw.integers(0, 8, size=(40, 4)).tolist():
+        if any(row):
+            assert definition.doomed(groups_of([row]))[0] <= fewest_to_remove(definition, row)
+
+
+@pytest.mark.parametrize(
+    ("definition", "row", "rows"),
+    [
+        (DistinctLDiversity(3), [7, 2, 0], 9),
+        (ProbabilisticLDiversity(2), [9, 1], 8),
+        (EntropyLDiversity(2), [9, 1], 8),
+        (RecursiveLDiversity(3, 3), [10, 10, 1], 16),
+        (RecursiveLDiversity(3, 3, ["a"]), [10, 10, 1], 8),
+        (RecursiveLDiversity(3, 3), [2, 2, 1], 0),
+    ],
+)
+def test_doomed_rows_are_counted(definition: Definition, row: list[int], rows: int) -> None:
+    assert definition.doomed(groups_of([row])).tolist() == [rows]

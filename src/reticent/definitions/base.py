@@ -211,6 +211,25 @@ class SensitiveDefinition(Definition):
             mask[refined.parents()[self.failing_in(refined)]] = True
         return mask
 
+    def doomed(self, groups: Groups) -> NDArray[np.float64]:
+        doomed = np.zeros(len(groups))
+        for refined in self._refined(groups):
+            least = self.doomed_in(refined)
+            # Refined groups of one column share no rows and add up; those of another column are the same rows again.
+            np.maximum(doomed, np.bincount(refined.parents(), weights=least, minlength=len(groups)), out=doomed)
+        return doomed
+
+    def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
+        """The doomed rows of a single column's (refined) groups.
+
+        The parts of a group that pass also pass together, if the definition is monotone; so it is enough to bound the rows that
+        have to leave a group before the rest of it passes.
+        """
+        relaxed = self.relaxation()
+        if not isinstance(relaxed, SensitiveDefinition):
+            return np.zeros(len(groups))
+        return np.where(relaxed.failing_in(groups), groups.sizes, 0).astype(np.float64)
+
     def assess(self, groups: Groups) -> Assessment:
         found = [self.assess_in(refined) for refined in self._refined(groups)]
         if len(found) == 1:

@@ -72,20 +72,12 @@ class TCloseness(SensitiveDefinition):
         witness = witness_of(groups, failing, int(filled[place]), text)
         return Assessment(self, witness is None, farthest, witness, failures(groups, failing))
 
-    def doomed(self, groups: Groups) -> NDArray[np.float64]:
+    def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
         """The distance is convex: cut a group of n rows at distance d as you like, on average its rows stay d away.
 
         Rows that pass are at most ``t`` away and rows that fail at most the largest distance there is, so at least
         ``n (d - t) / (largest - t)`` fail.
         """
-        doomed = np.zeros(len(groups))
-        for refined in self._refined(groups):
-            least = self._least_failing(refined)
-            # Refined groups of one column share no rows and add up; those of another column are the same rows again.
-            np.maximum(doomed, np.bincount(refined.parents(), weights=least, minlength=len(groups)), out=doomed)
-        return doomed
-
-    def _least_failing(self, groups: Groups) -> NDArray[np.float64]:
         t, rows = float(Fraction(self.t)), groups.reference[groups.reference > 0]
         largest = 1.0 - float(rows.min() / rows.sum()) if self.distance == "equal" else 1.0
         if largest <= t:

@@ -24,6 +24,14 @@ def at_most(left: NDArray[Any], factor: Fraction, right: NDArray[Any]) -> NDArra
     return bounded
 
 
+def largest_below(factor: Fraction, right: NDArray[Any]) -> NDArray[Any]:
+    """The largest whole numbers below ``factor * right``, for non-negative ones (-1 below zero)."""
+    scaled = _scaled(right, factor.numerator)
+    wide = scaled if factor.denominator < WIDEST else scaled.astype(object)
+    below: NDArray[Any] = (wide - 1) // factor.denominator
+    return below
+
+
 def largest_ratio(numerators: NDArray[Any], denominators: NDArray[Any]) -> tuple[int, Fraction | float]:
     """The place and the exact value of the largest ``numerator / denominator`` of non-negative whole numbers.
 

@@ -17,6 +17,8 @@ from reticent.definitions.diagnostics import diversity_diagnostics, occupied, wi
 from reticent.definitions.wording import measured, shown
 from reticent.exact import Number, exact, whole
 
+_ROUNDING = 1e-6
+
 
 @dataclass(frozen=True)
 class DistinctLDiversity(SensitiveDefinition):
@@ -103,6 +105,9 @@ class ProbabilisticLDiversity(SensitiveDefinition):
         """At least ``l`` values are needed where none exceeds ``1/l``."""
         return ValuesAtLeast(math.ceil(Fraction(self.l)), self.column)
 
+    def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
+        return np.maximum(super().doomed_in(groups), rows_above(1 / float(Fraction(self.l)), groups))
+
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
         return ~at_most(groups.histograms.top, 1 / Fraction(self.l), groups.sizes)
 
@@ -124,3 +129,16 @@ class ProbabilisticLDiversity(SensitiveDefinition):
 
     def not_covered(self) -> str:
         return "Probabilistic diversity does not cover people who can rule some sensitive values out."
+
+
+def rows_above(share: float | NDArray[np.float64], groups: Groups) -> NDArray[np.float64]:
+    """How many rows must at least leave each group before its most frequent value has no more than ``share`` of the rest.
+
+    Of v rows with the value in n, at best only such rows leave: ``v - f <= share (n - f)`` needs ``f >= (v - share n) / (1 - share)``.
+    """
+    room = np.maximum(1 - np.asarray(share), _ROUNDING)
+    # The margin covers rounding; the bound must never be too high.
+    least: NDArray[np.float64] = np.ceil(
+        (groups.histograms.top - share * groups.sizes) / room - _ROUNDING * groups.sizes
+    )
+    return np.clip(least, 0, groups.sizes)

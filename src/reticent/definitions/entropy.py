@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from reticent.data.groups import Groups, Histograms
 from reticent.definitions.base import Assessment, Definition, SensitiveDefinition
 from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of
-from reticent.definitions.diversity import ValuesAtLeast
+from reticent.definitions.diversity import ValuesAtLeast, rows_above
 from reticent.definitions.logarithms import sign_of_logarithms
 from reticent.definitions.spread import Spread, spread_of
 from reticent.definitions.value_sets import Values, membership, value_set
@@ -54,6 +54,14 @@ class EntropyLDiversity(SensitiveDefinition):
         This is the tightest one: ``ceil(l)`` distinct values contain a passing group of one row each.
         """
         return None if self._dont_care else ValuesAtLeast(math.ceil(Fraction(self.l)), self.column)
+
+    def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
+        """A value with share p among m leaves an entropy of at most ``h(p) + (1 - p) ln(m - 1)``, which bounds p."""
+        if self._dont_care:
+            return np.zeros(len(groups))
+        distinct = groups.histograms.distinct
+        shares = np.array([_largest_share(m, float(Fraction(self.l))) for m in range(int(distinct.max(initial=0)) + 1)])
+        return np.maximum(super().doomed_in(groups), rows_above(shares[distinct], groups))
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
         wanted, dont_care = Fraction(self.l), self._spared(groups)
@@ -99,6 +107,19 @@ class EntropyLDiversity(SensitiveDefinition):
 
     def _spared(self, groups: Groups) -> NDArray[np.bool_] | None:
         return membership(groups, self._dont_care) if self._dont_care else None
+
+
+@lru_cache(maxsize=4096)
+def _largest_share(values: int, wanted: float) -> float:
+    """A share that no value has where ``values`` values have an entropy of at least ``ln(wanted)``, rounded up."""
+    if values < max(wanted, 2):
+        return 1.0
+    low, high = 1 / values, 1.0
+    while high - low > 1e-9:
+        share = (low + high) / 2
+        most = (1 - share) * math.log((values - 1) / (1 - share)) - share * math.log(share)
+        low, high = (share, high) if most >= math.log(wanted) else (low, share)
+    return high
 
 
 def _excess(spread: Spread, wanted: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

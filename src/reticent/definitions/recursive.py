@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from reticent.data.groups import Groups
 from reticent.definitions.base import Assessment, Definition, SensitiveDefinition
-from reticent.definitions.comparison import largest_ratio, less
+from reticent.definitions.comparison import largest_below, largest_ratio, less
 from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of
 from reticent.definitions.diversity import ValuesAtLeast
 from reticent.definitions.tails import leading, tail_bounds, tails
@@ -53,6 +53,26 @@ class RecursiveLDiversity(SensitiveDefinition):
         if self._dont_care or self.l == 1:
             return None
         return ValuesAtLeast(self.l + math.floor(1 / Fraction(self.c)), self.column)
+
+    def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
+        """A value is kept less than c times as often as its tail is long, and a tail only shrinks when rows leave."""
+        doomed = super().doomed_in(groups)
+        failing = self.failing_in(groups) & (doomed == 0)
+        if not failing.any():
+            return doomed
+        few = groups.select(failing)
+        lead = leading(few.histograms, self._spared(few))
+        tail = tails(few.histograms, few.sizes, lead, self.l - 2)
+        kept = np.maximum(largest_below(Fraction(self.c), tail), 0).astype(np.float64)
+        if self._dont_care:
+            doomed[failing] = np.maximum(lead - kept, 0)
+            return doomed
+        # The first l - 1 values all have the same tail.
+        histograms = few.histograms
+        rank = np.arange(len(histograms.ranked)) - np.repeat(histograms.offsets[:-1], histograms.distinct)
+        surplus = np.where(rank < self.l - 1, histograms.ranked - np.repeat(kept, histograms.distinct), 0)
+        doomed[failing] = histograms.sum_cells(np.maximum(surplus, 0))
+        return doomed
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
         if self.l == 1:
@@ -148,6 +168,9 @@ class NegativePositiveDiversity(SensitiveDefinition):
         positive_part = self.positive.relaxation()
         needed = max(positive_part.l if isinstance(positive_part, ValuesAtLeast) else 0, len(self._must_keep))
         return ValuesAtLeast(needed, self.column) if needed > 1 else None
+
+    def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
+        return np.maximum(super().doomed_in(groups), self.positive.doomed_in(groups))
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
         return self.positive.failing_in(groups) | self._excludable(groups)
