@@ -19,6 +19,7 @@ from reticent.data.keys import first_rows, number, pack, sum_by
 from reticent.data.sensitive import bind_sensitive
 from reticent.errors import DataError
 from reticent.release.manifest import Manifest
+from reticent.release.rows import group_rows
 
 Frames = Mapping[str, pl.DataFrame]
 Columns = Sequence[SensitiveColumn]
@@ -44,17 +45,19 @@ class PublishedFormat(Protocol):
         """Whether the tables fit together; a :class:`DataError` says where they do not."""
 
     def cells(self, tables: Frames, manifest: Manifest, quasi: Sequence[str]) -> Cells:
-        """The rows, counted by group and by sensitive values, for an adversary who knows some ``quasi`` columns."""
+        """The rows by group and sensitive values, for an adversary who knows some ``quasi`` columns."""
 
 
 @dataclass(frozen=True)
 class Cells:
-    """Rows counted by group and sensitive values: ``ids[i]`` is the group of cell ``i``, ``values`` its row of sensitive columns."""
+    """Rows by group and sensitive values: ``ids[i]`` is the group of cell ``i``, ``values`` its row of sensitive columns, and
+    ``counts`` how many rows it stands for, if not one.
+    """
 
     ids: NDArray[Any]
     groups: int
     values: pl.DataFrame
-    counts: NDArray[np.int64]
+    counts: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)
@@ -72,11 +75,9 @@ class Generalized:
             raise DataError("manifest.json: the quasi columns of a generalized release are published as labels.")
 
     def cells(self, tables: Frames, manifest: Manifest, quasi: Sequence[str]) -> Cells:
-        sensitive = list(manifest.named("sensitive"))
-        cells = _counted(tables["data"], [*quasi, *sensitive])
-        codes, sizes = _codes([cells[name] for name in quasi])
-        ids, groups = number(*pack(codes, sizes, cells.height))
-        return Cells(ids, groups, cells.select(sensitive), cells["rows of the cell"].to_numpy())
+        data = tables["data"]
+        ids, groups = group_rows([data[name] for name in quasi], data.height)
+        return Cells(ids, groups, data.select(manifest.named("sensitive")))
 
 
 @dataclass(frozen=True)
@@ -116,8 +117,7 @@ class Bucketized:
     def cells(self, tables: Frames, manifest: Manifest, quasi: Sequence[str]) -> Cells:
         # Whatever part of the quasi values is known, they lead to buckets and no further.
         table = tables["sensitive"]
-        codes, sizes = _codes([table[str(manifest.bucket)]])
-        ids, groups = number(*pack(codes, sizes, table.height))
+        ids, groups = group_rows([table[str(manifest.bucket)]], table.height)
         return Cells(ids, groups, table.select(manifest.named("sensitive")), self._counts(tables, manifest))
 
     @staticmethod
@@ -210,13 +210,3 @@ def _joint_reference(
         extra[:, place] = np.searchsorted(np.cumsum(each), starts, side="right")
     joint = np.concatenate([domain.joint, extra])
     return SensitiveDomain(domain.columns, joint), np.concatenate([published, lengths])
-
-
-def _counted(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    rows = pl.len().cast(pl.Int64).alias("rows of the cell")
-    return frame.group_by(columns).agg(rows) if columns else frame.select(rows)
-
-
-def _codes(columns: Sequence[pl.Series]) -> tuple[list[NDArray[Any]], list[int]]:
-    codes = [(column.rank("dense").cast(pl.Int64).fill_null(0)).to_numpy() for column in columns]
-    return codes, [int(each.max(initial=0)) + 1 for each in codes]

@@ -8,13 +8,13 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping
 
-import numpy as np
 import polars as pl
 
 from reticent.data import NULL_LABEL
 from reticent.data.writers import as_csv, as_parquet
 from reticent.errors import DataError
 from reticent.release.manifest import Manifest
+from reticent.release.rows import in_order
 from reticent.release.values import TYPES, settled
 
 Frames = Mapping[str, pl.DataFrame]
@@ -28,17 +28,6 @@ def public_frames(tables: Frames, bucket: str | None) -> dict[str, pl.DataFrame]
     if bucket is not None:
         settled_frames = _renumbered(settled_frames, bucket)
     return {name: in_order(frame) for name, frame in settled_frames.items()}
-
-
-def in_order(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows sorted by all columns: an order that anybody can make from the rows themselves."""
-    if not frame.width:
-        return frame
-    # Published rows repeat a lot: sorting the distinct ones and repeating them is several times faster than sorting all.
-    counts = "rows that look like this"
-    distinct = frame.group_by(frame.columns).len(name=counts).sort(frame.columns, nulls_last=True)
-    repeated = np.repeat(np.arange(distinct.height), distinct[counts].to_numpy())
-    return distinct.drop(counts)[repeated]
 
 
 def file_bytes(frame: pl.DataFrame, kind: str) -> bytes:

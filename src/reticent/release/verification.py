@@ -21,8 +21,8 @@ from reticent.release import wording
 from reticent.release.certificate import CERTIFICATE, FIELDS, LAYOUT, STATEMENT, claims_of, unsigned
 from reticent.release.claims import Check, check_claims, read_claims
 from reticent.release.public import PublicSide, public_folder, read_files, read_public
+from reticent.release.rows import is_in_order
 from reticent.release.signing import is_signed_by, public_key, stated_key
-from reticent.release.tables import in_order
 from reticent.release.values import parsed, readable
 
 
@@ -159,7 +159,7 @@ def _check_agreement(side: PublicSide) -> Check:
 
 def _check_order(side: PublicSide) -> Check:
     for name, frame in side.tables.items():
-        if not in_order(frame).equals(frame, null_equal=True):
+        if not is_in_order(frame):
             return Check("order", "fails", f"The rows of {name} are not sorted, so their order may tell something.")
     return Check("order", "holds", "Rows are sorted by their own values: their order tells nothing.")
 
