@@ -1,0 +1,41 @@
+"""Rows sorted and grouped by numbers stand as their values would."""
+
+import datetime
+
+import polars as pl
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reticent.release.rows import group_rows, in_order, is_in_order
+
+SCHEMA = {"text": pl.String, "number": pl.Int64, "real": pl.Float64, "truth": pl.Boolean, "day": pl.Date}
+ROWS = st.lists(
+    st.tuples(
+        st.none() | st.text(max_size=3),
+        st.none() | st.integers(-(2**63), 2**63 - 1) | st.integers(-2, 2),
+        st.none() | st.floats(allow_nan=False).map(lambda value: value + 0.0),
+        st.none() | st.booleans(),
+        st.none() | st.dates(datetime.date(1900, 1, 1)),
+    ),
+    max_size=30,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(rows=ROWS)
+def test_rows_are_sorted_by_all_columns_with_nulls_last(rows) -> None:
+    frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    found = in_order(frame)
+    assert found.equals(frame.sort(frame.columns, nulls_last=True), null_equal=True)
+    assert is_in_order(found)
+    assert is_in_order(frame) == frame.equals(found, null_equal=True)
+
+
+@settings(max_examples=100, deadline=None)
+@given(rows=ROWS)
+def test_rows_with_equal_values_are_a_group(rows) -> None:
+    short = [(row[0], row[3]) for row in rows]
+    frame = pl.DataFrame(short, schema={"text": pl.String, "truth": pl.Boolean}, orient="row")
+    ids, groups = group_rows(frame.get_columns(), frame.height)
+    assert groups == len(set(short))
+    assert len(set(zip(ids.tolist(), short, strict=True))) == groups
