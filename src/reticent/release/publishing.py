@@ -28,7 +28,7 @@ from reticent.release.manifest import Manifest, ManifestColumn, ManifestTable, R
 from reticent.release.public import PublicSide, check_labels
 from reticent.release.reference import reference_of
 from reticent.release.release import Release
-from reticent.release.scheme import Scheme
+from reticent.release.scheme import scheme_of
 from reticent.release.signing import private_key
 from reticent.release.tables import FILE_KINDS, file_bytes, labels_of, public_frames
 from reticent.release.values import readable, type_of
@@ -70,7 +70,7 @@ def publish(
         content = content_of(definition, manifest, reference, draft.insecure or insecure_seed is not None)
         _judge(definition, draft, PublicSide(manifest, content, tables))
         prints = _fingerprints(manifest, tables, content)
-        scheme = Scheme.of(draft, table)
+        scheme = scheme_of(draft, table)
         certificates: list[dict[str, Any]] = []
 
         def certify(number: int | None, made: str) -> str:

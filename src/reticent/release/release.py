@@ -16,6 +16,7 @@ from reticent.files import folder_aside, write_new
 from reticent.release.certificate import CERTIFICATE, MANIFEST, STATEMENT
 from reticent.release.manifest import Manifest, Meaning
 from reticent.release.public import PublicSide
+from reticent.release.region_scheme import RegionScheme
 from reticent.release.scheme import Scheme
 from reticent.release.tables import file_bytes
 from reticent.release.values import readable, to_plain
@@ -37,7 +38,7 @@ class Release:
 
     public: PublicSide
     draft: Draft = field(repr=False)
-    scheme: Scheme = field(repr=False)
+    scheme: Scheme | RegionScheme = field(repr=False)
 
     @property
     def frame(self) -> pl.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
@@ -13,11 +13,9 @@ from reticent.data import BoundHierarchy, Draft, Hierarchy, Levels, Table, as_po
 from reticent.data.descriptions import hierarchy_from
 from reticent.engine import LocalEngine
 from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.release.region_scheme import LAYOUT, RegionScheme, Unseen
 from reticent.release.values import parsed, settled, to_plain
 
-Unseen = Literal["error", "suppress"]
-
-LAYOUT = 1
 _LABEL = "label of the value"
 
 
@@ -47,10 +45,7 @@ class Scheme:
     @classmethod
     def of(cls, draft: Draft, table: Table) -> Scheme:
         """The scheme behind a draft."""
-        if not isinstance(draft.recoding, Levels):
-            raise PolicyError(
-                f"The method {draft.method.get('name')!r} recodes rows in a way ({type(draft.recoding).__name__}) that cannot be saved yet."
-            )
+        assert isinstance(draft.recoding, Levels)
         levels = draft.recoding.levels
         columns = tuple(_column(bound, table.quasi[bound.column], levels[bound.column]) for bound in table.hierarchies)
         names = list(levels)
@@ -117,6 +112,8 @@ def apply(scheme: Any, frame: Any, unseen: Unseen = "error") -> pl.DataFrame:
         raise PolicyError(f"unseen must be 'error' or 'suppress', but it is {unseen!r}.")
     known = _scheme_of(scheme)
     rows = as_polars(frame)
+    if isinstance(known, RegionScheme):
+        return known.apply(rows, unseen)
     for column in known.columns:
         if column.name not in rows.columns:
             raise DataError(f"The new rows have no column {column.name!r}.{did_you_mean(column.name, rows.columns)}")
@@ -132,18 +129,30 @@ def _column(bound: BoundHierarchy, hierarchy: Hierarchy, level: int) -> SchemeCo
     return SchemeColumn(bound.column, hierarchy, level, bound.null_leaf is not None, labels)
 
 
-def _scheme_of(given: Any) -> Scheme:
-    if isinstance(given, Scheme):
+def scheme_of(draft: Draft, table: Table) -> Scheme | RegionScheme:
+    """What is kept of a draft, so that later rows can be recoded alike."""
+    if isinstance(draft.recoding, Levels):
+        return Scheme.of(draft, table)
+    return RegionScheme.of(draft, table)
+
+
+def _read(payload: Mapping[str, Any], where: str) -> Scheme | RegionScheme:
+    reader = RegionScheme if payload.get("kind") == "regions" else Scheme
+    return reader.from_json(payload, where)
+
+
+def _scheme_of(given: Any) -> Scheme | RegionScheme:
+    if isinstance(given, Scheme | RegionScheme):
         return given
     if isinstance(given, str | Path):
         path = Path(given)
         candidates = [path / "private" / "scheme.json", path / "scheme.json"] if path.is_dir() else [path]
         for candidate in candidates:
             if candidate.is_file():
-                return Scheme.from_json(parsed(candidate.read_bytes(), str(candidate)), str(candidate))
+                return _read(parsed(candidate.read_bytes(), str(candidate)), str(candidate))
         raise DataError(f"There is no scheme at {str(path)!r}: give the folder of a saved release, or its scheme.json.")
     scheme = getattr(given, "scheme", None)
-    if isinstance(scheme, Scheme):
+    if isinstance(scheme, Scheme | RegionScheme):
         return scheme
     raise PolicyError(f"A {type(given).__name__} is no scheme; give a release, its folder, or its scheme.json.")
 
