@@ -87,6 +87,7 @@ def matrix_command(
     nodes: Nodes = 1_000_000,
     seconds: Seconds = 30.0,
     report: Annotated[Path | None, typer.Option("--report", help="Write the report here (.json or .md).")] = None,
+    replay: Annotated[bool, typer.Option("--replay", help="Run every disclosing pair in SQLite or DuckDB.")] = False,
     json_: Json = False,
 ) -> None:
     """All secrets against all views, for CI: exit code 0 only when every pair is proved PRIVATE."""
@@ -96,7 +97,8 @@ def matrix_command(
     known = _schema(schema, postgres, duckdb, dialect)
     hidden = {f"secret {name}": text for name, text in read_queries(secrets, dialect).items()}
     shown = {f"view {name}": text for name, text in read_queries(views, dialect).items()}
-    checker, queries = _prepared({**hidden, **shown}, known, semantics, dialect, keys, strict, nodes, seconds)
+    how = "sql" if replay else "definition"
+    checker, queries = _prepared({**hidden, **shown}, known, semantics, dialect, keys, strict, nodes, seconds, how)
     with working(f"{len(hidden)} secrets x {len(shown)} views ...", json_):
         found = Matrix.of(checker, queries[: len(hidden)], queries[len(hidden) :])
     if report is not None:
@@ -363,11 +365,12 @@ def _prepared(
     strict: bool = False,
     nodes: int = 1_000_000,
     seconds: float = 30.0,
+    replay: str = "sql",
 ) -> tuple[Checker, list[Query]]:
     from reticent.views.checking import Checker, prepare
 
     known, queries = prepare(list(texts.values()), schema, semantics, dialect=dialect, names=list(texts))
-    return Checker(known, key_mode=keys, strict=strict, nodes=nodes, seconds=seconds), queries
+    return Checker(known, key_mode=keys, strict=strict, nodes=nodes, seconds=seconds, replay=replay), queries
 
 
 def _write_certificates(

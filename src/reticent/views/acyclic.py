@@ -15,13 +15,18 @@ from reticent.views.homomorphism import Facts, bind_head, candidates
 def join_tree(edges: list[frozenset[int]]) -> list[tuple[int, int | None]] | None:
     """GYO ear removal: (subgoal, parent) in removal order, the root last with no parent; None when cyclic."""
     left = dict(enumerate(edges))
+    holders: dict[int, set[int]] = {}
+    for index, edge in left.items():
+        for code in edge:
+            holders.setdefault(code, set()).add(index)
     order: list[tuple[int, int | None]] = []
     while len(left) > 1:
-        ear = next(((index, parent) for index in left if (parent := _witness(index, left)) is not None), None)
+        ear = next(((index, parent) for index in left if (parent := _witness(index, left, holders)) is not None), None)
         if ear is None:
             return None
         order.append(ear)
-        del left[ear[0]]
+        for code in left.pop(ear[0]):
+            holders[code].discard(ear[0])
     return [*order, *((index, None) for index in left)]
 
 
@@ -65,11 +70,12 @@ def _edges(query: CodedQuery, drop: frozenset[int]) -> list[frozenset[int]]:
     return [frozenset(code for code in atom.terms if code >= 0) - drop for atom in query.atoms]
 
 
-def _witness(index: int, left: dict[int, frozenset[int]]) -> int | None:
+def _witness(index: int, left: dict[int, frozenset[int]], holders: dict[int, set[int]]) -> int | None:
     """A subgoal that covers everything which this one shares with the rest."""
-    others = [edge for other, edge in left.items() if other != index]
-    common = left[index] & frozenset().union(*others)
-    return next((other for other, edge in left.items() if other != index and common <= edge), None)
+    shared = [holders[code] for code in left[index] if len(holders[code]) > 1]
+    if not shared:
+        return next(other for other in left if other != index)
+    return min(set.intersection(*shared) - {index}, default=None)
 
 
 def _common(child: Fact, parent: Fact) -> list[tuple[int, int]]:

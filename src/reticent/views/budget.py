@@ -34,5 +34,5 @@ class Budget:
         self.used += 1
         if self.used > self.nodes:
             raise OutOfBudget(f"the search was cut off after {self.nodes} nodes (raise --nodes)")
-        if not self.used & 63 and time.monotonic() > self._until:
+        if time.monotonic() > self._until:
             raise OutOfBudget(f"the search was cut off after {self.seconds:g} s (raise --seconds)")

@@ -64,7 +64,7 @@ def read_certificate(text: str) -> dict[str, Any]:
     return found
 
 
-def schema_to_json(schema: Schema, only: set[str] | None = None) -> dict[str, Any]:
+def schema_to_json(schema: Schema, only: frozenset[str] | None = None) -> dict[str, Any]:
     """A schema as plain values."""
     return {
         "relations": [

@@ -13,6 +13,7 @@ from reticent.views.coding import Codebook, encode
 from reticent.views.collision import Collision, find_collision
 from reticent.views.critical import Setting, Signature
 from reticent.views.datalog import looks_like_datalog, parse
+from reticent.views.evaluating import answers
 from reticent.views.fitting import fit
 from reticent.views.minimize import minimized
 from reticent.views.query import Query
@@ -23,6 +24,7 @@ from reticent.views.witness import Witness, build
 Keys = Mapping[str, Iterable[Iterable[int | str]]]
 Domains = Mapping[str, Mapping[int | str, Iterable[object]]]
 KEY_MODES = ("exact", "conservative")
+REPLAYS = ("sql", "definition")
 
 
 def check(
@@ -112,7 +114,11 @@ def prepare(
 
 
 class Checker:
-    """Answers many questions about one schema. Mutable only as a cache: each query's critical rows are found once."""
+    """Answers many questions about one schema. Mutable only as a cache: each query's critical rows are found once.
+
+    Every disclosure is replayed before it is told: with ``replay="sql"`` the users' own texts run in SQLite or DuckDB,
+    with ``"definition"`` (for matrices of many pairs) the translated queries are evaluated here.
+    """
 
     def __init__(
         self,
@@ -124,10 +130,12 @@ class Checker:
         seconds: float = SECONDS,
         fast: bool = True,
         minimize: bool = True,
-        replay: bool = True,
+        replay: str = "sql",
     ) -> None:
         if key_mode not in KEY_MODES:
             raise PolicyError(f"key_mode must be one of {', '.join(KEY_MODES)}, but it is {key_mode!r}.")
+        if replay not in REPLAYS:
+            raise PolicyError(f"replay must be one of {', '.join(REPLAYS)}, but it is {replay!r}.")
         self.schema = schema
         self.setting = Setting(schema, Codebook(), key_mode == "exact", fast)
         self._strict = strict
@@ -201,12 +209,18 @@ class Checker:
             verdict = self._verdict(UNKNOWN, secret, view, reason, budget)
             return replace(verdict, relation=found.relation, pattern=shape, view_pattern=other)
         witness = build(found, secret, view, self.schema, self.setting.book)
-        if self._replay:
-            witness = self._replayed(witness, secret, view)
+        witness = self._replayed(witness, secret, view)
         verdict = self._verdict(DISCLOSES, secret, view, overlap, budget)
         return replace(verdict, relation=found.relation, pattern=shape, view_pattern=other, witness=witness)
 
     def _replayed(self, witness: Witness, secret: Query, view: Query) -> Witness:
+        """The witness after it changed both answers: the users' own SQL run on it, or the queries' definition."""
+        if self._replay == "definition":
+            databases = witness.databases()
+            for side, query in (("secret", secret), ("view", view)):
+                if answers(query, databases[f"{side}_before"]) == answers(query, databases[f"{side}_after"]):
+                    raise RuntimeError(f"the witness for {secret.name} and {view.name} changes only one answer")
+            return replace(witness, engine="definition")
         from reticent.views.replay import replayed
 
         return replayed(witness, secret, view, self.schema)

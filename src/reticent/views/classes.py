@@ -15,6 +15,7 @@ from reticent.views.coding import CodedQuery
 from reticent.views.schema import Schema
 
 _WIDTH_EFFORT = 400
+_WIDTH_SUBGOALS = 16
 _COST_INSIDE = {
     "at most one self-join": "n^2 r",
     "acyclic": "r n^2 log n",
@@ -80,7 +81,7 @@ def classify(query: CodedQuery, schema: Schema) -> QueryClass:
         one_self_join=most <= 2,
         acyclic=acyclic,
         acyclic_without_head=is_acyclic(query, query.head),
-        width=1 if acyclic else (2 if _has_width_two(query) else None),
+        width=1 if acyclic else (2 if len(query.atoms) <= _WIDTH_SUBGOALS and _has_width_two(query) else None),
         subgoals=len(query.atoms),
         rows_per_relation=most,
         comparisons=bool(query.comparisons),

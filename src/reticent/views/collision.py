@@ -61,7 +61,7 @@ def find_collision(secret: Signature, view: Signature, budget: Budget, same_row:
 
 
 def _may_meet(secret: Signature, view: Signature, relation: str) -> bool:
-    meetings = secret.setting.schema.relation(relation).meetings()
+    meetings = secret.setting.schema.relation(relation).meetings
     return any(
         not _clash(first, second, meeting.columns)
         for meeting in meetings
@@ -87,7 +87,7 @@ class _Pair:
     def meet(self, first: Live, second: Live) -> Collision | None:
         """The collision of two live sets over one relation, if they have one."""
         everything = Meeting(tuple(range(len(first.pattern))))
-        meetings = (everything,) if self.same_row else self.setting.schema.relation(first.relation).meetings()
+        meetings = (everything,) if self.same_row else self.setting.schema.relation(first.relation).meetings
         for meeting in meetings:
             self.budget.tick()
             if _clash(first.pattern, second.pattern, meeting.columns):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 from reticent.views.budget import Budget, OutOfBudget
 from reticent.views.cases import Cases, Removal
@@ -23,6 +24,7 @@ from reticent.views.sorts import Sorts
 from reticent.views.unification import Classes, respects_null
 
 APART = 1 << 20
+MOST_LIVE = 20_000
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,10 @@ class Signature:
         key = (relation, single)
         if key not in self._found:
             try:
-                self._found[key] = list(self._search(relation, budget, single))
+                found = list(islice(self._search(relation, budget, single), MOST_LIVE + 1))
+                if len(found) > MOST_LIVE:
+                    raise OutOfBudget(f"{relation} has more than {MOST_LIVE} live sets of subgoals in one query")
+                self._found[key] = found
             except OutOfBudget as cut:
                 self._cut = cut
                 raise
@@ -190,23 +195,21 @@ def loses_answer(
 def _unifiable(
     query: CodedQuery, places: list[int], single: bool, budget: Budget
 ) -> Iterator[tuple[tuple[int, ...], Classes]]:
-    """All non-empty sets of subgoals that one row can match, the smaller ones first.
+    """All non-empty sets of subgoals that one row can match, each before the larger ones that hold it.
 
     Sets of one subgoal are not enough (GT-30, 31) and neither are maximal sets (GT-32).
     """
-    level: list[tuple[tuple[int, ...], Classes]] = [((place,), Classes()) for place in places]
-    while level:
-        yield from ((gamma, classes.copy()) for gamma, classes in level)
+    stack: list[tuple[tuple[int, ...], Classes]] = [((place,), Classes()) for place in reversed(places)]
+    while stack:
+        gamma, classes = stack.pop()
+        yield gamma, classes.copy()
         if single:
-            return
-        following = []
-        for gamma, classes in level:
-            first = query.atoms[gamma[0]].terms
-            for place in places[places.index(gamma[-1]) + 1 :]:
-                budget.tick()
-                merged = classes.copy()
-                if merged.merge_rows(first, query.atoms[place].terms, range(len(first))) and respects_null(
-                    merged, query.filled
-                ):
-                    following.append(((*gamma, place), merged))
-        level = following
+            continue
+        first = query.atoms[gamma[0]].terms
+        for place in reversed(places[places.index(gamma[-1]) + 1 :]):
+            budget.tick()
+            merged = classes.copy()
+            if merged.merge_rows(first, query.atoms[place].terms, range(len(first))) and respects_null(
+                merged, query.filled
+            ):
+                stack.append(((*gamma, place), merged))

@@ -119,7 +119,7 @@ class AccessControl:
         self._schema = schema
         self._dialect = dialect
         self._semantics = semantics
-        self._checker = Checker(schema, replay=False)
+        self._checker = Checker(schema, replay="definition")
         self.rules = Rules()
         for event in self.history():
             self.rules.apply(event)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from reticent.errors import PolicyError
 from reticent.views.values import Constant
@@ -118,9 +119,9 @@ class Union:
         return "\n".join(map(str, self.disjuncts)) or "(no answers)"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Query:
-    """A secret or a view as the engine sees it.
+    """A secret or a view as the engine sees it; two queries are the same only if they are one object.
 
     A row is critical to the query iff it is critical to one of ``parts`` (several parts come from ``UNION ALL`` and
     from footprints, R-PP-23). ``inexact`` lists why the parts may read more rows than the query does: a PRIVATE
@@ -141,9 +142,21 @@ class Query:
         """Every subgoal of every part."""
         return (atom for part in self.parts for disjunct in part.disjuncts for atom in disjunct.body)
 
-    def relations(self) -> set[str]:
+    def relations(self) -> frozenset[str]:
         """The relations that the query reads."""
-        return {atom.relation for atom in self.atoms()}
+        return self._relations
+
+    @cached_property
+    def _relations(self) -> frozenset[str]:
+        return frozenset(atom.relation for atom in self.atoms())
+
+    @cached_property
+    def constants(self) -> frozenset[Constant]:
+        """The constants that the query names."""
+        rules = [rule for part in self.parts for rule in part.disjuncts]
+        rows = [terms for rule in rules for terms in (rule.head, *(atom.terms for atom in rule.body))]
+        rows += [(item.left, item.right) for rule in rules for item in rule.comparisons]
+        return frozenset(term for terms in rows for term in terms if isinstance(term, Constant))
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.parts)) or "(no answers)"

@@ -29,13 +29,13 @@ def causes(secret: Query, view: Query, schema: Schema) -> tuple[str, ...]:
     """Whether a key, or counting duplicates, is the only cause of a disclosure."""
     found = []
     bare = replace(schema, relations={name: replace(relation, keys=()) for name, relation in schema.relations.items()})
-    if Checker(bare, replay=False).check(secret, view).private:
+    if Checker(bare, replay="definition").check(secret, view).private:
         found.append("only a key ties the rows together: without it the view would be private")
     if secret.duplicates or view.duplicates:
         alone = [_as_set(query, schema) for query in (secret, view)]
         if all(query is not None for query in alone):
             pair = [query for query in alone if query is not None]
-            if Checker(schema, replay=False).check(*pair).private:
+            if Checker(schema, replay="definition").check(*pair).private:
                 found.append("only duplicates disclose: with DISTINCT on both sides the view would be private")
     return tuple(found)
 
@@ -50,7 +50,7 @@ def repairs(
     rule = _single(view)
     if verdict.status != DISCLOSES or rule is None:
         return ()
-    checker = Checker(schema, replay=False)
+    checker = Checker(schema, replay="definition")
     found: list[Repair] = []
     for distinct in (not view.duplicates, True):
         for what, changed in _candidates(rule, secret, view, checker, distinct):

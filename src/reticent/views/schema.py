@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TypeVar
 
 from reticent.errors import PolicyError, did_you_mean
@@ -64,7 +65,7 @@ class Meeting:
     filled: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Relation:
     """A base table."""
 
@@ -93,6 +94,7 @@ class Relation:
                 return index
         return None
 
+    @cached_property
     def meetings(self) -> tuple[Meeting, ...]:
         """How critical rows of two queries must agree for the queries to depend on each other.
 

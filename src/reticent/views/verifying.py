@@ -14,7 +14,8 @@ from typing import Any
 
 from reticent.views.certificate import has_short_proof, row_from_json, schema_from_json
 from reticent.views.checking import Checker, prepare
-from reticent.views.query import Atom, ConjunctiveQuery, Query, Term, Variable
+from reticent.views.evaluating import answers
+from reticent.views.query import ConjunctiveQuery, Query, Term, Variable
 from reticent.views.schema import Schema
 from reticent.views.values import Constant
 from reticent.views.verdict import DISCLOSES, PRIVATE
@@ -75,7 +76,7 @@ def _check_witness(witness: Mapping[str, Any], secret: Query, view: Query, schem
     relation = schema.relation(witness["relation"])
     rows = [row_from_json(witness[name]) for name in ("row", "view_row")]
     agree = [column for column in range(len(relation.columns)) if rows[0][column] == rows[1][column]]
-    meetings = relation.meetings()
+    meetings = relation.meetings
     if not any(set(meeting.columns) <= set(agree) for meeting in meetings):
         raise _Wrong("the two rows of the witness neither are the same nor exclude each other by a key")
     for query, side, row in ((secret, "secret", rows[0]), (view, "view", rows[1])):
@@ -83,7 +84,7 @@ def _check_witness(witness: Mapping[str, Any], secret: Query, view: Query, schem
         after = {**before, relation.name: [*before.get(relation.name, []), row]}
         for database in (before, after):
             _check_keys(database, schema)
-        if _answers(query, before) == _answers(query, after):
+        if answers(query, before) == answers(query, after):
             raise _Wrong(f"adding the row does not change the answer of the {side}")
     return "the witness changes both answers, evaluated from the definition"
 
@@ -98,51 +99,6 @@ def _check_keys(database: Mapping[str, list[tuple[Constant, ...]]], schema: Sche
             ]
             if len(set(filled)) < len(filled):
                 raise _Wrong(f"the witness violates a key of {name}")
-
-
-def _answers(query: Query, database: Mapping[str, list[tuple[Constant, ...]]]) -> list[list[set[tuple[Any, ...]]]]:
-    """The answers of every part; heads list what is counted, so sets of them are what duplicates come to."""
-    return [[set().union(*(_evaluate(rule, database) for rule in part.disjuncts))] for part in query.parts]
-
-
-def _evaluate(rule: ConjunctiveQuery, database: Mapping[str, list[tuple[Constant, ...]]]) -> set[tuple[Constant, ...]]:
-    partial: list[dict[Variable, Constant]] = [{}]
-    for atom in rule.body:
-        partial = [
-            extended
-            for binding in partial
-            for row in database.get(atom.relation, [])
-            if (extended := _match(atom, row, binding)) is not None
-        ]
-    return {
-        tuple(_value(term, binding) for term in rule.head)
-        for binding in partial
-        if all(binding[variable].kind != "null" for variable in rule.known if variable in binding)
-        and all(
-            _holds(_value(item.left, binding), item.operator, _value(item.right, binding)) for item in rule.comparisons
-        )
-    }
-
-
-def _match(atom: Atom, row: tuple[Constant, ...], binding: dict[Variable, Constant]) -> dict[Variable, Constant] | None:
-    extended = dict(binding)
-    for term, value in zip(atom.terms, row, strict=True):
-        wanted = extended.setdefault(term, value) if isinstance(term, Variable) else term
-        if wanted != value:
-            return None
-    return extended
-
-
-def _value(term: Term, binding: Mapping[Variable, Constant]) -> Constant:
-    return binding[term] if isinstance(term, Variable) else term
-
-
-def _holds(left: Constant, operator: str, right: Constant) -> bool:
-    if operator == "!=":
-        return left != right
-    if left.kind != right.kind or left.kind == "null":
-        return False
-    return bool(left.value < right.value or (operator == "<=" and left.value == right.value))
 
 
 def _check_homomorphisms(pairs: Iterable[Mapping[str, Any]], secret: Query, view: Query, schema: Schema) -> str:

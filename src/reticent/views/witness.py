@@ -91,31 +91,21 @@ class _Values:
         self._book = book
         self._given: dict[int, Constant] = {}
         self._home: dict[int, tuple[str, Column]] = {}
-        texts: dict[tuple[str, int], set[str]] = {}
         self._taken = {book.constant(code) for code in collision.model.values() if code < 0}
+        self._handed = 0
+        kinds: dict[tuple[str, int], set[str]] = {}
         for query in queries:
+            self._taken |= query.constants
             for atom in query.atoms():
                 for position, term in enumerate(atom.terms):
                     if isinstance(term, Constant):
-                        texts.setdefault((atom.relation, position), set()).add(term.kind)
-            self._taken |= {
-                term
-                for part in query.parts
-                for rule in part.disjuncts
-                for terms in [
-                    rule.head,
-                    *(atom.terms for atom in rule.body),
-                    *((c.left, c.right) for c in rule.comparisons),
-                ]
-                for term in terms
-                if isinstance(term, Constant)
-            }
+                        kinds.setdefault((atom.relation, position), set()).add(term.kind)
         for coded in (*collision.secret.atoms, *collision.view.atoms):
             columns = schema.relation(coded.relation).columns
             for position, code in enumerate(coded.terms):
                 if code >= 0:
                     column = columns[position]
-                    seen = texts.get((coded.relation, position), {"number"})
+                    seen = kinds.get((coded.relation, position), {"number"})
                     kind = column.kind or ("text" if seen == {"text"} else "number")
                     self._home.setdefault(collision.model[code], (kind, column))
 
@@ -135,13 +125,10 @@ class _Values:
             return self._book.constant(code)
         if code not in self._given:
             kind, column = self._home[code]
-            number = 0
-            while True:
-                number += 1
-                item = _plausible(kind, column, number)
-                if item not in self._taken:
-                    break
-            self._taken.add(item)
+            item = None
+            while item is None or item in self._taken:
+                self._handed += 1
+                item = _plausible(kind, column, self._handed)
             self._given[code] = item
         return self._given[code]
 

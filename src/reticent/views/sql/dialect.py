@@ -145,11 +145,27 @@ def runnable(text: str, schema: Schema, dialect: str, engine: str) -> str:
     query = body_of(statement)
     defined: dict[str, exp.Expr] = {}
     _rewrite(query, schema, dialect, defined)
+    if engine == "sqlite":
+        query = _dates_as_texts(query)
+        defined = {name: _dates_as_texts(view) for name, view in defined.items()}
     sql = query.sql(engine)
     if defined:
         views = ", ".join(f"{table_name(name)} AS ({view.sql(engine)})" for name, view in defined.items())
         sql = f"WITH {views} SELECT * FROM ({sql}) AS reticent_answer"
     return sql
+
+
+def _dates_as_texts(query: exp.Expr) -> exp.Expr:
+    """SQLite keeps dates as ISO text, so constant dates and what is computed from them become such texts."""
+
+    def convert(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Cast | exp.Add | exp.Sub | exp.Date | exp.DateAdd | exp.DateSub):
+            found = fold(node)
+            if found is not None and found.kind in ("date", "timestamp"):
+                return exp.Literal.string(found.value.isoformat(*([" "] if found.kind == "timestamp" else [])))
+        return node
+
+    return query.transform(convert)
 
 
 def body_of(statement: exp.Expr) -> exp.Expr:

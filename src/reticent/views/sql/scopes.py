@@ -15,7 +15,7 @@ from sqlglot import exp
 from reticent.errors import PolicyError, did_you_mean
 from reticent.views.query import Variable
 from reticent.views.schema import Column
-from reticent.views.sql.conditions import alternatives
+from reticent.views.sql.conditions import alternatives, conjuncts
 from reticent.views.sql.dialect import Unsupported, where
 from reticent.views.sql.tables import (
     Alternative,
@@ -247,3 +247,29 @@ def filter_by(
 
 def _own(row: Disjunct) -> frozenset[Variable]:
     return frozenset(variable for atom in row.when.atoms for variable in atom.variables())
+
+
+def join_conditions(sources: Sources, join: exp.Join, count: int) -> list[exp.Expr]:
+    """ON as it stands; USING and NATURAL as equalities, their columns shown once."""
+    conditions = conjuncts(join.args["on"]) if join.args.get("on") is not None else []
+    added = sources.items[count:]
+    names = [item.name for item in join.args.get("using") or []]
+    if (join.method or "").upper() == "NATURAL":
+        earlier = {name.lower() for item in sources.items[:count] for name in item.columns or ()}
+        names = [name for item in added for name in item.columns or () if name.lower() in earlier]
+    for name in names:
+        left = next(
+            (
+                item
+                for item in sources.items[:count]
+                if name.lower() in {column.lower() for column in item.columns or ()}
+                and (item.alias.lower(), name.lower()) not in sources.merged
+            ),
+            None,
+        )
+        if left is None:
+            raise PolicyError(f"USING ({name}){where(join, sources.text)}: no table before it has that column.")
+        for right in added:
+            conditions.append(exp.EQ(this=exp.column(name, left.alias), expression=exp.column(name, right.alias)))
+            sources.merged.add((right.alias.lower(), name.lower()))
+    return conditions

@@ -208,3 +208,23 @@ def resolve(disjunct: Disjunct) -> ConjunctiveQuery | None:
         tuple(Comparison(find(item.left), item.operator, find(item.right)) for item in disjunct.when.comparisons),
         frozenset(term for term in known if isinstance(term, Variable)),
     )
+
+
+def intersection(left: Table, right: Table) -> Table | None:
+    """INTERSECT: pairs of rows with the same outputs, NULL being the same as NULL."""
+    try:
+        both = product_of(left, right)
+    except TooManyAlternatives:
+        return None
+    width = len(left.columns)
+    rows = []
+    for part in both.parts:
+        for row in part:
+            pairs = list(zip(row.outputs[:width], row.outputs[width:], strict=True))
+            terms = [
+                (a, b) for a, b in pairs if isinstance(a, Variable | Constant) and isinstance(b, Variable | Constant)
+            ]
+            if len(terms) < len(pairs):
+                return None
+            rows.append(replace(row, when=row.when & Alternative(equal=tuple(terms)), outputs=row.outputs[:width]))
+    return distinct(Table(left.columns, (tuple(rows),) if rows else (), both.inexact))

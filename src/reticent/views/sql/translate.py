@@ -12,20 +12,19 @@ from reticent.views.query import Atom, Query, Term, Variable
 from reticent.views.schema import Column, Relation, Schema
 from reticent.views.sql.conditions import conjuncts
 from reticent.views.sql.ddl import kind_of
-from reticent.views.sql.dialect import body_of, fold, parse_statements, relation_name, where
-from reticent.views.sql.scopes import OtherPiece, RowScope, Sources, Translating, filter_by
+from reticent.views.sql.dialect import body_of, parse_statements, relation_name, where
+from reticent.views.sql.outputs import beyond_positive, outside_subqueries, select_list
+from reticent.views.sql.scopes import RowScope, Sources, Translating, filter_by, join_conditions
 from reticent.views.sql.tables import (
     Alternative,
-    Computed,
     Disjunct,
     Hidden,
     Output,
     Table,
-    TooManyAlternatives,
     as_unions,
     distinct,
+    intersection,
     opaque,
-    product_of,
     resolve,
     shown,
 )
@@ -33,7 +32,6 @@ from reticent.views.values import Constant
 
 SCANS = 400
 SEMANTICS = ("sql", "set", "bag")
-_ONE_TO_ONE = (exp.Neg, exp.Paren)
 
 
 @dataclass(frozen=True)
@@ -168,7 +166,7 @@ class Translator(Translating):
             )
             return distinct(both, same_select=False) if node.args.get("distinct") else both
         if isinstance(node, exp.Intersect) and node.args.get("distinct") and not (left.opaque or right.opaque):
-            joined = _intersection(left, right)
+            joined = intersection(left, right)
             if joined is not None:
                 return joined
         return opaque(left, f"{node.key.upper()}{where(node, self._text)}", right)
@@ -187,8 +185,8 @@ class Translator(Translating):
             reason = filter_by(sources, conjunct, self, outer)
             if reason is not None:
                 self._drop(sources, conjunct, reason, outer)
-        columns, outputs = self._outputs(node, sources, outer)
-        blocking = self._not_positive(node)
+        columns, outputs = select_list(node, sources, self, outer)
+        blocking = beyond_positive(node, self._text)
         if blocking is not None:
             for expression in [*node.expressions, node.args.get("having"), node.args.get("qualify")]:
                 self._footprint_of_subqueries(sources, expression, outer)
@@ -239,33 +237,6 @@ class Translator(Translating):
             chosen: exp.Expr = node.expressions[int(item.this) - 1].unalias().unnest()
             return chosen
         return item.unnest()
-
-    def _not_positive(self, node: exp.Select) -> str | None:
-        """What in the block, beyond FROM and WHERE, is outside the exact fragment."""
-        for expression in [*node.expressions, node.args.get("having")]:
-            for found in _outside_subqueries(expression):
-                if isinstance(found, exp.Window):
-                    return f"a window function{where(found, self._text)}"
-                if isinstance(found, exp.AggFunc):
-                    return f"the aggregate {found.sql_name()}{where(found, self._text)}"
-                if isinstance(found, exp.Query):
-                    return f"a scalar subquery{where(found, self._text)}"
-                if isinstance(found, exp.Explode | exp.Unnest | exp.UDTF):
-                    return f"a set-returning function{where(found, self._text)}"
-        group = node.args.get("group")
-        if group is not None and any(value for key, value in group.args.items() if key != "expressions"):
-            return f"GROUPING SETS, ROLLUP or CUBE{where(group, self._text)}"
-        distinct_on = node.args.get("distinct") and node.args["distinct"].args.get("on")
-        for clause, name in (
-            ("having", "HAVING"),
-            ("qualify", "QUALIFY"),
-            ("connect", "CONNECT BY"),
-            ("pivots", "PIVOT"),
-        ):
-            if node.args.get(clause):
-                found = node.args[clause]
-                return f"{name}{where(found, self._text)}" if isinstance(found, exp.Expression) else name
-        return f"DISTINCT ON{where(distinct_on, self._text)}" if distinct_on else None
 
     def _from(self, node: exp.Select, environment: Mapping[str, _Cte], outer: RowScope | None) -> Sources:
         sources = Sources(self._text)
@@ -399,7 +370,7 @@ class Translator(Translating):
                 sources.supplied[max(added)] = False
         only = {"": None, "LEFT": added, "RIGHT": before, "FULL": set()}[side]
         if not side or side in ("LEFT", "RIGHT"):
-            for condition in self._join_conditions(sources, join, count):
+            for condition in join_conditions(sources, join, count):
                 reason = filter_by(sources, condition, self, outer, only)
                 if reason is not None:
                     if not side:
@@ -411,31 +382,6 @@ class Translator(Translating):
         if side == "RIGHT" and added:
             sources.promote(max(added))
 
-    def _join_conditions(self, sources: Sources, join: exp.Join, count: int) -> list[exp.Expr]:
-        """ON as it stands; USING and NATURAL as equalities, their columns shown once."""
-        conditions = conjuncts(join.args["on"]) if join.args.get("on") is not None else []
-        added = sources.items[count:]
-        names = [item.name for item in join.args.get("using") or []]
-        if (join.method or "").upper() == "NATURAL":
-            earlier = {name.lower() for item in sources.items[:count] for name in item.columns or ()}
-            names = [name for item in added for name in item.columns or () if name.lower() in earlier]
-        for name in names:
-            left = next(
-                (
-                    item
-                    for item in sources.items[:count]
-                    if name.lower() in {column.lower() for column in item.columns or ()}
-                    and (item.alias.lower(), name.lower()) not in sources.merged
-                ),
-                None,
-            )
-            if left is None:
-                raise PolicyError(f"USING ({name}){where(join, self._text)}: no table before it has that column.")
-            for right in added:
-                conditions.append(exp.EQ(this=exp.column(name, left.alias), expression=exp.column(name, right.alias)))
-                sources.merged.add((right.alias.lower(), name.lower()))
-        return conditions
-
     def _drop(self, sources: Sources, conjunct: exp.Expr, reason: str, outer: RowScope | None) -> None:
         sources.reasons.append(reason)
         sources.dropped = True
@@ -444,105 +390,7 @@ class Translator(Translating):
     def _footprint_of_subqueries(self, sources: Sources, node: exp.Expr | None, outer: RowScope | None) -> None:
         """Whatever a nested query reads, this query may depend on."""
         scope = RowScope(self, sources, -2, None, outer)
-        for found in _outside_subqueries(node):
+        for found in outside_subqueries(node):
             if isinstance(found, exp.Query):
                 table = self.query(found, self._nesting, scope)
                 sources.extras.append(opaque(table, "a nested query"))
-
-    def _outputs(
-        self, node: exp.Select, sources: Sources, outer: RowScope | None
-    ) -> tuple[tuple[str, ...], list[list[tuple[Output, ...]]]]:
-        names: list[str] = []
-        pickers: list[exp.Expr] = []
-        for expression in node.expressions:
-            star = expression if isinstance(expression, exp.Star) else expression.this
-            if isinstance(expression, exp.Star) or (isinstance(expression, exp.Column) and isinstance(star, exp.Star)):
-                left_out = {item.name.lower() for item in star.args.get("except_") or star.args.get("except") or []}
-                alias = expression.table if isinstance(expression, exp.Column) else ""
-                for item, _, name in sources.visible(alias):
-                    if name.lower() not in left_out:
-                        names.append(name)
-                        pickers.append(exp.column(name, item.alias))
-            else:
-                names.append(expression.alias_or_name or f"column{len(names) + 1}")
-                pickers.append(expression.unalias())
-        piece = sources.pieces[0]
-        rows = [
-            [tuple(self._output(picker, RowScope(self, sources, 0, row, outer)) for picker in pickers) for row in part]
-            for part in piece.parts
-        ]
-        return tuple(names), rows
-
-    def _output(self, node: exp.Expr, scope: RowScope) -> Output:
-        node = node.unnest()
-        found = None if isinstance(node, exp.Column) else fold(node)
-        if found is not None:
-            return found
-        inputs: list[Output] = []
-        for column in [node] if isinstance(node, exp.Column) else _columns_of(node):
-            try:
-                inputs.append(scope.column(column))
-            except OtherPiece:
-                inputs.append(Hidden("another piece"))
-            except Exception as error:
-                if isinstance(error, PolicyError):
-                    raise
-                inputs.append(Hidden(str(error)))
-        if isinstance(node, exp.Column):
-            return inputs[0]
-        if any(isinstance(item, Hidden) for item in inputs):
-            return Hidden("an expression over hidden columns")
-        return Computed(shown(inputs), injective=len(inputs) == 1 and _is_one_to_one(node, scope))
-
-
-def _intersection(left: Table, right: Table) -> Table | None:
-    """INTERSECT: pairs of rows with the same outputs, NULL being the same as NULL."""
-    try:
-        both = product_of(left, right)
-    except TooManyAlternatives:
-        return None
-    width = len(left.columns)
-    rows = []
-    for part in both.parts:
-        for row in part:
-            pairs = list(zip(row.outputs[:width], row.outputs[width:], strict=True))
-            terms = [
-                (a, b) for a, b in pairs if isinstance(a, Variable | Constant) and isinstance(b, Variable | Constant)
-            ]
-            if len(terms) < len(pairs):
-                return None
-            rows.append(replace(row, when=row.when & Alternative(equal=tuple(terms)), outputs=row.outputs[:width]))
-    return distinct(Table(left.columns, (tuple(rows),) if rows else (), both.inexact))
-
-
-def _outside_subqueries(node: exp.Expr | None) -> list[exp.Expr]:
-    """The nodes of an expression down to, and including, nested queries but not inside them."""
-    if node is None:
-        return []
-    found = [node]
-    if not isinstance(node, exp.Query):
-        for child in node.iter_expressions():
-            found += _outside_subqueries(child)
-    return found
-
-
-def _columns_of(node: exp.Expr) -> list[exp.Column]:
-    return [found for found in _outside_subqueries(node) if isinstance(found, exp.Column)]
-
-
-def _is_one_to_one(node: exp.Expr, scope: RowScope) -> bool:
-    """Whether different inputs give different outputs: sign, adding or multiplying by a constant, a fixed prefix."""
-    node = node.unnest()
-    if isinstance(node, exp.Column):
-        return True
-    if isinstance(node, _ONE_TO_ONE):
-        return _is_one_to_one(node.this, scope)
-    if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.DPipe):
-        constants = [fold(side) for side in (node.left, node.right)]
-        if constants.count(None) != 1:
-            return False
-        fixed = next(item for item in constants if item is not None)
-        if isinstance(node, exp.Mul) and (fixed.kind != "number" or fixed.value == 0):
-            return False
-        return _is_one_to_one(node.left if constants[0] is None else node.right, scope)
-    return False

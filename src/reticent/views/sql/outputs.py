@@ -1,0 +1,117 @@
+"""The SELECT list: what a block shows, and what in it leaves the exact fragment (R-PP-23, R-PP-26)."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from reticent.views.sql.dialect import Unsupported, fold, where
+from reticent.views.sql.scopes import OtherPiece, RowScope, Sources, Translating
+from reticent.views.sql.tables import Computed, Hidden, Output, shown
+
+_ONE_TO_ONE = (exp.Neg, exp.Paren)
+
+
+def select_list(
+    node: exp.Select, sources: Sources, owner: Translating, outer: RowScope | None
+) -> tuple[tuple[str, ...], list[list[tuple[Output, ...]]]]:
+    names: list[str] = []
+    pickers: list[exp.Expr] = []
+    for expression in node.expressions:
+        star = expression if isinstance(expression, exp.Star) else expression.this
+        if isinstance(expression, exp.Star) or (isinstance(expression, exp.Column) and isinstance(star, exp.Star)):
+            left_out = {item.name.lower() for item in star.args.get("except_") or star.args.get("except") or []}
+            alias = expression.table if isinstance(expression, exp.Column) else ""
+            for item, _, name in sources.visible(alias):
+                if name.lower() not in left_out:
+                    names.append(name)
+                    pickers.append(exp.column(name, item.alias))
+        else:
+            names.append(expression.alias_or_name or f"column{len(names) + 1}")
+            pickers.append(expression.unalias())
+    piece = sources.pieces[0]
+    rows = [
+        [tuple(_output(picker, RowScope(owner, sources, 0, row, outer)) for picker in pickers) for row in part]
+        for part in piece.parts
+    ]
+    return tuple(names), rows
+
+
+def beyond_positive(node: exp.Select, text: str) -> str | None:
+    """What in the block, beyond FROM and WHERE, is outside the exact fragment."""
+    for expression in [*node.expressions, node.args.get("having")]:
+        for found in outside_subqueries(expression):
+            if isinstance(found, exp.Window):
+                return f"a window function{where(found, text)}"
+            if isinstance(found, exp.AggFunc):
+                return f"the aggregate {found.sql_name()}{where(found, text)}"
+            if isinstance(found, exp.Query):
+                return f"a scalar subquery{where(found, text)}"
+            if isinstance(found, exp.Explode | exp.Unnest | exp.UDTF):
+                return f"a set-returning function{where(found, text)}"
+    group = node.args.get("group")
+    if group is not None and any(value for key, value in group.args.items() if key != "expressions"):
+        return f"GROUPING SETS, ROLLUP or CUBE{where(group, text)}"
+    distinct_on = node.args.get("distinct") and node.args["distinct"].args.get("on")
+    for clause, name in (
+        ("having", "HAVING"),
+        ("qualify", "QUALIFY"),
+        ("connect", "CONNECT BY"),
+        ("pivots", "PIVOT"),
+    ):
+        if node.args.get(clause):
+            found = node.args[clause]
+            return f"{name}{where(found, text)}" if isinstance(found, exp.Expression) else name
+    return f"DISTINCT ON{where(distinct_on, text)}" if distinct_on else None
+
+
+def _output(node: exp.Expr, scope: RowScope) -> Output:
+    node = node.unnest()
+    found = None if isinstance(node, exp.Column) else fold(node)
+    if found is not None:
+        return found
+    inputs: list[Output] = []
+    for column in [node] if isinstance(node, exp.Column) else _columns_of(node):
+        try:
+            inputs.append(scope.column(column))
+        except OtherPiece:
+            inputs.append(Hidden("another piece"))
+        except Unsupported as error:
+            inputs.append(Hidden(str(error)))
+    if isinstance(node, exp.Column):
+        return inputs[0]
+    if any(isinstance(item, Hidden) for item in inputs):
+        return Hidden("an expression over hidden columns")
+    return Computed(shown(inputs), injective=len(inputs) == 1 and _is_one_to_one(node, scope))
+
+
+def outside_subqueries(node: exp.Expr | None) -> list[exp.Expr]:
+    """The nodes of an expression down to, and including, nested queries but not inside them."""
+    if node is None:
+        return []
+    found = [node]
+    if not isinstance(node, exp.Query):
+        for child in node.iter_expressions():
+            found += outside_subqueries(child)
+    return found
+
+
+def _columns_of(node: exp.Expr) -> list[exp.Column]:
+    return [found for found in outside_subqueries(node) if isinstance(found, exp.Column)]
+
+
+def _is_one_to_one(node: exp.Expr, scope: RowScope) -> bool:
+    """Whether different inputs give different outputs: sign, adding or multiplying by a constant, a fixed prefix."""
+    node = node.unnest()
+    if isinstance(node, exp.Column):
+        return True
+    if isinstance(node, _ONE_TO_ONE):
+        return _is_one_to_one(node.this, scope)
+    if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.DPipe):
+        constants = [fold(side) for side in (node.left, node.right)]
+        if constants.count(None) != 1:
+            return False
+        fixed = next(item for item in constants if item is not None)
+        if isinstance(node, exp.Mul) and (fixed.kind != "number" or fixed.value == 0):
+            return False
+        return _is_one_to_one(node.left if constants[0] is None else node.right, scope)
+    return False
