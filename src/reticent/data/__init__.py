@@ -1,7 +1,10 @@
 """Tables about people, and the few shapes that everything else is built from.
 
 ``table``        a frame with a role for every column
-``hierarchy``    chains of partitions; ``recipes`` has the kinds; ``encoding`` turns values into small integers
+``hierarchy``    chains of partitions; ``recipes``, ``recipes_numbers`` and ``recipes_dates`` have the kinds, made of
+                 ``leaves`` and ``levels``; ``descriptions`` reads them from plain data
+``encoding``     turns values into small integers
+``readers``      files, frames and databases in (``readers_csv``, ``readers_sql``, ``readers_types``); ``writers`` files out
 ``sensitive``    sensitive columns and their domains
 ``frequencies``  the frequency set: distinct quasi points with sensitive histograms
 ``groups``       what a definition judges: sizes and histograms

@@ -1,32 +1,28 @@
-"""The kinds of hierarchy: listed, intervals, cut points, masking, dates, taxonomy, suppression.
+"""The kinds of hierarchy for codes and categories: listed, suppression, masking, taxonomy.
 
-Each is a frozen value that checks itself when it is made, and binds to a column when it meets one.
+Each is a frozen value that checks itself when it is made, and binds to a column when it meets one. Numbers are in
+``recipes_numbers``, dates in ``recipes_dates``.
 """
 
 from __future__ import annotations
 
-import bisect
 import csv
-import datetime
 import gzip
 import io
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from reticent.data.hierarchy import SUPPRESSED, BoundHierarchy, Hierarchy, Level, Meaning
+from reticent.data.hierarchy import SUPPRESSED, BoundHierarchy, Hierarchy, Level
+from reticent.data.leaves import leaves_of, parse_leaves
+from reticent.data.levels import group, identity, level_by_label, optional, suppressed, values_of
 from reticent.errors import DataError, PolicyError
-from reticent.exact import exact, whole
-
-_LARGEST_DECLARED_DOMAIN = 5_000_000
+from reticent.exact import whole
 
 
 @dataclass(frozen=True)
@@ -69,10 +65,10 @@ class Listed(Hierarchy):
         return cls(rows, source=f"hierarchy file {str(path)!r}")
 
     def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
-        leaves = _parse_leaves([row[0] for row in self.rows], series.dtype, column, self.source)
+        leaves = parse_leaves([row[0] for row in self.rows], series.dtype, column, self.source)
         levels = [identity(leaves)]
         for number in range(1, len(self.rows[0])):
-            levels.append(_level_by_label([row[number] for row in self.rows], leaves))
+            levels.append(level_by_label([row[number] for row in self.rows], leaves))
         return BoundHierarchy(column, leaves, tuple(levels), data_dependent=False)
 
     def describe(self) -> dict[str, Any]:
@@ -86,95 +82,13 @@ class Suppression(Hierarchy):
     domain: tuple[Any, ...] | None = None
 
     def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
-        leaves = _leaves_of(series, self.domain, column)
+        leaves = leaves_of(series, self.domain, column)
         return BoundHierarchy(
             column, leaves, (identity(leaves), suppressed(leaves)), data_dependent=self.domain is None
         )
 
     def describe(self) -> dict[str, Any]:
-        return {"kind": "suppression", **_optional(domain=self.domain)}
-
-
-@dataclass(frozen=True)
-class Intervals(Hierarchy):
-    """Half-open intervals ``[origin + i * width, origin + (i + 1) * width)`` on each level, then suppressed."""
-
-    widths: tuple[float | str, ...]
-    origin: float | str = 0
-    domain: tuple[Any, Any] | None = None
-
-    def __post_init__(self) -> None:
-        exact(self.origin, "origin")
-        if not self.widths:
-            raise PolicyError("intervals: widths is empty. Give at least one width, or use suppression.")
-        exact_widths = [exact(width, "widths") for width in self.widths]
-        for low, high in zip([None, *exact_widths], exact_widths, strict=False):
-            if high <= 0:
-                raise PolicyError(f"intervals: a width of {high} is not positive.")
-            if low is not None and (high / low).denominator != 1:
-                raise PolicyError(
-                    f"intervals: width {high} is not a multiple of width {low}, so its intervals would cut through the finer ones. "
-                    "Choose widths that divide each other, such as 5, 10, 20."
-                )
-        _check_range(self.domain)
-
-    def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
-        leaves = _numeric_leaves(series, self.domain, column)
-        origin, whole = exact(self.origin, "origin"), leaves.dtype.is_integer()
-        levels = [identity(leaves)]
-        for given in self.widths:
-            width = exact(given, "widths")
-            numbers = _floor_divide(leaves, origin, width)
-            levels.append(_level_by_number(numbers, lambda i, w=width: (origin + i * w, origin + (i + 1) * w)))
-        levels.append(suppressed(leaves))
-        return BoundHierarchy(column, leaves, tuple(levels), data_dependent=self.domain is None or not whole)
-
-    def describe(self) -> dict[str, Any]:
-        return {
-            "kind": "intervals",
-            "widths": list(self.widths),
-            "origin": self.origin,
-            **_optional(domain=self.domain),
-        }
-
-
-@dataclass(frozen=True)
-class Cuts(Hierarchy):
-    """Intervals between explicit cut points; the outermost ones are open-ended."""
-
-    points: tuple[tuple[float | str, ...], ...]
-    domain: tuple[Any, Any] | None = None
-
-    def __post_init__(self) -> None:
-        if not self.points:
-            raise PolicyError("cuts: no level given. Give at least one list of cut points.")
-        finer: set[Fraction] | None = None
-        for number, level in enumerate(self.points, start=1):
-            cuts = [exact(point, "cuts") for point in level]
-            if cuts != sorted(set(cuts)) or not cuts:
-                raise PolicyError(f"cuts, level {number}: the points {list(level)} must be rising and at least one.")
-            if finer is not None and not set(cuts) <= finer:
-                extra = sorted(set(cuts) - finer)[0]
-                raise PolicyError(
-                    f"cuts, level {number}: point {extra} is not among those of level {number - 1}, so the levels do not nest."
-                )
-            finer = set(cuts)
-        _check_range(self.domain)
-
-    def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
-        leaves = _numeric_leaves(series, self.domain, column)
-        whole = leaves.dtype.is_integer()
-        levels = [identity(leaves)]
-        for given in self.points:
-            cuts = [exact(point, "cuts") for point in given]
-            edges: list[Fraction | None] = [None, *cuts, None]
-            numbers = _count_below(leaves, cuts)
-            levels.append(_level_by_number(numbers, lambda i, e=edges: (e[i], e[i + 1])))
-        levels.append(suppressed(leaves))
-        return BoundHierarchy(column, leaves, tuple(levels), data_dependent=self.domain is None or not whole)
-
-    def describe(self) -> dict[str, Any]:
-        return {"kind": "cuts", "levels": [list(level) for level in self.points], **_optional(domain=self.domain)}
+        return {"kind": "suppression", **optional(domain=self.domain)}
 
 
 @dataclass(frozen=True)
@@ -197,7 +111,7 @@ class Masking(Hierarchy):
         return self.keep if self.keep is not None else tuple(range(self.digits, -1, -1))
 
     def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
-        leaves = _leaves_of(series, self.domain, column)
+        leaves = leaves_of(series, self.domain, column)
         texts = leaves.cast(pl.String)
         if leaves.dtype.is_integer():
             texts = texts.str.zfill(self.digits)
@@ -213,94 +127,13 @@ class Masking(Hierarchy):
                 continue
             prefixes = texts.str.slice(0, kept)
             stars = SUPPRESSED * (self.digits - kept)
-            labels, parts = _group(prefixes.to_list())
+            labels, parts = group(prefixes.to_list())
             meanings = tuple({"prefix": prefix, "length": self.digits} for prefix in labels)
             levels.append(Level(parts, tuple(prefix + stars for prefix in labels), meanings))
         return BoundHierarchy(column, leaves, tuple(levels), data_dependent=self.domain is None)
 
     def describe(self) -> dict[str, Any]:
-        return {"kind": "masking", "digits": self.digits, **_optional(keep=self.keep, domain=self.domain)}
-
-
-_DATE_UNITS = ("month", "quarter", "half", "year", "decade")
-
-
-@dataclass(frozen=True)
-class Dates(Hierarchy):
-    """Days, coarser calendar units, and suppressed."""
-
-    units: tuple[str, ...] = ("month", "quarter", "year")
-    domain: tuple[Any, Any] | None = None
-    timezone: str | None = None
-
-    def __post_init__(self) -> None:
-        for unit in self.units:
-            if unit not in _DATE_UNITS:
-                raise PolicyError(f"dates: {unit!r} is not one of {', '.join(_DATE_UNITS)}.")
-        if list(self.units) != sorted(set(self.units), key=_DATE_UNITS.index) or not self.units:
-            raise PolicyError(
-                f"dates: levels must grow coarser ({', '.join(_DATE_UNITS)}), but they are {list(self.units)}."
-            )
-        if self.domain is not None:
-            low, high = (_as_date(bound) for bound in self.domain)
-            if low > high:
-                raise PolicyError(f"dates: domain must be a pair (first, last), but it is ({low}, {high}).")
-        if self.timezone is not None:
-            _check_timezone(self.timezone)
-
-    def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
-        leaves = self._leaves(series, column)
-        days = self.days(leaves, column)
-        levels = [identity(leaves)]
-        if leaves.dtype != pl.Date:
-            levels.append(self._unit_level(days, "day"))
-        levels.extend(self._unit_level(days, unit) for unit in self.units)
-        levels.append(suppressed(leaves))
-        return BoundHierarchy(column, leaves, tuple(levels), data_dependent=self.domain is None)
-
-    def days(self, series: pl.Series, column: str) -> pl.Series:
-        """The calendar day of every value."""
-        if series.dtype == pl.Date:
-            return series
-        if not isinstance(series.dtype, pl.Datetime):
-            raise DataError(
-                f"Column {column!r} has type {series.dtype}, not dates. Read it as dates, or choose another hierarchy."
-            )
-        if self.timezone is None:
-            raise DataError(
-                f"Column {column!r} holds timestamps: say in which timezone= a day begins, such as 'Europe/Paris'."
-            )
-        local = series if series.dtype.time_zone is None else series.dt.convert_time_zone(self.timezone)
-        return local.dt.date()
-
-    def _leaves(self, series: pl.Series, column: str) -> pl.Series:
-        if self.domain is None:
-            return series.drop_nulls().unique().sort()
-        if series.dtype != pl.Date:
-            raise DataError(
-                f"Column {column!r} has type {series.dtype}; a declared domain of days needs a column of dates."
-            )
-        low, high = (_as_date(bound) for bound in self.domain)
-        return pl.date_range(low, high, eager=True)
-
-    @staticmethod
-    def _unit_level(days: pl.Series, unit: str) -> Level:
-        year, month = days.dt.year().to_numpy(), days.dt.month().to_numpy()
-        months = {"month": 1, "quarter": 3, "half": 6, "year": 12, "decade": 120}.get(unit)
-        if months is None:
-            labels, parts = _group(days.to_list())
-            meanings = tuple({"interval": [day, day + datetime.timedelta(days=1)], "closed": "left"} for day in labels)
-            return Level(parts, tuple(day.isoformat() for day in labels), meanings)
-        number = (year.astype(np.int64) * 12 + month - 1) // months
-        present, numbers = np.unique(number, return_inverse=True)
-        starts = [int(value) * months for value in present]
-        meanings = tuple(
-            {"interval": [_month_start(start), _month_start(start + months)], "closed": "left"} for start in starts
-        )
-        return Level(numbers.astype(np.int32), tuple(_unit_label(unit, start) for start in starts), meanings)
-
-    def describe(self) -> dict[str, Any]:
-        return {"kind": "dates", "levels": list(self.units), **_optional(domain=self.domain, timezone=self.timezone)}
+        return {"kind": "masking", "digits": self.digits, **optional(keep=self.keep, domain=self.domain)}
 
 
 @dataclass(frozen=True)
@@ -337,14 +170,14 @@ class Taxonomy(Hierarchy):
         return cls(tuple(_leaf_paths(parsed, ())), source=f"taxonomy file {str(path)!r}")
 
     def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
-        leaves = _parse_leaves([path[0] for path in self.paths], series.dtype, column, self.source)
+        leaves = parse_leaves([path[0] for path in self.paths], series.dtype, column, self.source)
         depth = max(len(path) for path in self.paths)
         padded = [(path[0],) * (depth - len(path)) + path for path in self.paths]
         levels = [identity(leaves)]
         # Categories are told apart by their whole way to the root: two branches may both have an "other".
         for number in range(1, depth):
-            labels, parts = _group([row[number:] for row in padded])
-            meanings = _values_of(parts, len(labels), leaves)
+            labels, parts = group([row[number:] for row in padded])
+            meanings = values_of(parts, len(labels), leaves)
             levels.append(Level(parts, _unambiguous(labels), meanings))
         levels.append(suppressed(leaves))
         return BoundHierarchy(column, leaves, tuple(levels), data_dependent=False)
@@ -353,166 +186,12 @@ class Taxonomy(Hierarchy):
         return {"kind": "taxonomy", "tree": _tree_of([tuple(reversed(path)) for path in self.paths])}
 
 
-def identity(leaves: pl.Series) -> Level:
-    """Level 0: every leaf is a part of its own."""
-    meanings = tuple({"value": value} for value in leaves.to_list())
-    return Level(np.arange(len(leaves), dtype=np.int32), tuple(leaves.cast(pl.String).to_list()), meanings)
-
-
-def suppressed(leaves: pl.Series) -> Level:
-    """The single part that says nothing."""
-    return Level(np.zeros(len(leaves), dtype=np.int32), (SUPPRESSED,), ({"all": True},))
-
-
-def interval_label(low: object, high: object) -> str:
-    """How an interval is written: ``[20, 25)``, ``< 18`` or ``>= 65``."""
-    if low is None:
-        return f"< {high}"
-    return f">= {low}" if high is None else f"[{low}, {high})"
-
-
-def _leaves_of(series: pl.Series, domain: Sequence[Any] | None, column: str) -> pl.Series:
-    if domain is not None:
-        return _parse_leaves([str(value) for value in domain], series.dtype, column, "the declared domain")
-    present = series.drop_nulls().unique()
-    if present.dtype == pl.Categorical or present.dtype == pl.Enum:
-        present = present.cast(pl.String)
-    return present.sort()
-
-
-def _numeric_leaves(series: pl.Series, domain: tuple[Any, Any] | None, column: str) -> pl.Series:
-    if not series.dtype.is_numeric():
-        raise DataError(
-            f"Column {column!r} has type {series.dtype}, but its hierarchy is made of numeric intervals. "
-            "Read the column as numbers, or choose masking, a taxonomy or suppression."
-        )
-    if domain is None or not series.dtype.is_integer():
-        leaves = series.drop_nulls().unique().sort()
-        if leaves.dtype.is_float() and not leaves.is_finite().all():
-            wrong = leaves.filter(~leaves.is_finite())[0]
-            raise DataError(f"Column {column!r} has the value {wrong!r}, which lies in no interval. Correct the data.")
-        if domain is not None and len(leaves):
-            low, high = (exact(bound, "domain") for bound in domain)
-            outside = [value for value in (leaves[0], leaves[-1]) if not low <= exact(value, column) <= high]
-            if outside:
-                raise DataError(
-                    f"Column {column!r} has the value {outside[0]!r}, outside its declared domain {low} to {high}."
-                )
-        return leaves
-    low, high = (exact(bound, "domain") for bound in domain)
-    first, last = int(-(-low // 1)), int(high // 1)
-    if last - first >= _LARGEST_DECLARED_DOMAIN:
-        raise PolicyError(
-            f"The declared domain of column {column!r} has {last - first + 1} values, more than {_LARGEST_DECLARED_DOMAIN}. "
-            "Leave domain out (leaves then come from the data), or round the column first."
-        )
-    if first > last:
-        raise PolicyError(f"The declared domain of column {column!r}, {low} to {high}, holds no whole number.")
-    # In 64 bits whatever the column has: a domain may be wider than the type of the values that happen to occur.
-    if first >= -(2**63) and last < 2**63 - 1:
-        return pl.Series(np.arange(first, last + 1, dtype=np.int64))
-    return pl.Series(range(first, last + 1), dtype=pl.Int128)
-
-
-def _floor_divide(leaves: pl.Series, origin: Fraction, width: Fraction) -> NDArray[Any]:
-    """``floor((leaf - origin) / width)``, exactly: in 64-bit integers where these suffice, otherwise in Python's."""
-    if leaves.dtype.is_integer() and len(leaves):
-        scale = origin.denominator * width.denominator
-        shift, step = int(origin * scale), int(width * scale)
-        ends = [int(end) * scale - shift for end in (leaves[0], leaves[-1])]
-        reach = max(
-            abs(number) for number in (*ends, *(int(end) * scale for end in (leaves[0], leaves[-1])), shift, step)
-        )
-        if reach < 2**63:
-            quotient: NDArray[np.int64] = np.floor_divide(leaves.cast(pl.Int64).to_numpy() * scale - shift, step)
-            return quotient
-    return _integers([(exact(value, "value") - origin) // width for value in leaves.to_list()])
-
-
-def _count_below(leaves: pl.Series, cuts: Sequence[Fraction]) -> NDArray[Any]:
-    """How many of the rising ``cuts`` are at or below each leaf, exactly."""
-    if leaves.dtype.is_integer():
-        # A whole number reaches a cut when it reaches the next whole number.
-        rising = [-((-cut) // 1) for cut in cuts]
-        if all(-(2**63) <= cut < 2**63 for cut in rising) and leaves.dtype not in (pl.UInt64, pl.Int128):
-            return np.searchsorted(np.array(rising, dtype=np.int64), leaves.cast(pl.Int64).to_numpy(), side="right")
-    return _integers([bisect.bisect_right(cuts, exact(value, "value")) for value in leaves.to_list()])
-
-
-def _integers(numbers: Sequence[int]) -> NDArray[Any]:
-    """Whole numbers as an array of 64-bit integers, or of Python's where one does not fit."""
-    fits = all(-(2**63) <= number < 2**63 for number in numbers)
-    return np.array(numbers, dtype=np.int64 if fits else object)
-
-
-def _level_by_number(numbers: NDArray[Any], bounds: Any) -> Level:
-    present, parts = np.unique(numbers, return_inverse=True)
-    edges = [tuple(_plain(edge) for edge in bounds(int(number))) for number in present]
-    labels = tuple(interval_label(low, high) for low, high in edges)
-    meanings: tuple[Meaning, ...] = tuple({"interval": [low, high], "closed": "left"} for low, high in edges)
-    return Level(parts.astype(np.int32), labels, meanings)
-
-
-def _level_by_label(labels: Sequence[str], leaves: pl.Series) -> Level:
-    distinct, parts = _group(labels)
-    if len(distinct) == 1:
-        return Level(parts, tuple(distinct), ({"all": True},))
-    return Level(parts, tuple(distinct), _values_of(parts, len(distinct), leaves))
-
-
-def _values_of(parts: NDArray[np.int32], size: int, leaves: pl.Series) -> tuple[Meaning, ...]:
-    values: list[list[Any]] = [[] for _ in range(size)]
-    for part, leaf in zip(parts.tolist(), leaves.to_list(), strict=True):
-        values[part].append(leaf)
-    return tuple({"values": members} for members in values)
-
-
-def _group(keys: Sequence[Any]) -> tuple[list[Any], NDArray[np.int32]]:
-    """Distinct keys in order of appearance, and the number of each key."""
-    numbers: dict[Any, int] = {}
-    parts = np.fromiter((numbers.setdefault(key, len(numbers)) for key in keys), dtype=np.int32, count=len(keys))
-    return list(numbers), parts
-
-
 def _unambiguous(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     """The category's own name, or its whole way to the root where two categories share a name."""
     names = [path[0] for path in paths]
     return tuple(
         name if names.count(name) == 1 else " / ".join(reversed(path)) for name, path in zip(names, paths, strict=True)
     )
-
-
-def _parse_leaves(texts: Sequence[str], dtype: pl.DataType, column: str, source: str) -> pl.Series:
-    raw = pl.Series(texts, dtype=pl.String)
-    parsed = _parsed(raw, dtype)
-    if parsed.null_count():
-        wrong = raw[int(parsed.is_null().arg_max() or 0)]
-        raise DataError(
-            f"In {source} for column {column!r}, {wrong!r} cannot be read as {dtype}, the type of the column."
-        )
-    if parsed.n_unique() != len(parsed):
-        wrong = raw[int(parsed.is_duplicated().arg_max() or 0)]
-        reading = "" if parsed.dtype == pl.String else f" once it is read as {dtype}"
-        raise DataError(f"In {source} for column {column!r}, {wrong!r} stands twice{reading}. Keep one of the two.")
-    return parsed
-
-
-def _parsed(raw: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Text as values of a type, null where it cannot be read."""
-    if dtype in (pl.String, pl.Categorical, pl.Null) or dtype == pl.Enum:
-        return raw
-    if dtype == pl.Boolean:
-        truth = {"true": True, "false": False, "1": True, "0": False}
-        return raw.str.to_lowercase().replace_strict(truth, default=None, return_dtype=pl.Boolean)
-    if dtype == pl.Date:
-        return raw.str.to_date(strict=False)
-    if isinstance(dtype, pl.Datetime):
-        return raw.str.to_datetime(
-            "%Y-%m-%d %H:%M:%S%.f", strict=False, time_unit=dtype.time_unit, time_zone=dtype.time_zone
-        )
-    if dtype == pl.Time:
-        return raw.str.to_time("%H:%M:%S%.f", strict=False)
-    return raw.str.strip_chars().cast(dtype, strict=False)
 
 
 def _leaf_paths(tree: Any, above: tuple[str, ...]) -> Any:
@@ -540,55 +219,3 @@ def _tree_of(paths: Sequence[tuple[str, ...]]) -> Any:
     for path in paths:
         branches.setdefault(path[0], []).append(path[1:])
     return {name: _tree_of(below) for name, below in branches.items()}
-
-
-def _plain(number: Fraction | None) -> Any:
-    if number is None:
-        return None
-    return int(number) if number.denominator == 1 else float(number)
-
-
-def _check_range(domain: tuple[Any, Any] | None) -> None:
-    if domain is None:
-        return
-    if len(domain) != 2 or exact(domain[0], "domain") > exact(domain[1], "domain"):
-        raise PolicyError(f"domain must be a pair (lowest, highest), but it is {domain!r}.")
-
-
-def _as_date(value: Any) -> datetime.date:
-    if isinstance(value, datetime.date):
-        return value
-    try:
-        return datetime.date.fromisoformat(str(value))
-    except ValueError:
-        raise PolicyError(f"dates: the domain bound {value!r} is not a day such as 2024-01-31.") from None
-
-
-def _month_start(months: int) -> datetime.date | None:
-    """The first day of a month counted from year 0; None beyond the calendar, so that the interval is open there."""
-    year, month = divmod(months, 12)
-    return datetime.date(year, month + 1, 1) if datetime.MINYEAR <= year <= datetime.MAXYEAR else None
-
-
-def _check_timezone(name: str) -> None:
-    try:
-        pl.select(pl.lit(datetime.datetime(2000, 1, 1)).dt.replace_time_zone("UTC").dt.convert_time_zone(name))
-    except pl.exceptions.PolarsError:
-        raise PolicyError(f"dates: there is no timezone {name!r}. Write it as 'Europe/Paris' or 'UTC'.") from None
-
-
-def _unit_label(unit: str, start: int) -> str:
-    year, month = divmod(start, 12)
-    return {
-        "month": f"{year:04d}-{month + 1:02d}",
-        "quarter": f"{year:04d}-Q{month // 3 + 1}",
-        "half": f"{year:04d}-H{month // 6 + 1}",
-        "year": f"{year:04d}",
-        "decade": f"{year:04d}s",
-    }[unit]
-
-
-def _optional(**fields: Any) -> dict[str, Any]:
-    return {
-        name: list(value) if isinstance(value, tuple) else value for name, value in fields.items() if value is not None
-    }
