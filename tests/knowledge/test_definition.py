@@ -7,7 +7,6 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reticent as rt
@@ -20,7 +19,7 @@ from reticent.engine import LocalEngine
 from reticent.errors import DataError, Infeasible, PolicyError
 from reticent.knowledge import curve, negation_curve
 from tests.knowledge.conftest import FIXTURES, golden
-from tests.knowledge.strategies import bucket_lists
+from tests.knowledge.strategies import bucket_lists, given
 
 FIGURE_3 = [
     {"Flu": 2, "LungCancer": 2, "Mumps": 1},
@@ -74,8 +73,7 @@ def test_both_definitions_agree_with_the_curves(histograms, k, data):
         assert definition.failing(groups).any() == (not assessed.holds)
 
 
-@settings(max_examples=60)
-@given(bucket_lists, st.integers(0, 2), st.fractions("1/5", 1))
+@given(bucket_lists, st.integers(0, 2), st.fractions("1/5", 1), examples=60)
 def test_removing_the_named_groups_again_and_again_ends_in_a_safe_rest(histograms, k, c):
     definition = WorstCaseKnowledge(c, k)
     groups = Groups.from_histograms(histograms)
@@ -87,8 +85,7 @@ def test_removing_the_named_groups_again_and_again_ends_in_a_safe_rest(histogram
         groups = groups.select(~failing)
 
 
-@settings(max_examples=60)
-@given(bucket_lists, st.integers(0, 2), st.fractions("1/5", 1))
+@given(bucket_lists, st.integers(0, 2), st.fractions("1/5", 1), examples=60)
 def test_groups_that_fail_the_relaxation_can_be_in_no_safe_release(histograms, k, c):
     for definition in (WorstCaseKnowledge(c, k), NegatedKnowledge(c, k)):
         relaxed = definition.relaxation()

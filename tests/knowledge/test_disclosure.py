@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reticent.errors import DataError, PolicyError
@@ -15,7 +14,7 @@ from reticent.knowledge import breaking_point, certainty_point, curve, negation_
 from reticent.knowledge.buckets import Buckets
 from reticent.knowledge.disclosure import holds, negations_unsafe, unsafe_alone
 from tests.knowledge.conftest import golden
-from tests.knowledge.strategies import bucket_lists, histogram, varied_lists
+from tests.knowledge.strategies import bucket_lists, given, histogram, varied_lists
 from tests.oracles.knowledge_facts import worst_by_exchange
 from tests.oracles.knowledge_recursion import disclosure, negation, ratio
 from tests.oracles.knowledge_worlds import Worlds, histograms_of_size
@@ -122,8 +121,7 @@ def test_equals_the_plain_recursion(histograms, k):
     assert negation_curve(histograms, k) == [negation(histograms, j) for j in range(k + 1)]
 
 
-@settings(max_examples=60)
-@given(varied_lists, st.integers(1, 5), st.integers(2, 3))
+@given(varied_lists, st.integers(1, 5), st.integers(2, 3), examples=60)
 def test_equals_the_plain_recursion_on_rich_and_repeated_buckets(histograms, repeats, k):
     assert curve(histograms * repeats, k)[k] == disclosure(histograms * min(repeats, k + 1), k)
 
@@ -205,6 +203,9 @@ def test_a_float_pipeline_calls_an_unsafe_bucket_safe_and_we_do_not():
 
 
 def test_extreme_thresholds():
+    assert not holds(Buckets.of(FIGURE_3), Fraction(1, 10**400), 1)
+    assert holds(Buckets.of(TEN), 1 - Fraction(1, 10**400), 4)
+    assert unsafe_alone(Buckets.of(FIGURE_3), Fraction(1, 10**400), 1).all()
     assert not safe(FIGURE_3, 0, 0).holds
     assert safe(FIGURE_3, 1, 1).holds
     assert not safe(FIGURE_3, 1, 2).holds

@@ -5,12 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reticent.knowledge.minimize import AtomTable, atom_table
 from tests.knowledge.conftest import golden
-from tests.knowledge.strategies import histogram
+from tests.knowledge.strategies import given, histogram
 from tests.oracles.knowledge_recursion import minimize1, minimize1_as_printed
 from tests.oracles.knowledge_worlds import histograms_of_size, least_chance
 
@@ -66,8 +65,7 @@ def test_the_profile_reaches_the_minimum(counts, atoms):
     assert chance == minimize1(counts, atoms)
 
 
-@settings(max_examples=40)
-@given(histogram, st.integers(1, 7))
+@given(histogram, st.integers(1, 7), examples=40)
 def test_no_profile_with_fewer_people_is_as_good(counts, atoms):
     found = table(counts, 7)
     ordered, n = sorted(counts, reverse=True), sum(counts)

@@ -7,13 +7,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reticent.knowledge import buckets as buckets_module
 from reticent.knowledge import curve, negation_curve, screen, witness
 from reticent.knowledge.buckets import Buckets
-from tests.knowledge.strategies import bucket_lists
+from tests.knowledge.strategies import bucket_lists, given
 from tests.oracles.knowledge_recursion import disclosure, minimize1, ratio
 
 
@@ -74,8 +73,7 @@ def test_the_compiled_path_gives_the_same_curve_and_witness(monkeypatch, repeats
     assert (curve(counts, 5), negation_curve(counts, 5), witness(counts, 5)) == wanted
 
 
-@settings(max_examples=30)
-@given(st.integers(0, 10_000))
+@given(st.integers(0, 10_000), examples=30)
 def test_many_buckets_equal_the_plain_recursion(seed):
     generator = np.random.default_rng(seed)
     counts = generator.integers(1, 4, size=(60, 5))

@@ -7,17 +7,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reticent.errors import DataError, PolicyError
 from reticent.knowledge import DisclosureTree, Monitor, curve
 from reticent.knowledge.screen import merge, merge_all
-from tests.knowledge.strategies import bucket_lists, histogram
+from tests.knowledge.strategies import bucket_lists, given, histogram
 
 
-@settings(max_examples=60)
-@given(bucket_lists, st.lists(st.tuples(st.booleans(), histogram), max_size=12), st.integers(0, 5))
+@given(bucket_lists, st.lists(st.tuples(st.booleans(), histogram), max_size=12), st.integers(0, 5), examples=60)
 def test_the_tree_equals_a_full_run_after_every_change(histograms, changes, k):
     present = list(histograms)
     tree = DisclosureTree(present, k)
@@ -31,8 +29,9 @@ def test_the_tree_equals_a_full_run_after_every_change(histograms, changes, k):
         assert len(tree) == len(present)
 
 
-@settings(max_examples=60)
-@given(bucket_lists, st.lists(histogram, min_size=1, max_size=3), st.integers(0, 3), st.fractions("1/10", 1))
+@given(
+    bucket_lists, st.lists(histogram, min_size=1, max_size=3), st.integers(0, 3), st.fractions("1/10", 1), examples=60
+)
 def test_asking_what_a_change_would_do_changes_nothing(histograms, added, k, c):
     tree = DisclosureTree(histograms, k)
     after = [*histograms[1:], *added]
@@ -112,9 +111,10 @@ def test_a_monitor_refuses_a_departure_of_nobody_and_bad_parameters():
     assert monitor.would_hold([])
 
 
-@settings(max_examples=30)
 @given(
-    st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("vwxyz")), min_size=1, max_size=25), st.integers(0, 2)
+    st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("vwxyz")), min_size=1, max_size=25),
+    st.integers(0, 2),
+    examples=30,
 )
 def test_a_monitor_fed_row_by_row_equals_the_audit_of_the_table(rows, k):
     monitor = Monitor({}, "0.9", k)

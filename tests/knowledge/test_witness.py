@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.knowledge import RankedAtom, curve, negation_curve, negation_witness, witness
 from reticent.knowledge.witness import labelled
-from tests.knowledge.strategies import bucket_lists, varied_lists
+from tests.knowledge.strategies import bucket_lists, given, varied_lists
 from tests.oracles.knowledge_facts import belief
 
 FIGURE_3 = [(2, 2, 1), (2, 1, 1, 1)]

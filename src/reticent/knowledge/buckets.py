@@ -127,10 +127,12 @@ def _flatten(rows: Sequence[Histogram] | Integers) -> tuple[Integers, Integers]:
     """All counts one after the other, and how many each histogram has; anything but whole numbers is a DataError."""
     if isinstance(rows, np.ndarray) and rows.ndim == 2 and np.issubdtype(rows.dtype, np.integer):
         return rows.ravel().astype(np.int64), np.full(len(rows), rows.shape[1], dtype=np.int64)
-    for bucket, row in enumerate(rows):
-        if not isinstance(row, Sequence | Mapping | np.ndarray) or isinstance(row, str):
-            raise DataError(f"Bucket {bucket} must be a histogram such as (2, 2, 1), but it is {row!r}.")
-    plain = [tuple(row.values()) if isinstance(row, Mapping) else row for row in rows]
+    plain: Any = rows
+    if not set(map(type, rows)) <= {tuple, list}:
+        for bucket, row in enumerate(rows):
+            if not isinstance(row, Sequence | Mapping | np.ndarray) or isinstance(row, str):
+                raise DataError(f"Bucket {bucket} must be a histogram such as (2, 2, 1), but it is {row!r}.")
+        plain = [tuple(row.values()) if isinstance(row, Mapping) else row for row in rows]
     if not set(map(type, chain.from_iterable(plain))) <= {int, np.int64, np.int32}:
         for bucket, row in enumerate(plain):
             for count in row:

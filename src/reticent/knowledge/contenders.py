@@ -10,6 +10,7 @@ import numpy as np
 
 from reticent.knowledge.buckets import Buckets, Integers
 from reticent.knowledge.minimize import AtomTable, atom_table
+from reticent.knowledge.ranking import ascending, least_chances_exactly
 from reticent.knowledge.screen import Mask, Uses, first_of_each_key
 
 
@@ -56,13 +57,20 @@ def _thin(
         return
     chosen[rows] = False
     rows = rows[first_of_each_key(buckets, numbers[rows], atoms, k + 1)]
-    ranked = []
-    for row in rows.tolist():
-        table = table_of(buckets, int(numbers[row]), atoms)
-        value = table.holding(atoms - 1) if plus_top else table.least(atoms)
-        ranked.append((value, table.people(atoms) if by_people else 0, row))
-    ranked.sort()
-    chosen[[row for _, _, row in ranked[: k + 1]]] = True
+    some = numbers[rows]
+    top = np.stack([buckets.rank(rank, some) for rank in range(atoms)])
+    numerators, denominators = least_chances_exactly(buckets.sizes[some], top)
+    if plus_top:
+        numerators = numerators.astype(object) * buckets.sizes[some]
+        denominators = denominators.astype(object) * top[0]
+    kept: list[int] = []
+    for equal in ascending(numerators, denominators):
+        if by_people and len(kept) + len(equal) > k + 1:
+            equal = sorted(equal, key=lambda place: table_of(buckets, int(some[place]), atoms).people(atoms))
+        kept += equal[: k + 1 - len(kept)]
+        if len(kept) == k + 1:
+            break
+    chosen[rows[kept]] = True
 
 
 def table_of(buckets: Buckets, bucket: int, atoms: int) -> AtomTable:

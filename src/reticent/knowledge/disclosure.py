@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from reticent.errors import PolicyError
 from reticent.exact import Number, exact, whole
 from reticent.knowledge.buckets import Buckets, Integers, Measured
 from reticent.knowledge.contenders import strongest, sweep, table_of
+from reticent.knowledge.ranking import ascending
 from reticent.knowledge.screen import UNDERFLOW, Mask, screen, slack, use_factors
 
 DEEPEST = 128
@@ -139,12 +141,13 @@ def unsafe_alone(buckets: Buckets, c: Fraction, k: int) -> Mask:
         return np.ones(len(buckets), dtype=bool)
     unsafe: Mask = buckets.distinct < k + 2
     needed = (1 - c) / c
+    limit = _as_float(needed)
     rows = np.flatnonzero(~unsafe)
     for begin, factors in use_factors(buckets, rows, k):
         some = rows[begin : begin + len(factors)]
         about = factors[:, 1, k]
-        sure = about < float(needed) / slack(k) ** 2
-        doubtful = ~sure & (about <= float(needed) * slack(k) ** 2) | (about <= UNDERFLOW)
+        sure = about < limit / slack(k) ** 2
+        doubtful = ~sure & (about <= limit * slack(k) ** 2) | (about <= UNDERFLOW)
         unsafe[some] = sure
         for bucket in some[doubtful].tolist():
             unsafe[bucket] = table_of(buckets, bucket, k + 1).holding(k) <= needed
@@ -153,12 +156,20 @@ def unsafe_alone(buckets: Buckets, c: Fraction, k: int) -> Mask:
 
 def screened_verdict(about: float, needed: Fraction, k: int) -> bool | None:
     """Whether a ratio of about ``about`` exceeds ``needed``; None when rounding may have changed its side."""
-    limit = float(needed)
+    limit = _as_float(needed)
     if about > limit * slack(k) ** 2 + UNDERFLOW:
         return True
     if UNDERFLOW < about < limit / slack(k) ** 2:
         return False
     return None
+
+
+def _as_float(value: Fraction) -> float:
+    """The nearest float; infinity for what is larger than all of them."""
+    try:
+        return float(value)
+    except OverflowError:
+        return inf
 
 
 def ratios(buckets: Buckets, k: int) -> list[Fraction]:
@@ -182,10 +193,8 @@ def _largest_quotient(parts: Integers, wholes: Integers) -> tuple[Fraction, int]
     """
     about = parts / wholes
     ties = np.flatnonzero(about == about.max())
-    pairs, firsts = np.unique(np.stack([parts[ties], wholes[ties]]), axis=1, return_index=True)
-    exactly = [Fraction(part, whole) for part, whole in pairs.T.tolist()]
-    best = max(exactly)
-    return best, min(int(ties[first]) for first, value in zip(firsts, exactly, strict=True) if value == best)
+    place = int(ties[next(ascending(wholes[ties], parts[ties]))[0]])
+    return Fraction(int(parts[place]), int(wholes[place])), place
 
 
 def facts(k: object) -> int:

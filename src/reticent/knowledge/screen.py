@@ -182,7 +182,7 @@ def _smallest(factors: Floats, many: int) -> Integers:
 def use_factors(buckets: Buckets, rows: Integers, k: int) -> Iterator[tuple[int, Floats]]:
     """(u, v) of the buckets ``rows``, chunk by chunk, as arrays ``[bucket, 2, k + 1]``."""
     compiled = len(rows) >= COMPILED_FROM
-    step = _COMPILED_CHUNK if compiled else max(16, _CHUNK_CELLS // (k + 2) ** 2)
+    step = _COMPILED_CHUNK if compiled else max(1, _CHUNK_CELLS // (k + 2) ** 2)
     for begin in range(0, len(rows), step):
         some = rows[begin : begin + step]
         first, sizes = buckets.offsets[some], buckets.sizes[some]
