@@ -114,7 +114,7 @@ def test_whatever_the_command_line_can_say_the_policy_can_say(patients: Path, re
     assert reticent("verify", "out/release", "--key", "reticent.pub").code == 0
 
 
-@pytest.mark.parametrize("method", ["Datafly"])
+@pytest.mark.parametrize("method", ["Mondrian", "Datafly"])
 def test_another_method_is_named_in_the_policy(patients: Path, reticent: Command, method: str) -> None:
     (patients / "policy.toml").write_text(POLICY[: POLICY.index("[method]")] + f'[method]\nname = "{method}"\n')
     found = reticent("publish", "policy.toml", "-o", "release", "--json")

@@ -86,7 +86,7 @@ def _payload(found: Published) -> dict[str, Any]:
         "report": found.report,
         "format": release.format,
         "tables": {name: found.path / "public" / each.file for name, each in release.manifest.tables.items()},
-        "levels": dict(zip(draft.search.get("columns", ()), draft.search.get("chosen", ()), strict=True)),
+        "levels": {column: level for column, level, _ in _levels(found)},
         "groups": {"count": len(release.groups), "smallest": int(release.groups.people.min())},
         "rows": int(release.groups.sizes.sum()),
         "suppressed": draft.suppressed,
@@ -109,9 +109,8 @@ def _render(console: Console, found: Published) -> None:
     )
     promises = [(_claim(claim), claim["covers"]) for claim in release.certificate["claims"]]
     console.print(table("What is promised", ("definition", "in plain words"), promises))
-    if "columns" in draft.search:
-        heights = zip(draft.search["columns"], draft.search["chosen"], draft.search["heights"], strict=True)
-        levels = [(column, f"{level} of {height}") for column, level, height in heights]
+    levels = [(column, f"{level} of {height}") for column, level, height in _levels(found)]
+    if levels:
         console.print(table("Levels", ("column", "level"), levels))
     costs = [(name, shown(value)) for name, value in release.utility.items()]
     console.print(table("What it cost (for your eyes only)", ("measure", "value"), costs))
@@ -125,6 +124,14 @@ def _render(console: Console, found: Published) -> None:
     if found.report is not None:
         console.print(f"The report is {found.report}.", markup=False)
     console.print(f"Anybody can check it: reticent verify {found.path}", markup=False)
+
+
+def _levels(found: Published) -> list[tuple[str, int, int]]:
+    """Every column with its level and the coarsest there is; nothing where a method gives columns no single level."""
+    search = found.release.draft.search
+    if "chosen" not in search:
+        return []
+    return list(zip(search["columns"], search["chosen"], search["heights"], strict=True))
 
 
 def _claim(claim: dict[str, Any]) -> str:
