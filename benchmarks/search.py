@@ -40,13 +40,13 @@ def _hierarchies(folder: str, prefix: str, columns: Iterable[str]) -> dict[str, 
 
 
 def adult() -> Data:
-    columns = "sex age race marital-status education native-country workclass salary-class".split()
+    columns = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "salary-class"]
     frame = pl.read_csv(SHARED / "adult" / "adult.csv.gz", separator=";")
     return Data(frame, _hierarchies("adult", "adult", columns), "occupation")
 
 
 def cps() -> Data:
-    columns = "age_head age_spouse fips MARS XTOT nu18 n21".split()
+    columns = ["age_head", "age_spouse", "fips", "MARS", "XTOT", "nu18", "n21"]
     return Data(pl.read_parquet(SHARED / "cps" / "cps.parquet"), _hierarchies("cps", "cps", columns), "agi_bin")
 
 
@@ -113,7 +113,7 @@ def anytime() -> None:
         print(line, flush=True)
 
 
-def main(names: list[str]) -> None:
+def main(*names: str) -> None:
     chosen = [name for name in names if name in JOBS] or list(JOBS)
     report("Full-domain search", f"python -m benchmarks search {' '.join(chosen)}", measure(chosen))
     if not names or "mach" in names:
@@ -121,4 +121,4 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(*sys.argv[1:])
