@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 
 from hypothesis import strategies as st
 
@@ -95,3 +96,44 @@ def test_without_facts_the_witness_is_the_most_frequent_value():
     worst = witness(FIGURE_3, 0)
     assert worst.sentences() == []
     assert worst.disclosure == Fraction(2, 5)
+
+
+def profiles(left: int, most: int):
+    """All ways to hand out atoms, most to the first person."""
+    if not left:
+        yield ()
+    for first in range(min(left, most), 0, -1):
+        yield from ((first, *rest) for rest in profiles(left - first, first))
+
+
+def best_in_bucket(counts: tuple[int, ...], atoms: int) -> tuple[Fraction, int]:
+    """(least chance, fewest people) by trying every profile."""
+    ordered, n = sorted(counts, reverse=True), sum(counts)
+    options = []
+    for profile in profiles(atoms, atoms):
+        chance = Fraction(1)
+        for person, given_atoms in enumerate(profile):
+            chance *= Fraction(max(0, n - person - sum(ordered[:given_atoms])), max(1, n - person))
+        options.append((chance, len(profile)))
+    return min(options)
+
+
+@given(
+    st.lists(st.lists(st.integers(1, 3), min_size=4, max_size=5).map(tuple), min_size=1, max_size=4), st.integers(0, 3)
+)
+def test_no_other_facts_reach_as_much_with_fewer_people_or_a_lower_first_bucket(histograms, k):
+    choices = []
+    for shares in product(range(k + 1), repeat=len(histograms)):
+        if sum(shares) != k:
+            continue
+        for holder, counts in enumerate(histograms):
+            ratio, people, used = Fraction(sum(counts), max(counts)), 0, []
+            for bucket, share in enumerate(shares):
+                chance, named = best_in_bucket(histograms[bucket], share + (bucket == holder))
+                ratio, people = ratio * chance, people + named
+                used += [bucket] if share or bucket == holder else []
+            choices.append((ratio, people, used[0]))
+    ratio, people, first = min(choices)
+    worst = witness(histograms, k)
+    assert worst.disclosure == 1 / (1 + ratio)
+    assert (worst.people, worst.buckets[0]) == (people, first)
