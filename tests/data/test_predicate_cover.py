@@ -238,6 +238,26 @@ def test_columns_that_hang_together_over_a_real_line_are_bounded() -> None:
     assert found.share == pytest.approx(0.5, abs=0.02)
 
 
+@pytest.mark.parametrize(
+    ("condition", "closed", "verdict"),
+    [
+        ("a < b", "left", Verdict.ALL),
+        ("a >= b", "left", Verdict.NONE),
+        ("a <> b", "left", Verdict.ALL),
+        ("a = b", "left", Verdict.NONE),
+        ("a < b", "both", Verdict.SOME),
+        ("a <= b", "both", Verdict.ALL),
+        ("a > b", "both", Verdict.NONE),
+        ("a = b", "both", Verdict.SOME),
+        ("a - b + 0.000000000000001 < 0", "both", Verdict.SOME),
+        ("2*a - 2*b <= 0", "neither", Verdict.ALL),
+    ],
+)
+def test_ends_that_touch_are_decided_exactly(condition: str, closed: str, verdict: Verdict) -> None:
+    cells = {"a": {"interval": [0, 5], "closed": closed}, "b": {"interval": [5, 10], "closed": closed}}
+    assert Condition.parse(condition).cover(cells).verdict is verdict
+
+
 def test_a_hierarchy_gives_its_domain_only_when_it_was_declared() -> None:
     ages = pl.Series("age", [20, 30])
     declared = Hierarchy.intervals(widths=[5], domain=(20, 39)).bind(ages, "age")

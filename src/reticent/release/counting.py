@@ -147,7 +147,7 @@ def _generalized(
     certain, possible = int(sizes[found.certain].sum()), int(sizes[found.possible].sum())
     if estimator == "intersect":
         return Count(condition.text, estimator, possible, (certain, possible), None, data.height)
-    value = float(sizes @ found.share)
+    value = math.fsum((sizes * found.share).tolist())
     return Count(condition.text, estimator, value, (certain, possible), _uniform_error(sizes, found), data.height)
 
 

@@ -1,7 +1,7 @@
 """The fallback for conditions across columns whose pieces are too many to go through: bounds that are certain, a share that is sampled.
 
-``possible`` and ``certain`` follow from the ends of the labels and err on the safe side only: a region is called possible or not
-certain when the ends do not decide. The share is the mean over an even grid of the region.
+``possible`` and ``certain`` follow from the ends of the labels and err on the safe side only: a region is called possible, or not
+certain, when the ends do not decide. The share is the mean over an even grid of the region.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from reticent.data.predicate.domain import at_place, place, series_of
 from reticent.data.predicate.evaluation import truth
+from reticent.data.predicate.expanding import expanded
 from reticent.data.predicate.kinds import Kind
 from reticent.data.predicate.linear import LinearForm, difference
 from reticent.data.predicate.nodes import And, Column, Comparison, Node, Operator, Or, scope
@@ -25,65 +26,102 @@ from reticent.data.predicate.pieces import Pieces
 from reticent.data.predicate.regions import Covers, Regions
 
 _GRID = 4096
+_MOST_CELLS = 1 << 24
+# Sums of a few products in double precision are off by far less than this part of their largest term.
+_MARGIN = 1e-12
+
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class _Side:
-    """One column of one region: its pieces, and the ends of its values where they have an order."""
+    """One column: its pieces, and the label that every distinct region has in it."""
 
     pieces: Pieces
-    label: int
+    labels: NDArray[np.int64]
     kind: Kind
 
-    @property
-    def values(self) -> pl.Series:
-        return self.pieces.values.gather(self.pieces.held(self.label))
+    @cached_property
+    def begins(self) -> NDArray[np.int64]:
+        """Where the pieces of every label begin among the pairs of label and piece, and where the last ones end."""
+        return np.searchsorted(self.pieces.labels, np.arange(len(self.pieces.measured) + 1)).astype(np.int64)
 
-    @property
-    def may_be_null(self) -> bool:
-        return self.values.null_count() > 0
+    @cached_property
+    def null(self) -> Mask:
+        """For every region whether null is among its values."""
+        return self.any_of(self.pieces.values.is_null().to_numpy())
 
-    def ends(self) -> tuple[float | Fraction, float | Fraction, bool, bool] | None:
-        """Lowest and highest value and whether they are attained; nothing for text or a label that holds only null."""
-        if self.kind in (Kind.TEXT, Kind.TRUTH):
-            return None
-        part = self.pieces.stretches.get(self.label)
+    def any_of(self, chosen: Mask) -> Mask:
+        """For every region whether its label holds one of some pieces."""
+        counted = np.concatenate([[0], np.cumsum(chosen[self.pieces.members])])
+        found: Mask = (counted[self.begins[1:]] > counted[self.begins[:-1]])[self.labels]
+        return found
+
+    @cached_property
+    def ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64], Mask, Mask]:
+        """For every label its lowest and highest place and whether they are attained; not a number where it holds only null."""
+        count = len(self.pieces.measured)
+        low, high = np.full(count, np.inf), np.full(count, -np.inf)
+        values = self.pieces.values.to_physical().cast(pl.Float64).fill_null(np.nan).to_numpy()[self.pieces.members]
+        if self.kind is Kind.DATE:
+            values = values + place("1970-01-01", Kind.DATE)
+        known = ~np.isnan(values)
+        np.minimum.at(low, self.pieces.labels[known], values[known])
+        np.maximum.at(high, self.pieces.labels[known], values[known])
+        low, high = np.where(low > high, np.nan, low), np.where(low > high, np.nan, high)
+        low_closed, high_closed = np.ones(count, dtype=bool), np.ones(count, dtype=bool)
+        for label, part in self.pieces.stretches.items():
+            low[label], low_closed[label] = -np.inf if part.low is None else part.low, part.low_closed
+            high[label], high_closed[label] = np.inf if part.high is None else part.high, part.high_closed
+        return low, high, low_closed, high_closed
+
+    def exact_ends(self, region: int) -> tuple[float | Fraction, float | Fraction, bool, bool]:
+        """The same for one region, exactly."""
+        label = int(self.labels[region])
+        part = self.pieces.stretches.get(label)
         if part is not None:
-            low = -math.inf if part.low is None else _exactly(part.low)
-            high = math.inf if part.high is None else _exactly(part.high)
-            return low, high, part.low_closed, part.high_closed
-        low, high = self.values.min(), self.values.max()  # type: ignore[assignment]  # numbers or dates, placed below
-        if low is None:
-            return None
-        return _exactly(place(low, self.kind)), _exactly(place(high, self.kind)), True, True
+            return _exactly(part.low, -math.inf), _exactly(part.high, math.inf), part.low_closed, part.high_closed
+        held = self.pieces.values.gather(self.pieces.held(label))
+        return _exactly(place(held.min(), self.kind)), _exactly(place(held.max(), self.kind)), True, True
 
-    def samples(self, count: int) -> tuple[pl.Series, bool]:
-        """At most ``count`` values spread evenly, and whether they say something about the share."""
-        part = self.pieces.stretches.get(self.label)
-        if part is None or part.low is None or part.high is None:
-            values = self.values
-            chosen = np.unique(np.linspace(0, len(values) - 1, min(count, len(values))).round().astype(np.int64))
-            return values.gather(chosen), part is None and bool(self.pieces.measured[self.label])
-        steps = (np.arange(count) + 0.5) / count
-        places = float(part.low) + steps * (float(part.high) - float(part.low))
-        return series_of([at_place(where, self.kind) for where in places.tolist()], self.kind), True
+    def sampled(self, count: int) -> Pieces:
+        """At most ``count`` values of every label that occurs, spread evenly."""
+        if self.pieces.complete and np.diff(self.begins).max(initial=0) <= count:
+            return self.pieces
+        measured = np.zeros(len(self.pieces.measured), dtype=bool)
+        drawn: dict[int, pl.Series] = {}
+        for label in np.unique(self.labels).tolist():
+            part = self.pieces.stretches.get(label)
+            if part is None or part.low is None or part.high is None:
+                held = self.pieces.held(label)
+                chosen = np.unique(np.linspace(0, len(held) - 1, min(count, len(held))).round().astype(np.int64))
+                drawn[label] = self.pieces.values.gather(held[chosen])
+                measured[label] = part is None and bool(self.pieces.measured[label])
+            else:
+                places = float(part.low) + (np.arange(count) + 0.5) / count * (float(part.high) - float(part.low))
+                drawn[label] = series_of([at_place(where, self.kind) for where in places.tolist()], self.kind)
+                measured[label] = True
+        values = pl.concat(list(drawn.values()))
+        labels = np.repeat(np.array(list(drawn), dtype=np.int64), [len(found) for found in drawn.values()])
+        return Pieces(values, labels, np.arange(len(values)), np.ones(len(values)), measured, True)
 
 
 def bounded(node: Node, regions: Regions) -> Covers:
     """Decide every region as far as the ends of its labels do, and sample its share."""
     names = scope(node)
     ids, firsts = regions.distinct(names)
-    share, possible = np.empty(len(firsts)), np.empty(len(firsts), dtype=bool)
-    certain, measured = possible.copy(), possible.copy()
-    kinds = {name: Kind.of(regions.pieces[name].values.dtype, name) for name in names}
-    truths: dict[tuple[Node, str], NDArray[np.bool_]] = {}
-    for position, region in enumerate(firsts.tolist()):
-        sides = {name: _Side(regions.pieces[name], int(regions.codes[name][region]), kinds[name]) for name in names}
-        possible[position], certain[position] = _decide(node, sides, truths)
-        share[position], measured[position] = _sample(node, sides)
-    decided = certain | ~possible
-    share = np.where(certain, 1.0, np.where(possible, np.where(measured, share, 0.5), 0.0))
-    return Covers(share[ids], possible[ids], certain[ids], (measured | decided)[ids])
+    sides = {
+        name: _Side(regions.pieces[name], regions.codes[name][firsts], Kind.of(regions.pieces[name].values.dtype, name))
+        for name in names
+    }
+    possible, certain = (decided[ids] for decided in _decide(node, sides, len(firsts)))
+    cells = max(_GRID >> 6, min(_GRID, _MOST_CELLS // len(firsts)))
+    count = max(2, int(cells ** (1 / len(names))))
+    grid = Regions({name: side.sampled(count) for name, side in sides.items()}, regions.codes, regions.count)
+    measured = np.logical_and.reduce([grid.pieces[name].measured[regions.codes[name]] for name in names])
+    sampled = expanded(node, grid).share
+    share = np.where(certain, 1.0, np.where(possible, np.where(measured, sampled, 0.5), 0.0))
+    return Covers(share, possible, certain, measured | certain | ~possible)
 
 
 def without_columns(node: Node) -> bool:
@@ -91,33 +129,29 @@ def without_columns(node: Node) -> bool:
     return bool(truth(node, pl.DataFrame({"row": [0]})).fill_null(False)[0])
 
 
-def _decide(
-    node: Node, sides: Mapping[str, _Side], truths: dict[tuple[Node, str], NDArray[np.bool_]]
-) -> tuple[bool, bool]:
-    """Whether a node may be true somewhere in the region, and whether it must be true everywhere."""
+def _decide(node: Node, sides: Mapping[str, _Side], count: int) -> tuple[Mask, Mask]:
+    """For every region whether a node may be true somewhere in it, and whether it must be true everywhere."""
     if isinstance(node, And | Or):
-        found = [_decide(part, sides, truths) for part in node.parts]
-        gather = all if isinstance(node, And) else any
-        return gather(may for may, _ in found), gather(must for _, must in found)
+        found = [_decide(part, sides, count) for part in node.parts]
+        gather = np.logical_and if isinstance(node, And) else np.logical_or
+        return gather.reduce([may for may, _ in found]), gather.reduce([must for _, must in found])
     names = scope(node)
     if not names:
-        return (without_columns(node),) * 2
+        same = np.full(count, without_columns(node))
+        return same, same
     if len(names) == 1:
         side = sides[names[0]]
-        known = truths.get((node, names[0]))
-        if known is None:
-            frame = pl.DataFrame([side.pieces.values.alias(names[0])])
-            known = truths[node, names[0]] = truth(node, frame).fill_null(False).to_numpy()
-        held = known[side.pieces.held(side.label)]
-        return bool(held.any()), bool(held.all())
-    if not isinstance(node, Comparison) or (form := _form(node, sides)) is None:
-        return True, False
-    return _compare(form, node.operator, sides)
+        true = truth(node, pl.DataFrame([side.pieces.values.alias(names[0])])).fill_null(False).to_numpy()
+        return side.any_of(true), ~side.any_of(~true)
+    involved = {name: sides[name] for name in names}
+    if not isinstance(node, Comparison) or (form := _form(node, involved)) is None:
+        return np.ones(count, dtype=bool), np.zeros(count, dtype=bool)
+    return _compared(form, node.operator, involved, count)
 
 
 def _form(node: Comparison, sides: Mapping[str, _Side]) -> LinearForm | None:
     """The comparison as ``form operator 0``; days and moments as places on their line; nothing for text."""
-    kinds = {sides[name].kind for name in scope(node)}
+    kinds = {side.kind for side in sides.values()}
     if all(kind.is_numeric for kind in kinds):
         return difference(node.left, node.right)
     if len(kinds) == 1 and kinds.pop().is_temporal and isinstance(node.left, Column) and isinstance(node.right, Column):
@@ -125,44 +159,67 @@ def _form(node: Comparison, sides: Mapping[str, _Side]) -> LinearForm | None:
     return None
 
 
-def _compare(form: LinearForm, operator: Operator, sides: Mapping[str, _Side]) -> tuple[bool, bool]:
-    low: Any = form.constant
-    high: Any = form.constant
-    low_attained = high_attained = True
+def _compared(form: LinearForm, operator: Operator, sides: Mapping[str, _Side], count: int) -> tuple[Mask, Mask]:
+    """``form operator 0`` for every region: in floating point where zero is far, exactly where it is near."""
+    low, high = np.full(count, float(form.constant)), np.full(count, float(form.constant))
+    scale = np.abs(low)
+    low_closed, high_closed = np.ones(count, dtype=bool), np.ones(count, dtype=bool)
     for name, factor in form.coefficients.items():
-        ends = sides[name].ends()
-        if ends is None:
-            return False, False
+        bottom, top, bottom_closed, top_closed = (side[sides[name].labels] for side in sides[name].ends)
+        if factor < 0:
+            bottom, top, bottom_closed, top_closed = top, bottom, top_closed, bottom_closed
+        low, high = low + float(factor) * bottom, high + float(factor) * top
+        low_closed, high_closed = low_closed & bottom_closed, high_closed & top_closed
+        for term in (float(factor) * bottom, float(factor) * top):
+            scale = scale + np.where(np.isfinite(term), np.abs(term), 0.0)
+    unknown = np.isnan(low) | np.isnan(high)
+    may, must = _against_zero(operator, low, high, low_closed, high_closed)
+    near = ~unknown & ((np.abs(low) <= _MARGIN * scale) | (np.abs(high) <= _MARGIN * scale))
+    for region in np.flatnonzero(near).tolist():
+        may[region], must[region] = _exactly_against_zero(form, operator, sides, region)
+    never_null = ~np.logical_or.reduce([side.null for side in sides.values()])
+    return may & ~unknown, must & ~unknown & never_null
+
+
+def _exactly_against_zero(
+    form: LinearForm, operator: Operator, sides: Mapping[str, _Side], region: int
+) -> tuple[bool, bool]:
+    low: float | Fraction = form.constant
+    high: float | Fraction = form.constant
+    low_closed = high_closed = True
+    for name, factor in form.coefficients.items():
+        ends = sides[name].exact_ends(region)
         bottom, top, bottom_closed, top_closed = ends if factor > 0 else (ends[1], ends[0], ends[3], ends[2])
         low, high = low + factor * bottom, high + factor * top
-        low_attained, high_attained = low_attained and bottom_closed, high_attained and top_closed
-    never_null = not any(sides[name].may_be_null for name in sides)
-    below = low < 0 or (low == 0 and low_attained and operator in ("<=", ">=", "="))
+        low_closed, high_closed = low_closed and bottom_closed, high_closed and top_closed
+    below, above = (np.array([(end > 0) - (end < 0)], dtype=np.float64) for end in (low, high))
+    may, must = _against_zero(operator, below, above, np.array([low_closed]), np.array([high_closed]))
+    return bool(may[0]), bool(must[0])
+
+
+def _against_zero(
+    operator: Operator, low: NDArray[np.float64], high: NDArray[np.float64], low_closed: Mask, high_closed: Mask
+) -> tuple[Mask, Mask]:
+    """Whether something between two ends may stand, and whether all of it must stand, in a relation to zero."""
+    reaches_down = (low < 0) | ((low == 0) & low_closed)
+    reaches_up = (high > 0) | ((high == 0) & high_closed)
+    below = (high < 0) | ((high == 0) & ~high_closed)
+    above = (low > 0) | ((low == 0) & ~low_closed)
+    zero = (low == 0) & (high == 0)
     match operator:
         case "<":
-            return low < 0, never_null and (high < 0 or (high == 0 and not high_attained))
+            return low < 0, below
         case "<=":
-            return below, never_null and high <= 0
+            return reaches_down, high <= 0
         case ">":
-            return high > 0, never_null and (low > 0 or (low == 0 and not low_attained))
+            return high > 0, above
         case ">=":
-            return high > 0 or (high == 0 and high_attained), never_null and low >= 0
+            return reaches_up, low >= 0
         case "=":
-            return below and (high > 0 or (high == 0 and high_attained)), never_null and low == high == 0
+            return reaches_down & reaches_up, zero
         case "<>":
-            apart = low > 0 or high < 0 or (low == 0 and not low_attained) or (high == 0 and not high_attained)
-            return not low == high == 0, never_null and apart
+            return ~zero, below | above
 
 
-def _sample(node: Node, sides: Mapping[str, _Side]) -> tuple[float, bool]:
-    """The share over an even grid of the region's product, and whether it says something."""
-    count = max(2, int(_GRID ** (1 / len(sides))))
-    drawn = {name: side.samples(count) for name, side in sides.items()}
-    grids = np.indices([len(values) for values, _ in drawn.values()]).reshape(len(drawn), -1)
-    columns = [values.gather(grid).alias(name) for (name, (values, _)), grid in zip(drawn.items(), grids, strict=True)]
-    found = truth(node, pl.DataFrame(columns)).fill_null(False)
-    return float(found.to_numpy().mean()), all(known for _, known in drawn.values())
-
-
-def _exactly(where: float | Fraction) -> float | Fraction:
-    return where if isinstance(where, float) and math.isinf(where) else Fraction(where)
+def _exactly(where: float | Fraction | None, otherwise: float = math.nan) -> float | Fraction:
+    return otherwise if where is None else Fraction(where)
