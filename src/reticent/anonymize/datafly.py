@@ -30,7 +30,7 @@ class Datafly:
 
     def draft(self, table: Table, definition: Definition, *, insecure_seed: int | None = None) -> Draft:
         """The first node on the greedy way up that passes."""
-        frequencies = LocalEngine().frequencies(table)
+        frequencies = LocalEngine().frequencies(definition.prepare(table))
         evaluator = Evaluator(frequencies, definition, exact(self.suppression, "suppression"), "loss")
         levels = frequencies.levels
         while not evaluator.evaluate(levels).passes:

@@ -41,5 +41,7 @@ def capped(groups: Groups, limits: NDArray[np.int64]) -> Groups:
     histograms = Histograms(offsets, cells.values[kept], counts[kept])
     sizes = histograms.sum_cells(histograms.counts).astype(np.int64)
     # People cannot be told apart here, so a group that loses rows counts as many people as rows at most.
-    extras = {name: np.minimum(values, sizes) for name, values in groups.extras.items()}
+    extras = {
+        name: np.minimum(values, sizes) if name == "persons" else values for name, values in groups.extras.items()
+    }
     return Groups(sizes, histograms, groups.reference, groups.domain, extras, groups.exclusive)

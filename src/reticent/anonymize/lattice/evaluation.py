@@ -143,9 +143,8 @@ class Evaluator:
         )
 
     def _too_small(self, points: Points) -> Mask:
-        if self._counting is None:
-            return np.zeros(len(points), dtype=bool)
-        return self._counting.failing(points.bare_groups())
+        nobody: Mask = points.sizes == 0
+        return nobody if self._counting is None else nobody | self._counting.failing(points.bare_groups())
 
     def _suppressed_in_sets(self, points: Points) -> Mask:
         """With several quasi sets each must be safe on its own (R-LD-4); what one leaves out is missing in the others."""
@@ -169,15 +168,15 @@ class Evaluator:
 def failing_groups(definition: Definition, groups: Groups, already: Mask, allowed: int) -> Mask:
     """The groups to leave out so that the rest satisfies the definition; ``already`` are out for other reasons.
 
-    For local definitions these are the failing groups. A definition that judges all groups together names the groups to remove
-    first and is asked again, until it holds or more than ``allowed`` rows are gone.
+    For local definitions these are the failing groups. A definition that judges all groups together is asked about the rest: it
+    names the groups to remove first and is asked again, until it holds or more than ``allowed`` rows are gone.
     """
-    mask = already | definition.failing(groups)
-    if definition.local:
-        return mask
-    while int(groups.sizes[mask].sum()) <= allowed and not mask.all():
+    one_by_one = _all(tuple(part for part in definition.parts() if part.local))
+    together = _all(tuple(part for part in definition.parts() if not part.local))
+    mask = already if one_by_one is None else already | one_by_one.failing(groups)
+    while together is not None and int(groups.sizes[mask].sum()) <= allowed and not mask.all():
         kept = np.flatnonzero(~mask)
-        more = definition.failing(groups.select(~mask))
+        more = together.failing(groups.select(~mask))
         if not more.any():
             break
         mask[kept[more]] = True
@@ -185,16 +184,19 @@ def failing_groups(definition: Definition, groups: Groups, already: Mask, allowe
 
 
 def _smallest(points: Points, failing: Mask) -> tuple[int, ...]:
-    chosen = np.flatnonzero(failing)
+    chosen = np.flatnonzero(failing & (points.sizes > 0))
     group = chosen[np.argmin(points.sizes[chosen])]
     return tuple(int(codes[group]) for codes in points.codes)
 
 
 def _split(definition: Definition) -> tuple[Definition | None, Definition | None]:
-    """The part that looks at sizes only, and the part that looks at sensitive values."""
-    counting = tuple(part for part in definition.parts() if not part.needs_sensitive and part.local)
-    judging = tuple(part for part in definition.parts() if part.needs_sensitive or not part.local)
-    return _all(counting), _all(judging)
+    """The part that looks at sizes only and fails in every finer group as well, and the rest."""
+
+    def counts(part: Definition) -> bool:
+        return part.local and part.absorbing and not part.needs_sensitive
+
+    parts = definition.parts()
+    return _all(tuple(filter(counts, parts))), _all(tuple(part for part in parts if not counts(part)))
 
 
 def _all(parts: tuple[Definition, ...]) -> Definition | None:

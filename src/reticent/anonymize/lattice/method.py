@@ -59,6 +59,7 @@ class Lattice:
     def draft(self, table: Table, definition: Definition, *, insecure_seed: int | None = None) -> Draft:
         """The least distorted generalization that satisfies the definition."""
         self._check_fit(table, definition)
+        table = definition.prepare(table)
         found = search(
             table,
             definition,

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.anonymize.lattice.costs import Costs, column_masses, entropy_costs, loss_costs, spread_costs
 from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.lattice.space import Space
 from reticent.data.frequencies import FrequencySet, Levels
 from reticent.data.groups import Groups
-from reticent.data.hierarchy import BoundHierarchy
 from reticent.errors import PolicyError, did_you_mean
 
 Mask = NDArray[np.bool_]
@@ -80,7 +80,7 @@ class Columnwise(Objective):
         self.name = name
         self._costs = costs
         self._weights = weights
-        masses = _column_masses(frequencies)
+        masses = column_masses(frequencies)
         self.sums = [
             np.array([float(masses[j][level] @ table) for level, table in enumerate(tables)])
             for j, tables in enumerate(costs.tables)
@@ -195,7 +195,7 @@ class AverageGroupSize(Objective):
         return self._rows / (kept // self._least + 1)
 
     def value(self, points: Points, suppressed: Mask) -> float:
-        return self._rows / (int((~suppressed).sum()) + bool(suppressed.any()))
+        return self._rows / (int((~suppressed).sum()) + bool(points.sizes[suppressed].any()))
 
     def growth(self, points: Points, suppressed: Mask | None) -> float:
         # A generalization has no more groups; suppressed rows count as one group, but only where one was lost.
@@ -268,16 +268,6 @@ class Callback(Objective):
         return float(self._function(NodeView(levels, kept, int(points.sizes[suppressed].sum()), self._rows)))
 
 
-@dataclass(frozen=True)
-class Costs:
-    """Cost tables: ``tables[column][level][part]``, the cost of a suppressed cell, and how sums become the measure."""
-
-    tables: list[list[NDArray[np.float64]]]
-    worst: list[float]
-    scale: float
-    constant: float = 0.0
-
-
 OBJECTIVES = (
     "loss",
     "loss_geometric",
@@ -307,13 +297,13 @@ def prepare(
     rows = frequencies.rows
     match objective:
         case "loss":
-            return Columnwise("loss", frequencies, _loss_costs(frequencies), shares)
+            return Columnwise("loss", frequencies, loss_costs(frequencies), shares)
         case "loss_geometric":
-            return Geometric("loss_geometric", frequencies, _loss_costs(frequencies), shares)
+            return Geometric("loss_geometric", frequencies, loss_costs(frequencies), shares)
         case "ncp":
-            return Columnwise("ncp", frequencies, _spread_costs(frequencies), shares)
+            return Columnwise("ncp", frequencies, spread_costs(frequencies), shares)
         case "non_uniform_entropy":
-            return Columnwise("non_uniform_entropy", frequencies, _entropy_costs(frequencies, plain), plain)
+            return Columnwise("non_uniform_entropy", frequencies, entropy_costs(frequencies, plain), plain)
         case "discernibility":
             return Discernibility(rows, least_rows)
         case "average_group_size":
@@ -338,65 +328,6 @@ def _weights(frequencies: FrequencySet, weights: Weights | None) -> list[float]:
     if not sum(found):
         raise PolicyError("All attribute weights are zero; at least one column must count.")
     return found
-
-
-def _column_masses(frequencies: FrequencySet) -> list[list[NDArray[np.float64]]]:
-    """Rows by part, for every column and level (levels below the frequency set's own are left empty)."""
-    masses: list[list[NDArray[Any]]] = []
-    for hierarchy, start, codes in zip(frequencies.hierarchies, frequencies.levels, frequencies.codes, strict=True):
-        own = np.bincount(codes, weights=frequencies.sizes, minlength=hierarchy.levels[start].size)
-        masses.append(
-            [
-                np.zeros(hierarchy.levels[level].size)
-                if level < start
-                else np.bincount(hierarchy.between(start, level), weights=own, minlength=hierarchy.levels[level].size)
-                for level in range(hierarchy.height + 1)
-            ]
-        )
-    return masses
-
-
-def _loss_costs(frequencies: FrequencySet) -> Costs:
-    def table(hierarchy: BoundHierarchy, level: int) -> NDArray[np.float64]:
-        return (hierarchy.cover(level) - 1) / max(hierarchy.size - 1, 1)
-
-    return _costs(frequencies, table)
-
-
-def _spread_costs(frequencies: FrequencySet) -> Costs:
-    return _costs(frequencies, spread)
-
-
-def spread(hierarchy: BoundHierarchy, level: int) -> NDArray[np.float64]:
-    """Normalized certainty penalty of each part (R-UM-2): its range by the domain's, or its leaves by all leaves."""
-    cover, parts = hierarchy.cover(level), hierarchy.levels[level].parts
-    by_leaves = np.where(cover > 1, cover / hierarchy.size, 0.0)
-    if not hierarchy.is_numeric:
-        return by_leaves
-    numbers = hierarchy.numbers()
-    known = ~np.isnan(numbers)
-    width = float(numbers[known].max() - numbers[known].min()) if known.any() else 0.0
-    if width == 0:
-        return by_leaves
-    low = np.full(len(cover), np.inf)
-    high = np.full(len(cover), -np.inf)
-    np.minimum.at(low, parts[known], numbers[known])
-    np.maximum.at(high, parts[known], numbers[known])
-    return np.where(cover > 1, (high - low) / width, 0.0)
-
-
-def _costs(frequencies: FrequencySet, table: Callable[[BoundHierarchy, int], NDArray[np.float64]]) -> Costs:
-    tables = [[table(h, level) for level in range(h.height + 1)] for h in frequencies.hierarchies]
-    return Costs(tables, [1.0] * len(tables), 1 / frequencies.rows)
-
-
-def _entropy_costs(frequencies: FrequencySet, weights: Sequence[float]) -> Costs:
-    """Non-uniform entropy: log2 of the rows that share the generalized value, less that of the value itself."""
-    masses = _column_masses(frequencies)
-    tables = [[np.log2(np.maximum(mass, 1.0)) for mass in column] for column in masses]
-    worst = float(np.log2(frequencies.rows))
-    own = [float(m[start] @ t[start]) for m, t, start in zip(masses, tables, frequencies.levels, strict=True)]
-    return Costs(tables, [worst] * len(tables), 1.0, -float(np.dot(weights, own)))
 
 
 def describe(objective: str | Callable[[Any], float]) -> str:

@@ -44,7 +44,7 @@ class Outliers:
         for hierarchy, level, codes in self._columns():
             counts = sum_by(codes, self.points.sizes, hierarchy.levels[level].size)
             commonness += np.log(np.maximum(counts, 1))[codes]
-        return int(np.argmin(commonness))
+        return int(np.argmin(np.where(self.points.sizes > 0, commonness, np.inf)))
 
     def failing(self, group: int) -> NDArray[np.bool_]:
         """The nodes at which the group that this one has become part of fails the definition.
@@ -57,7 +57,8 @@ class Outliers:
         extras = {name: self._over_lattice(meeting, counts) for name, counts in points.extras.items()}
         histograms = self._histograms(meeting) if self._definition.needs_sensitive else _one_value(sizes)
         groups = Groups(sizes, histograms, points.frequencies.reference, points.frequencies.domain, extras)
-        return self._definition.failing(groups).reshape(self._space.shape)
+        # Where only people of a population have joined so far there is no group that could fail.
+        return (self._definition.failing(groups) & (sizes > 0)).reshape(self._space.shape)
 
     def _columns(self) -> Iterator[tuple[BoundHierarchy, int, Codes]]:
         return zip(self.points.frequencies.hierarchies, self.points.levels, self.points.codes, strict=True)

@@ -55,6 +55,10 @@ class Points:
     def _weights(self) -> NDArray[np.float64]:
         return self.sizes.astype(np.float64)
 
+    @cached_property
+    def _has_empty(self) -> bool:
+        return "population" in self.extras and not self.sizes.all()
+
     def at(self, levels: Levels) -> Points:
         """These groups merged at coarser levels."""
         keys, space, cards = self._keys(levels)
@@ -70,7 +74,8 @@ class Points:
             )
         else:
             table = np.bincount(keys, weights=self._weights, minlength=space)
-            present = np.flatnonzero(table)
+            # Points without rows stay: their population counts in the groups that they join.
+            present = np.flatnonzero(np.bincount(keys, minlength=space) if self._has_empty else table)
             sizes = table[present].astype(np.int64)
             lookup = np.empty(space, dtype=np.int32)
             lookup[present] = np.arange(len(present), dtype=np.int32)

@@ -107,6 +107,7 @@ def search(
     node only, with level 0 for columns that it does not name.
     """
     limit = exact(suppression, "suppression", low=0, high=1)
+    table = definition.prepare(table)
     if not table.quasi:
         raise PolicyError(
             "The table has no quasi columns, so there is nothing to generalize. Declare some with quasi=."

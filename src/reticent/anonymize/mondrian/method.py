@@ -107,6 +107,11 @@ class Mondrian:
             )
         if self.ties == "divide" and table.unit == "person":
             raise PolicyError("ties='divide' would part the rows of one person; use ties='keep' where unit='person'.")
+        if definition.needs_population:
+            wrong = next(part for part in definition.parts() if part.needs_population)
+            raise PolicyError(
+                f"{wrong} compares with a population, whose people may fit several groups of a local recoding; use Lattice."
+            )
         if not definition.monotone:
             wrong = next(part for part in definition.parts() if not part.monotone)
             raise PolicyError(
