@@ -47,8 +47,10 @@ def negation_curve(histograms: Measured, k: int) -> list[Fraction]:
     buckets, k = Buckets.of(histograms), facts(k)
     everybody = np.arange(len(buckets))
     top, left = buckets.rank(0, everybody), buckets.sizes.copy()
-    values = []
+    values: list[Fraction] = []
     for known in range(k + 1):
+        if known >= int(buckets.distinct.max()):
+            return values + values[-1:] * (k + 1 - known)
         if known:
             left -= buckets.rank(known, everybody)
         values.append(_largest_quotient(top, left)[0])
@@ -57,18 +59,22 @@ def negation_curve(histograms: Measured, k: int) -> list[Fraction]:
 
 def negation_bucket(buckets: Buckets, k: int) -> int:
     """The first bucket where ``k`` negations disclose most."""
-    known = buckets.top(k + 1)
-    return _largest_quotient(known[0], buckets.sizes - known[1:].sum(axis=0))[1]
+    return _largest_quotient(*_after_negations(buckets, k))[1]
 
 
 def negations_unsafe(buckets: Buckets, c: Fraction, k: int) -> Mask:
     """The buckets where ``k`` negations reach ``c``, exactly: ``n(s0) >= c (n - n(s1) - ... - n(sk))``."""
-    known = buckets.top(k + 1)
-    left = buckets.sizes - known[1:].sum(axis=0)
-    exactly = int(left.max()) * max(c.numerator, c.denominator) >= 1 << 62
-    top, left = (known[0].astype(object), left.astype(object)) if exactly else (known[0], left)
-    unsafe: Mask = (top * c.denominator >= left * c.numerator).astype(bool)
+    top, left = _after_negations(buckets, k)
+    fits = int(left.max()) * c.denominator < 1 << 62
+    parts, wholes = (top, left) if fits else (top.astype(object), left.astype(object))
+    unsafe: Mask = (parts * c.denominator >= wholes * c.numerator).astype(bool)
     return unsafe
+
+
+def _after_negations(buckets: Buckets, k: int) -> tuple[Integers, Integers]:
+    """Of every bucket the count of its most frequent value, and of all values but the ``k`` next most frequent."""
+    known = buckets.top(min(k + 1, int(buckets.distinct.max())))
+    return known[0], buckets.sizes - known[1:].sum(axis=0)
 
 
 def certainty_point(histograms: Measured) -> int:
@@ -126,13 +132,13 @@ def safe(histograms: Measured, c: Number, k: int) -> Safety:
     return Safety(values[-1] < threshold, threshold, k, values[-1], broken, certainty_point(buckets))
 
 
-def holds(histograms: Buckets, c: Fraction, k: int) -> bool:
+def holds(buckets: Buckets, c: Fraction, k: int) -> bool:
     """``D(B, k) < c``, decided exactly but computed exactly only when the screen leaves a doubt."""
-    if c <= 0 or k >= histograms.fewest_values - 1:
+    if c <= 0 or k >= buckets.fewest_values - 1:
         return c > 1
     needed = (1 - c) / c
-    verdict = screened_verdict(float(screen(histograms, k).ratios[k]), needed, k)
-    return ratios(histograms, k)[k] > needed if verdict is None else verdict
+    verdict = screened_verdict(float(screen(buckets, k).ratios[k]), needed, k)
+    return ratios(buckets, k)[k] > needed if verdict is None else verdict
 
 
 def unsafe_alone(buckets: Buckets, c: Fraction, k: int) -> Mask:

@@ -4,6 +4,7 @@
     !Ed=flu    Ed != flu        Ed does not have flu    costs 1
     Bob=flu & Ed=flu -> Al=flu | Al=mumps               costs 1
     Ed in {flu, mumps}          one of a list           costs one fact for every value of the bucket not listed
+    Ed=flu|mumps                the same
 
 Names and values may contain blanks; quote them with '...' or "..." when they contain an operator. Inside an implication
 every atom may be negated: "not" only moves an atom to the other side of the arrow. A clause without any negative
@@ -126,6 +127,11 @@ class _Parser:
         literals, joint = [self._literal()], set()
         while (operator := self._peek()) in ("&", "|"):
             self.place += 1
+            if operator == "|" and self._is_bare_value() and literals[-1].positive:
+                before = literals[-1].atoms
+                more = Atom(before[-1].person, self._word("a value"))
+                literals[-1] = _Literal((*before, more), True)
+                continue
             joint.add(operator)
             literals.append(self._literal())
         return literals, joint
@@ -133,15 +139,17 @@ class _Parser:
     def _literal(self) -> _Literal:
         positive = not self._take("!")
         person = self._word("a person's name")
+        if person.startswith("not "):
+            positive, person = not positive, person.removeprefix("not ").strip()
         if self._is_word("in"):
             person += f" {self._word('in')}"
-        if self._take("{"):
-            listed = re.fullmatch(r"(.+?)\s+in", person)
+        listed = re.fullmatch(r"(.+?)\s+in(?:\s*[(\[](.+)[)\]])?", person)
+        if self._take("{") or (listed is not None and listed[2] is not None):
             if listed is None:
                 self._fail("A list is written 'Ed in {flu, mumps}'")
             if not positive:
                 self._fail("Write 'Ed != flu' once for every value that is ruled out, instead of a negated list")
-            values = self._list()
+            values = self._list() if listed[2] is None else self._split(listed[2])
             return _Literal(tuple(Atom(listed[1], value) for value in values), True)
         if self._take("!="):
             positive = not positive
@@ -153,6 +161,9 @@ class _Parser:
         inside = self._word("a list of values")
         if not self._take("}"):
             self._fail("The list is not closed by '}'")
+        return self._split(inside)
+
+    def _split(self, inside: str) -> list[str]:
         values = [value.strip().strip("'\"") for value in inside.split(",")]
         if not all(values):
             self._fail("The list has an empty place")
@@ -163,6 +174,13 @@ class _Parser:
             self._fail(f"Expected {wanted}")
         self.place += 1
         return self.tokens[self.place - 1][1]
+
+    def _is_bare_value(self) -> bool:
+        """Whether a word stands here that no '=' follows: another value of the person before it."""
+        ahead = self.tokens[self.place : self.place + 2]
+        if not ahead or ahead[0][0] or re.search(r"\sin\b", ahead[0][1]):
+            return False
+        return len(ahead) == 1 or (ahead[1][0] and ahead[1][1] in ("&", "|", "->"))
 
     def _is_word(self, word: str) -> bool:
         return self.place < len(self.tokens) and self.tokens[self.place][:2] == (False, word)
