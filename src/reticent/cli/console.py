@@ -24,6 +24,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instea
 
 HOLDS, DOES_NOT_HOLD, BAD_INPUT, INTERNAL_FAILURE = 0, 1, 2, 3
 _SAFE_INTEGER = 2**53
+_LOOK_FIRST = "If a release was being made, look for its folder before you try again: it is there whole, or not at all."
 
 
 def console() -> Console:
@@ -100,12 +101,12 @@ def run(app: typer.Typer) -> int:
         _complain(type(error).__name__, str(error), as_json)
         return error.exit_code
     except typer.Abort:
-        _complain("Aborted", "Stopped before the end; nothing was published.", as_json)
+        _complain("Aborted", f"Stopped before the end. {_LOOK_FIRST}", as_json)
         return BAD_INPUT
     except typer.Exit as leaving:
         return int(leaving.exit_code)
     except KeyboardInterrupt:
-        _complain("Interrupted", "Stopped before the end; nothing was published.", as_json)
+        _complain("Interrupted", f"Stopped before the end. {_LOOK_FIRST}", as_json)
         return 130
     except Exception as error:
         if hasattr(error, "format_message"):
@@ -116,7 +117,7 @@ def run(app: typer.Typer) -> int:
             return BAD_INPUT
         _complain(
             "InternalError",
-            f"Reticent failed on its own account: {type(error).__name__}: {error}. Nothing was published. "
+            f"Reticent failed on its own account: {type(error).__name__}: {error}. {_LOOK_FIRST} "
             "Please report this with the command that you ran; RETICENT_TRACEBACK=1 shows where it happened.",
             as_json,
         )
@@ -125,7 +126,7 @@ def run(app: typer.Typer) -> int:
 
 def _os_message(error: OSError) -> str:
     where = f" ({error.filename})" if error.filename else ""
-    return f"{error.strerror or error}{where}. Nothing was published."
+    return f"{error.strerror or error}{where}. {_LOOK_FIRST}"
 
 
 def _complain(kind: str, message: str, as_json: bool) -> None:
