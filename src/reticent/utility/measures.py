@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.data.frequencies import FrequencySet
 from reticent.errors import PolicyError, did_you_mean
 from reticent.utility.picture import Picture
 
@@ -92,33 +94,40 @@ def kl_mixture(picture: Picture, sensitive: bool = True) -> float:
     _need_original(picture, "kl_mixture")
     if picture.format != "generalize":
         raise PolicyError("kl_mixture is for releases with regions; use kl for a bucketized one.")
-    table, values = picture.original, picture.original.domain.size if sensitive else 1
-    volumes = np.exp(sum(np.log(cells.covered)[cells.of_block] for cells in picture.cells))
-    density = np.zeros((len(picture.sizes), values))
-    if sensitive:
-        density[picture.histograms.owners, picture.histograms.values] = picture.histograms.counts
-    else:
-        density[:, 0] = picture.sizes
-    density /= np.reshape(volumes, (-1, 1)) * picture.rows
-    lost = picture.suppressed_histogram if sensitive else np.array([picture.suppressed])
-    everywhere = lost / picture.rows / np.exp(sum(float(np.log(cells.leaves)) for cells in picture.cells))
-    covers = [cells.covering() for cells in picture.cells]
+    density, everywhere = _densities(picture, sensitive)
+    table, covers = picture.original, [cells.covering() for cells in picture.cells]
     total, step = 0.0, max(1, _LARGEST_BLOCK // max(len(picture.sizes), 1))
     for low in range(0, len(table), step):
-        high = min(low + step, len(table))
-        inside = np.ones((high - low, len(picture.sizes)), dtype=bool)
+        points = slice(low, min(low + step, len(table)))
+        inside = np.ones((points.stop - low, len(picture.sizes)), dtype=bool)
         for codes, cells, covering in zip(table.codes, picture.cells, covers, strict=True):
-            inside &= covering[codes[low:high]][:, cells.of_block]
-        explained = inside @ density + everywhere
-        if sensitive:
-            here = slice(table.histograms.offsets[low], table.histograms.offsets[high])
-            owners, found = table.histograms.owners[here] - low, table.histograms.values[here]
-            counts = table.histograms.counts[here]
-        else:
-            owners, found, counts = np.arange(high - low), np.zeros(high - low, dtype=np.int32), table.sizes[low:high]
-        shares = counts / picture.rows
-        total += float(shares @ np.log(shares / explained[owners, found]))
-    return total
+            inside &= covering[codes[points]][:, cells.of_block]
+        owners, values, counts = _original_cells(table, points, sensitive)
+        explained = (inside @ density + everywhere)[owners, values]
+        total += float(counts @ np.log(counts / picture.rows / explained))
+    return total / picture.rows
+
+
+def _densities(picture: Picture, sensitive: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """For groups by sensitive values the probability of each cell of the group's region, and for suppressed rows that of every cell."""
+    counts = np.zeros((len(picture.sizes), picture.original.domain.size if sensitive else 1))
+    if sensitive:
+        counts[picture.histograms.owners, picture.histograms.values] = picture.histograms.counts
+    else:
+        counts[:, 0] = picture.sizes
+    volumes = np.exp(np.sum([np.log(cells.covered)[cells.of_block] for cells in picture.cells], axis=0))
+    whole = math.exp(sum(math.log(cells.leaves) for cells in picture.cells))
+    lost = picture.suppressed_histogram if sensitive else np.array([picture.suppressed])
+    return counts / np.reshape(volumes, (-1, 1)) / picture.rows, lost / whole / picture.rows
+
+
+def _original_cells(table: FrequencySet, points: slice, sensitive: bool) -> tuple[Any, Any, NDArray[np.int64]]:
+    """The distinct pairs of point (counted from the first) and sensitive value among some points, and their rows."""
+    if not sensitive:
+        sizes = table.sizes[points]
+        return np.arange(len(sizes)), np.zeros(len(sizes), dtype=np.int64), sizes
+    here = slice(table.histograms.offsets[points.start], table.histograms.offsets[points.stop])
+    return table.histograms.owners[here] - points.start, table.histograms.values[here], table.histograms.counts[here]
 
 
 def ncp(picture: Picture, weights: Weights | None = None) -> float:
