@@ -31,6 +31,8 @@ def named(atom: tuple[int, int, int]) -> Atom:
 def random_clauses(chance: random.Random, atoms: list[tuple[int, int, int]], most: int) -> list[tuple[list, list]]:
     return [
         (chance.sample(atoms, chance.randint(0, 2)), chance.sample(atoms, chance.randint(1, 2)))
+        if chance.random() < 0.7
+        else ([chance.choice(atoms)], [atoms[0]])
         for _ in range(chance.randint(1, most))
     ]
 
@@ -84,6 +86,25 @@ def test_hundreds_of_facts_about_one_bucket_stay_within_the_budget():
     clauses = [Clause(frozenset({Atom(f"0.{person}", "v0")}), frozenset()) for person in range(100)]
     answer = conditional(people, clauses, [Clause(frozenset(), frozenset({Atom("0.150", "v0")}))], Budget(200_000))
     assert answer == Fraction(60, 80)
+
+
+def test_hundreds_of_facts_with_one_consequent_stay_within_the_budget():
+    people = population([(300, 200, 100), (40, 30, 20)])
+    target = Atom("1.0", "v0")
+    clauses = [Clause(frozenset({Atom(f"0.{person}", "v0")}), frozenset({target})) for person in range(250)]
+    found = conditional(people, clauses, [Clause(frozenset(), frozenset({target}))], Budget(500_000))
+    nobody = Fraction(1)
+    for person in range(250):
+        nobody *= Fraction(300 - person, 600 - person)
+    assert found == Fraction(4, 9) / (Fraction(4, 9) + Fraction(5, 9) * nobody)
+
+
+def test_a_long_chain_of_implications_stays_within_the_budget():
+    people = population([(300, 200, 100)])
+    chain = [Clause(frozenset({Atom(f"0.{p}", "v0")}), frozenset({Atom(f"0.{p + 1}", "v0")})) for p in range(120)]
+    found = conditional(people, chain, [Clause(frozenset(), frozenset({Atom("0.120", "v0")}))], Budget(500_000))
+    assert found is not None
+    assert Fraction(1, 2) < found < 1
 
 
 def test_the_budget_is_kept():

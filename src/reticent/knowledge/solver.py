@@ -132,12 +132,14 @@ def _telling_values(population: Population, bucket: int, known: Sequence[Clause]
     return sorted(mentioned & set(histogram)) + others[:1]
 
 
+_LARGE = 200
+
+
 def _order(population: Population, clauses: Sequence[Clause]) -> tuple[str, ...]:
     """Everybody in the clauses, so that few clauses and few buckets stay open at a time."""
-    touching: dict[str, set[int]] = {}
-    for number, clause in enumerate(clauses):
-        for person in clause.people:
-            touching.setdefault(person, set()).add(number)
+    touching = _touching(clauses)
+    if len(touching) > _LARGE:
+        return tuple(sorted(touching, key=lambda name: (min(touching[name]), population.bucket_of[name], name)))
     waiting = {number: set(clause.people) for number, clause in enumerate(clauses)}
     opened: set[int] = set()
     order: list[str] = []
@@ -161,8 +163,18 @@ def _order(population: Population, clauses: Sequence[Clause]) -> tuple[str, ...]
     return tuple(order)
 
 
+def _touching(clauses: Sequence[Clause]) -> dict[str, set[int]]:
+    """For everybody the numbers of the clauses that mention them."""
+    found: dict[str, set[int]] = {}
+    for number, clause in enumerate(clauses):
+        for person in clause.people:
+            found.setdefault(person, set()).add(number)
+    return found
+
+
 Urn = tuple[int, ...]
 State = tuple[tuple[Urn, ...], int]
+"""What is left in the urns, and the clauses that are still open as bits."""
 
 
 def _component_probability(population: Population, component: Component, budget: Budget) -> Fraction:
@@ -171,28 +183,89 @@ def _component_probability(population: Population, component: Component, budget:
     labels = [_labels(population, bucket, component.clauses) for bucket in buckets]
     urns = tuple(_urn(population.histograms[bucket], names) for bucket, names in zip(buckets, labels, strict=True))
     placed = [place[population.bucket_of[person]] for person in component.people]
+    last_turn = {where: turn for turn, where in enumerate(placed)}
+    turns = _turns(component, [labels[where] for where in placed])
     states: dict[State, int] = {(urns, (1 << len(component.clauses)) - 1): 1}
-    for turn, person in enumerate(component.people):
-        where = placed[turn]
-        settled = [_settled(component.clauses, person, value) for value in labels[where]]
-        closing = _closing(component.clauses, component.people[: turn + 1], person)
-        done = where not in placed[turn + 1 :]
+    for turn, where in enumerate(placed):
+        step = turns[turn]
         after: dict[State, int] = {}
         for (urns, still_open), weight in states.items():
             urn = urns[where]
             budget.spend(len(urn))
             for choice, count in enumerate(urn):
-                left_open = still_open & ~settled[choice]
-                if not count or left_open & closing:
+                left_open = still_open & ~step.settled[choice]
+                if not count or left_open & step.closing:
                     continue
-                rest = () if done else (*urn[:choice], count - 1, *urn[choice + 1 :])
-                state = (*urns[:where], rest, *urns[where + 1 :]), left_open
+                rest = () if last_turn[where] == turn else (*urn[:choice], count - 1, *urn[choice + 1 :])
+                state = (*urns[:where], rest, *urns[where + 1 :]), step.merged(left_open)
                 after[state] = after.get(state, 0) + weight * count
         states = after
     worlds = 1
     for index, bucket in enumerate(buckets):
         worlds *= perm(population.size(bucket), placed.count(index))
     return Fraction(sum(states.values()), worlds)
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """What placing one person does to the clauses: ``settled[choice]`` become true, ``closing`` must not stay open after it.
+
+    ``alike`` pairs clauses that have come to say the same about everybody who is still to be placed, so that one bit does for both.
+    """
+
+    settled: tuple[int, ...]
+    closing: int
+    alike: tuple[tuple[int, int], ...]
+
+    def merged(self, still_open: int) -> int:
+        for bit, representative in self.alike:
+            if still_open & bit:
+                still_open = still_open & ~bit | representative
+        return still_open
+
+
+def _turns(component: Component, labels: Sequence[Sequence[str | None]]) -> list[_Turn]:
+    clauses, touching = component.clauses, _touching(component.clauses)
+    waiting = {person: turn for turn, person in enumerate(component.people)}
+    said: dict[tuple[frozenset[Atom], frozenset[Atom]], int] = {}
+    found = []
+    for turn, person in enumerate(component.people):
+        numbers = sorted(touching[person])
+        closing = 0
+        for number in numbers:
+            if max(waiting[each] for each in clauses[number].people) == turn:
+                closing |= 1 << number
+        found.append(
+            _Turn(
+                tuple(_settled(clauses, numbers, person, value) for value in labels[turn]),
+                closing,
+                _alike(clauses, numbers, waiting, turn, said),
+            )
+        )
+    return found
+
+
+def _alike(
+    clauses: Sequence[Clause],
+    numbers: Sequence[int],
+    waiting: Mapping[str, int],
+    turn: int,
+    said: dict[tuple[frozenset[Atom], frozenset[Atom]], int],
+) -> tuple[tuple[int, int], ...]:
+    """The clauses that this turn shortened to what another one says already.
+
+    An open clause says exactly what it says of people who are still to be placed; ``said`` remembers the first clause to say it.
+    """
+    pairs = []
+    for number in numbers:
+        clause = clauses[number]
+        given, then = (
+            frozenset(atom for atom in side if waiting[atom.person] > turn) for side in (clause.given, clause.then)
+        )
+        first = said.setdefault((given, then), number)
+        if first != number:
+            pairs.append((1 << number, 1 << first))
+    return tuple(pairs)
 
 
 def _labels(population: Population, bucket: int, clauses: Iterable[Clause]) -> list[str | None]:
@@ -208,20 +281,12 @@ def _urn(histogram: Mapping[str, int], labels: Sequence[str | None]) -> Urn:
     return (*named, sum(histogram.values()) - sum(named))
 
 
-def _settled(clauses: Sequence[Clause], person: str, value: str | None) -> int:
+def _settled(clauses: Sequence[Clause], numbers: Iterable[int], person: str, value: str | None) -> int:
     """Bits of the clauses that become true once this person is known to have this value."""
     bits = 0
-    for number, clause in enumerate(clauses):
+    for number in numbers:
+        clause = clauses[number]
         denied = any(atom.person == person and atom.value != value for atom in clause.given)
         granted = any(atom.person == person and atom.value == value for atom in clause.then)
         bits |= (denied or granted) << number
-    return bits
-
-
-def _closing(clauses: Sequence[Clause], placed: Sequence[str], person: str) -> int:
-    """Bits of the clauses that nobody after this person can make true any more."""
-    known = set(placed)
-    bits = 0
-    for number, clause in enumerate(clauses):
-        bits |= (person in clause.people and clause.people <= known) << number
     return bits
