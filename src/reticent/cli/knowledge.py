@@ -336,13 +336,12 @@ def _threshold(c: str | None, source: str) -> Fraction | None:
 
 
 def _private(source: str) -> dict[str, Any]:
-    """The steward's list of pseudonyms, where the folder of a release still has its private side."""
-    found = Path(source) / "private" / "pseudonyms.parquet"
-    if not found.is_file():
-        return {}
+    """The steward's lists of people, where the folder of a release still has its private side."""
     import polars as pl
 
-    return {"pseudonyms": pl.read_parquet(found)}
+    folder = Path(source) / "private"
+    files = {name: folder / f"{name}.parquet" for name in ("people", "pseudonyms")}
+    return {name: pl.read_parquet(file) for name, file in files.items() if file.is_file()}
 
 
 def _arrivals(add: str | None, source: str) -> tuple[Any, int]:
