@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any, Literal
 
@@ -27,6 +28,9 @@ class Table:
     their quasi values, and k counts people. ``quasi_sets`` lists several sets of quasi columns that an adversary may
     hold, each of which the definition must withstand (R-LD-4). ``left_out`` names columns of the source that have no role and
     were not even read.
+
+    ``population`` and ``extra_counts`` are what a definition wants counted beside the rows; it adds them itself
+    (:meth:`with_population`, :meth:`with_extra_counts`).
     """
 
     def __init__(
@@ -55,6 +59,8 @@ class Table:
         self.dataset, self.unit = dataset, unit
         self.quasi_sets = tuple(tuple(columns) for columns in quasi_sets) if quasi_sets else None
         self.left_out = tuple(left_out)
+        self.population: pl.DataFrame | None = None
+        self.extra_counts: Mapping[str, pl.Series] = {}
         frame = as_polars(frame)
         self._check_roles(frame.columns)
         self._check_types(frame)
@@ -78,9 +84,37 @@ class Table:
         bound = []
         for name, hierarchy in self.quasi.items():
             series = self.frame[name]
+            missing = bool(series.null_count())
+            if self.population is not None:
+                series = pl.concat([series, self.population[name]])
             fitted = hierarchy.bind(series, name)
-            bound.append(fitted.with_null_leaf() if series.null_count() else fitted)
+            bound.append(fitted.with_null_leaf() if missing else fitted)
         return tuple(bound)
+
+    def with_population(self, people: Any) -> Table:
+        """The same table beside the ``people`` it was drawn from: a table or a frame with the same quasi columns.
+
+        Domains that come from the data then come from both, and every group is counted in both.
+        """
+        listed = people.frame if isinstance(people, Table) else as_polars(people)
+        columns = []
+        for name in self.quasi:
+            if name not in listed.columns:
+                raise DataError(
+                    f"The population has no column {name!r}.{did_you_mean(name, listed.columns)} It needs the quasi columns "
+                    f"of the table: {', '.join(map(repr, self.quasi))}."
+                )
+            columns.append(_like(listed[name], self.frame[name]))
+        beside = copy(self)
+        beside.__dict__.pop("hierarchies", None)
+        beside.population = pl.DataFrame(columns)
+        return beside
+
+    def with_extra_counts(self, counts: Mapping[str, pl.Series]) -> Table:
+        """The same table with further whole numbers a row, which are added up group by group."""
+        more = copy(self)
+        more.extra_counts = {**self.extra_counts, **counts}
+        return more
 
     @cached_property
     def sensitive_columns(self) -> tuple[SensitiveColumn, ...]:
@@ -185,6 +219,24 @@ class Table:
                 f"The rows of {self.key} {person!r} differ in their quasi columns, so that person could be found by the combination. "
                 "Give all rows of a person the same quasi values (for instance those of the latest row)."
             )
+
+
+def _like(people: pl.Series, own: pl.Series) -> pl.Series:
+    """A column of the population as the type of the table's; missing and unreadable values are refused."""
+    if people.null_count():
+        raise DataError(
+            f"The population has {people.null_count()} missing values in column {people.name!r}: such people belong to no group. "
+            "Leave them out, or fill the values in."
+        )
+    if people.dtype == own.dtype and own.dtype != pl.Categorical:
+        return people
+    plain = people.cast(pl.String) if people.dtype == pl.Categorical or people.dtype == pl.Enum else people
+    try:
+        return plain.cast(own.dtype)
+    except pl.exceptions.PolarsError:
+        raise DataError(
+            f"Column {people.name!r} of the population has type {people.dtype}, and that of the table {own.dtype}. Read both alike."
+        ) from None
 
 
 def as_polars(frame: Any) -> pl.DataFrame:

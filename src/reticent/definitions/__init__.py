@@ -6,7 +6,15 @@
 ``entropy``      entropy l-diversity; ``spread`` computes entropies, ``logarithms`` decides ties
 ``recursive``    recursive (c,l)-diversity, and negative/positive diversity; ``tails`` computes what exclusions leave
 ``knowledge``    worst-case and negated background knowledge (loaded when first used)
-``closeness``    t-closeness; ``transport`` computes earth mover's distances in whole numbers
+``closeness``    t-closeness; ``transport`` computes earth mover's distances in whole numbers; ``nt_closeness`` for large groups
+``shares``       shares of values and sets of values: (alpha,k), p-sensitive, (l,alpha), (X,Y), confidence bounding, categories
+``numeric``      numbers that are near each other: (k,e), (epsilon,m), ranges
+``likeness``     beta-likeness, delta-disclosure privacy
+``uniqueness``   m-uniqueness, m-eligibility
+``personal``     what people themselves want guarded
+``population``   k-map and delta-presence, which compare with people outside the table
+``risk``         the average risk of being picked out, its figures, and uniqueness in a population
+``conjunction``  definitions that are others at once
 ``homogeneity``  the homogeneity audit
 ``feasibility``  whether any generalization can pass
 ``catalogue``    every definition by name, made from plain data
@@ -24,29 +32,72 @@ from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiv
 from reticent.definitions.entropy import EntropyLDiversity
 from reticent.definitions.feasibility import feasibility, require_feasible
 from reticent.definitions.homogeneity import HomogeneityAudit, homogeneity_audit
+from reticent.definitions.likeness import BetaLikeness, DeltaDisclosure
+from reticent.definitions.nt_closeness import NTCloseness
+from reticent.definitions.numeric import EpsilonMAnonymity, KEAnonymity, RangeDiversity
+from reticent.definitions.personal import PersonalPrivacy
+from reticent.definitions.population import DeltaPresence, KMap
 from reticent.definitions.recursive import NegativePositiveDiversity, RecursiveLDiversity
+from reticent.definitions.risk import (
+    AverageRisk,
+    Reidentification,
+    Uniqueness,
+    population_uniqueness,
+    reidentification,
+)
+from reticent.definitions.shares import (
+    AlphaKAnonymity,
+    CategoryDiversity,
+    ConfidenceBounding,
+    LAlphaDiversity,
+    PSensitive,
+    XYPrivacy,
+)
+from reticent.definitions.uniqueness import MEligible, MUnique
 
 if TYPE_CHECKING:
     from reticent.definitions.knowledge import NegatedKnowledge, WorstCaseKnowledge
 
 __all__ = [
     "All",
+    "AlphaKAnonymity",
     "Assessment",
+    "AverageRisk",
+    "BetaLikeness",
+    "CategoryDiversity",
+    "ConfidenceBounding",
     "Definition",
+    "DeltaDisclosure",
+    "DeltaPresence",
     "DistinctLDiversity",
     "EntropyLDiversity",
+    "EpsilonMAnonymity",
     "HomogeneityAudit",
     "KAnonymity",
+    "KEAnonymity",
+    "KMap",
+    "LAlphaDiversity",
+    "MEligible",
+    "MUnique",
+    "NTCloseness",
     "NegatedKnowledge",
     "NegativePositiveDiversity",
+    "PSensitive",
+    "PersonalPrivacy",
     "ProbabilisticLDiversity",
+    "RangeDiversity",
     "RecursiveLDiversity",
+    "Reidentification",
     "TCloseness",
+    "Uniqueness",
     "Witness",
     "WorstCaseKnowledge",
+    "XYPrivacy",
     "definition_from",
     "feasibility",
     "homogeneity_audit",
+    "population_uniqueness",
+    "reidentification",
     "require_feasible",
 ]
 

@@ -6,13 +6,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from typing import Any, cast
+from functools import reduce
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data.groups import Groups, SensitiveDomain
 from reticent.errors import PolicyError
+
+if TYPE_CHECKING:
+    from reticent.data.table import Table
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,8 @@ class Definition(ABC):
     sensitive column it is meant for tables that have no other: see :meth:`absorbing_on`.
     ``hides_identity``: promises that quasi values do not single anybody out, so these must not be published exactly.
     ``local``: judged group by group. A definition that is not local gives one verdict on all groups together.
+    ``needs_population``: compares with people who need not be in the table; see :meth:`prepare`.
+    ``shown_by_files``: whether published tables (with a reference, or a population) show all that it looks at.
     """
 
     monotone: bool = True
@@ -56,6 +62,8 @@ class Definition(ABC):
     needs_sensitive: bool = True
     needs_reference: bool = False
     hides_identity: bool = False
+    needs_population: bool = False
+    shown_by_files: bool = True
 
     @abstractmethod
     def assess(self, groups: Groups) -> Assessment:
@@ -72,6 +80,10 @@ class Definition(ABC):
     @abstractmethod
     def not_covered(self) -> str:
         """One plain sentence: what this does not protect against."""
+
+    def prepare(self, table: Table) -> Table:
+        """The table with whatever else this definition wants counted beside its rows: a population, people's own wishes."""
+        return table
 
     def absorbing_on(self, domain: SensitiveDomain) -> bool:
         """Whether it is absorbing on tables with these sensitive columns."""
@@ -101,9 +113,9 @@ class Definition(ABC):
         return not self.failing(groups).any()
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters as plain data: what a policy and a certificate write down."""
-        own = fields(cast(Any, self))
-        return {item.name: _plain(getattr(self, item.name)) for item in own if getattr(self, item.name) != item.default}
+        """The parameters as plain data: what a policy and a certificate write down. Fields that do not compare are none."""
+        own = [(item, getattr(self, item.name)) for item in fields(cast(Any, self)) if item.compare]
+        return {item.name: _plain(value) for item, value in own if value != item.default}
 
     @property
     def name(self) -> str:
@@ -133,10 +145,13 @@ class All(Definition):
     def __post_init__(self) -> None:
         if not self.members:
             raise PolicyError("A definition needs at least one part.")
-        for trait in ("monotone", "absorbing", "local"):
+        for trait in ("monotone", "absorbing", "local", "shown_by_files"):
             object.__setattr__(self, trait, all(getattr(member, trait) for member in self.members))
-        for need in ("needs_sensitive", "needs_reference", "hides_identity"):
+        for need in ("needs_sensitive", "needs_reference", "hides_identity", "needs_population"):
             object.__setattr__(self, need, any(getattr(member, need) for member in self.members))
+
+    def prepare(self, table: Table) -> Table:
+        return reduce(lambda prepared, member: member.prepare(prepared), self.members, table)
 
     def assess(self, groups: Groups) -> Assessment:
         parts = tuple(member.assess(groups) for member in self.members)

@@ -25,6 +25,33 @@ _HOMES = {
         "any k facts of the kind 'she has no flu' leave the chance of every value below c",
     ),
     "TCloseness": ("closeness", "sensitive values distributed as in the whole table, within t"),
+    "NTCloseness": ("nt_closeness", "the same for groups of fewer than n people"),
+    "AlphaKAnonymity": ("shares", "at least k people in every group, no sensitive value above a share of alpha"),
+    "PSensitive": ("shares", "at least k people and p different sensitive values in every group"),
+    "LAlphaDiversity": ("shares", "at least l different sensitive values in every group, harmless enough together"),
+    "XYPrivacy": ("shares", "at least k different sensitive values in every group, none above a share of h"),
+    "ConfidenceBounding": ("shares", "none of some sensitive values above a share of h in any group"),
+    "CategoryDiversity": ("shares", "less than c of any group in a category of values that mean nearly the same"),
+    "RangeDiversity": ("numeric", "less than c of any group's numbers in a range of some length"),
+    "KEAnonymity": ("numeric", "at least k different numbers in every group, which span at least e"),
+    "EpsilonMAnonymity": ("numeric", "at most 1/m of any group within epsilon of one of its numbers"),
+    "BetaLikeness": (
+        "likeness",
+        "no sensitive value more than 1 + beta times as frequent in a group as in the whole table",
+    ),
+    "DeltaDisclosure": (
+        "likeness",
+        "sensitive values in a group as frequent as in the whole table, within a factor of 2^delta",
+    ),
+    "MUnique": ("uniqueness", "at least m people in every group, all with different sensitive values"),
+    "MEligible": ("uniqueness", "no sensitive value above a share of 1/m in any group"),
+    "PersonalPrivacy": (
+        "personal",
+        "what people say must not be learned about them has a share of at most h in their group",
+    ),
+    "KMap": ("population", "at least k people of the population fit every group"),
+    "DeltaPresence": ("population", "between low and high of the people who fit a group are in the table"),
+    "AverageRisk": ("risk", "people are picked out with a chance of at most limit on average"),
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -15,6 +15,7 @@ from reticent.data.groups import Histograms, SensitiveDomain
 from reticent.data.hierarchy import BoundHierarchy, Codes
 from reticent.data.keys import first_rows, number, pack, sum_by
 from reticent.data.table import Table
+from reticent.errors import DataError
 
 _WORTH_A_THREAD = 10_000
 
@@ -31,7 +32,7 @@ class LocalEngine:
         firsts = first_rows(ids, points)
         domain, joint = self._sensitive(table) if sensitive else (SensitiveDomain.none(), None)
         values: Codes = joint if joint is not None else np.zeros(table.rows, dtype=np.uint8)
-        return FrequencySet(
+        counted = FrequencySet(
             table.hierarchies,
             levels,
             tuple(column.take(firsts) for column in codes),
@@ -40,6 +41,7 @@ class LocalEngine:
             domain,
             self._extras(table, ids, points),
         )
+        return counted if table.population is None else counted + self._people(table, counted)
 
     def single_rows(self, table: Table, order: NDArray[np.int64]) -> FrequencySet:
         """Every row as a point of its own, in the given order: for methods that may part people with equal quasi values."""
@@ -49,6 +51,30 @@ class LocalEngine:
         values = np.zeros(table.rows, dtype=np.int32) if joint is None else joint.take(order).astype(np.int32)
         histograms = Histograms(np.arange(table.rows + 1), values, ones)
         return FrequencySet(table.hierarchies, (0,) * len(codes), codes, ones, histograms, domain)
+
+    def _people(self, table: Table, counted: FrequencySet) -> FrequencySet:
+        """The population as points without rows, each with the number of its people."""
+        people = cast(pl.DataFrame, table.population)
+        codes = []
+        for hierarchy, level in zip(table.hierarchies, counted.levels, strict=True):
+            try:
+                leaves = hierarchy.codes(people[hierarchy.column])
+            except DataError as error:
+                raise DataError(f"In the population: {error}") from None
+            codes.append(leaves if level == 0 else hierarchy.levels[level].parts.take(leaves))
+        sizes = [h.levels[level].size for h, level in zip(table.hierarchies, counted.levels, strict=True)]
+        ids, points = number(*pack(codes, sizes, people.height))
+        firsts = first_rows(ids, points)
+        nobody = Histograms(np.zeros(points + 1, dtype=np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64))
+        return FrequencySet(
+            table.hierarchies,
+            counted.levels,
+            tuple(column.take(firsts) for column in codes),
+            np.zeros(points, dtype=np.int64),
+            nobody,
+            counted.domain,
+            {"population": sum_by(ids, None, points)},
+        )
 
     def points(self, table: Table, frequencies: FrequencySet) -> NDArray[np.int64]:
         """For every row of the table the point of the frequency set that it was counted in."""
@@ -99,4 +125,6 @@ class LocalEngine:
         if table.unit == "person" and table.key is not None:
             pairs = pl.DataFrame({"point": ids, "key": table.frame[table.key]}).unique()
             extras["persons"] = sum_by(pairs["point"].to_numpy(), None, points)
+        for name, counts in table.extra_counts.items():
+            extras[name] = sum_by(ids, counts.to_numpy(), points)
         return extras

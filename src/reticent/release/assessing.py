@@ -17,12 +17,13 @@ def assess(subject: Table | Release | str | Path, definition: Definition) -> Ass
     """Judge a table (published as it stands), a release, or a saved release by its public side."""
     if not isinstance(definition, Definition):
         raise PolicyError(f"assess needs a definition such as KAnonymity(5), but got {definition!r}.")
-    return definition.assess(_groups(subject))
+    return definition.assess(_groups(subject, definition))
 
 
-def _groups(subject: Table | Release | str | Path) -> Groups:
+def _groups(subject: Table | Release | str | Path, definition: Definition) -> Groups:
     if isinstance(subject, Table):
-        return LocalEngine().frequencies(subject).groups()
+        groups = LocalEngine().frequencies(definition.prepare(subject)).groups()
+        return groups.select(groups.sizes > 0)
     if isinstance(subject, Release):
         return subject.groups
     if isinstance(subject, str | Path):

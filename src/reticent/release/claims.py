@@ -13,6 +13,7 @@ from reticent.definitions import Definition
 from reticent.definitions.catalogue import definition_from, entries
 from reticent.errors import DataError, ReticentError
 from reticent.release.formats import format_of, groups_from, occurring
+from reticent.release.population import people_of, with_population
 from reticent.release.public import PublicSide
 from reticent.release.reference import ReferenceColumn, columns_compared, read_reference
 
@@ -57,8 +58,12 @@ def read_claims(certificate: Mapping[str, Any]) -> list[Claim]:
     return claims
 
 
-def check_claims(side: PublicSide) -> Iterator[Check]:
-    """Judge every claim on the groups that the public tables show, for each set of columns that an adversary may hold."""
+def check_claims(side: PublicSide, population: Any = None) -> Iterator[Check]:
+    """Judge every claim on the groups that the public tables show, for each set of columns that an adversary may hold.
+
+    A claim that compares with a population is not re-checked without one.
+    """
+    people = None if population is None else people_of(population)
     reference = read_reference(
         side.certificate.get("reference"),
         {column.name: column.kind for column in side.manifest.columns if column.role == "sensitive"},
@@ -71,7 +76,7 @@ def check_claims(side: PublicSide) -> Iterator[Check]:
                 f"claim {claim.text}", "not re-checked", "This version of Reticent does not know the definition."
             )
         else:
-            yield _check_claim(claim.text, claim.definition, side, reference)
+            yield _check_claim(claim.text, claim.definition, side, reference, people)
     if side.manifest.unit == "person":
         yield Check(
             "people", "not re-checked", "The published files show rows; how many people they are about does not follow."
@@ -79,7 +84,11 @@ def check_claims(side: PublicSide) -> Iterator[Check]:
 
 
 def _check_claim(
-    text: str, definition: Definition, side: PublicSide, reference: Mapping[str, ReferenceColumn]
+    text: str,
+    definition: Definition,
+    side: PublicSide,
+    reference: Mapping[str, ReferenceColumn],
+    people: pl.DataFrame | None,
 ) -> Check:
     by_rows = side.manifest.unit == "person" and not definition.needs_sensitive
     name = f"claim {text}{', counting rows' if by_rows else ''}"
@@ -87,6 +96,10 @@ def _check_claim(
         return Check(
             name, "fails", "It promises that quasi values single nobody out, but the release publishes them exactly."
         )
+    if not definition.shown_by_files:
+        return Check(name, "not re-checked", "It depends on what people asked for, which is not published.")
+    if definition.needs_population and people is None:
+        return Check(name, "not re-checked", "It compares with a population, and none was given.")
     compared = columns_compared(definition, side.manifest.named("sensitive"))
     missing = [column for column in compared if column not in reference]
     if missing:
@@ -101,7 +114,10 @@ def _check_claim(
     values = []
     for quasi in side.manifest.adversary_sets:
         try:
-            found = definition.assess(groups_from(side.tables, side.manifest, quasi, columns, counts))
+            groups = groups_from(side.tables, side.manifest, quasi, columns, counts)
+            if definition.needs_population and people is not None:
+                groups = with_population(groups, side.frame, side.manifest, people, quasi)
+            found = definition.assess(groups)
         except ReticentError as error:
             return Check(name, "fails", str(error))
         if not found.holds:
@@ -136,13 +152,21 @@ def _check_reference(side: PublicSide, reference: Mapping[str, ReferenceColumn])
 
 def _with_named_values(column: SensitiveColumn, definition: Definition) -> SensitiveColumn:
     """The column with values that the definition names, although no published row has them: they are absent, not unknown."""
-    named = [value for given in definition.parameters().values() if isinstance(given, list) for value in given]
+    named = list(_named(list(definition.parameters().values())))
     texts = column.texts
     absent = [value for value in dict.fromkeys(named) if ("(missing)" if value is None else str(value)) not in texts]
     if not absent:
         return column
     extra = _typed(absent, column.labels)
     return SensitiveColumn(column.name, pl.concat([column.labels, extra]).unique(maintain_order=True), column.ordered)
+
+
+def _named(given: Any) -> Iterator[str | None]:
+    """The values in lists, and in lists of lists, of parameters."""
+    for item in given:
+        if isinstance(item, list):
+            yield from (value for value in item if not isinstance(value, list))
+            yield from _named(item)
 
 
 def _typed(texts: Sequence[str | None], like: pl.Series) -> pl.Series:

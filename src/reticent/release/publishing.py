@@ -184,13 +184,18 @@ def _judge(definition: Definition, draft: Draft, side: PublicSide) -> None:
     if side.manifest.quasi_sets is None and not definition.holds(draft.groups):
         found = definition.assess(draft.groups)
         failing = found.witness.text if found.witness is not None else str(definition)
-    for check in check_claims(side):
+    for check in check_claims(side, _population(definition)):
         if check.status == "fails":
             failing = f"{check.name}: {check.detail}"
     if failing is not None:
         raise PolicyError(
             f"The method {draft.method.get('name')!r} made a draft that does not keep what it promises ({failing}). Nothing was published."
         )
+
+
+def _population(definition: Definition) -> Any:
+    """The population that the definition compares with, if it does."""
+    return next((getattr(part, "population", None) for part in definition.parts() if part.needs_population), None)
 
 
 def _fingerprints(

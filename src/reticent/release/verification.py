@@ -54,7 +54,8 @@ def verify(path: str | Path, population: Any = None, key: Any = None) -> Verific
     """Recompute everything that a release claims, from ``public/`` and nothing else.
 
     ``key`` is the publisher's public key (a path, a key, or its hexadecimal digits): then the signature must be theirs. A
-    ``population`` is for claims that compare with one, which no definition in the catalogue does yet.
+    ``population`` (a frame, a table or a file with the quasi columns) is for claims that compare with one; without it they are
+    not re-checked.
     """
     known = public_key(key) if key is not None else None
     folder = public_folder(path)
@@ -73,7 +74,7 @@ def verify(path: str | Path, population: Any = None, key: Any = None) -> Verific
         side = read_public(files)
         checks.append(_check_agreement(side))
         checks.append(_check_order(side))
-        checks.extend(check_claims(side))
+        checks.extend(check_claims(side, population))
         checks.append(_check_wording(side, files))
     except ReticentError as error:
         checks.append(Check("consistency", "fails", str(error)))

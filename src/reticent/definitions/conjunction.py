@@ -1,0 +1,73 @@
+"""Definitions of the literature that are others at once, under a name and with parameters of their own."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.groups import Groups, SensitiveDomain
+from reticent.definitions.base import All, Assessment, Definition
+
+
+class Conjunction(Definition):
+    """A definition whose every parameter is met by a definition that is known already; all of them must hold."""
+
+    @abstractmethod
+    def members(self) -> Mapping[str, Definition]:
+        """For each parameter the definition that stands for it."""
+
+    @cached_property
+    def together(self) -> All:
+        """The members as one definition."""
+        return All(tuple(self.members().values()))
+
+    def adopt_traits(self) -> None:
+        """Take over what holds of all members; to be called once the parameters are checked."""
+        for trait in ("monotone", "absorbing", "needs_sensitive", "needs_reference", "hides_identity"):
+            object.__setattr__(self, trait, getattr(self.together, trait))
+
+    def achieved(self, name: str, found: Any) -> Any:
+        """What a member measured, in terms of the parameter that it stands for."""
+        return found
+
+    def assess(self, groups: Groups) -> Assessment:
+        found = self.together.assess(groups)
+        values = {name: self._in_parameters(name, part) for name, part in zip(self.members(), found.parts, strict=True)}
+        return Assessment(self, found.holds, values, found.witness, parts=found.parts)
+
+    def failing(self, groups: Groups) -> NDArray[np.bool_]:
+        return self.together.failing(groups)
+
+    def absorbing_on(self, domain: SensitiveDomain) -> bool:
+        return self.together.absorbing_on(domain)
+
+    def relaxation(self) -> Definition | None:
+        return self.together.relaxation()
+
+    def doomed(self, groups: Groups) -> NDArray[np.float64]:
+        return self.together.doomed(groups)
+
+    def least_rows(self) -> int:
+        return self.together.least_rows()
+
+    def meaning(self) -> str:
+        return self.together.meaning()
+
+    def not_covered(self) -> str:
+        return self.together.not_covered()
+
+    def _in_parameters(self, name: str, part: Assessment) -> Any:
+        if isinstance(part.value, Mapping):
+            return {column: self.achieved(name, found) for column, found in part.value.items()}
+        return self.achieved(name, part.value)
+
+
+def inverse(found: Any) -> Any:
+    """The reciprocal of a measured ratio."""
+    return 1 / Fraction(found)

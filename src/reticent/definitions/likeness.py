@@ -1,0 +1,241 @@
+"""How far the share of a value in a group may be from its share in the whole table, as a ratio: beta-likeness, delta-disclosure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.groups import Groups
+from reticent.definitions.base import Assessment, SensitiveDefinition
+from reticent.definitions.comparison import WIDEST, at_most, largest_ratio
+from reticent.definitions.diagnostics import failures, occupied, witness_of
+from reticent.definitions.logarithms import sign_of_logarithms
+from reticent.definitions.recursive import positive
+from reticent.definitions.shares import rows_over
+from reticent.definitions.wording import measured, shown
+from reticent.exact import Number
+
+_ROUNDING = 1e-12
+_FIRST_PRECISION = 40
+
+
+@dataclass(frozen=True)
+class Shares:
+    """For every cell its share ``p`` of the group over the value's share ``q`` of the whole table, as ``above / below``."""
+
+    above: NDArray[Any]
+    below: NDArray[Any]
+
+    @classmethod
+    def of(cls, groups: Groups) -> Shares:
+        """``p/q = (n_s N) / (n R_s)`` in whole numbers: 64-bit where they fit, Python's where not."""
+        cells, rows = groups.histograms, int(groups.reference.sum())
+        number = np.int64 if int(groups.sizes.max(initial=0)) * max(rows, 1) < WIDEST else object
+        sizes = np.repeat(groups.sizes, cells.distinct).astype(number)
+        return cls(cells.counts.astype(number) * rows, sizes * groups.reference[cells.values].astype(number))
+
+    @property
+    def ratios(self) -> NDArray[np.float64]:
+        """The quotients, rounded."""
+        return self.above.astype(np.float64) / np.maximum(self.below.astype(np.float64), 1.0)
+
+
+@dataclass(frozen=True)
+class BetaLikeness(SensitiveDefinition):
+    """No value that a group has grew there by more than ``beta``: ``(p - q)/q <= beta``, q its share of the whole table.
+
+    ``enhanced`` bounds frequent values more tightly, by ``min(beta, -ln q)``, so that none can come to fill a group. Suppressed rows
+    belong to the whole table. Guarantee: knowing the quasi values makes a value at most ``1 + beta`` times as likely. Adversary: knows
+    quasi values and the whole table's distribution; that a value becomes less likely is not bounded. Monotone: each value's share of a
+    mixture is at most the largest of its shares. Source: the contract's formulas.
+    """
+
+    beta: Number
+    enhanced: bool = False
+    column: str | None = None
+
+    needs_reference = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "beta", positive(self.beta, "BetaLikeness: beta"))
+
+    def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
+        return _any_cell(groups, self._too_likely(groups, Shares.of(groups)))
+
+    def assess_in(self, groups: Groups) -> Assessment:
+        found = Shares.of(groups)
+        cells = self._too_likely(groups, found)
+        failing = _any_cell(groups, cells)
+        occupied(groups)
+        place, ratio = largest_ratio(found.above, found.below)
+        growth: Fraction | float = Fraction(ratio) - 1
+        text = f"a value that grew by more than {shown(self.beta)} of its share; the worst grew by {measured(Fraction(growth))}"
+        if self.enhanced:
+            beyond = self._beyond_logarithm(groups, found)
+            if beyond.any():
+                place, growth = int(np.argmax(np.where(beyond, found.ratios, 0))), math.inf
+                text = "a value that grew by more than -ln of its share in the whole table, which no beta allows"
+        witness = witness_of(groups, failing, int(groups.histograms.owners[place]), text)
+        return Assessment(self, witness is None, growth, witness, failures(groups, failing))
+
+    def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
+        """Each value may have at most ``q (1 + beta)`` of what is kept of a group."""
+        cells, rows = groups.histograms, groups.reference.astype(np.float64)
+        shares = rows / max(rows.sum(), 1.0)
+        growth = np.full(len(shares), float(Fraction(self.beta)))
+        if self.enhanced:
+            growth = np.minimum(growth, -np.log(np.maximum(shares, 1e-300)))
+        caps = np.minimum(shares * (1 + growth), 1.0)
+        least = rows_over(cells.counts, caps[cells.values], np.repeat(groups.sizes, cells.distinct))
+        return cells.reduce_max(least.astype(np.int64)).astype(np.float64)
+
+    def meaning(self) -> str:
+        tighter = (
+            " Values that are frequent in the whole table are bounded more tightly, so that none can fill a group."
+            if self.enhanced
+            else ""
+        )
+        return (
+            "To somebody who knows every quasi-identifying value of a person, no sensitive value is more than "
+            f"{shown(1 + Fraction(self.beta))} times as likely as in the whole table.{tighter}"
+        )
+
+    def not_covered(self) -> str:
+        return (
+            "Beta-likeness does not hide what holds for the whole table, nor that a value is less likely or absent in a group, and does not "
+            "cover people who know about particular others in a group."
+        )
+
+    def _too_likely(self, groups: Groups, found: Shares) -> NDArray[np.bool_]:
+        grown = ~at_most(found.above, 1 + Fraction(self.beta), found.below)
+        return grown | self._beyond_logarithm(groups, found) if self.enhanced else grown
+
+    def _beyond_logarithm(self, groups: Groups, found: Shares) -> NDArray[np.bool_]:
+        """Cells with ``p/q - 1 > -ln q``; floats decide where their error cannot matter, Python's numbers the rest."""
+        rows = int(groups.reference.sum())
+        own = groups.reference[groups.histograms.values]
+        bounds = np.log(rows) - np.log(np.maximum(own, 1))
+        excess = found.ratios - 1 - bounds
+        return _decided(
+            excess,
+            _ROUNDING * (found.ratios + bounds + 1),
+            lambda cell: exceeds_logarithm(
+                Fraction(int(found.above[cell]), int(found.below[cell])) - 1, Fraction(rows, int(own[cell]))
+            ),
+        )
+
+
+@dataclass(frozen=True)
+class DeltaDisclosure(SensitiveDefinition):
+    """Every value that a group has is there about as frequent as in the whole table: ``|log2(p/q)| < delta``, strictly.
+
+    Suppressed rows belong to the whole table. Guarantee: knowing the quasi values makes a value that occurs in the group less than
+    ``2^delta`` times more or less likely. Adversary: knows quasi values and the whole table's distribution. Not monotone: a group that
+    lacks a value passes, and dilutes it where it joins one that has it. Decided by integer powers. Source: the contract's formula.
+    """
+
+    delta: Number
+    column: str | None = None
+
+    monotone = False
+    needs_reference = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "delta", positive(self.delta, "DeltaDisclosure: delta"))
+
+    def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
+        return _any_cell(groups, self._too_far(Shares.of(groups)))
+
+    def assess_in(self, groups: Groups) -> Assessment:
+        found = Shares.of(groups)
+        occupied(groups)
+        cells = self._too_far(found)
+        failing = _any_cell(groups, cells)
+        distances = np.abs(_logarithms(found))
+        # Rounding must not point at a cell that passes where another fails.
+        place = int(np.argmax(np.where(cells, distances, -1) if cells.any() else distances))
+        achieved = float(distances[place])
+        text = f"a value whose share is 2^{shown(self.delta)} times off or more; the worst is off by 2^{achieved:.4g}"
+        witness = witness_of(groups, failing, int(groups.histograms.owners[place]), text)
+        return Assessment(self, witness is None, achieved, witness, failures(groups, failing))
+
+    def meaning(self) -> str:
+        return (
+            "To somebody who knows every quasi-identifying value of a person, each sensitive value that occurs in the person's group is less than "
+            f"2^{shown(self.delta)} times more or less likely than in the whole table."
+        )
+
+    def not_covered(self) -> str:
+        return (
+            "Delta-disclosure privacy does not stop anybody from ruling out values that are absent from a group, does not hide what holds "
+            "for the whole table, and does not cover people who know about particular others in a group."
+        )
+
+    def _too_far(self, found: Shares) -> NDArray[np.bool_]:
+        delta = Fraction(self.delta)
+        distances = np.abs(_logarithms(found))
+        return _decided(
+            distances - float(delta),
+            _ROUNDING * (distances + float(delta) + 1),
+            lambda cell: _reaches(int(found.above[cell]), int(found.below[cell]), delta),
+        )
+
+
+def _decided(
+    excess: NDArray[np.float64], margin: NDArray[np.float64], exceeds: Callable[[int], bool]
+) -> NDArray[np.bool_]:
+    """Where the excess is positive; within the margin, ``exceeds`` is asked."""
+    over: NDArray[np.bool_] = excess > 0
+    for cell in np.flatnonzero(np.abs(excess) <= margin).tolist():
+        over[cell] = exceeds(cell)
+    return over
+
+
+def _logarithms(found: Shares) -> NDArray[np.float64]:
+    return np.log2(found.above.astype(np.float64)) - np.log2(found.below.astype(np.float64))
+
+
+def _reaches(above: int, below: int, delta: Fraction) -> bool:
+    """Whether ``|log2(above/below)| >= delta``, by the powers ``(above/below)^v`` and ``2^u`` for ``delta = u/v``."""
+    common = math.gcd(above, below)
+    return _reaches_power(max(above, below) // common, min(above, below) // common, delta)
+
+
+@lru_cache(maxsize=4096)
+def _reaches_power(larger: int, smaller: int, delta: Fraction) -> bool:
+    powers = [(larger, delta.denominator), (smaller, -delta.denominator), (2, -delta.numerator)]
+    return sign_of_logarithms(powers) >= 0
+
+
+@lru_cache(maxsize=4096)
+def exceeds_logarithm(value: Fraction, argument: Fraction) -> bool:
+    """Whether ``value > ln(argument)``, exactly, for an ``argument`` of at least 1.
+
+    The logarithm of a fraction other than 1 is not a fraction (Lindemann), so rising precision decides.
+    """
+    if argument == 1:
+        return value > 0
+    precision = _FIRST_PRECISION
+    while True:
+        with localcontext() as context:
+            context.prec = precision
+            logarithm = Decimal(argument.numerator).ln() - Decimal(argument.denominator).ln()
+            difference = Decimal(value.numerator) / Decimal(value.denominator) - logarithm
+            scale = Decimal(argument.numerator).ln() + Decimal(argument.denominator).ln() + abs(difference) + 1
+            if abs(difference) > 8 * scale * Decimal(10) ** (1 - precision):
+                return difference > 0
+        precision *= 2
+
+
+def _any_cell(groups: Groups, cells: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The groups with a marked cell."""
+    marked: NDArray[np.bool_] = groups.histograms.reduce_max(cells.astype(np.int64)) > 0
+    return marked

@@ -1,0 +1,64 @@
+"""(n,t)-closeness: what holds for many people may be learned, what holds for few may not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.groups import Groups
+from reticent.definitions.base import Assessment, SensitiveDefinition
+from reticent.definitions.closeness import Distance, TCloseness
+from reticent.definitions.comparison import largest_ratio
+from reticent.definitions.diagnostics import failures, occupied, witness_of
+from reticent.definitions.wording import shown
+from reticent.exact import Number, exact, whole
+
+
+@dataclass(frozen=True)
+class NTCloseness(SensitiveDefinition):
+    """Every group of fewer than ``n`` rows is at most ``t`` away from the whole table (R-PM-8).
+
+    (n,t)-closeness asks that each group be ``t``-close to some natural superset of at least ``n`` rows. Two supersets are known
+    from groups alone: the group itself, where it is so large, and the whole table. Whatever passes here therefore passes the
+    definition; a group that is close to a superset in between is refused.
+    Guarantee: about fewer than n people nobody learns more than ``t`` beyond what holds for at least n. Adversary: knows quasi values.
+    Monotone: large groups only grow, and the distance of close ones is convex. Not absorbing.
+    """
+
+    n: int
+    t: Number
+    distance: Distance = "equal"
+    column: str | None = None
+
+    needs_reference = True
+
+    def __post_init__(self) -> None:
+        whole(self.n, "NTCloseness: n", low=1)
+        object.__setattr__(self, "t", exact(self.t, "NTCloseness: t", low=0, high=1))
+        self._close()
+
+    def _close(self) -> TCloseness:
+        return TCloseness(self.t, self.distance, self.column)
+
+    def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
+        return self._close().failing_in(groups) & (groups.sizes < self.n)
+
+    def assess_in(self, groups: Groups) -> Assessment:
+        """The achieved t is the largest distance among groups of fewer than ``n`` rows; 0 where there are none."""
+        occupied(groups)
+        failing = self.failing_in(groups)
+        small = (groups.sizes < self.n) & (groups.sizes > 0)
+        if not small.any():
+            return Assessment(self, True, 0, None, failures(groups, failing))
+        place, farthest = largest_ratio(*self._close()._work(groups.select(small)))
+        text = f"fewer than {self.n} rows and values farther than {shown(self.t)} from the whole table's"
+        witness = witness_of(groups, failing, int(np.flatnonzero(small)[place]), text)
+        return Assessment(self, witness is None, farthest, witness, failures(groups, failing))
+
+    def meaning(self) -> str:
+        return f"{self._close().meaning()} What holds for a group of at least {self.n} people may be learned about it."
+
+    def not_covered(self) -> str:
+        return f"What a group of {self.n} or more people has in common is not hidden. {self._close().not_covered()}"

@@ -1,0 +1,271 @@
+"""Sensitive numbers: values that are different but near each other give nearly the same away (R-PM-6, R-LD-40)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.data.groups import Groups
+from reticent.data.sensitive import SensitiveColumn
+from reticent.definitions.base import Assessment, Definition, SensitiveDefinition
+from reticent.definitions.comparison import at_most, largest_ratio, less
+from reticent.definitions.conjunction import Conjunction
+from reticent.definitions.diagnostics import failures, occupied, witness_of
+from reticent.definitions.diversity import DistinctLDiversity
+from reticent.definitions.shares import rows_over, share
+from reticent.definitions.wording import measured, shown
+from reticent.errors import PolicyError
+from reticent.exact import Number, exact, whole
+
+_SMALL = 2**61
+
+
+@dataclass(frozen=True)
+class Line:
+    """The cells of all groups on a line, rising inside each group: exact whole-number places, ``unit`` of them to 1.
+
+    ``places`` and ``owners`` are those of the sorted cells, ``rows`` their counts cumulated over all groups with a zero ahead.
+    """
+
+    places: NDArray[Any]
+    owners: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    unit: int
+
+    @classmethod
+    def of(cls, groups: Groups, lengths: tuple[Fraction, ...], name: str) -> Line:
+        """The line on which distances of the given lengths are whole numbers too."""
+        column, cells = groups.domain.columns[0], groups.histograms
+        numbers = exact_numbers(column, name)
+        unit = math.lcm(*(number.denominator for number in (*numbers, *lengths)), 1)
+        whole_numbers = [int(number * unit) for number in numbers]
+        widest = max((abs(number) for number in whole_numbers), default=0)
+        longest = max((int(length * unit) for length in lengths), default=0)
+        dtype: Any = np.int64 if widest + longest < _SMALL else object
+        places = np.array(whole_numbers, dtype=dtype)[cells.values]
+        order = np.lexsort((np.argsort(np.argsort(np.array(whole_numbers, dtype=dtype)))[cells.values], cells.owners))
+        rows = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(cells.counts[order])])
+        return cls(places[order], cells.owners[order], rows, unit)
+
+    def reach(self, offsets: NDArray[np.int64], length: Fraction, *, forwards: bool) -> NDArray[np.int64]:
+        """For every cell the position after the last (before the first) cell of its group within ``length`` of it."""
+        distance = int(length * self.unit)
+        keys = self._keys(distance)
+        if forwards:
+            return np.minimum(np.searchsorted(keys, keys + distance, side="right"), offsets[1:][self.owners])
+        return np.maximum(np.searchsorted(keys, keys - distance, side="left"), offsets[:-1][self.owners])
+
+    def _keys(self, distance: int) -> NDArray[Any]:
+        """Places with the groups set so far apart that no distance leads from one into the next."""
+        if len(self.places) == 0:
+            return self.places
+        low, high = int(self.places.min()), int(self.places.max())
+        shift = high - low + 2 * distance + 1
+        fits = shift * (int(self.owners[-1]) + 2) < _SMALL
+        base = (self.places - low).astype(np.int64 if fits else object)
+        keys: NDArray[Any] = base + self.owners.astype(base.dtype) * shift
+        return keys
+
+
+@dataclass(frozen=True)
+class RangeAtLeast(SensitiveDefinition):
+    """The numbers of every group span at least ``e``: the second half of (k,e)-anonymity. Absorbing: a span only grows."""
+
+    e: Number
+    column: str | None = None
+
+    absorbing = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "e", exact(self.e, "KEAnonymity: e", low=0))
+
+    def relaxation(self) -> Definition | None:
+        """Nothing that is absorbing with several columns follows from it."""
+        return None
+
+    def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
+        """A group that spans too little has no part that spans more."""
+        return np.where(self.failing_in(groups), groups.sizes, 0).astype(np.float64)
+
+    def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
+        spans, unit = self._spans(groups)
+        short: NDArray[np.bool_] = (spans < Fraction(self.e) * unit).astype(bool)
+        return short & (groups.sizes > 0)
+
+    def assess_in(self, groups: Groups) -> Assessment:
+        filled, failing = occupied(groups), self.failing_in(groups)
+        spans, unit = self._spans(groups)
+        place = int(np.argmin(spans[filled]))
+        achieved = Fraction(int(spans[filled][place]), unit)
+        text = f"numbers that span less than {shown(self.e)}; the narrowest spans {measured(achieved)}"
+        witness = witness_of(groups, failing, int(filled[place]), text)
+        return Assessment(self, witness is None, achieved, witness, failures(groups, failing))
+
+    def meaning(self) -> str:
+        return f"The numbers that a person may have span at least {shown(self.e)}."
+
+    def not_covered(self) -> str:
+        return "How the numbers of a group lie inside their range is not bounded: nearly all may be close together."
+
+    def _spans(self, groups: Groups) -> tuple[NDArray[Any], int]:
+        line = Line.of(groups, (), "KEAnonymity")
+        spans = np.zeros(len(groups), dtype=line.places.dtype)
+        filled = groups.sizes > 0
+        offsets = groups.histograms.offsets
+        spans[filled] = line.places[offsets[1:][filled] - 1] - line.places[offsets[:-1][filled]]
+        return spans, line.unit
+
+
+@dataclass(frozen=True)
+class KEAnonymity(Conjunction):
+    """(k,e)-anonymity: every group has at least ``k`` different numbers, which span at least ``e`` (R-PM-6).
+
+    Guarantee: nobody is certain of a person's number, nor of a range narrower than ``e``. Adversary: knows quasi values. Monotone;
+    absorbing with one sensitive column.
+    """
+
+    k: int
+    e: Number
+    column: str | None = None
+
+    def __post_init__(self) -> None:
+        whole(self.k, "KEAnonymity: k", low=1)
+        object.__setattr__(self, "e", exact(self.e, "KEAnonymity: e", low=0))
+        self.adopt_traits()
+
+    def members(self) -> Mapping[str, Definition]:
+        return {"k": DistinctLDiversity(self.k, self.column), "e": RangeAtLeast(self.e, self.column)}
+
+
+@dataclass(frozen=True)
+class EpsilonMAnonymity(SensitiveDefinition):
+    """(epsilon,m)-anonymity: around each number of a group lie at most ``1/m`` of its rows, within ``epsilon`` (R-PM-6).
+
+    Guarantee: whoever guesses that a person's number is within ``epsilon`` of one in the group is right with a chance of at most 1/m.
+    Adversary: knows quasi values, and is content with a near number. Not monotone: a number of one group may lie between two of
+    another, whose neighbourhoods did not meet.
+    """
+
+    epsilon: Number
+    m: Number
+    column: str | None = None
+
+    monotone = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", exact(self.epsilon, "EpsilonMAnonymity: epsilon", low=0))
+        object.__setattr__(self, "m", exact(self.m, "EpsilonMAnonymity: m", low=1))
+
+    def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
+        return ~at_most(self._nearest(groups), 1 / Fraction(self.m), groups.sizes)
+
+    def assess_in(self, groups: Groups) -> Assessment:
+        filled, failing = occupied(groups), self.failing_in(groups)
+        place, largest = largest_ratio(self._nearest(groups)[filled], groups.sizes[filled])
+        text = (
+            f"more than 1/{shown(self.m)} of their rows within {shown(self.epsilon)} of a number; the worst has "
+            f"{measured(Fraction(largest))}"
+        )
+        witness = witness_of(groups, failing, int(filled[place]), text)
+        return Assessment(self, witness is None, 1 / Fraction(largest), witness, failures(groups, failing))
+
+    def meaning(self) -> str:
+        return (
+            f"Somebody who knows every quasi-identifying value of a person guesses the person's number to within {shown(self.epsilon)} of one "
+            f"in the group with a chance of at most 1/{shown(self.m)}."
+        )
+
+    def not_covered(self) -> str:
+        return "(epsilon,m)-anonymity does not cover ranges that are centred at no number of the group, nor people who can rule numbers out."
+
+    def _nearest(self, groups: Groups) -> NDArray[np.int64]:
+        """In every group the most rows within ``epsilon`` of one of its numbers."""
+        epsilon, offsets = Fraction(self.epsilon), groups.histograms.offsets
+        line = Line.of(groups, (epsilon,), "EpsilonMAnonymity")
+        after, before = line.reach(offsets, epsilon, forwards=True), line.reach(offsets, epsilon, forwards=False)
+        return groups.histograms.reduce_max(line.rows[after] - line.rows[before])
+
+
+@dataclass(frozen=True)
+class RangeDiversity(SensitiveDefinition):
+    """Less than ``c`` of every group lies in any range ``[x - below, x + above]`` (R-LD-40, range predicates).
+
+    Guarantee: whoever knows quasi values is less than ``c`` sure that a person's number lies in a range of that length, wherever it is.
+    Adversary: knows quasi values, and is content with a range. Monotone: each range's share of a mixture is at most the largest.
+    Strict, as c-positive disclosure is; the fullest range begins at some number of the group.
+    """
+
+    c: Number
+    below: Number
+    above: Number
+    column: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "c", share(self.c, "RangeDiversity: c"))
+        for name in ("below", "above"):
+            object.__setattr__(self, name, exact(getattr(self, name), f"RangeDiversity: {name}", low=0))
+
+    @property
+    def length(self) -> Fraction:
+        """How long the ranges are."""
+        return Fraction(self.below) + Fraction(self.above)
+
+    def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
+        return ~less(self._fullest(groups), Fraction(self.c), groups.sizes) & (groups.sizes > 0)
+
+    def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
+        return rows_over(self._fullest(groups), float(Fraction(self.c)), groups.sizes)
+
+    def assess_in(self, groups: Groups) -> Assessment:
+        filled, failing = occupied(groups), self.failing_in(groups)
+        place, largest = largest_ratio(self._fullest(groups)[filled], groups.sizes[filled])
+        text = (
+            f"{shown(self.c)} of their rows or more in a range of length {shown(self.length)}; the worst has "
+            f"{measured(Fraction(largest))}"
+        )
+        witness = witness_of(groups, failing, int(filled[place]), text)
+        return Assessment(self, witness is None, largest, witness, failures(groups, failing))
+
+    def meaning(self) -> str:
+        return (
+            f"Somebody who knows every quasi-identifying value of a person is less than {shown(self.c)} sure that the person's number lies "
+            f"between x - {shown(self.below)} and x + {shown(self.above)}, for any x."
+        )
+
+    def not_covered(self) -> str:
+        return "Range diversity bounds ranges of that length; it does not cover wider ones, nor people who can rule numbers out."
+
+    def _fullest(self, groups: Groups) -> NDArray[np.int64]:
+        """In every group the most rows that one range holds."""
+        line = Line.of(groups, (self.length,), "RangeDiversity")
+        after = line.reach(groups.histograms.offsets, self.length, forwards=True)
+        return groups.histograms.reduce_max(line.rows[after] - line.rows[:-1])
+
+
+def exact_numbers(column: SensitiveColumn, name: str) -> list[Fraction]:
+    """The values of a column as exact numbers (dates as days); a float is read as its shortest decimal."""
+    labels = column.labels
+    if labels.null_count():
+        raise PolicyError(
+            f"{name}: the missing values of column {column.name!r} are no numbers. Drop such rows with nulls='drop'."
+        )
+    if labels.dtype == pl.Date:
+        return [Fraction(days) for days in labels.to_physical().to_list()]
+    if not labels.dtype.is_numeric():
+        raise PolicyError(
+            f"{name} measures distances between numbers, but the sensitive column {column.name!r} has type {labels.dtype}. "
+            "Choose a numeric one with column=, or read it as numbers."
+        )
+    if labels.dtype.is_float() and not labels.is_finite().all():
+        raise PolicyError(f"{name}: column {column.name!r} has an infinite value, which is no distance from anything.")
+    return [
+        Fraction(Decimal(repr(value))) if isinstance(value, float) else Fraction(value) for value in labels.to_list()
+    ]

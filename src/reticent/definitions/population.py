@@ -1,0 +1,161 @@
+"""Hiding among people who need not be in the table: k-map and delta-presence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.groups import Groups
+from reticent.definitions.base import Assessment, Definition, Witness
+from reticent.definitions.comparison import at_most, largest_ratio, less
+from reticent.definitions.diagnostics import failures, occupied
+from reticent.definitions.wording import measured, shown
+from reticent.errors import PolicyError
+from reticent.exact import Number, exact, whole
+
+if TYPE_CHECKING:
+    from reticent.data.table import Table
+
+POPULATION = "population"
+
+
+class PopulationDefinition(Definition):
+    """A definition that compares every group with the people of a population who fit it.
+
+    The population is a table or a frame with the quasi columns of the table (or the path of a file). It is no part of what a
+    certificate states: whoever verifies brings one along.
+    """
+
+    population: Any
+
+    needs_sensitive = False
+    needs_population = True
+    hides_identity = True
+
+    def prepare(self, table: Table) -> Table:
+        people = loaded(self.population)
+        return table if people is None else table.with_population(people)
+
+    def people(self, groups: Groups) -> NDArray[np.int64]:
+        """How many people of the population fit each group."""
+        if POPULATION not in groups.extras:
+            raise PolicyError(
+                f"{self.name} compares with a population, and none was counted. Give one: {self.name}(..., population=frame)."
+            )
+        return groups.extras[POPULATION]
+
+
+@dataclass(frozen=True)
+class KMap(PopulationDefinition):
+    """Every group is fitted by at least ``k`` people of the population, in the table or not.
+
+    Guarantee: somebody who knows all quasi values of a person, but not that the person is in the table, finds at least k candidates.
+    Adversary: knows quasi values of everybody in the population. Weaker than k-anonymity: who knows that somebody is in the table
+    looks at the table. Monotone and absorbing: groups only grow. Source: the contract; the journalist model of re-identification.
+    """
+
+    k: int
+    population: Any = field(default=None, compare=False, repr=False)
+
+    absorbing = True
+
+    def __post_init__(self) -> None:
+        whole(self.k, "KMap: k", low=1)
+
+    def failing(self, groups: Groups) -> NDArray[np.bool_]:
+        return (self.people(groups) < self.k) & (groups.sizes > 0)
+
+    def assess(self, groups: Groups) -> Assessment:
+        filled, failing, people = occupied(groups), self.failing(groups), self.people(groups)
+        smallest = int(filled[np.argmin(people[filled])])
+        achieved = int(people[smallest])
+        text = (
+            f"{int(failing.sum())} of {len(groups)} groups are fitted by fewer than {self.k} people of the population; the smallest "
+            f"is fitted by {achieved}."
+        )
+        witness = Witness(smallest, text) if failing.any() else None
+        return Assessment(self, witness is None, achieved, witness, failures(groups, failing))
+
+    def meaning(self) -> str:
+        return (
+            f"Somebody who knows every quasi-identifying value of everybody in the population finds at least {self.k} people who fit a row, "
+            f"and picks the right one with a chance of at most 1/{self.k}."
+        )
+
+    def not_covered(self) -> str:
+        return (
+            "k-map does not cover people who know that somebody is in the table, nor people who learn a sensitive value that a whole group "
+            "shares. It holds for the population that was counted."
+        )
+
+
+@dataclass(frozen=True)
+class DeltaPresence(PopulationDefinition):
+    """In every group, between ``low`` and ``high`` of the people of the population who fit it are in the table (R-PM-9).
+
+    Guarantee: whoever knows everybody's quasi values is at least ``low`` and at most ``high`` sure that somebody who fits a published
+    group is in the table. Adversary: knows the population, which contains the table. Monotone where ``low`` is 0; otherwise not: people
+    of the population who join a group without rows of their own lower its share. Source: R-PM-9, judged for the groups that are published.
+    """
+
+    low: Number
+    high: Number
+    population: Any = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        low, high = (exact(getattr(self, name), f"DeltaPresence: {name}", low=0, high=1) for name in ("low", "high"))
+        if low > high:
+            raise PolicyError(f"DeltaPresence: low must be at most high = {self.high}, but it is {self.low}.")
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+        object.__setattr__(self, "monotone", low == 0)
+
+    def failing(self, groups: Groups) -> NDArray[np.bool_]:
+        rows, people = groups.people, self.people(groups)
+        outside = less(rows, Fraction(self.low), people) | ~at_most(rows, Fraction(self.high), people)
+        return outside & (groups.sizes > 0)
+
+    def assess(self, groups: Groups) -> Assessment:
+        """The achieved value is the smallest and the largest share; above 1 where the population does not contain the table."""
+        filled, failing = occupied(groups), self.failing(groups)
+        rows, people = groups.people[filled], self.people(groups)[filled]
+        highest, largest = largest_ratio(rows, people)
+        lowest, inverse = largest_ratio(people, rows)
+        smallest = 1 / Fraction(inverse) if inverse else largest
+        value = {"low": smallest, "high": largest}
+        worst = highest if not isinstance(largest, Fraction) or largest > Fraction(self.high) else lowest
+        text = (
+            f"{int(failing.sum())} of {len(groups)} groups have a share outside {shown(self.low)} to {shown(self.high)} of the people who fit "
+            f"them; shares reach from {_said(smallest)} to {_said(largest)}."
+        )
+        witness = Witness(int(filled[worst]), text) if failing.any() else None
+        return Assessment(self, witness is None, value, witness, failures(groups, failing))
+
+    def meaning(self) -> str:
+        return (
+            "Somebody who knows every quasi-identifying value of everybody in the population, and looks at somebody who fits a published group, is "
+            f"at least {shown(self.low)} and at most {shown(self.high)} sure that this person is in the table."
+        )
+
+    def not_covered(self) -> str:
+        return (
+            "Delta-presence does not hide that people who fit no published group are not among the published rows, nor a sensitive value that "
+            "a whole group shares."
+        )
+
+
+def loaded(population: Any) -> Any:
+    """The population itself: a path is read, anything else is taken as it is."""
+    if not isinstance(population, str):
+        return population
+    from reticent.data.readers import Source
+
+    return Source(population).read()
+
+
+def _said(ratio: Fraction | float) -> str:
+    return measured(ratio) if isinstance(ratio, Fraction) else "nobody to compare with"

@@ -1,0 +1,224 @@
+"""The risk of being picked out: the bound on its average, the figures of three kinds of attacker, and who is unique in a population.
+
+A *prosecutor* knows that somebody is in the table, a *journalist* only that somebody of the population may be, and a *marketer* wants
+as many right matches as possible, whoever they are about.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.groups import Groups
+from reticent.definitions.base import Assessment, Definition, Witness
+from reticent.definitions.diagnostics import failures, occupied
+from reticent.definitions.population import POPULATION
+from reticent.definitions.shares import share
+from reticent.definitions.wording import measured, shown
+from reticent.errors import PolicyError, did_you_mean
+from reticent.exact import Number, exact, whole
+
+Model = Literal["pitman", "zayatz"]
+
+
+@dataclass(frozen=True)
+class AverageRisk(Definition):
+    """The chance of picking the right row, averaged over all people of the table, is at most ``limit``.
+
+    Somebody in a group of n people is picked out with a chance of 1/n, so the average is the number of groups over the number of
+    people. Guarantee: whoever tries to match everybody is right in at most that share of cases (the marketer's risk); single people
+    may be more exposed. Adversary: knows the quasi values of everybody in the table. Judged over all groups together. Monotone: a
+    coarser grouping has no more groups. Source: the contract.
+    """
+
+    limit: Number
+
+    local = False
+    needs_sensitive = False
+    hides_identity = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "limit", share(self.limit, "AverageRisk: limit"))
+
+    def failing(self, groups: Groups) -> NDArray[np.bool_]:
+        """The smallest groups, as many as must go: each pulls the average up more than any larger one."""
+        failing = np.zeros(len(groups), dtype=bool)
+        filled = np.flatnonzero(groups.sizes > 0)
+        rising = filled[np.argsort(groups.people[filled], kind="stable")]
+        people = groups.people[rising]
+        left = int(people.sum()) - np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(people)])
+        limit = Fraction(self.limit)
+        remaining = len(rising) - np.arange(len(rising) + 1)
+        enough = remaining * limit.denominator <= left * limit.numerator
+        failing[rising[: int(np.argmax(enough))]] = True
+        return failing
+
+    def assess(self, groups: Groups) -> Assessment:
+        filled = occupied(groups)
+        failing = self.failing(groups)
+        average = Fraction(len(filled), int(groups.people[filled].sum()))
+        smallest = int(filled[np.argmin(groups.people[filled])])
+        text = f"People are picked out with a chance of {measured(average)} on average, which is above {shown(self.limit)}."
+        witness = Witness(smallest, text) if average > Fraction(self.limit) else None
+        diagnostics = {**failures(groups, failing), **reidentification(groups).as_dict()}
+        return Assessment(self, witness is None, average, witness, diagnostics)
+
+    def meaning(self) -> str:
+        return (
+            "Somebody who knows every quasi-identifying value of everybody, and picks a row for each, is right for at most "
+            f"{shown(self.limit)} of the people."
+        )
+
+    def not_covered(self) -> str:
+        return "A bound on the average protects nobody in particular: single people may stand alone. Sensitive values are not protected."
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The risk of one kind of attacker: the surest match, the average over people, and the share of people above a threshold."""
+
+    highest: Fraction
+    average: Fraction
+    at_risk: Fraction
+
+
+@dataclass(frozen=True)
+class Reidentification:
+    """The figures of all three kinds of attacker. For the steward only.
+
+    ``uniques`` are rows that stand alone. Without a population the journalist is taken for a prosecutor, and ``population_known``
+    is False; a population can only lower the figures.
+    """
+
+    threshold: Fraction
+    prosecutor: Figures
+    journalist: Figures
+    marketer: Fraction
+    uniques: int
+    population_known: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """The figures as plain data."""
+        named = {
+            f"{who}_{what}": getattr(figures, what)
+            for who, figures in (("prosecutor", self.prosecutor), ("journalist", self.journalist))
+            for what in ("highest", "average", "at_risk")
+        }
+        return {**named, "marketer": self.marketer, "uniques": self.uniques, "population_known": self.population_known}
+
+
+def reidentification(groups: Groups, threshold: Number = "1/5") -> Reidentification:
+    """How likely people are to be picked out; ``threshold`` is the chance above which somebody counts as at risk."""
+    limit = exact(threshold, "reidentification: threshold", low=0, high=1)
+    filled = occupied(groups)
+    people = groups.people[filled]
+    known = POPULATION in groups.extras
+    # A population that misses somebody of the table cannot make that person safer than the table does.
+    fitting = np.maximum(groups.extras[POPULATION][filled], people) if known else people
+    journalist = _figures(people, fitting, limit)
+    return Reidentification(
+        limit,
+        _figures(people, people, limit),
+        journalist,
+        journalist.average,
+        int(groups.sizes[filled][people == 1].sum()),
+        known,
+    )
+
+
+def _figures(people: NDArray[np.int64], candidates: NDArray[np.int64], limit: Fraction) -> Figures:
+    """Everybody in a group is one of so many candidates."""
+    total = int(people.sum())
+    sizes, places = np.unique(candidates, return_inverse=True)
+    hidden = np.bincount(places.ravel(), weights=people, minlength=len(sizes)).astype(np.int64)
+    chances = [(Fraction(1, int(size)), int(count)) for size, count in zip(sizes, hidden, strict=True)]
+    return Figures(
+        max(chance for chance, _ in chances),
+        sum((chance * count for chance, count in chances), start=Fraction(0)) / total,
+        Fraction(sum(count for chance, count in chances if chance > limit), total),
+    )
+
+
+@dataclass(frozen=True)
+class Uniqueness:
+    """How many people of a population are probably unique in it by their quasi values; an estimate from a sample.
+
+    ``share`` is that of the population; ``sample_uniques`` are unique in the table, and ``confirmed`` is the estimated share of these
+    who are unique in the population as well.
+    """
+
+    model: Model
+    population: int
+    uniques: float
+    share: float
+    sample_uniques: int
+    confirmed: float
+
+
+def population_uniqueness(groups: Groups, population: int, model: Model = "pitman") -> Uniqueness:
+    """Estimate population uniqueness from the group sizes of a simple random sample of ``population`` people.
+
+    ``pitman`` fits Pitman's sampling formula to the sizes by maximum likelihood; ``zayatz`` takes the sample's own sizes for those of
+    the population and reasons back. Estimates are for judging a risk; no definition is decided by them.
+    """
+    if model not in get_args(Model):
+        raise PolicyError(f"There is no model {model!r} of uniqueness.{did_you_mean(model, get_args(Model))}")
+    filled = occupied(groups)
+    people = groups.people[filled]
+    rows = int(people.sum())
+    whole(population, "population_uniqueness: population", low=rows)
+    sizes, numbers = np.unique(people, return_counts=True)
+    alone = int(numbers[0]) if sizes[0] == 1 else 0
+    if population == rows:
+        return Uniqueness(model, population, float(alone), alone / rows, alone, 1.0 if alone else 0.0)
+    if model == "zayatz":
+        confirmed = _zayatz(sizes, numbers, rows, population) if alone else 0.0
+        uniques = confirmed * alone * population / rows
+    else:
+        uniques = _pitman(sizes, numbers, rows, population)
+        confirmed = min(uniques * rows / population / alone, 1.0) if alone else 0.0
+    return Uniqueness(model, population, uniques, uniques / population, alone, confirmed)
+
+
+def _zayatz(sizes: NDArray[np.int64], numbers: NDArray[np.int64], rows: int, population: int) -> float:
+    """The chance that a sample unique is a population unique: Bayes over group sizes F with ``P(f = 1 | F) = F C(N-F, n-1)/C(N, n)``."""
+    from scipy.special import gammaln
+
+    def log_choose(total: NDArray[np.float64] | float, chosen: float) -> Any:
+        return gammaln(total + 1) - gammaln(chosen + 1) - gammaln(np.maximum(total - chosen, 0) + 1)
+
+    large = sizes.astype(np.float64)
+    possible = population - large >= rows - 1
+    logs = np.log(large) + log_choose(population - large, rows - 1) - log_choose(float(population), rows)
+    chances = np.where(possible, np.exp(logs), 0.0) * numbers
+    return float(chances[0] / chances.sum())
+
+
+def _pitman(sizes: NDArray[np.int64], numbers: NDArray[np.int64], rows: int, population: int) -> float:
+    """The expected number of unique people under Pitman's sampling formula, fitted to the group sizes.
+
+    Somebody stays alone while each further person joins another group: ``prod over i < N of (theta + alpha + i - 1)/(theta + i)``.
+    """
+    from scipy.optimize import minimize
+    from scipy.special import gammaln
+
+    groups = int(numbers.sum())
+    large = sizes.astype(np.float64)
+    order = np.arange(1, groups, dtype=np.float64)
+
+    def cost(point: NDArray[np.float64]) -> float:
+        alpha, theta = 1 / (1 + math.exp(-point[0])), math.exp(point[1])
+        within = numbers @ (gammaln(large - alpha) - gammaln(1 - alpha))
+        between = np.log(theta + order * alpha).sum() - (gammaln(theta + rows) - gammaln(theta + 1))
+        return float(-(within + between) / rows)
+
+    bounds = [(-12.0, 12.0), (-10.0, math.log(rows) + 12)]
+    found = minimize(cost, x0=np.array([0.0, math.log(max(groups, 2))]), bounds=bounds, method="L-BFGS-B")
+    alpha, theta = 1 / (1 + math.exp(-found.x[0])), math.exp(found.x[1])
+    logs = gammaln(theta + alpha + population - 1) - gammaln(theta + alpha) + gammaln(theta + 1)
+    return float(population * math.exp(float(logs - gammaln(theta + population))))

@@ -1,0 +1,370 @@
+"""How much of a group a sensitive value, or a set of them, may make up, alone or beside a smallest size (R-PM-3..5, R-LD-40)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.groups import Groups, Histograms
+from reticent.definitions.anonymity import KAnonymity
+from reticent.definitions.base import Assessment, Definition, SensitiveDefinition
+from reticent.definitions.comparison import at_most, largest_ratio, less
+from reticent.definitions.conjunction import Conjunction, inverse
+from reticent.definitions.diagnostics import failures, occupied, witness_of
+from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiversity
+from reticent.definitions.value_sets import Values, membership, value_set
+from reticent.definitions.wording import listed, measured, shown
+from reticent.errors import PolicyError
+from reticent.exact import Number, exact, whole
+
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True)
+class AlphaKAnonymity(Conjunction):
+    """At least ``k`` people in every group, and no sensitive value makes up more than ``alpha`` of one (R-PM-3).
+
+    Guarantee: k candidates, and a sensitive value guessed right with a chance of at most ``alpha``. Adversary: knows quasi
+    values and that the person is in the table. Monotone. Source: R-PM-3, the share bounded for every value.
+    """
+
+    alpha: Number
+    k: int
+    column: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", share(self.alpha, "AlphaKAnonymity: alpha"))
+        whole(self.k, "AlphaKAnonymity: k", low=1)
+        self.adopt_traits()
+
+    def members(self) -> Mapping[str, Definition]:
+        return {
+            "k": KAnonymity(self.k),
+            "alpha": ProbabilisticLDiversity(1 / Fraction(self.alpha), self.column),
+        }
+
+    def achieved(self, name: str, found: Any) -> Any:
+        return inverse(found) if name == "alpha" else found
+
+    def meaning(self) -> str:
+        return (
+            f"{KAnonymity(self.k).meaning()} The sensitive value is guessed right with a chance of at most "
+            f"{shown(self.alpha)}."
+        )
+
+
+@dataclass(frozen=True)
+class PSensitive(Conjunction):
+    """p-sensitive k-anonymity: at least ``k`` people and at least ``p`` different sensitive values in every group (R-PM-3).
+
+    Guarantee: k candidates, and nobody is certain of a value. Adversary: knows quasi values. Monotone; absorbing with one
+    sensitive column.
+    """
+
+    p: int
+    k: int
+    column: str | None = None
+
+    def __post_init__(self) -> None:
+        whole(self.p, "PSensitive: p", low=1)
+        whole(self.k, "PSensitive: k", low=1)
+        self.adopt_traits()
+
+    def members(self) -> Mapping[str, Definition]:
+        return {"p": DistinctLDiversity(self.p, self.column), "k": KAnonymity(self.k)}
+
+
+@dataclass(frozen=True)
+class XYPrivacy(Conjunction):
+    """(X,Y)-privacy with the quasi values as X and a sensitive column as Y (R-PM-5).
+
+    Every group has at least ``k`` different sensitive values, and none of them has a share above ``h``. Guarantee: nobody is linked
+    to fewer than k values, nor to one with a confidence above ``h``. Adversary: knows quasi values. Monotone.
+    """
+
+    k: int
+    h: Number
+    column: str | None = None
+
+    def __post_init__(self) -> None:
+        whole(self.k, "XYPrivacy: k", low=1)
+        object.__setattr__(self, "h", share(self.h, "XYPrivacy: h"))
+        self.adopt_traits()
+
+    def members(self) -> Mapping[str, Definition]:
+        return {
+            "k": DistinctLDiversity(self.k, self.column),
+            "h": ProbabilisticLDiversity(1 / Fraction(self.h), self.column),
+        }
+
+    def achieved(self, name: str, found: Any) -> Any:
+        return inverse(found) if name == "h" else found
+
+
+class SetShares(SensitiveDefinition):
+    """What the bounds on sets of values share: for every group the largest share that one of the sets has in it."""
+
+    def sets(self, groups: Groups) -> list[NDArray[np.bool_]]:
+        """The sets, each as a mark for every value of the column."""
+        raise NotImplementedError
+
+    @property
+    def limit(self) -> Fraction:
+        """The share that a set may have."""
+        raise NotImplementedError
+
+    def within(self, rows: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Where so many rows of a group are few enough."""
+        return at_most(rows, self.limit, sizes)
+
+    def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
+        return ~self.within(self.largest(groups), groups.sizes) & (groups.sizes > 0)
+
+    def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
+        return rows_over(self.largest(groups), float(self.limit), groups.sizes)
+
+    def largest(self, groups: Groups) -> NDArray[np.int64]:
+        """In every group the number of rows in the fullest set."""
+        counts = [rows_in(groups.histograms, member) for member in self.sets(groups)]
+        return np.max(counts, axis=0) if counts else np.zeros(len(groups), dtype=np.int64)
+
+    def assess_in(self, groups: Groups) -> Assessment:
+        filled, failing, rows = occupied(groups), self.failing_in(groups), self.largest(groups)
+        place, largest = largest_ratio(rows[filled], groups.sizes[filled])
+        witness = witness_of(groups, failing, int(filled[place]), self._complaint(Fraction(largest)))
+        return Assessment(self, witness is None, largest, witness, failures(groups, failing))
+
+    def _complaint(self, largest: Fraction) -> str:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class ConfidenceBounding(SetShares):
+    """None of the ``values`` makes up more than ``h`` of a group (R-PM-4); join templates with other bounds by ``&``.
+
+    Guarantee: whoever knows all quasi values, or any part of them, concludes one of these values with a confidence of at most ``h``.
+    Adversary: knows quasi values. Monotone, which also covers templates on fewer columns: those groups are unions.
+    """
+
+    h: Number
+    values: Values
+    column: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "h", exact(self.h, "ConfidenceBounding: h", low=0, high=1))
+        object.__setattr__(self, "values", value_set(self.values, "ConfidenceBounding: values"))
+        if not self.values:
+            raise PolicyError("ConfidenceBounding: values must name at least one sensitive value.")
+
+    @property
+    def limit(self) -> Fraction:
+        return Fraction(self.h)
+
+    def sets(self, groups: Groups) -> list[NDArray[np.bool_]]:
+        return [membership(groups, (value,)) for value in self._values]
+
+    def meaning(self) -> str:
+        return (
+            "Somebody who knows quasi-identifying values of a person, all or some of them, concludes that the person has "
+            f"{listed(self._values)} with a confidence of at most {shown(self.h)}."
+        )
+
+    def not_covered(self) -> str:
+        return "Confidence bounding says nothing about values that are not listed, and does not cover people who can rule values out."
+
+    def _complaint(self, largest: Fraction) -> str:
+        return f"a guarded value with a share above {shown(self.h)}; the worst has one with {measured(largest)}"
+
+    @property
+    def _values(self) -> tuple[str | None, ...]:
+        return value_set(self.values, "values")
+
+
+@dataclass(frozen=True)
+class CategoryDiversity(SetShares):
+    """Of every category of values that mean nearly the same, less than ``c`` of a group has one (R-LD-40, group predicates).
+
+    Guarantee: whoever knows quasi values is less than ``c`` sure that a person's value lies in a category, such as "some stomach
+    disease". Adversary: knows quasi values, and is content with a category. Monotone: a union's share in a mixture is at most the
+    largest. Strict, as c-positive disclosure is.
+    """
+
+    c: Number
+    categories: Iterable[Values]
+    column: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "c", share(self.c, "CategoryDiversity: c"))
+        given = self.categories
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise PolicyError(f"CategoryDiversity: categories must be a list of lists of values, but it is {given!r}.")
+        sets = tuple(value_set(each, "CategoryDiversity: categories") for each in given)
+        if not sets or not all(sets):
+            raise PolicyError("CategoryDiversity: categories needs at least one category, and none may be empty.")
+        object.__setattr__(self, "categories", sets)
+
+    @property
+    def limit(self) -> Fraction:
+        return Fraction(self.c)
+
+    def within(self, rows: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return less(rows, self.limit, sizes)
+
+    def sets(self, groups: Groups) -> list[NDArray[np.bool_]]:
+        return [membership(groups, values) for values in self._categories]
+
+    def meaning(self) -> str:
+        sets = "; ".join(listed(values) for values in self._categories)
+        return (
+            f"Somebody who knows every quasi-identifying value of a person is less than {shown(self.c)} sure that the sensitive value "
+            f"is one of a category: {sets}."
+        )
+
+    def not_covered(self) -> str:
+        return (
+            "Category diversity bounds the listed categories only, and does not cover people who can rule values out. A value is bounded "
+            "by itself only where it is listed as a category of its own."
+        )
+
+    def _complaint(self, largest: Fraction) -> str:
+        return f"a category with a share of {shown(self.c)} or more; the worst has {measured(largest)}"
+
+    @property
+    def _categories(self) -> tuple[tuple[str | None, ...], ...]:
+        return tuple(value_set(each, "categories") for each in self.categories)
+
+
+@dataclass(frozen=True)
+class WeightAtLeast(SensitiveDefinition):
+    """The different values of every group together weigh at least ``alpha``: the second half of (l,alpha)-diversity.
+
+    A value that has no weight counts nothing. Monotone and, with one sensitive column, absorbing: values that join add weight.
+    """
+
+    alpha: Number
+    weights: Mapping[str, Number] | tuple[tuple[str, Fraction], ...]
+    column: str | None = None
+
+    absorbing = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", exact(self.alpha, "LAlphaDiversity: alpha", low=0))
+        object.__setattr__(self, "weights", weight_list(self.weights, "LAlphaDiversity: weights"))
+
+    def relaxation(self) -> Definition | None:
+        """Nothing that is absorbing with several columns follows from it without the column's values."""
+        return None
+
+    def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
+        """A group that weighs too little has no part that weighs more."""
+        return np.where(self.failing_in(groups), groups.sizes, 0).astype(np.float64)
+
+    def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
+        weights, unit = self._weights_of(groups)
+        return (groups.histograms.add_cells(weights) < Fraction(self.alpha) * unit) & (groups.sizes > 0)
+
+    def assess_in(self, groups: Groups) -> Assessment:
+        weights, unit = self._weights_of(groups)
+        filled, failing = occupied(groups), self.failing_in(groups)
+        sums = groups.histograms.add_cells(weights)[filled]
+        place = int(np.argmin(sums))
+        achieved = Fraction(int(sums[place]), unit)
+        text = f"values that together weigh less than {shown(self.alpha)}; the lightest weighs {measured(achieved)}"
+        witness = witness_of(groups, failing, int(filled[place]), text)
+        return Assessment(self, witness is None, achieved, witness, failures(groups, failing))
+
+    def meaning(self) -> str:
+        return f"The sensitive values that a person may have together weigh at least {shown(self.alpha)}, harmless ones more than grave ones."
+
+    def not_covered(self) -> str:
+        return "Weights say how harmless the possible values are, not how likely each is."
+
+    def _weights_of(self, groups: Groups) -> tuple[NDArray[Any], int]:
+        """The weight of every cell's value in whole numbers, and the number that stands for a weight of 1."""
+        listed_weights = weight_list(self.weights, "weights")
+        unit = math.lcm(*(weight.denominator for _, weight in listed_weights), 1)
+        column = groups.domain.columns[0]
+        known = np.zeros(column.size, dtype=object)
+        texts = {text: place for place, text in enumerate(column.texts)}
+        for value, weight in listed_weights:
+            if value in texts:
+                known[texts[value]] = int(weight * unit)
+        return known[groups.histograms.values], unit
+
+
+@dataclass(frozen=True)
+class LAlphaDiversity(Conjunction):
+    """(l,alpha)-diversity: at least ``l`` different values in every group, which together weigh at least ``alpha`` (R-PM-3).
+
+    ``weights`` says how harmless each value is (0: gravest); values that are not listed weigh nothing. Guarantee: besides ``l``
+    possible values, a group does not consist of grave ones. Adversary: knows quasi values. Monotone; absorbing with one
+    sensitive column.
+    """
+
+    l: int  # noqa: E741 - the literature calls it l
+    alpha: Number
+    weights: Mapping[str, Number] | tuple[tuple[str, Fraction], ...]
+    column: str | None = None
+
+    def __post_init__(self) -> None:
+        whole(self.l, "LAlphaDiversity: l", low=1)
+        object.__setattr__(self, "alpha", exact(self.alpha, "LAlphaDiversity: alpha", low=0))
+        object.__setattr__(self, "weights", weight_list(self.weights, "LAlphaDiversity: weights"))
+        self.adopt_traits()
+
+    def members(self) -> Mapping[str, Definition]:
+        return {
+            "l": DistinctLDiversity(self.l, self.column),
+            "alpha": WeightAtLeast(self.alpha, self.weights, self.column),
+        }
+
+    def parameters(self) -> dict[str, Any]:
+        weights = weight_list(self.weights, "weights")
+        return {**super().parameters(), "weights": {value: str(weight) for value, weight in weights}}
+
+
+def share(value: Number, name: str) -> Fraction:
+    """``value`` as a share of a group: above 0, at most 1."""
+    number = exact(value, name, high=1)
+    if number <= 0:
+        raise PolicyError(f"{name} must be greater than 0, but it is {value}.")
+    return number
+
+
+def weight_list(
+    given: Mapping[str, Number] | tuple[tuple[str, Fraction], ...], name: str
+) -> tuple[tuple[str, Fraction], ...]:
+    """Weights by value, sorted; every weight is at least 0."""
+    pairs = given.items() if isinstance(given, Mapping) else given
+    try:
+        read = {str(value): exact(weight, f"{name} of {value!r}", low=0) for value, weight in pairs}
+    except (TypeError, ValueError):
+        raise PolicyError(
+            f"{name} must give a weight for each sensitive value, such as {{'flu': 1, 'hiv': 0}}, but it is {given!r}."
+        ) from None
+    return tuple(sorted(read.items()))
+
+
+def rows_in(histograms: Histograms, member: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """In every group the rows whose value is marked."""
+    rows: NDArray[np.int64] = histograms.add_cells(np.where(member[histograms.values], histograms.counts, 0))
+    return rows
+
+
+def rows_over(
+    rows: NDArray[np.int64], limit: float | NDArray[np.float64], sizes: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """How many of some ``rows`` must at least leave a group of ``sizes`` before they are no more than ``limit`` of the rest.
+
+    At best only such rows leave: ``v - f <= limit (n - f)`` needs ``f >= (v - limit n) / (1 - limit)``.
+    """
+    room = np.maximum(1 - np.asarray(limit), _ROUNDING)
+    # The margin covers rounding; the bound must never be too high.
+    least: NDArray[np.float64] = np.ceil((rows - limit * sizes) / room - _ROUNDING * sizes)
+    return np.clip(least, 0, sizes)

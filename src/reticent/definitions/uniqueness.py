@@ -1,0 +1,108 @@
+"""The two conditions that sequential publishing builds on: groups without a repeated value, and rows that can form such groups."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.groups import Groups
+from reticent.definitions.base import Assessment, Definition, SensitiveDefinition
+from reticent.definitions.comparison import largest_ratio
+from reticent.definitions.diagnostics import failures, occupied, witness_of
+from reticent.definitions.diversity import ProbabilisticLDiversity, ValuesAtLeast
+from reticent.definitions.wording import measured
+from reticent.exact import whole
+
+
+@dataclass(frozen=True)
+class MUnique(SensitiveDefinition):
+    """Every group has at least ``m`` rows, and no two of them share their sensitive value (R-PM-10).
+
+    Guarantee: a person's value is one of at least ``m`` equally likely ones, and the set of values of a group (its signature) tells
+    all there is to know about it. Adversary: knows quasi values. Not monotone: groups that share a value cannot merge.
+    """
+
+    m: int
+    column: str | None = None
+
+    monotone = False
+
+    def __post_init__(self) -> None:
+        whole(self.m, "MUnique: m", low=1)
+
+    def relaxation(self) -> Definition | None:
+        """As many values as rows, hence at least ``m`` values."""
+        return ValuesAtLeast(self.m, self.column)
+
+    def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
+        failing: NDArray[np.bool_] = ((groups.sizes < self.m) | (groups.histograms.top > 1)) & (groups.sizes > 0)
+        return failing
+
+    def assess_in(self, groups: Groups) -> Assessment:
+        """The achieved m is the size of the smallest group; 0 where a group repeats a value, which no m allows."""
+        filled, failing = occupied(groups), self.failing_in(groups)
+        repeats = groups.histograms.top > 1
+        figures = np.where(repeats, 0, groups.sizes)[filled]
+        place = int(np.argmin(figures))
+        achieved = int(figures[place])
+        why = "the worst repeats a value" if achieved == 0 else f"the smallest has {achieved}"
+        text = f"fewer than {self.m} rows or a repeated value; {why}"
+        witness = witness_of(groups, failing, int(filled[place]), text)
+        diagnostics = {**failures(groups, failing), "repeating_groups": int(repeats.sum())}
+        return Assessment(self, witness is None, achieved, witness, diagnostics)
+
+    def meaning(self) -> str:
+        return (
+            f"Somebody who knows every quasi-identifying value of a person sees at least {self.m} sensitive values that the person may have, "
+            "all equally likely."
+        )
+
+    def not_covered(self) -> str:
+        return "m-uniqueness of one release does not cover people who compare several releases, or who can rule values out."
+
+
+@dataclass(frozen=True)
+class MEligible(SensitiveDefinition):
+    """No sensitive value makes up more than ``1/m`` of a group, so that its rows can be divided into m-unique ones (R-PM-11).
+
+    Guarantee: as :class:`ProbabilisticLDiversity` with l = m. The diagnostics tell the m for which the whole table is eligible,
+    which is what bucketization with Anatomy needs. Adversary: knows quasi values. Monotone.
+    """
+
+    m: int
+    column: str | None = None
+
+    def __post_init__(self) -> None:
+        whole(self.m, "MEligible: m", low=1)
+
+    @property
+    def _bounded(self) -> ProbabilisticLDiversity:
+        return ProbabilisticLDiversity(self.m, self.column)
+
+    def relaxation(self) -> Definition | None:
+        return self._bounded.relaxation()
+
+    def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
+        return self._bounded.doomed_in(groups)
+
+    def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
+        return self._bounded.failing_in(groups)
+
+    def assess_in(self, groups: Groups) -> Assessment:
+        filled, failing = occupied(groups), self.failing_in(groups)
+        place, share = largest_ratio(groups.histograms.top[filled], groups.sizes[filled])
+        text = f"a value with a share above 1/{self.m}; the worst has one with a share of {measured(Fraction(share))}"
+        witness = witness_of(groups, failing, int(filled[place]), text)
+        whole_table = Fraction(int(groups.reference.max()), int(groups.reference.sum()))
+        diagnostics = {**failures(groups, failing), "whole_table": math.floor(1 / whole_table)}
+        return Assessment(self, witness is None, math.floor(1 / Fraction(share)), witness, diagnostics)
+
+    def meaning(self) -> str:
+        return self._bounded.meaning()
+
+    def not_covered(self) -> str:
+        return "Eligibility does not cover people who can rule some sensitive values out, nor people who compare several releases."

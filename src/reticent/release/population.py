@@ -1,0 +1,91 @@
+"""Counting a population in the groups that a release shows, from label meanings alone: for claims that compare with one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.data import Groups, Table
+from reticent.data.keys import first_rows
+from reticent.data.predicate.domain import LeafIndex, as_kind
+from reticent.data.predicate.kinds import Kind
+from reticent.data.table import as_polars
+from reticent.definitions.population import POPULATION
+from reticent.errors import DataError, did_you_mean
+from reticent.release.manifest import Manifest, Meaning
+from reticent.release.rows import group_rows
+
+_PAIRS_AT_ONCE = 1 << 22
+
+
+def people_of(population: Any) -> pl.DataFrame:
+    """A population as a frame: given as one, as a table, or as the path of a file."""
+    if isinstance(population, Table):
+        return population.frame
+    if isinstance(population, str | Path):
+        from reticent.data.readers import Source
+
+        return Source(str(population)).read()
+    return as_polars(population)
+
+
+def with_population(
+    groups: Groups, data: pl.DataFrame, manifest: Manifest, people: pl.DataFrame, quasi: Sequence[str]
+) -> Groups:
+    """The groups that ``data`` shows to somebody who knows the ``quasi`` columns, with the number of people who fit each."""
+    ids, count = group_rows([data[name] for name in quasi], data.height)
+    labels = data.select(quasi)[first_rows(ids, count)]
+    counts = _counted(labels, {name: manifest.meanings[name] for name in quasi}, people)
+    return replace(groups, extras={**groups.extras, POPULATION: counts})
+
+
+def _counted(
+    labels: pl.DataFrame, meanings: Mapping[str, Mapping[str, Meaning]], people: pl.DataFrame
+) -> NDArray[np.int64]:
+    """For each row of labels how many people they cover. Somebody whom several rows cover is counted in each."""
+    for name in labels.columns:
+        if name not in people.columns:
+            raise DataError(f"The population has no column {name!r}.{did_you_mean(name, people.columns)}")
+        if people[name].null_count():
+            raise DataError(f"The population has missing values in column {name!r}: such people fit no group.")
+    rows = pl.len().cast(pl.Int64).alias("people of the point")
+    points = people.group_by(labels.columns).agg(rows)
+    fits = [_Fits.of(points[name], labels[name], meanings[name]) for name in labels.columns]
+    weights = points["people of the point"].to_numpy()
+    counts = np.zeros(labels.height, dtype=np.int64)
+    step = max(_PAIRS_AT_ONCE // max(labels.height, 1), 1)
+    for start in range(0, points.height, step):
+        chosen = slice(start, start + step)
+        inside = np.ones((len(weights[chosen]), labels.height), dtype=bool)
+        for column in fits:
+            inside &= column.matrix[column.place_of_point[chosen]]
+        counts += weights[chosen] @ inside
+    return counts
+
+
+class _Fits:
+    """Of one column: which of its distinct values (row) each group's label (column) covers, and the value of every point."""
+
+    def __init__(self, matrix: NDArray[np.bool_], place_of_point: NDArray[np.int64]) -> None:
+        self.matrix, self.place_of_point = matrix, place_of_point
+
+    @classmethod
+    def of(cls, points: pl.Series, shown: pl.Series, meanings: Mapping[str, Meaning]) -> _Fits:
+        values = points.unique().sort()
+        if values.dtype == pl.Categorical or values.dtype == pl.Enum:
+            points, values = points.cast(pl.String), values.cast(pl.String).sort()
+        kind = Kind.of(values.dtype, points.name)
+        index = LeafIndex(as_kind(values, kind), kind)
+        names = shown.unique().to_list()
+        covered = np.zeros((len(values), len(names)), dtype=bool)
+        for place, label in enumerate(names):
+            covered[index.find(meanings[label]), place] = True
+        numbers = {label: place for place, label in enumerate(names)}
+        matrix = covered[:, [numbers[label] for label in shown.to_list()]]
+        return cls(matrix, values.search_sorted(points).to_numpy().astype(np.int64))
