@@ -7,7 +7,12 @@ from collections.abc import Mapping, Sequence
 from reticent.views.query import Atom, ConjunctiveQuery, Query, Term, Variable
 from reticent.views.values import Constant
 
+LIMIT = 20_000
 Rows = Mapping[str, Sequence[tuple[Constant, ...]]]
+
+
+class TooManyAnswers(Exception):
+    """Listing all valuations would take too long."""
 
 
 def answers(query: Query, database: Rows) -> list[set[tuple[Constant, ...]]]:
@@ -24,6 +29,8 @@ def _evaluate(rule: ConjunctiveQuery, database: Rows) -> set[tuple[Constant, ...
             for row in database.get(atom.relation, [])
             if (extended := _match(atom, row, binding)) is not None
         ]
+        if len(partial) > LIMIT:
+            raise TooManyAnswers
     return {
         tuple(_value(term, binding) for term in rule.head)
         for binding in partial

@@ -40,9 +40,7 @@ def causes(secret: Query, view: Query, schema: Schema) -> tuple[str, ...]:
     return tuple(found)
 
 
-def repairs(
-    verdict: Verdict, secret: Query, view: Query, schema: Schema, dialect: str = "postgres"
-) -> tuple[Repair, ...]:
+def repairs(verdict: Verdict, secret: Query, view: Query, schema: Schema) -> tuple[Repair, ...]:
     """Changes of a disclosing view that the engine proves private: leave out rows, DISTINCT, leave out a table.
 
     Only single SELECTs (or rules) without nested queries are mended; the texts are shown as SQL.
@@ -58,8 +56,7 @@ def repairs(
             query = _query(changed, view, distinct, schema)
             if query is None or not checker.check(secret, query).private:
                 continue
-            output = changed.head if distinct else _shown(view, changed)
-            text = select(changed, schema, distinct, output, ())
+            text = select(changed, schema, distinct, changed.head, ())
             if text not in {repair.text for repair in found}:
                 found.append(Repair(label, text))
     return tuple(found)

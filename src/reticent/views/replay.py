@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,15 +23,23 @@ _SQLITE_TYPES = {"number": "NUMERIC", "text": "TEXT", "boolean": "BOOLEAN", "dat
 _DUCKDB_TYPES = {"number": "DOUBLE", "text": "VARCHAR", "boolean": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMP"}
 
 
+SECONDS = 2.0
+
+
 class NotReplayed(Exception):
     """No engine at hand runs this query text."""
+
+
+class TookTooLong(Exception):
+    """The answers are too many to list in the time allowed."""
 
 
 def replayed(witness: Witness, secret: Query, view: Query, schema: Schema) -> Witness:
     """The witness with its four answers, after checking that adding the row changes both.
 
     SQLite is tried first; DuckDB knows dates and more functions. A query text that neither runs is replaced by the
-    conjunctive query that it was translated to. If no engine sees the answers change, that is our own failure.
+    conjunctive query that it was translated to. If no engine sees the answers change, that is our own failure;
+    :class:`TookTooLong` when there are too many answers to list.
     """
     for texts in ((secret.text, view.text), ("", "")):
         for engine in ("sqlite", "duckdb"):
@@ -74,7 +84,7 @@ def _run(engine: str, witness: Witness, secret: tuple[Query, str], view: tuple[Q
     statements = [_statement(query, text, schema, engine) for query, text in (secret, view)]
     names = {*secret[0].relations(), *view[0].relations(), *witness.secret_database, *witness.view_database}
     relations = [schema.relation(name) for name in sorted({witness.relation, *names})]
-    with _session(engine) as execute:
+    with _session(engine, time.monotonic() + SECONDS) as execute:
         answers = {
             name: _ask(execute, engine, database, relations, statements[name.startswith("view")])
             for name, database in witness.databases().items()
@@ -90,24 +100,33 @@ def _run(engine: str, witness: Witness, secret: tuple[Query, str], view: tuple[Q
 
 
 @contextmanager
-def _session(engine: str) -> Iterator[Callable[..., Any]]:
+def _session(engine: str, deadline: float) -> Iterator[Callable[..., Any]]:
     """A database in memory; whatever it refuses means that the text cannot be replayed there."""
     if engine == "sqlite":
         connection = sqlite3.connect(":memory:")
+        connection.set_progress_handler(lambda: time.monotonic() > deadline, 10_000)
         try:
             yield connection.execute
         except (sqlite3.Error, OverflowError) as error:
-            raise NotReplayed(str(error)) from None
+            raise _failure(error, deadline) from None
         finally:
             connection.close()
         return
     import duckdb
 
     with duckdb.connect(":memory:", config={"threads": 1}) as other:
+        timer = threading.Timer(max(0.0, deadline - time.monotonic()), other.interrupt)
+        timer.start()
         try:
             yield other.execute
         except duckdb.Error as error:
-            raise NotReplayed(str(error)) from None
+            raise _failure(error, deadline) from None
+        finally:
+            timer.cancel()
+
+
+def _failure(error: Exception, deadline: float) -> Exception:
+    return TookTooLong() if time.monotonic() > deadline else NotReplayed(str(error))
 
 
 def _statement(query: Query, text: str, schema: Schema, engine: str) -> str:
@@ -180,6 +199,6 @@ def _duckdb_value(item: Constant) -> object:
 
 
 def _differ(before: Answers, after: Answers, query: Query) -> bool:
-    if query.duplicates:
-        return Counter(before) != Counter(after)
-    return set(before) != set(after)
+    """Whether two lists of answers differ; by their texts, because DuckDB returns lists and other unhashable values."""
+    counts = [Counter(map(repr, answers)) for answers in (before, after)]
+    return counts[0] != counts[1] if query.duplicates else counts[0].keys() != counts[1].keys()

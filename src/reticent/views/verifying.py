@@ -14,7 +14,7 @@ from typing import Any
 
 from reticent.views.certificate import has_short_proof, row_from_json, schema_from_json
 from reticent.views.checking import Checker, prepare
-from reticent.views.evaluating import answers
+from reticent.views.evaluating import TooManyAnswers, answers
 from reticent.views.query import ConjunctiveQuery, Query, Term, Variable
 from reticent.views.schema import Schema
 from reticent.views.values import Constant
@@ -63,6 +63,8 @@ def verify(certificate: Mapping[str, Any]) -> Verification:
             raise _Wrong(f"{status} proves nothing")
     except _Wrong as wrong:
         return Verification(False, status, str(wrong))
+    except TooManyAnswers:
+        return Verification(False, status, "the queries have too many answers on the witness to list them")
     except (KeyError, TypeError, IndexError, ValueError) as error:
         return Verification(False, status, f"the certificate is damaged ({type(error).__name__}: {error})")
     return Verification(True, status, how)

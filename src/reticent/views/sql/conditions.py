@@ -17,7 +17,6 @@ _OPERATORS: dict[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "!=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
 }  # fmt: skip
 _OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
-_KEPT_BY_CAST = {"boolean", "date", "timestamp"}
 
 
 class Scope(Protocol):
@@ -89,9 +88,18 @@ def operand(node: exp.Expr, scope: Scope) -> Term:
     if isinstance(node, exp.Cast) and isinstance(node.this.unnest(), exp.Column):
         term = operand(node.this, scope)
         column = scope.column_type(term) if isinstance(term, Variable) else None
-        if column is not None and column.kind in _KEPT_BY_CAST and column.kind == scope.cast_kind(node.to):
+        if column is not None and _keeps_value(column, node.to, scope):
             return term
     raise Unsupported(f"{_describe(node)} in a condition", node, scope.text)
+
+
+def _keeps_value(column: Column, to: exp.DataType, scope: Scope) -> bool:
+    """Whether a cast of the column changes no value: to its own kind, without a length, and never to fewer digits."""
+    if column.kind != scope.cast_kind(to) or to.expressions:
+        return False
+    if column.kind == "number":
+        return column.whole and (to.this == exp.DataType.Type.DECIMAL or to.this in exp.DataType.INTEGER_TYPES)
+    return column.kind != "timestamp" or to.this != exp.DataType.Type.DATE
 
 
 def _comparison(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]:
@@ -146,6 +154,10 @@ def _in(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]:
 def _any(left: exp.Expr, operator: str, node: exp.Expr, scope: Scope) -> tuple[Alternative, ...]:
     """``x op ANY (subquery)`` and ``x IN (subquery)``: the subquery's subgoals, counted nowhere."""
     inner = node.find(exp.Select, exp.SetOperation)
+    listed = node.find(exp.Array)
+    if inner is None and listed is not None:
+        values = [operand(item, scope) for item in listed.expressions]
+        return capped([way for value in values for way in compare(operand(left, scope), operator, value, scope)])
     if inner is None:
         raise Unsupported(f"{_describe(node)} in a condition", node, scope.text)
     sides = left.expressions if isinstance(left, exp.Tuple) else [left]

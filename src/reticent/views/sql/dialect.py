@@ -26,6 +26,8 @@ _FOLDABLE = (
     exp.DateStrToDate, exp.TryCast, exp.Mod, exp.DataTypeParam, exp.IntDiv, exp.IntervalSpan,
 )  # fmt: skip
 
+_TEXT_LIKE = {exp.DataType.Type.TEXT, exp.DataType.Type.VARCHAR, exp.DataType.Type.USERDEFINED}
+
 
 class Unsupported(Exception):
     """A construct outside the exact fragment; the message names it and says where it stands."""
@@ -86,6 +88,9 @@ def literal(node: exp.Expr) -> Constant | None:
         return Constant("text", node.this) if node.is_string else number(node.this)
     if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal) and not node.this.is_string:
         return number("-" + node.this.this)
+    if isinstance(node, exp.Cast) and node.to.this in _TEXT_LIKE:
+        inside = literal(node.this)
+        return inside if inside is not None and inside.kind == "text" else None
     if isinstance(node, exp.Boolean):
         return constant(bool(node.this))
     if isinstance(node, exp.Null):
