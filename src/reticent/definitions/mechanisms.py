@@ -125,7 +125,9 @@ class BoundedBelief(Definition):
         }[self.adversary]
         held = f"{who} at most {_percent(d)} before seeing the release gives it at most {_percent(gamma)} after."
         if self.adversary in ("independent", "both"):
-            held += f" Nobody can rule a record out: at least the share {_percent(d / gamma)} of the belief in it stays."
+            held += (
+                f" Nobody can rule a record out: at least the share {_percent(d / gamma)} of the belief in it stays."
+            )
         return held
 
     def not_covered(self) -> str:
