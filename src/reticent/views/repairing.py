@@ -122,11 +122,14 @@ def _meets(terms: tuple[Term, ...], found: Collision, checker: Checker) -> bool:
 
 
 def _without_table(rule: ConjunctiveQuery, index: int) -> ConjunctiveQuery | None:
+    """The rule without a subgoal and what only that gave; if nothing is left to show, what it was joined by."""
     body = rule.body[:index] + rule.body[index + 1 :]
     left = {variable for atom in body for variable in atom.variables()}
     head = tuple(term for term in rule.head if not isinstance(term, Variable) or term in left)
     comparisons = tuple(item for item in rule.comparisons if all(variable in left for variable in item.variables()))
     if not any(isinstance(term, Variable) for term in head):
+        head = tuple(dict.fromkeys(variable for variable in rule.body[index].variables() if variable in left))
+    if not head:
         return None
     return ConjunctiveQuery(head, body, comparisons, rule.known & left)
 

@@ -1,0 +1,1 @@
+SELECT d.pid FROM diagnosis d WHERE d.level = 'critical'

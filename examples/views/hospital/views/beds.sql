@@ -1,0 +1,2 @@
+-- Housekeeping: beds, no patients.
+SELECT name, beds FROM ward WHERE beds > 0

@@ -1,0 +1,1 @@
+SELECT customer FROM visit WHERE page = '/health'
