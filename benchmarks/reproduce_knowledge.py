@@ -22,10 +22,9 @@ from benchmarks.adult import SHARED, complete_rows
 from reticent.data import FrequencySet, Groups, Hierarchy, Table
 from reticent.engine import LocalEngine
 from reticent.knowledge import certainty_point, curve, negation_curve
+from reticent.knowledge.rollup import Rollup
 from reticent.knowledge.search import (
     Audit,
-    LevelLattice,
-    Levels,
     all_minimal,
     all_minimal_by_subsets,
     descend,
@@ -90,21 +89,6 @@ def adult(origin: int = 0) -> FrequencySet:
     return LocalEngine().frequencies(Table(complete_rows(), quasi=quasi, sensitive="occupation"))
 
 
-class Nodes:
-    """The groups of all 72 nodes, each rolled up from a finer one (R-WK-22)."""
-
-    def __init__(self, finest: FrequencySet) -> None:
-        self.lattice = LevelLattice(tuple(hierarchy.height for hierarchy in finest.hierarchies))
-        self._known = {finest.levels: finest}
-        for node in self.lattice.nodes():
-            if node not in self._known:
-                finer = min((self._known[each] for each in self.lattice.predecessors(node)), key=len)
-                self._known[node] = finer.generalize(node)
-
-    def groups(self, node: Levels) -> Groups:
-        return self._known[node].groups()
-
-
 class Comparison:
     """Counts the values that agree and prints those that do not."""
 
@@ -130,10 +114,10 @@ def _rounded(value: Fraction, places: int) -> Fraction:
     return Fraction(round(value * 10**places), 10**places)
 
 
-def experiment_1(compare: Comparison, zero: Nodes, folder: Path | None = None) -> None:
+def experiment_1(compare: Comparison, zero: Rollup, folder: Path | None = None) -> None:
     """Figure 5: age in 20-year intervals, everything else suppressed; implications against negations."""
     print("E1 (Figure 5): age in 20-year intervals, everything else suppressed")
-    groups = zero.groups((3, 2, 1, 1))
+    groups = zero((3, 2, 1, 1))
     known, negated = curve(groups, FACTS), negation_curve(groups, FACTS)
     shifted = adult(origin=17).generalize((3, 2, 1, 1)).groups()
     for name, values in (("implications", known), ("negations", negated), ("origin 17", curve(shifted, FACTS))):
@@ -147,12 +131,12 @@ def experiment_1(compare: Comparison, zero: Nodes, folder: Path | None = None) -
         _draw_figure_5(folder, known, negated)
 
 
-def experiment_2(compare: Comparison, zero: Nodes, folder: Path | None = None) -> None:
+def experiment_2(compare: Comparison, zero: Rollup, folder: Path | None = None) -> None:
     """Figure 6: the least disclosure among nodes with the same smallest entropy of a group."""
     print("E2 (Figure 6): smallest group entropy, least disclosure for k in", E2_FACTS)
     found: dict[str, list[Fraction]] = {}
     for node in zero.lattice.nodes():
-        groups = zero.groups(node)
+        groups = zero(node)
         entropy = f"{_least_entropy(groups):.4f}"
         values = curve(groups, FACTS)
         best = found.setdefault(entropy, [Fraction(1)] * (FACTS + 1))
@@ -167,13 +151,13 @@ def experiment_2(compare: Comparison, zero: Nodes, folder: Path | None = None) -
         _draw_figure_6(folder, found)
 
 
-def experiment_3(compare: Comparison, zero: Nodes) -> None:
+def experiment_3(compare: Comparison, zero: Rollup) -> None:
     """The top node, how many nodes leave everybody uncertain, and monotonicity over all edges."""
     print("E3: top node, nodes below certainty, monotonicity")
-    top = curve(zero.groups(zero.lattice.top), FACTS)
+    top = curve(zero(zero.lattice.top), FACTS)
     print("  top", " ".join(f"{float(value):.4f}" for value in top))
     compare.digits("E3 top", top, E3_TOP)
-    curves = {node: curve(zero.groups(node), FACTS) for node in zero.lattice.nodes()}
+    curves = {node: curve(zero(node), FACTS) for node in zero.lattice.nodes()}
     uncertain = [sum(values[k] < 1 for values in curves.values()) for k in range(FACTS + 1)]
     print("  below certainty", uncertain)
     compare("E3 nodes below certainty", uncertain, E3_UNCERTAIN)
@@ -186,13 +170,13 @@ def experiment_3(compare: Comparison, zero: Nodes) -> None:
     compare("E3 monotonicity violations", violations, 0)
 
 
-def experiment_4(compare: Comparison, zero: Nodes) -> None:
+def experiment_4(compare: Comparison, zero: Rollup) -> None:
     """All minimal safe nodes; growing column sets need fewer checks; a chain stops above a minimal node."""
     print("E4: minimal safe nodes (age, marital, race, sex)")
     for (c, k), (minimal, safe, extra, negated_safe) in E4.items():
-        audit = Audit.make(zero.groups, c, k)
+        audit = Audit.make(zero, c, k)
         found = all_minimal(zero.lattice, audit)
-        subsets = Audit.make(zero.groups, c, k)
+        subsets = Audit.make(zero, c, k)
         again = all_minimal_by_subsets(zero.lattice, subsets)
         print(
             f"  ({c}, {k}): {sorted(found.minimal)}, {len(found.safe)} safe, checks {subsets.checks} instead of {audit.checks}"
@@ -202,15 +186,15 @@ def experiment_4(compare: Comparison, zero: Nodes) -> None:
         compare(f"E4 ({c}, {k}) by subsets", (sorted(again.minimal), again.safe), (minimal, found.safe))
         compare(f"E4 ({c}, {k}) exhaustive", {n for n in zero.lattice.nodes() if audit(n)}, set(found.safe))
         if extra is not None:
-            negated = all_minimal(zero.lattice, Audit.make(zero.groups, c, k, negations=True))
+            negated = all_minimal(zero.lattice, Audit.make(zero, c, k, negations=True))
             compare(f"E4 ({c}, {k}) negations", sorted(negated.minimal), sorted(minimal + extra))
             compare(f"E4 ({c}, {k}) negations safe", len(negated.safe), negated_safe)
     for (c, k), (few, many) in CHECKS.items():
-        one, other = Audit.make(zero.groups, c, k), Audit.make(zero.groups, c, k)
+        one, other = Audit.make(zero, c, k), Audit.make(zero, c, k)
         all_minimal_by_subsets(zero.lattice, one)
         all_minimal(zero.lattice, other)
         compare(f"R-WK-20 checks ({c}, {k})", (one.checks <= few, other.checks), (True, many))
-    audit = Audit.make(zero.groups, "0.5", 1)
+    audit = Audit.make(zero, "0.5", 1)
     stopped = lowest_on_chain(zero.lattice.chain((1, 0, 2, 3)), audit)
     print("  chain marital, age, race, sex stops at", stopped, "and descends to", descend(stopped, zero.lattice, audit))
     compare("R-WK-18 chain", stopped, (5, 2, 0, 0))
@@ -254,8 +238,8 @@ def main() -> int:
         return 0
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1] / "demo-output" / "figures"
     folder.mkdir(parents=True, exist_ok=True)
-    compare, zero = Comparison(), Nodes(adult())
-    compare("rows", int(zero.groups(zero.lattice.top).sizes.sum()), 45_222)
+    compare, zero = Comparison(), Rollup(adult())
+    compare("rows", int(zero(zero.lattice.top).sizes.sum()), 45_222)
     compare("nodes", len(zero.lattice.nodes()), 72)
     experiment_1(compare, zero, folder)
     experiment_2(compare, zero, folder)

@@ -6,7 +6,6 @@ import pytest
 from benchmarks.adult import SHARED
 from benchmarks.reproduce_knowledge import (
     Comparison,
-    Nodes,
     adult,
     experiment_1,
     experiment_2,
@@ -14,12 +13,14 @@ from benchmarks.reproduce_knowledge import (
     experiment_4,
 )
 
+from reticent.knowledge.rollup import Rollup
+
 pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="../shared/data is not here")
 
 
 @pytest.fixture(scope="module")
-def nodes() -> Nodes:
-    return Nodes(adult())
+def nodes() -> Rollup:
+    return Rollup(adult())
 
 
 @pytest.mark.parametrize("experiment", [experiment_1, experiment_2, experiment_3, experiment_4])

@@ -10,6 +10,8 @@ import pytest
 
 from reticent.errors import Infeasible, PolicyError
 from reticent.knowledge import curve
+from reticent.knowledge.buckets import Buckets
+from reticent.knowledge.rollup import Rollup
 from reticent.knowledge.search import (
     Audit,
     LevelLattice,
@@ -22,6 +24,7 @@ from reticent.knowledge.search import (
     require_nested,
 )
 from tests.knowledge.conftest import flu_rows, golden
+from tests.knowledge.test_definition import flu_table
 
 LATTICE = LevelLattice((1, 2, 1))
 
@@ -159,6 +162,17 @@ def test_a_chain_whose_steps_do_not_nest_is_refused():
         require_nested([["x", "x", "y"], ["p", "q"]])
     with pytest.raises(PolicyError, match="do not go with"):
         partition_histograms(["x"], ["flu", "mumps"])
+
+
+def test_the_nodes_of_a_table_are_rolled_up_and_give_the_same_answers():
+    rollup = Rollup(flu_table())
+    assert rollup.lattice == LevelLattice((5, 3, 1))
+    for node in reversed(LATTICE.nodes()):
+        ours = sorted(tuple(sorted(counts)) for counts in Buckets.of(rollup(node)))
+        assert ours == sorted(tuple(sorted(counts.values())) for counts in flu_histograms(node))
+    audit = Audit.make(rollup, "0.7", 1)
+    assert descend(lowest_on_chain(rollup.lattice.chain((2, 0, 1)), audit), rollup.lattice, audit) == (1, 2, 0)
+    assert all_minimal(rollup.lattice, audit).minimal == ((1, 2, 0),)
 
 
 @pytest.mark.parametrize(("c", "k"), [("1.2", 1), ("-0.1", 1), ("0.5", -1)])

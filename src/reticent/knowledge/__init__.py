@@ -11,7 +11,7 @@
 ``solver``      exact beliefs from facts; ``sampling`` estimates them, ``worlds`` lists all worlds of a tiny table
 ``whatif``      the answer to "and if somebody knew this?"; ``source`` finds the people in a table or a release
 ``subject``     a table or a release with names, for explanations; ``chart`` draws both curves
-``search``      the least general safe bucketizations of a chain or a lattice
+``search``      the least general safe bucketizations of a chain or a lattice; ``rollup`` makes the nodes of a table
 
 Measuring histograms needs numpy only; what deals with tables is loaded when it is first used.
 """
