@@ -74,7 +74,7 @@ ON_NUMBERS = [
 NOT_MONOTONE = {"DeltaDisclosure", "MUnique", "EpsilonMAnonymity"}
 
 
-@pytest.mark.parametrize(("definition", "judge"), ON_LETTERS, ids=str)
+@pytest.mark.parametrize(("definition", "judge"), ON_LETTERS, ids=[str(each) for each, _ in ON_LETTERS])
 @settings(max_examples=60)
 @given(matrix=matrices(highest=6))
 def test_verdicts_are_those_of_the_row_by_row_twin(definition, judge, matrix):
@@ -88,7 +88,7 @@ def test_verdicts_are_those_of_the_row_by_row_twin(definition, judge, matrix):
     assert (found.witness is None) is found.holds
 
 
-@pytest.mark.parametrize(("definition", "judge"), ON_NUMBERS, ids=str)
+@pytest.mark.parametrize(("definition", "judge"), ON_NUMBERS, ids=[str(each) for each, _ in ON_NUMBERS])
 @settings(max_examples=60)
 @given(matrix=matrices(highest=4))
 def test_verdicts_on_numbers_are_those_of_the_row_by_row_twin(definition, judge, matrix):
