@@ -372,13 +372,38 @@ def test_keys_and_domains_that_make_no_sense_are_refused() -> None:
     pair = ("Q(x) :- R(x,y)", "Q(y) :- R(x,y)")
     for options, words in (
         ({"keys": {"R": [[5]]}}, "columns 0..1"),
-        ({"keys": {"T": [[0]]}}, "no table 'T'"),
         ({"domains": {"R": {0: []}}}, "empty"),
         ({"domains": {"R": {0: "ab"}}}, "list of values"),
         ({"key_mode": "loose"}, "key_mode"),
     ):
         with pytest.raises(PolicyError, match=re.escape(words)):
             views.check(*pair, **options)  # type: ignore[arg-type]
+
+
+def test_keys_of_tables_that_no_query_reads_do_not_matter_without_a_schema() -> None:
+    pair = ("Q(x) :- R(x,1)", "Q(x) :- R(x,2)")
+    assert views.check(*pair, keys={"T": [[0]]}).status == "PRIVATE"
+    with pytest.raises(PolicyError, match="no table 'T'"):
+        views.check(*pair, schema=Schema({"r": table("R", ["a", "b"])}), keys={"T": [[0]]})
+
+
+def test_a_witness_replays_again() -> None:
+    witness = views.check("S(x) :- R(x,y)", "V(y) :- R(x,y)").witness
+    assert witness is not None
+    assert witness.replay()
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 10**6))
+def test_a_finite_domain_with_room_for_both_queries_counts_as_large(seed: int) -> None:
+    """R-PP-14: |D| >= constants of both queries + the larger number of variables."""
+    rng = random.Random(seed)
+    pair = [
+        q.random_query(rng, relations={"R": 2}, atoms=3, names=3, constants=[0, 1], variable_share=0.5) for _ in (0, 1)
+    ]
+    texts = [q.text(query) for query in pair]
+    roomy = {"R": {0: [0, 1, 5, 6, 7], 1: [0, 1, 5, 6, 7]}}
+    assert views.check(*texts, domains=roomy).status == views.check(*texts).status
 
 
 def test_keys_by_name_and_by_position_mean_the_same() -> None:

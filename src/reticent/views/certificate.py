@@ -125,6 +125,8 @@ def _typed(witness: Witness) -> dict[str, Any]:
         "relation": witness.relation,
         "row": typed_row(witness.row),
         "view_row": typed_row(witness.view_row),
+        "secret_answer": typed_row(witness.secret_answer),
+        "view_answer": typed_row(witness.view_answer),
         "secret_database": {name: [typed_row(row) for row in rows] for name, rows in witness.secret_database.items()},
         "view_database": {name: [typed_row(row) for row in rows] for name, rows in witness.view_database.items()},
     }

@@ -13,7 +13,7 @@ from reticent.views.coding import Codebook, encode
 from reticent.views.collision import Collision, find_collision
 from reticent.views.critical import Setting, Signature
 from reticent.views.datalog import looks_like_datalog, parse
-from reticent.views.evaluating import TooManyAnswers, answers
+from reticent.views.evaluating import TooManyAnswers, gains
 from reticent.views.fitting import fit
 from reticent.views.minimize import minimized
 from reticent.views.query import Query
@@ -81,7 +81,8 @@ def prepare(
 ) -> tuple[Schema, list[Query]]:
     """The queries read against one schema, and that schema with the added keys and domains.
 
-    Datalog is read first: without a schema the relations that it names are the schema.
+    Datalog is read first: without a schema the relations that it names are the schema, and what is said about others
+    does not matter.
     """
     labels = list(names or ["secret", *(f"view {number}" for number in range(1, len(texts)))])
     if names is None and len(texts) == 2:
@@ -96,6 +97,8 @@ def prepare(
                 "An SQL query needs a schema: give the CREATE TABLE statements (schema=..., --schema FILE)."
             )
         schema = inferred(text for text in read if isinstance(text, Query))
+        keys = {name: value for name, value in (keys or {}).items() if schema.find(name)}
+        domains = {name: value for name, value in (domains or {}).items() if schema.find(name)}
     schema = schema.with_domains(domains or {}).with_keys(keys or {})
     found = []
     for text, label in zip(read, labels, strict=True):
@@ -220,10 +223,11 @@ class Checker:
         try:
             if self._replay == "sql":
                 return replayed(witness, secret, view, self.schema)
-            databases = witness.databases()
-            for side, query in (("secret", secret), ("view", view)):
-                if answers(query, databases[f"{side}_before"]) == answers(query, databases[f"{side}_after"]):
-                    raise RuntimeError(f"the witness for {secret.name} and {view.name} changes only one answer")
+            four = witness.databases()
+            if not gains(secret, four["secret_before"], four["secret_after"], witness.secret_answer) or not gains(
+                view, four["view_before"], four["view_after"], witness.view_answer
+            ):
+                raise RuntimeError(f"the witness for {secret.name} and {view.name} does not change both answers")
             return replace(witness, engine="definition")
         except (TooManyAnswers, TookTooLong):
             return replace(witness, engine="not replayed: too many answers to list")

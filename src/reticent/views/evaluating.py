@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from reticent.views.query import Atom, ConjunctiveQuery, Query, Term, Variable
+from reticent.views.query import ConjunctiveQuery, Query, Term, Variable
 from reticent.views.values import Constant
 
 LIMIT = 20_000
@@ -15,35 +15,42 @@ class TooManyAnswers(Exception):
     """Listing all valuations would take too long."""
 
 
-def answers(query: Query, database: Rows) -> list[set[tuple[Constant, ...]]]:
-    """The answers of every part; heads list what is counted, so sets of them are what duplicates come to."""
-    return [set().union(*(_evaluate(rule, database) for rule in part.disjuncts)) for part in query.parts]
+def gains(query: Query, before: Rows, after: Rows, answer: tuple[Constant, ...]) -> bool:
+    """Whether ``answer`` (a tuple of what some part's head lists) is an answer of that part after, and was not before."""
+    return any(
+        len(part.disjuncts[0].head) == len(answer)
+        and any(_returns(rule, after, answer) for rule in part.disjuncts)
+        and not any(_returns(rule, before, answer) for rule in part.disjuncts)
+        for part in query.parts
+    )
 
 
-def _evaluate(rule: ConjunctiveQuery, database: Rows) -> set[tuple[Constant, ...]]:
-    partial: list[dict[Variable, Constant]] = [{}]
+def _returns(rule: ConjunctiveQuery, database: Rows, answer: tuple[Constant, ...]) -> bool:
+    first = _match(rule.head, answer, {})
+    partial = [] if first is None else [first]
     for atom in rule.body:
         partial = [
             extended
             for binding in partial
             for row in database.get(atom.relation, [])
-            if (extended := _match(atom, row, binding)) is not None
+            if (extended := _match(atom.terms, row, binding)) is not None
         ]
         if len(partial) > LIMIT:
             raise TooManyAnswers
-    return {
-        tuple(_value(term, binding) for term in rule.head)
-        for binding in partial
-        if all(binding[variable].kind != "null" for variable in rule.known if variable in binding)
+    return any(
+        all(binding[variable].kind != "null" for variable in rule.known if variable in binding)
         and all(
             _holds(_value(item.left, binding), item.operator, _value(item.right, binding)) for item in rule.comparisons
         )
-    }
+        for binding in partial
+    )
 
 
-def _match(atom: Atom, row: tuple[Constant, ...], binding: dict[Variable, Constant]) -> dict[Variable, Constant] | None:
+def _match(
+    terms: Sequence[Term], row: Sequence[Constant], binding: Mapping[Variable, Constant]
+) -> dict[Variable, Constant] | None:
     extended = dict(binding)
-    for term, value in zip(atom.terms, row, strict=True):
+    for term, value in zip(terms, row, strict=True):
         wanted = extended.setdefault(term, value) if isinstance(term, Variable) else term
         if wanted != value:
             return None

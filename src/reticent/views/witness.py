@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
@@ -23,7 +23,8 @@ class Witness:
     """Adding ``row`` to ``secret_database`` changes the secret's answer; the same for the view's side.
 
     Without keys both rows are one and the same. With keys the view's row may differ: the two agree on the key, so
-    a database holds at most one of them.
+    a database holds at most one of them. ``secret_answer`` and ``view_answer`` are the answers that come with the row, with
+    everything that is counted (R-PP-24); the four answers as SQL returns them are filled in by the replay.
     """
 
     relation: str
@@ -31,11 +32,20 @@ class Witness:
     view_row: tuple[Constant, ...]
     secret_database: Database
     view_database: Database
+    secret_answer: tuple[Constant, ...]
+    view_answer: tuple[Constant, ...]
+    about: tuple[Query, Query, Schema] = field(repr=False, compare=False)
     secret_before: Answers = ()
     secret_after: Answers = ()
     view_before: Answers = ()
     view_after: Answers = ()
     engine: str = ""
+
+    def replay(self) -> bool:
+        """Run both queries on the databases again; True when adding the row changes both answers."""
+        from reticent.views.replay import replayed
+
+        return bool(replayed(self, *self.about).engine)
 
     def databases(self) -> dict[str, Database]:
         """The four databases by the name of the answer that they give."""
@@ -79,6 +89,9 @@ def build(collision: Collision, secret: Query, view: Query, schema: Schema, book
         view_row,
         values.database(collision.secret, collision.secret_gamma, (collision.relation, row)),
         values.database(collision.view, collision.view_gamma, (collision.relation, view_row)),
+        values.row(collision.secret.head),
+        values.row(collision.view.head),
+        (secret, view, schema),
     )
 
 
