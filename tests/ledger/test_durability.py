@@ -73,7 +73,7 @@ def test_hundreds_of_kills_lose_nothing(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     with Ledger(path) as ledger:
         ledger.budgets.open("people", "epsilon", 10**6, column="age")
-    check_replay(path, kill_writers(path, rounds=150, seed=2))
+    check_replay(path, kill_writers(path, rounds=100, seed=2))
 
 
 def race(path: Path, name: str, barrier, outcomes) -> None:
