@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import sqrt
+from math import hypot, sqrt
 from typing import Any, Protocol
 
 from reticent.attack.published import Published
+from reticent.data import Groups
 from reticent.errors import PolicyError
+
+Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Findings:
     """What an adversary achieved: ``hits`` people out of ``people``, and what it knew to get there.
 
-    ``interval`` bounds the share of hits among everybody when only a sample was attacked (Wilson, 95 %). ``example``
-    is one sentence about one person, ``details`` are further counts. All of it is for the steward: findings about a
-    confidential table, or checked against one, are never published.
+    ``example`` is one sentence about one person, ``details`` are further counts. ``baseline`` is the share that it would have hit
+    without the release (by chance, or among a control group, whose interval is ``baseline_interval``); None where that is nobody.
+    All of it is for the steward: findings about a confidential table, or checked against one, are never published.
     """
 
     adversary: str
@@ -26,8 +29,9 @@ class Findings:
     hits: int
     people: int
     example: str
-    interval: tuple[float, float] | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+    baseline: float | None = None
+    baseline_interval: Interval | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.hits <= self.people:
@@ -38,12 +42,33 @@ class Findings:
         """The share of people hit; 0 when nobody was attacked."""
         return self.hits / self.people if self.people else 0.0
 
+    @property
+    def interval(self) -> Interval | None:
+        """Within which the share lies among people like those who were attacked (Wilson, 95 %); None when nobody was."""
+        return wilson(self.hits, self.people) if self.people else None
+
+    @property
+    def excess(self) -> Interval:
+        """By how much the share exceeds the baseline, as an interval (95 %; Newcombe's where the baseline was measured too)."""
+        low, high = self.interval or (0.0, 0.0)
+        base = self.baseline or 0.0
+        least, most = self.baseline_interval or (base, base)
+        gain = self.share - base
+        return gain - hypot(self.share - low, most - base), gain + hypot(high - self.share, base - least)
+
+    @property
+    def succeeds(self) -> bool:
+        """Whether the release helped: more people are hit than the baseline explains, beyond what luck could do."""
+        return self.hits > 0 and (self.baseline is None or self.excess[0] > 0)
+
     def summary(self) -> str:
         """The result in one sentence."""
         text = f"{self.hits:,} of {self.people:,} people ({self.share:.1%}) {self.hit}"
         if self.interval is not None:
             low, high = self.interval
-            text += f"; among everybody between {low:.1%} and {high:.1%} (95 % sure)"
+            text += f"; among people like them between {low:.1%} and {high:.1%} (95 % sure)"
+        if self.baseline is not None:
+            text += f"; without the release {self.baseline:.1%}"
         return text + "."
 
     def as_dict(self) -> dict[str, Any]:
@@ -56,6 +81,9 @@ class Findings:
             "people": self.people,
             "share": self.share,
             "interval": list(self.interval) if self.interval is not None else None,
+            "baseline": self.baseline,
+            "excess": list(self.excess),
+            "succeeds": self.succeeds,
             "example": self.example,
             "details": dict(self.details),
         }
@@ -72,7 +100,7 @@ class Adversary(Protocol):
         """Try it."""
 
 
-def wilson(hits: int, sample: int, z: float = 1.959963984540054) -> tuple[float, float]:
+def wilson(hits: int, sample: int, z: float = 1.959963984540054) -> Interval:
     """The Wilson score interval for a share of which ``hits`` of ``sample`` independent draws were seen (z = 1.96: 95 %)."""
     if sample < 1:
         raise PolicyError("A confidence interval needs at least one draw.")
@@ -80,3 +108,11 @@ def wilson(hits: int, sample: int, z: float = 1.959963984540054) -> tuple[float,
     middle = (share + weight / 2) / (1 + weight)
     half = z / (1 + weight) * sqrt(share * (1 - share) / sample + weight / (4 * sample))
     return (0.0 if hits == 0 else max(0.0, middle - half), 1.0 if hits == sample else min(1.0, middle + half))
+
+
+def secrets(published: Published, column: str | None, adversary: str) -> tuple[str, Groups]:
+    """The sensitive column that an adversary is after, and its histogram in every group; refused where none was published."""
+    name = published.sensitive(column)
+    if name is None:
+        raise PolicyError(f"{adversary}: no sensitive column was published, so no value can be given away.")
+    return name, published.groups.marginal(name)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reticent.attack.base import Findings
+from reticent.attack.base import Findings, secrets
 from reticent.attack.published import Published
 from reticent.data import Groups
 from reticent.definitions import HomogeneityAudit, homogeneity_audit
@@ -35,10 +35,7 @@ class Homogeneity:
 
     def attack(self, published: Published) -> Findings:
         """Find the groups that give a value away."""
-        sensitive = published.sensitive(self.column)
-        if sensitive is None:
-            raise PolicyError("Homogeneity: no sensitive column was published, so no value can be given away.")
-        groups = published.groups.marginal(sensitive)
+        sensitive, groups = secrets(published, self.column, "Homogeneity")
         audit = homogeneity_audit(groups, self.threshold)
         return Findings(
             self.name,

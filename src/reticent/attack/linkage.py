@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.attack.base import Findings, wilson
+from reticent.attack.base import Findings
 from reticent.attack.matching import Matches, match
+from reticent.attack.people import drawn, listed_people, listing, really_have, shared_columns
 from reticent.attack.published import Published
-from reticent.data import as_polars
-from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.errors import PolicyError
 from reticent.exact import whole
 
 
@@ -29,7 +29,7 @@ class Linkage:
 
     ``columns`` are those that the adversary compares (default: all quasi columns that the list has). A null in the list is
     something the adversary does not know. ``who`` names a column to call people by, ``about`` picks the person of the
-    example, ``sample`` attacks that many people drawn at random, and the findings then carry a confidence interval.
+    example, ``sample`` attacks that many people drawn at random.
     """
 
     people: Any = field(repr=False)
@@ -44,13 +44,8 @@ class Linkage:
     name = "linkage"
 
     def __post_init__(self) -> None:
-        frame = as_polars(self.people)
+        frame = listed_people(self.people, [*(self.columns or ()), self.who, self.truth])
         object.__setattr__(self, "people", frame)
-        if frame.height == 0:
-            raise DataError("The list of people is empty, so there is nobody to look up.")
-        for name in [*(self.columns or ()), *(each for each in (self.who, self.truth) if each is not None)]:
-            if name not in frame.columns:
-                raise DataError(f"The list of people has no column {name!r}.{did_you_mean(name, frame.columns)}")
         if self.about is not None and not 0 <= self.about < frame.height:
             raise PolicyError(f"about must be a row of the list (0 to {frame.height - 1}), but it is {self.about}.")
         if self.sample is not None:
@@ -58,9 +53,9 @@ class Linkage:
 
     def attack(self, published: Published) -> Findings:
         """Look everybody up."""
-        quasi = self._shared(published)
+        quasi = shared_columns(published, self.people, self.columns)
         sensitive = published.sensitive(self.column)
-        chosen = self._chosen()
+        chosen = drawn(self.people.height, self.sample, self.seed)
         listed = self.people[chosen]
         found = match(published, listed, quasi, sensitive)
         single = found.candidates == 1
@@ -78,28 +73,13 @@ class Linkage:
         details["person"] = int(chosen[person])
         return Findings(
             self.name,
-            f"a list of {self.people.height:,} people with {_listing(quasi)}",
+            f"a list of {self.people.height:,} people with {listing(quasi)}",
             f"fit exactly one {_noun(published, 1)}",
             hits,
             listed.height,
             self._example(published, listed, found, person, quasi, sensitive),
-            wilson(hits, listed.height) if self.sample is not None and self.sample < self.people.height else None,
             details,
         )
-
-    def _shared(self, published: Published) -> tuple[str, ...]:
-        columns = self.columns if self.columns is not None else [c for c in published.quasi if c in self.people.columns]
-        if not columns:
-            raise DataError(
-                f"The list of people shares no quasi column with what was published ({', '.join(published.quasi)}), so nothing can be linked."
-            )
-        return tuple(columns)
-
-    def _chosen(self) -> NDArray[np.int64]:
-        everybody = np.arange(self.people.height)
-        if self.sample is None or self.sample >= self.people.height:
-            return everybody
-        return np.sort(np.random.default_rng(self.seed).choice(everybody, self.sample, replace=False))
 
     def _person(self, published: Published, listed: pl.DataFrame, found: Matches, sensitive: str | None) -> int:
         """Whom the example is about: the person asked for, else the worst case.
@@ -118,12 +98,8 @@ class Linkage:
 
     def _right(self, published: Published, listed: pl.DataFrame, found: Matches, sensitive: str) -> NDArray[np.bool_]:
         """Of whom the value was learned that they really have."""
-        texts = pl.Series(self._texts(published, sensitive), dtype=pl.String)
-        right = np.zeros(listed.height, dtype=bool)
-        sure = np.flatnonzero(found.values == 1)
-        real = listed[str(self.truth)].cast(pl.String).gather(sure)
-        right[sure] = (texts.gather(found.guess[sure]) == real).fill_null(False).to_numpy()
-        return right
+        guess = np.where(found.values == 1, found.guess, -1)
+        return really_have(listed[str(self.truth)], guess, self._texts(published, sensitive))
 
     def _texts(self, published: Published, sensitive: str) -> list[str]:
         domain = published.groups.domain
@@ -161,7 +137,3 @@ def _noun(published: Published, count: int) -> str:
     """What one has to choose among: rows, or people where it is known whose rows are whose."""
     one, several = ("published row", "published rows") if published.people is None else ("person", "people")
     return one if count == 1 else several
-
-
-def _listing(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

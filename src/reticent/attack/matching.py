@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -53,7 +53,7 @@ class Matches:
 
 
 @dataclass(frozen=True)
-class _Places:
+class Places:
     """Distinct label combinations with their candidates and rows, and the expected number of rows for each sensitive value."""
 
     codes: tuple[NDArray[np.int64], ...]
@@ -64,6 +64,18 @@ class _Places:
     weights: NDArray[np.float64]
     domain: int
 
+    def best(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """For every place: how many values are possible, the likeliest one (ties: the first; -1: none) and its share."""
+        count = len(self.rows)
+        values = np.bincount(self.owners, minlength=count)
+        order = np.lexsort((self.values, -self.weights, self.owners))
+        first = order[np.searchsorted(self.owners[order], np.arange(count))[values > 0]]
+        guess = np.full(count, -1, dtype=np.int64)
+        chance = np.zeros(count)
+        guess[values > 0] = self.values[first]
+        chance[values > 0] = self.weights[first] / self.rows[values > 0]
+        return values, guess, chance
+
     def dense(self) -> NDArray[np.float64]:
         """Weights with one row per place and one column per value."""
         table = np.zeros((len(self.rows), self.domain))
@@ -71,12 +83,31 @@ class _Places:
         return table
 
 
-def match(published: Published, people: pl.DataFrame, quasi: Sequence[str], sensitive: str | None) -> Matches:
-    """Match people to what was published, over the ``quasi`` columns that the adversary has.
+@dataclass(frozen=True)
+class Asked:
+    """People to look up: the distinct ones, for each column which label covers which value, and everybody's place among the distinct.
 
-    People with the same values are matched once. Whoever fits at most one label in every column has one place, and a join
-    finds it; where labels overlap (local recoding, unknown values) places are compared as bit sets.
+    ``values[j][i]`` is the value of distinct person ``i`` in column ``j``, by its number in ``covers[j]``; ``times`` says how many people are alike.
     """
+
+    covers: tuple[Cover, ...]
+    values: tuple[NDArray[np.int64], ...]
+    times: NDArray[np.int64]
+    owners: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @property
+    def is_single(self) -> NDArray[np.bool_]:
+        """Who fits at most one label in every column."""
+        fits = [each.is_single[values] for each, values in zip(self.covers, self.values, strict=True)]
+        single: NDArray[np.bool_] = np.all(fits, axis=0)
+        return single
+
+
+def ask(published: Published, people: pl.DataFrame, quasi: Sequence[str]) -> Asked:
+    """Compare people with the labels of every column; those with the same values are asked about once."""
     points = people.select(quasi).with_row_index(_PERSON).group_by(quasi, maintain_order=True).agg(_PERSON)
     covers, asked = [], []
     for name in quasi:
@@ -85,20 +116,45 @@ def match(published: Published, people: pl.DataFrame, quasi: Sequence[str], sens
         joined = points.select(name).join(numbered, on=name, how="left", nulls_equal=True, maintain_order="left")
         covers.append(published.column(name).cover(values))
         asked.append(joined[_PLACE].to_numpy())
-    places = _places(published, quasi, sensitive)
-    single = np.all([each.is_single[values] for each, values in zip(covers, asked, strict=True)], axis=0)
-    found = Matches.nowhere(points.height)
-    for chosen, method in ((np.flatnonzero(single), _match_single), (np.flatnonzero(~single), _match_overlapping)):
-        if len(chosen):
-            found.put(chosen, method(places, covers, [values[chosen] for values in asked]))
+    times = points[_PERSON].list.len().to_numpy().astype(np.int64)
     owners = np.empty(people.height, dtype=np.int64)
-    owners[points[_PERSON].explode().to_numpy()] = np.repeat(
-        np.arange(points.height), points[_PERSON].list.len().to_numpy()
-    )
-    return found.of(owners)
+    owners[points[_PERSON].explode().to_numpy()] = np.repeat(np.arange(points.height), times)
+    return Asked(tuple(covers), tuple(asked), times, owners)
 
 
-def _places(published: Published, quasi: Sequence[str], sensitive: str | None) -> _Places:
+def match(published: Published, people: pl.DataFrame, quasi: Sequence[str], sensitive: str | None) -> Matches:
+    """Match people to what was published, over the ``quasi`` columns that the adversary has.
+
+    People with the same values are matched once. Whoever fits at most one label in every column has one place, and a join
+    finds it; where labels overlap (local recoding, unknown values) places are compared as bit sets.
+    """
+    asked, places = ask(published, people, quasi), places_of(published, quasi, sensitive)
+    found = Matches.nowhere(len(asked))
+    for chosen, method in _ways(asked, _match_single, _match_overlapping):
+        found.put(chosen, method(places, asked.covers, [values[chosen] for values in asked.values]))
+    return found.of(asked.owners)
+
+
+def expect(asked: Asked, places: Places) -> NDArray[np.float64]:
+    """For each distinct person and sensitive value the number of rows that fit and (on average) have the value."""
+    expected = np.zeros((len(asked), places.domain))
+    table = places.dense()
+    for chosen, method in _ways(asked, _expect_single, _expect_overlapping):
+        expected[chosen] = method(places, table, asked.covers, [values[chosen] for values in asked.values])
+    return expected
+
+
+_Way = TypeVar("_Way")
+
+
+def _ways(asked: Asked, single: _Way, overlapping: _Way) -> list[tuple[NDArray[np.int64], _Way]]:
+    """Who is looked up how: people with one place by a join, the others by comparing places."""
+    chosen = asked.is_single
+    ways = [(np.flatnonzero(chosen), single), (np.flatnonzero(~chosen), overlapping)]
+    return [(people, way) for people, way in ways if len(people)]
+
+
+def places_of(published: Published, quasi: Sequence[str], sensitive: str | None) -> Places:
     """Merge the published cells over the columns that the adversary can compare."""
     columns = [published.column(name) for name in quasi]
     sizes = [len(column.meanings) for column in columns]
@@ -109,7 +165,7 @@ def _places(published: Published, quasi: Sequence[str], sensitive: str | None) -
     candidates, rows = (sum_by(ids, sizes, count) for sizes in (published.candidates, published.sizes))
     nothing = np.zeros(0, dtype=np.int64)
     if sensitive is None:
-        return _Places(codes, candidates, rows, nothing, nothing, np.zeros(0), 0)
+        return Places(codes, candidates, rows, nothing, nothing, np.zeros(0), 0)
     groups = published.groups.marginal(sensitive)
     histograms, domain = groups.histograms, groups.domain.size
     # A row of a cell has each value of its group in proportion: the group is all that ties the two together.
@@ -121,20 +177,13 @@ def _places(published: Published, quasi: Sequence[str], sensitive: str | None) -
     keys = ids[cells].astype(np.int64) * domain + histograms.values[entries]
     distinct, inverse = np.unique(keys, return_inverse=True)
     expected = np.bincount(inverse, weights=share * histograms.counts[entries], minlength=len(distinct))
-    return _Places(codes, candidates, rows, distinct // domain, distinct % domain, expected.astype(np.float64), domain)
+    return Places(codes, candidates, rows, distinct // domain, distinct % domain, expected.astype(np.float64), domain)
 
 
-def _match_single(places: _Places, covers: Sequence[Cover], asked: Sequence[NDArray[np.int64]]) -> Matches:
+def _match_single(places: Places, covers: Sequence[Cover], asked: Sequence[NDArray[np.int64]]) -> Matches:
     labels = [each.lookup()[values] for each, values in zip(covers, asked, strict=True)]
-    people = len(labels[0]) if labels else 0
-    # Label -1 (nobody fits) becomes a number that no published cell has.
-    together = [np.concatenate([cells, mine]) + 1 for cells, mine in zip(places.codes, labels, strict=True)]
-    sizes = [each.label_count + 1 for each in covers]
-    ids, count = number(*pack(together, sizes, len(places.rows) + people))
-    place_of = np.full(count, -1, dtype=np.int64)
-    place_of[ids[: len(places.rows)]] = np.arange(len(places.rows))
-    found = place_of[ids[len(places.rows) :]]
-    values, guess, chance = _best_guesses(places)
+    found = find_place(places, range(len(covers)), labels, [each.label_count for each in covers])
+    values, guess, chance = places.best()
     hit = found >= 0
     return Matches(
         np.where(hit, places.candidates[found], 0),
@@ -144,31 +193,34 @@ def _match_single(places: _Places, covers: Sequence[Cover], asked: Sequence[NDAr
     )
 
 
-def _best_guesses(places: _Places) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """For every place: how many values are possible, the likeliest one (ties: the first) and its share."""
-    count = len(places.rows)
-    values = np.bincount(places.owners, minlength=count)
-    order = np.lexsort((places.values, -places.weights, places.owners))
-    first = order[np.searchsorted(places.owners[order], np.arange(count))[values > 0]]
-    guess = np.full(count, -1, dtype=np.int64)
-    chance = np.zeros(count)
-    guess[values > 0] = places.values[first]
-    chance[values > 0] = places.weights[first] / places.rows[values > 0]
-    return values, guess, chance
+def find_place(
+    places: Places, columns: Sequence[int], labels: Sequence[NDArray[np.int64]], sizes: Sequence[int]
+) -> NDArray[np.int64]:
+    """The last place that has a person's labels in some columns (all of them, if they are all); -1 where none has.
+
+    ``labels[j]`` and ``sizes[j]`` are those of column ``columns[j]``; label -1 is one that nobody has.
+    """
+    count, people = len(places.rows), len(labels[0])
+    together = [np.concatenate([places.codes[j], mine]) + 1 for j, mine in zip(columns, labels, strict=True)]
+    ids, distinct = number(*pack(together, [size + 1 for size in sizes], count + people))
+    place_of = np.full(distinct, -1, dtype=np.int64)
+    place_of[ids[:count]] = np.arange(count)
+    found: NDArray[np.int64] = place_of[ids[count:]]
+    return found
 
 
-def _match_overlapping(places: _Places, covers: Sequence[Cover], asked: Sequence[NDArray[np.int64]]) -> Matches:
-    count, people = len(places.rows), len(asked[0])
-    bits = [np.packbits(each.matrix()[:, codes], axis=1) for each, codes in zip(covers, places.codes, strict=True)]
-    found = Matches.nowhere(people)
-    step = max(1, _CHUNK_CELLS // max(count, 1))
-    for start in range(0, people, step):
-        chunk = slice(start, start + step)
-        together = bits[0][asked[0][chunk]]
-        for column, mine in zip(bits[1:], asked[1:], strict=True):
-            together &= column[mine[chunk]]
-        sparse = int(np.bitwise_count(together).sum()) * _SPARSE < together.size
-        candidates, rows, expected = (_add_up_few if sparse else _add_up_many)(places, together)
+def _expect_single(
+    places: Places, table: NDArray[np.float64], covers: Sequence[Cover], asked: Sequence[NDArray[np.int64]]
+) -> NDArray[np.float64]:
+    labels = [each.lookup()[values] for each, values in zip(covers, asked, strict=True)]
+    found = find_place(places, range(len(covers)), labels, [each.label_count for each in covers])
+    return np.where((found >= 0)[:, None], table[found], 0.0)
+
+
+def _match_overlapping(places: Places, covers: Sequence[Cover], asked: Sequence[NDArray[np.int64]]) -> Matches:
+    found = Matches.nowhere(len(asked[0]))
+    for chunk, together in _fitting(places, covers, asked):
+        candidates, rows, expected = _add_up(places, together)
         found.candidates[chunk] = candidates
         if places.domain:
             found.values[chunk] = np.count_nonzero(expected, axis=1)
@@ -177,11 +229,40 @@ def _match_overlapping(places: _Places, covers: Sequence[Cover], asked: Sequence
     return found
 
 
+def _expect_overlapping(
+    places: Places, table: NDArray[np.float64], covers: Sequence[Cover], asked: Sequence[NDArray[np.int64]]
+) -> NDArray[np.float64]:
+    expected = np.zeros((len(asked[0]), places.domain))
+    for chunk, together in _fitting(places, covers, asked):
+        expected[chunk] = _add_up(places, together)[2]
+    return expected
+
+
+def _fitting(
+    places: Places, covers: Sequence[Cover], asked: Sequence[NDArray[np.int64]]
+) -> Iterator[tuple[slice, NDArray[np.uint8]]]:
+    """Which places fit whom, as bits, some people at a time."""
+    bits = [np.packbits(each.matrix()[:, codes], axis=1) for each, codes in zip(covers, places.codes, strict=True)]
+    step = max(1, _CHUNK_CELLS // max(len(places.rows), 1))
+    for start in range(0, len(asked[0]), step):
+        chunk = slice(start, start + step)
+        together = bits[0][asked[0][chunk]]
+        for column, mine in zip(bits[1:], asked[1:], strict=True):
+            together &= column[mine[chunk]]
+        yield chunk, together
+
+
 _Sums = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]
 
 
-def _add_up_many(places: _Places, together: NDArray[np.uint8]) -> _Sums:
-    """Candidates, rows and expected rows by value for each person, by a matrix product over all places."""
+def _add_up(places: Places, together: NDArray[np.uint8]) -> _Sums:
+    """Candidates, rows and expected rows by value for each person, in the way that is cheaper."""
+    sparse = int(np.bitwise_count(together).sum()) * _SPARSE < together.size
+    return (_add_up_few if sparse else _add_up_many)(places, together)
+
+
+def _add_up_many(places: Places, together: NDArray[np.uint8]) -> _Sums:
+    """By a matrix product over all places."""
     dtype: Any = np.float32 if places.rows.sum() < _EXACT_IN_SINGLE else np.float64
     fits: NDArray[Any] = np.unpackbits(together, axis=1, count=len(places.rows)).astype(dtype)
     counted: NDArray[Any] = np.stack([places.candidates, places.rows], axis=1).astype(dtype)
@@ -189,8 +270,8 @@ def _add_up_many(places: _Places, together: NDArray[np.uint8]) -> _Sums:
     return candidates, rows, fits @ places.dense().astype(dtype)
 
 
-def _add_up_few(places: _Places, together: NDArray[np.uint8]) -> _Sums:
-    """The same where few places fit: list the pairs of person and place, and add along the list."""
+def _add_up_few(places: Places, together: NDArray[np.uint8]) -> _Sums:
+    """Where few places fit: list the pairs of person and place, and add along the list."""
     people, blocks = np.nonzero(together)
     pairs, offsets = np.nonzero(np.unpackbits(together[people, blocks][:, None], axis=1))
     person, place = people[pairs], blocks[pairs] * 8 + offsets
