@@ -10,11 +10,12 @@ import pytest
 
 import reticent as rt
 from reticent.anonymize import Lattice
+from reticent.definitions.anonymity import KAnonymity
 from reticent.definitions.knowledge import WorstCaseKnowledge
 from reticent.errors import DataError, PolicyError
 from reticent.knowledge import Subject, curve, negation_curve, watch, what_if
 from reticent.knowledge.chart import save_chart
-from reticent.knowledge.source import _covers
+from reticent.knowledge.placing import covers, placed
 from tests.knowledge.conftest import FIXTURES, golden
 from tests.knowledge.test_definition import flu_table
 
@@ -116,10 +117,31 @@ def test_a_list_of_people_must_fit_the_release():
     with pytest.raises(DataError, match="no column 'nam'"):
         what_if(release, [], "Ed=Flu", people=FRAME, key="nam")
     stranger = FRAME.with_columns(zip=pl.lit(99999))
-    with pytest.raises(PolicyError, match="Nobody is called 'Ed'"):
+    with pytest.raises(PolicyError, match="'Ed' fits no group of the release"):
         what_if(release, [], "Ed=Flu", people=stranger)
+    with pytest.raises(PolicyError, match="Nobody is called 'Eddy'"):
+        what_if(release, [], "Eddy=Flu", people=FRAME)
     with pytest.raises(PolicyError, match="needs a Table or a Release"):
         what_if([1, 2], [], "Ed=Flu")
+
+
+def test_people_are_placed_where_labels_overlap_unless_several_groups_fit():
+    places = pl.DataFrame({"age": ["[20, 26)", "[24, 30)"], "sex": ["M", "F"], "(group)": [0, 1]})
+    meanings = {
+        "age": {"[20, 26)": {"interval": [20, 26]}, "[24, 30)": {"interval": [24, 30]}},
+        "sex": {"M": {"value": "M"}, "F": {"value": "F"}},
+    }
+    people = pl.DataFrame({"age": [25, 25, 21, 21], "sex": ["M", "F", "F", "M"]})
+    assert placed(people, places, meanings).tolist() == [0, 1, -1, 0]
+    either = places.with_columns(sex=pl.lit("M"))
+    assert placed(people, either, meanings).tolist() == [-2, -1, -1, 0]
+
+
+def test_a_locally_recoded_release_can_be_asked_about():
+    release = rt.publish(flu_table(), KAnonymity(3) & WorstCaseKnowledge("0.9", 0), method=rt.Mondrian())
+    found = what_if(release, [], "Ed=LungCancer", people=FRAME)
+    assert 0 < found.posterior < 1
+    assert Subject.of_release(release).explain(0).disclosure < Fraction(9, 10)
 
 
 def test_a_longer_list_than_the_release_may_be_asked_about_until_a_group_overflows():
@@ -151,13 +173,13 @@ def test_a_longer_list_than_the_release_may_be_asked_about_until_a_group_overflo
     ],
 )
 def test_which_values_a_label_stands_for(meaning, inside, outside):
-    assert all(_covers(meaning, value, "column") for value in inside)
-    assert not any(_covers(meaning, value, "column") for value in outside)
+    assert all(covers(meaning, value, "column") for value in inside)
+    assert not any(covers(meaning, value, "column") for value in outside)
 
 
 def test_a_label_without_a_meaning_is_refused():
     with pytest.raises(DataError, match="says nothing about values"):
-        _covers({"colour": "red"}, 1, "column")
+        covers({"colour": "red"}, 1, "column")
 
 
 def test_an_explanation_names_people_groups_and_values():

@@ -9,7 +9,8 @@
 ``tree``        the same for buckets that change one by one; ``monitor`` and ``growth`` for a growing table
 ``facts``       facts as people type them; ``population``: who is in which bucket
 ``solver``      exact beliefs from facts; ``sampling`` estimates them, ``worlds`` lists all worlds of a tiny table
-``whatif``      the answer to "and if somebody knew this?"; ``source`` finds the people in a table or a release
+``whatif``      the answer to "and if somebody knew this?"; ``source`` finds the people in a table or a release,
+                ``placing`` by what is published
 ``subject``     a table or a release with names, for explanations; ``chart`` draws both curves
 ``search``      the least general safe bucketizations of a chain or a lattice; ``rollup`` makes the nodes of a table
 

@@ -21,13 +21,15 @@ class Population:
     """Buckets with labelled histograms, and the bucket of every person that can be named.
 
     ``ambiguous`` names stand for several rows. With ``whole`` everybody in ``bucket_of`` is one of the people of the release, so that
-    no bucket has more of them than it holds; otherwise they are candidates from some list.
+    no bucket has more of them than it holds; otherwise they are candidates from some list. ``unplaced`` says of those who have no
+    bucket why not.
     """
 
     histograms: Sequence[Mapping[str, int]]
     bucket_of: Mapping[str, int]
     ambiguous: frozenset[str] = field(default=frozenset())
     whole: bool = True
+    unplaced: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.histograms, GroupHistograms):
@@ -116,6 +118,8 @@ class Population:
         people, values = self._folded
         if atom.person in self.ambiguous:
             raise PolicyError(f"{atom.person!r} names several rows. Use a key that tells people apart.")
+        if atom.person in self.unplaced:
+            raise PolicyError(f"{atom.person!r} {self.unplaced[atom.person]}, so no facts about them can be measured.")
         person = _settle(atom.person, self.bucket_of, people)
         if person is None:
             raise PolicyError(f"Nobody is called {atom.person!r}.{did_you_mean(atom.person, self.bucket_of)}")

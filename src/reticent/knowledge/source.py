@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -12,18 +11,17 @@ from numpy.typing import NDArray
 
 from reticent.data.frequencies import FrequencySet
 from reticent.data.groups import Groups
-from reticent.data.hierarchy import NULL_LABEL, Meaning
 from reticent.data.table import Table, as_polars
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.knowledge.facts import Fact
+from reticent.knowledge.placing import GROUP, NOWHERE, SEVERAL, placed
 from reticent.knowledge.population import GroupHistograms, Population
 from reticent.knowledge.solver import BUDGET
 from reticent.knowledge.whatif import WORLDS, WhatIf, explore
 from reticent.knowledge.worlds import Predicate
 
 PSEUDONYM = "pseudonym"
-_GROUP = "(group)"
-_NOWHERE = -1
+_WHY = {NOWHERE: "fits no group of the release", SEVERAL: "fits several groups of the release"}
 
 
 class PublishedRelease(Protocol):
@@ -153,7 +151,8 @@ def _of_release(
         if name not in frame.columns:
             raise DataError(f"people has no column {name!r}.{did_you_mean(name, frame.columns)}")
     names = frame[_name_column(frame, side.manifest, key)]
-    return _named(names, _placed(frame, side.manifest, places), groups, whole=False)
+    meanings = {name: side.manifest.meanings[name] for name in side.manifest.named("quasi")}
+    return _named(names, placed(frame, places, meanings), groups, whole=False)
 
 
 def judged(groups: Groups, column: str | None) -> Groups:
@@ -176,14 +175,14 @@ def places_of(side: PublishedRelease) -> pl.DataFrame:
         rows = side.tables["quasi"]
         by = [manifest.bucket]
     if by:
-        numbers = rows.select(by).unique().sort(by, nulls_last=False).with_row_index(_GROUP)
-        placed = rows.join(numbers, on=by, how="left", nulls_equal=True, maintain_order="left")
+        numbers = rows.select(by).unique().sort(by, nulls_last=False).with_row_index(GROUP)
+        numbered = rows.join(numbers, on=by, how="left", nulls_equal=True, maintain_order="left")
     else:
-        placed = rows.with_columns(pl.lit(0).alias(_GROUP))
-    placed = placed.with_columns(pl.col(_GROUP).cast(pl.Int64))
-    if np.bincount(placed[_GROUP].to_numpy(), minlength=len(side.groups)).tolist() != side.groups.sizes.tolist():
+        numbered = rows.with_columns(pl.lit(0).alias(GROUP))
+    numbered = numbered.with_columns(pl.col(GROUP).cast(pl.Int64))
+    if np.bincount(numbered[GROUP].to_numpy(), minlength=len(side.groups)).tolist() != side.groups.sizes.tolist():
         raise DataError("The groups of this release are not numbered by their labels, so nobody can be placed in them.")
-    return placed
+    return numbered
 
 
 def _by_pseudonym(private: Mapping[str, pl.DataFrame], places: pl.DataFrame, groups: Groups) -> Population:
@@ -193,9 +192,9 @@ def _by_pseudonym(private: Mapping[str, pl.DataFrame], places: pl.DataFrame, gro
             "A release does not say who is in it. Pass people=, a frame with a column of names and the quasi columns, or publish with "
             "pseudonyms and keep the private side."
         )
-    joined = places.select(PSEUDONYM, _GROUP).join(private["pseudonyms"], on=PSEUDONYM, how="inner")
-    names = next(name for name in joined.columns if name not in (PSEUDONYM, _GROUP))
-    return _named(joined[names], joined[_GROUP].to_numpy(), groups)
+    joined = places.select(PSEUDONYM, GROUP).join(private["pseudonyms"], on=PSEUDONYM, how="inner")
+    names = next(name for name in joined.columns if name not in (PSEUDONYM, GROUP))
+    return _named(joined[names], joined[GROUP].to_numpy(), groups)
 
 
 def _name_column(frame: pl.DataFrame, manifest: Any, key: str | None) -> str:
@@ -213,71 +212,15 @@ def _name_column(frame: pl.DataFrame, manifest: Any, key: str | None) -> str:
     return spare[0]
 
 
-def _placed(frame: pl.DataFrame, manifest: Any, places: pl.DataFrame) -> NDArray[np.int64]:
-    """The group of every person: the one whose labels cover all their quasi values, -1 where none does."""
-    quasi = list(manifest.named("quasi"))
-    if not quasi:
-        return np.zeros(frame.height, dtype=np.int64)
-    labelled = pl.DataFrame([_labels(frame[name], manifest.meanings[name], name) for name in quasi])
-    known = places.select([*(pl.col(name).cast(pl.String).fill_null(NULL_LABEL) for name in quasi), _GROUP]).unique()
-    doubtful = known.group_by(quasi).agg(pl.col(_GROUP).n_unique()).filter(pl.col(_GROUP) > 1)
-    if doubtful.height:
-        known = known.join(doubtful.select(quasi), on=quasi, how="anti")
-    found = labelled.join(known, on=quasi, how="left", maintain_order="left")
-    return found[_GROUP].fill_null(_NOWHERE).to_numpy()
-
-
-def _labels(values: pl.Series, meanings: Mapping[str, Meaning], column: str) -> pl.Series:
-    """The published label that covers each value; null where none does, or several do."""
-    distinct = values.unique()
-    found = []
-    for value in distinct.to_list():
-        fitting = [label for label, meaning in meanings.items() if _covers(meaning, value, column)]
-        found.append(fitting[0] if len(fitting) == 1 else None)
-    lookup = pl.DataFrame({column: distinct, "label": pl.Series(found, dtype=pl.String)})
-    joined = values.to_frame(column).join(lookup, on=column, how="left", nulls_equal=True, maintain_order="left")
-    return joined["label"].alias(column)
-
-
-def _covers(meaning: Meaning, value: Any, column: str) -> bool:
-    """Whether a value is one of those that a label stands for."""
-    if "all" in meaning:
-        return True
-    if "null" in meaning or value is None:
-        return "null" in meaning and value is None
-    if "value" in meaning:
-        return str(meaning["value"]) == str(value)
-    if "values" in meaning:
-        return str(value) in map(str, meaning["values"])
-    if "prefix" in meaning:
-        text = str(value).zfill(meaning["length"]) if isinstance(value, int) else str(value)
-        return len(text) == meaning["length"] and text.startswith(meaning["prefix"])
-    if "interval" in meaning:
-        low, high = (None if bound is None else _like(bound, value) for bound in meaning["interval"])
-        closed = meaning.get("closed", "left")
-        above = low is None or value > low or (value == low and closed in ("left", "both"))
-        below = high is None or value < high or (value == high and closed in ("right", "both"))
-        return above and below
-    raise DataError(
-        f"Column {column!r} has a label with the meaning {dict(meaning)!r}, which says nothing about values."
-    )
-
-
-def _like(bound: Any, value: Any) -> Any:
-    """A bound as the manifest writes it, in the type of the value."""
-    if isinstance(bound, str) and isinstance(value, datetime.datetime):
-        return datetime.datetime.fromisoformat(bound)
-    if isinstance(bound, str) and isinstance(value, datetime.date):
-        return datetime.date.fromisoformat(bound[:10])
-    return float(bound) if isinstance(bound, str) else bound
-
-
 def _named(names: pl.Series, where: NDArray[np.int64], groups: Groups, *, whole: bool = True) -> Population:
     texts = names.cast(pl.String)
     repeated = frozenset(texts.filter(texts.is_duplicated()).drop_nulls().unique().to_list())
-    placed = {
-        name: group
+    everybody = [
+        (name, group)
         for name, group in zip(texts.to_list(), where.tolist(), strict=True)
-        if name is not None and group != _NOWHERE and name not in repeated
-    }
-    return Population(GroupHistograms(groups), placed, repeated, whole)
+        if name is not None and name not in repeated
+    ]
+    unplaced = {name: _WHY[group] for name, group in everybody if group < 0}
+    return Population(
+        GroupHistograms(groups), {name: group for name, group in everybody if group >= 0}, repeated, whole, unplaced
+    )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from reticent.data.groups import Groups
 from reticent.data.table import Table
 from reticent.knowledge.buckets import Buckets
+from reticent.knowledge.placing import GROUP
 from reticent.knowledge.source import PublishedRelease, column_of_names, grouped, judged, places_of
 from reticent.knowledge.witness import RankedAtom, Witness, negation_witness, witness
 
@@ -45,9 +46,9 @@ class Subject:
         side: PublishedRelease = getattr(release, "public", release)
         places, quasi = places_of(side), list(side.manifest.named("quasi"))
         if side.manifest.bucket is None:
-            descriptions = places.unique("(group)").sort("(group)").select(quasi)
+            descriptions = places.unique(GROUP).sort(GROUP).select(quasi)
         else:
-            descriptions = places.select(side.manifest.bucket, "(group)").unique().sort("(group)").drop("(group)")
+            descriptions = places.select(side.manifest.bucket, GROUP).unique().sort(GROUP).drop(GROUP)
         return cls(judged(side.groups, column), descriptions)
 
     @cached_property
