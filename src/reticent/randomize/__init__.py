@@ -1,0 +1,83 @@
+"""Randomized views: a random part of the true tuples among random tuples of the whole domain, so that no tuple proves anything and counts
+can still be estimated (alpha-beta publishing, spec 003).
+
+``planning``     plan: rates, guarantee and cost from public facts; ``rates`` the arithmetic, ``feasibility`` what can be had at all
+``domain``       the public domain and its tuples as keys; ``keys`` sorted sets of them
+``publishing``   publish: a view in memory; ``storing`` the same as files, chunk by chunk, and back; ``instance`` the private tuples
+``sampling``     the sampler of uniform noise; ``sources`` non-uniform noise; ``draws`` randomness
+``view``         a view and what it can be asked; ``estimating``, ``intervals``, ``bounds`` how answers and errors are made
+``marginals``    all queries on one to three columns at once
+``counting``     exact counts over the domain; ``elimination`` the algorithm
+``series``       several views of data that change
+``posteriors``   the exact audit of beliefs
+``frapp``        the baseline; ``chart`` error against gamma; ``methods`` AlphaBeta and Frapp for ``publish``
+"""
+
+from reticent.randomize.counting import count_domain
+from reticent.randomize.domain import Attribute, ViewDomain
+from reticent.randomize.estimate import Estimate
+from reticent.randomize.feasibility import Feasibility, feasibility
+from reticent.randomize.frapp import FrappPlan, FrappView, error_constants, frapp_plan, kept_share
+from reticent.randomize.manifest import ViewManifest
+from reticent.randomize.marginals import Marginal, marginals
+from reticent.randomize.methods import AlphaBeta, Frapp
+from reticent.randomize.planning import Plan, plan
+from reticent.randomize.posteriors import (
+    audit_block,
+    audit_tuple,
+    block_posterior,
+    tuple_posterior,
+    worlds_posterior,
+)
+from reticent.randomize.publishing import publish
+from reticent.randomize.rates import Rates, rates_for
+from reticent.randomize.series import Series, independent_posterior, read_views
+from reticent.randomize.sources import Source, SourceRates
+from reticent.randomize.storing import is_view, open_view, publish_to, verify_view
+from reticent.randomize.view import View
+
+
+def estimate(view: View, condition: str = "true", **options: object) -> Estimate:
+    """How many tuples of the table behind a view meet a condition; see :meth:`View.estimate`."""
+    return view.estimate(condition, **options)  # type: ignore[arg-type]  # passed on as they are
+
+
+__all__ = [
+    "AlphaBeta",
+    "Attribute",
+    "Estimate",
+    "Feasibility",
+    "Frapp",
+    "FrappPlan",
+    "FrappView",
+    "Marginal",
+    "Plan",
+    "Rates",
+    "Series",
+    "Source",
+    "SourceRates",
+    "View",
+    "ViewDomain",
+    "ViewManifest",
+    "audit_block",
+    "audit_tuple",
+    "block_posterior",
+    "count_domain",
+    "error_constants",
+    "estimate",
+    "feasibility",
+    "frapp_plan",
+    "independent_posterior",
+    "is_view",
+    "kept_share",
+    "marginals",
+    "open_view",
+    "plan",
+    "publish",
+    "publish_to",
+    "rates_for",
+    "read_views",
+    "tuple_posterior",
+    "verify_view",
+    "worlds_posterior",
+]

@@ -1,0 +1,44 @@
+"""How far a count can be off: the spread of the estimator, and two bounds on its error (R-AB-12)."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from reticent.randomize.rates import Rates
+
+# The mean distance of a normal variable from its mean, in standard deviations: sqrt(2/pi).
+MEAN_DISTANCE = math.sqrt(2 / math.pi)
+
+
+def variance(rates: Rates, true: Fraction, domain_count: int) -> Fraction:
+    """Var of the estimate of a query that ``true`` tuples of the table and ``domain_count`` of the domain meet (3.3)."""
+    s, beta = rates.s, rates.beta
+    return (true * s * (1 - s) + (domain_count - true) * beta * (1 - beta)) / rates.alpha**2
+
+
+def bernstein(rates: Rates, n: int, domain_count: int, error: Fraction) -> float:
+    """An error that is exceeded with probability at most ``error``, for one query, whatever the table holds (Bernstein, rigorous)."""
+    s, beta = rates.s, rates.beta
+    spread = float(min(n, domain_count) * s * (1 - s) + domain_count * beta * (1 - beta))
+    return bernstein_from(spread, float(rates.alpha), error)
+
+
+def bernstein_from(spread: float, alpha: float, error: Fraction, largest: float = 1.0) -> float:
+    """The same from a bound on the variance of the published count (alpha left out) and on the weight of a tuple."""
+    level = math.log(2 / float(error))
+    third = largest * level / 3
+    return (third + math.sqrt(third * third + 2 * level * spread)) / alpha
+
+
+def noise_ratio(rates: Rates, n: int, size: int) -> Fraction:
+    """r = beta m / (alpha^2 n)."""
+    return rates.beta * size / (rates.alpha**2 * n)
+
+
+def printed_rho(rates: Rates, n: int, size: int, error: Fraction) -> float:
+    """rho of the source: error at most rho sqrt(n) for one query (erratum 4: no n under the root).
+
+    Only believed for alpha >= 1/2, and refuted for small alpha (erratum 5): use :func:`bernstein` to promise something.
+    """
+    return math.sqrt(2 * float(noise_ratio(rates, n, size) + 1) * math.log(2 / float(error)))

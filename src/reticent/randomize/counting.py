@@ -1,0 +1,204 @@
+"""How many tuples of the domain meet a condition (R-AB-13..16): exactly, without walking the domain; by sampling where nothing else is possible.
+
+The condition is brought into a form without negations above single comparisons. There it is true exactly when the and/or of "this comparison is
+true" is, also with nulls, so that counting needs no third truth value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reticent.data.predicate import Condition
+from reticent.data.predicate.evaluation import truth
+from reticent.data.predicate.nodes import And, Node, Or, positive, scope
+from reticent.errors import Infeasible
+from reticent.randomize.domain import ViewDomain
+from reticent.randomize.elimination import Factor, Space, TooLarge, eliminate
+
+SAMPLES = 1_000_000
+_LARGEST_PREDICATE = 1 << 23
+_MOST_DISJUNCTS = 15
+_MOST_TERMS = 1 << 10
+
+Part = Node | Factor
+
+
+@dataclass(frozen=True)
+class DomainCount:
+    """The number of tuples of the domain that meet a condition; ``standard_error`` is 0 when it is exact."""
+
+    value: Fraction
+    standard_error: float = 0.0
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether nothing was sampled."""
+        return self.standard_error == 0.0
+
+
+def count_domain(condition: str | Condition, domain: ViewDomain | Mapping[str, Any]) -> int:
+    """The exact number of tuples of a domain that meet a condition: ``count_domain("score < 3*age", domain)``.
+
+    A condition that ties too many large columns together for an exact count is :class:`Infeasible`.
+    """
+    space = ViewDomain.of(domain)
+    try:
+        return int(count_exactly(checked(condition, space), space))
+    except TooLarge:
+        raise Infeasible(
+            f"The condition {str(condition)!r} ties columns with too many combinations together for an exact count. Split it, or use an estimate, "
+            "which counts the domain by sampling and says so."
+        ) from None
+
+
+def count_or_sample(condition: Condition, domain: ViewDomain, *, samples: int = SAMPLES, seed: int = 0) -> DomainCount:
+    """The exact count where it can be had, else the share of uniform tuples that meet the condition (R-AB-15)."""
+    try:
+        return DomainCount(Fraction(int(count_exactly(condition, domain))))
+    except TooLarge:
+        generator = np.random.default_rng(seed)
+        frame = pl.DataFrame(
+            [domain[name].decode(generator.integers(0, domain[name].size, samples)) for name in condition.scope]
+        )
+        hits = int(condition.mask(frame).sum())
+        # One hit more and one miss more, so that a share of 0 or 1 is not taken for certain.
+        share = (hits + 1) / (samples + 2)
+        return DomainCount(
+            Fraction(hits * domain.size, samples), domain.size * math.sqrt(share * (1 - share) / samples)
+        )
+
+
+def checked(condition: str | Condition, domain: ViewDomain) -> Condition:
+    """A condition that fits the domain's columns and kinds."""
+    asked = Condition.parse(condition) if isinstance(condition, str) else condition
+    asked.check_names(domain.names)
+    asked.check({name: domain[name].kind for name in asked.scope}, domain.names)
+    return asked
+
+
+def count_exactly(
+    condition: Condition,
+    domain: ViewDomain,
+    *,
+    weights: Mapping[str, Sequence[Any]] | None = None,
+    keep: Sequence[str] = (),
+) -> Any:
+    """The weighted count of the domain, for each combination of the ``keep`` columns' codes where there are any.
+
+    ``weights`` gives the values of some columns a weight each (whole numbers or fractions); a tuple counts their product.
+    """
+    counter = _Counter(domain, Space(domain.sizes, weights or {}), tuple(keep))
+    return counter.count([positive(condition.node)])
+
+
+def tabulate(node: Node, domain: ViewDomain) -> Factor:
+    """A predicate as a table of 0 and 1 over its columns' codes."""
+    names = scope(node)
+    shape = tuple(domain[name].size for name in names)
+    cells = math.prod(shape)
+    if cells > _LARGEST_PREDICATE:
+        raise TooLarge
+    if not names:
+        one_row = pl.DataFrame({"": [0]})
+        return Factor((), np.asarray(truth(node, one_row).fill_null(False).to_numpy()[0], dtype=np.int8))
+    codes = np.unravel_index(np.arange(cells), shape)
+    frame = pl.DataFrame([domain[name].decode(code) for name, code in zip(names, codes, strict=True)])
+    met = truth(node, frame).fill_null(False).to_numpy()
+    return Factor(names, met.reshape(shape).astype(np.int8))
+
+
+@dataclass(frozen=True)
+class _Counter:
+    domain: ViewDomain
+    space: Space
+    keep: tuple[str, ...]
+
+    def count(self, parts: Sequence[Part]) -> Any:
+        """The count of a conjunction."""
+        flat = list(_conjuncts(parts))
+        wide = [part for part in flat if not self.is_narrow(part)]
+        if not wide:
+            return eliminate([self.factor(part) for part in flat], self.space, self.keep)
+        chosen = wide[0]
+        if not isinstance(chosen, Or):
+            raise TooLarge
+        return self.count_any(list(chosen.parts), [part for part in flat if part is not chosen])
+
+    def count_any(self, disjuncts: Sequence[Part], rest: Sequence[Part]) -> Any:
+        """The count of ``rest and (any of disjuncts)``.
+
+        Disjuncts that fit into tables are joined by one complement: all minus none of them. The others are counted by inclusion and exclusion over
+        non-empty subsets (R-AB-14, erratum 8), or as disjoint terms when there are many.
+        """
+        narrow = [self.factor(part).complement() for part in disjuncts if self.is_narrow(part)]
+        total: Any = self.count(rest) - self.count([*rest, *narrow]) if narrow else 0
+        outside: list[Part] = [*rest, *narrow]
+        wide = [self._tables(part) for part in disjuncts if not self.is_narrow(part)]
+        if len(wide) <= _MOST_DISJUNCTS:
+            return total + self._alternating(wide, outside)
+        return total + self._disjoint(wide, outside, [_MOST_TERMS])
+
+    def _tables(self, disjunct: Part) -> list[Part]:
+        """A disjunct as parts that were made into tables once, where they fit into one."""
+        return [self.factor(part) if self.is_narrow(part) else part for part in _conjuncts([disjunct])]
+
+    def _alternating(self, disjuncts: Sequence[Sequence[Part]], rest: Sequence[Part]) -> Any:
+        """Inclusion and exclusion over non-empty subsets; subsets of a contradiction are left out, since they count nothing."""
+        total: Any = 0
+        for place, chosen in enumerate(disjuncts):
+            here = [*rest, *chosen]
+            if not _is_empty(here):
+                total = total + self.count(here) - self._alternating(disjuncts[place + 1 :], here)
+        return total
+
+    def _disjoint(self, disjuncts: Sequence[Sequence[Part]], rest: Sequence[Part], budget: list[int]) -> Any:
+        """The same as disjoint terms: the first disjunct, and the others where it does not hold, cut by the first of its parts that fails."""
+        if not disjuncts:
+            return 0
+        budget[0] -= 1
+        first, later = disjuncts[0], disjuncts[1:]
+        if budget[0] < 0 or not all(isinstance(part, Factor) for part in first):
+            raise TooLarge
+        total = self.count([*rest, *first])
+        held: list[Part] = []
+        for part in first:
+            branch = [*rest, *held, self.factor(part).complement()]
+            if not _is_empty(branch):
+                total = total + self._disjoint(later, branch, budget)
+            held.append(part)
+        return total
+
+    def is_narrow(self, part: Part) -> bool:
+        """Whether a part fits into a table."""
+        if isinstance(part, Factor):
+            return True
+        return math.prod(self.domain[name].size for name in scope(part)) <= _LARGEST_PREDICATE
+
+    def factor(self, part: Part) -> Factor:
+        """A part as a table."""
+        return part if isinstance(part, Factor) else tabulate(part, self.domain)
+
+
+def _is_empty(parts: Sequence[Part]) -> bool:
+    """Whether tables over a single column contradict each other."""
+    left: dict[str, Any] = {}
+    for part in parts:
+        if isinstance(part, Factor) and len(part.scope) == 1:
+            name = part.scope[0]
+            left[name] = left[name] * part.table if name in left else part.table
+    return any(not table.any() for table in left.values())
+
+
+def _conjuncts(parts: Sequence[Part]) -> Iterator[Part]:
+    for part in parts:
+        if isinstance(part, And):
+            yield from _conjuncts(part.parts)
+        else:
+            yield part

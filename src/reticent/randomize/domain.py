@@ -1,0 +1,309 @@
+"""The public domain of a randomized view: for every column its possible values, written down before anybody looks at the data.
+
+A tuple of the domain is a *key*: its mixed-radix number. Columns are packed into words of at most 62 bits, so that domains may be larger than
+any machine integer: with one word keys are plain 64-bit integers, with several they are records of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.data.predicate import Kind, as_kind
+from reticent.errors import DataError, PolicyError, did_you_mean
+
+Keys = NDArray[Any]
+Codes = NDArray[np.int64]
+
+_WORD_LIMIT = 2**62
+_LARGEST_COLUMN = 20_000_000
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A column of the domain: how many values it can take, and which, where they were declared."""
+
+    name: str
+    size: int
+    values: pl.Series | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.size, bool) or not isinstance(self.size, int) or self.size < 1:
+            raise PolicyError(
+                f"domain[{self.name!r}]: the number of values must be a whole number of at least 1, but it is {self.size!r}."
+            )
+
+    @classmethod
+    def of(cls, name: str, declared: Any) -> Attribute:
+        """A column from a number of values, a list of values, a range, or ``{"from": 17, "to": 90, "step": 1}``."""
+        if isinstance(declared, Attribute):
+            return declared
+        if isinstance(declared, int) and not isinstance(declared, bool):
+            return cls(name, declared)
+        if isinstance(declared, Mapping):
+            declared = _steps(name, declared)
+        if isinstance(declared, str) or not isinstance(declared, Sequence | pl.Series | np.ndarray):
+            raise PolicyError(
+                f"domain[{name!r}] must be a number of values, a list of values, a range or {{'from': .., 'to': ..}}, but it is {declared!r}."
+            )
+        if len(declared) > _LARGEST_COLUMN:
+            raise PolicyError(
+                f"domain[{name!r}] has {len(declared):,} values; at most {_LARGEST_COLUMN:,} can be listed. Use a coarser public grid."
+            )
+        values = _series(name, declared)
+        return cls(name, len(values), values)
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the values."""
+        return Kind.of(self.listed.dtype, self.name)
+
+    @property
+    def listed(self) -> pl.Series:
+        """The values; a :class:`PolicyError` where only their number is known."""
+        if self.values is None:
+            raise PolicyError(
+                f"domain[{self.name!r}] says how many values there are ({self.size}), but not which. List them: publishing, estimating and "
+                "counting need them, and they must not be read off the data."
+            )
+        return self.values
+
+    @cached_property
+    def _grid(self) -> tuple[int, int] | None:
+        """First value and step where the values are whole numbers at equal steps: then codes need no lookup."""
+        values = self.listed
+        if not values.dtype.is_integer() or values.null_count() or len(values) < 2:
+            return None
+        numbers = values.to_numpy()
+        steps = np.diff(numbers)
+        return (int(numbers[0]), int(steps[0])) if steps[0] > 0 and (steps == steps[0]).all() else None
+
+    def encode(self, series: pl.Series) -> Codes:
+        """For every row the place of its value in the domain; a value that is not in it is a :class:`DataError`."""
+        try:
+            found = as_kind(series, self.kind)
+        except pl.exceptions.PolarsError:
+            raise DataError(
+                f"Column {self.name!r} has type {series.dtype}, but its domain holds values of kind {self.kind.value}."
+            ) from None
+        if self._grid is not None and not found.null_count():
+            first, step = self._grid
+            codes, rest = np.divmod(found.cast(pl.Int64).to_numpy() - first, step)
+            bad = (rest != 0) | (codes < 0) | (codes >= self.size)
+        else:
+            places = pl.DataFrame({"value": self.listed, "place": np.arange(self.size)})
+            looked_up = pl.DataFrame({"value": found}).join(
+                places, on="value", how="left", nulls_equal=True, maintain_order="left"
+            )["place"]
+            bad = looked_up.is_null().to_numpy()
+            codes = looked_up.fill_null(0).to_numpy()
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise DataError(
+                f"Column {self.name!r}, row {row + 1}: the value {series[row]!r} is not in the declared domain of {self.size} values. Declare it, "
+                "if it is possible for everybody to know that it can occur; never add values because they occur."
+            )
+        return codes.astype(np.int64)
+
+    def decode(self, codes: Codes) -> pl.Series:
+        """The values at these places."""
+        return self.listed.gather(codes)
+
+
+@dataclass(frozen=True)
+class ViewDomain:
+    """The product of all columns' domains; ``size`` is its number of tuples, however large."""
+
+    attributes: tuple[Attribute, ...]
+
+    def __post_init__(self) -> None:
+        if not self.attributes:
+            raise PolicyError("domain is empty: name every column with its number of values or its values.")
+
+    @classmethod
+    def of(cls, declared: ViewDomain | Mapping[str, Any]) -> ViewDomain:
+        """The domain that a mapping from column to values (or number of values) declares."""
+        if isinstance(declared, ViewDomain):
+            return declared
+        if not isinstance(declared, Mapping):
+            raise PolicyError(f"domain must map every column to its values, but it is a {type(declared).__name__}.")
+        return cls(tuple(Attribute.of(str(name), values) for name, values in declared.items()))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns, in order."""
+        return tuple(attribute.name for attribute in self.attributes)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The number of values of every column."""
+        return {attribute.name: attribute.size for attribute in self.attributes}
+
+    @cached_property
+    def size(self) -> int:
+        """m, the number of tuples."""
+        return math.prod(attribute.size for attribute in self.attributes)
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the values of every column are known, and not only their number."""
+        return all(attribute.values is not None for attribute in self.attributes)
+
+    def __getitem__(self, name: str) -> Attribute:
+        for attribute in self.attributes:
+            if attribute.name == name:
+                return attribute
+        raise DataError(f"The domain has no column {name!r}.{did_you_mean(name, self.names)}")
+
+    def fits(self, other: ViewDomain) -> bool:
+        """Whether another domain has the same columns with as many values each."""
+        return self.sizes == other.sizes and self.names == other.names
+
+    def in_order_of(self, names: Sequence[str]) -> ViewDomain:
+        """The same domain with its columns in another order."""
+        return ViewDomain(tuple(self[name] for name in names))
+
+    @cached_property
+    def _layout(self) -> tuple[dict[str, tuple[int, int]], tuple[int, ...]]:
+        """For every column its word and the weight of its code in it, and the radix of every word; columns first to last."""
+        groups: list[list[Attribute]] = [[]]
+        for attribute in self.attributes:
+            if math.prod(each.size for each in groups[-1]) * attribute.size > _WORD_LIMIT:
+                groups.append([])
+            groups[-1].append(attribute)
+        places: dict[str, tuple[int, int]] = {}
+        for word, group in enumerate(groups):
+            weight = 1
+            for attribute in reversed(group):
+                places[attribute.name] = (word, weight)
+                weight *= attribute.size
+        return places, tuple(math.prod(each.size for each in group) for group in groups)
+
+    @property
+    def radices(self) -> tuple[int, ...]:
+        """How many values each word of a key has."""
+        return self._layout[1]
+
+    @property
+    def key_type(self) -> np.dtype[Any]:
+        """The type of keys: 64-bit integers, or records of them."""
+        words = len(self.radices)
+        return np.dtype(np.int64) if words == 1 else np.dtype([(f"w{word}", np.int64) for word in range(words)])
+
+    def from_words(self, words: Sequence[Codes]) -> Keys:
+        """Keys from their words."""
+        if len(words) == 1:
+            return words[0]
+        keys = np.empty(len(words[0]), dtype=self.key_type)
+        for word, values in enumerate(words):
+            keys[f"w{word}"] = values
+        return keys
+
+    def first_word(self, keys: Keys) -> Codes:
+        """The most significant word of every key."""
+        first: Codes = keys if len(self.radices) == 1 else keys["w0"]
+        return first
+
+    def pack(self, frame: pl.DataFrame) -> Keys:
+        """The keys of a frame's rows; every value must be in the declared domain."""
+        return self.from_codes({each.name: each.encode(frame[each.name]) for each in self.attributes})
+
+    def from_codes(self, codes: Mapping[str, Codes]) -> Keys:
+        """The keys of rows whose codes are given for every column."""
+        places, radices = self._layout
+        words = [np.zeros(len(codes[self.names[0]]), dtype=np.int64) for _ in radices]
+        for name, (word, weight) in places.items():
+            words[word] += codes[name] * weight
+        return self.from_words(words)
+
+    def codes(self, keys: Keys, name: str) -> Codes:
+        """The codes of one column."""
+        word, weight = self._layout[0][name]
+        values = keys if len(self.radices) == 1 else keys[f"w{word}"]
+        shifted = values // weight if weight > 1 else values
+        return shifted % self[name].size if weight * self[name].size < self.radices[word] else shifted
+
+    def unpack(self, keys: Keys, names: Sequence[str] | None = None) -> pl.DataFrame:
+        """The rows that keys stand for, in some columns or all."""
+        chosen = self.names if names is None else names
+        return pl.DataFrame([self[name].decode(self.codes(keys, name)) for name in chosen])
+
+    def frame_columns(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The columns of the domain; one that the frame lacks is a :class:`DataError`."""
+        for name in self.names:
+            if name not in frame.columns:
+                raise DataError(
+                    f"The data have no column {name!r}, which the domain declares.{did_you_mean(name, frame.columns)}"
+                )
+        return frame.select(self.names)
+
+    def as_json(self) -> dict[str, Any]:
+        """The domain as plain data: lists of values with their kind, steps, or numbers of values."""
+        return {attribute.name: _plain(attribute) for attribute in self.attributes}
+
+    @classmethod
+    def from_json(cls, declared: Mapping[str, Any]) -> ViewDomain:
+        """The domain that :meth:`as_json` wrote."""
+        return cls(tuple(_read(name, entry) for name, entry in declared.items()))
+
+
+def _steps(name: str, declared: Mapping[str, Any]) -> range:
+    unknown = sorted(set(declared) - {"from", "to", "step"})
+    if unknown or "from" not in declared or "to" not in declared:
+        raise PolicyError(
+            f"domain[{name!r}] must be written as {{'from': .., 'to': .., 'step': ..}}, both ends included."
+        )
+    low, high, step = declared["from"], declared["to"], declared.get("step", 1)
+    for value in (low, high, step):
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise PolicyError(f"domain[{name!r}]: steps go by whole numbers, but one of its numbers is {value!r}.")
+    if step < 1 or high < low:
+        raise PolicyError(f"domain[{name!r}] goes from {low} to {high} by {step}, which has no value.")
+    return range(low, high + 1, step)
+
+
+def _series(name: str, declared: Any) -> pl.Series:
+    try:
+        if isinstance(declared, range):
+            series = pl.Series(name, np.arange(declared.start, declared.stop, declared.step))
+        else:
+            series = pl.Series(
+                name, declared if isinstance(declared, pl.Series | np.ndarray) else list(declared), strict=True
+            )
+        series = as_kind(series, Kind.of(series.dtype, name)).alias(name)
+    except (TypeError, OverflowError, pl.exceptions.PolarsError) as error:
+        raise PolicyError(f"domain[{name!r}]: its values are not of one kind ({error}).") from None
+    if len(series) == 0:
+        raise PolicyError(f"domain[{name!r}] has no values.")
+    if series.n_unique() < len(series):
+        twice = series.filter(series.is_duplicated())[0]
+        raise PolicyError(f"domain[{name!r}] lists {twice!r} more than once.")
+    return series
+
+
+def _plain(attribute: Attribute) -> Any:
+    if attribute.values is None:
+        return attribute.size
+    if attribute._grid is not None:
+        first, step = attribute._grid
+        return {"from": first, "to": first + step * (attribute.size - 1), "step": step}
+    texts = attribute.kind in (Kind.DATE, Kind.TIMESTAMP)
+    values = attribute.values.cast(pl.String).to_list() if texts else attribute.values.to_list()
+    return {"kind": attribute.kind.value, "values": values}
+
+
+def _read(name: str, entry: Any) -> Attribute:
+    if isinstance(entry, Mapping) and "values" in entry:
+        from reticent.data.predicate import Domain
+
+        values = Domain.of_values(entry.get("kind", "text"), entry["values"]).leaves
+        assert values is not None
+        return Attribute.of(name, values.alias(name))
+    return Attribute.of(name, entry)

@@ -1,0 +1,120 @@
+"""Random draws for protective noise: uniform codes, exact coins, counts. From the operating system unless a test says otherwise."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+_WORD = 64
+_BERNOULLI_BLOCK = 1 << 20
+# Beyond this many trials a binomial count is drawn from its Poisson limit (R-AB-7).
+POISSON_ABOVE = 2**62
+
+
+@dataclass(frozen=True)
+class Draws:
+    """A source of draws. With ``insecure_seed`` they can be repeated by anybody, and a view must say so.
+
+    The only state is the seeded generator's; the operating system keeps its own.
+    """
+
+    insecure_seed: int | None = None
+    _generator: np.random.Generator | None = field(init=False, repr=False, default=None)
+
+    def __post_init__(self) -> None:
+        if self.insecure_seed is not None:
+            object.__setattr__(self, "_generator", np.random.default_rng(self.insecure_seed))
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether every draw comes from the operating system."""
+        return self.insecure_seed is None
+
+    def raw(self, count: int, dtype: type[np.uint32] | type[np.uint64] = np.uint64) -> NDArray[np.unsignedinteger]:
+        """Uniform machine words."""
+        size = np.dtype(dtype).itemsize * count
+        data = secrets.token_bytes(size) if self._generator is None else self._generator.bytes(size)
+        return np.frombuffer(data, dtype=dtype)
+
+    def below(self, bound: int, count: int) -> NDArray[np.int64]:
+        """``count`` uniform integers below ``bound`` (at most 2^63), exactly: words past the last multiple are drawn again."""
+        dtype, bits = (np.uint32, 32) if bound <= 2**32 else (np.uint64, 64)
+        usable = (2**bits // bound) * bound
+        parts: list[NDArray[np.unsignedinteger]] = []
+        missing = count
+        while missing:
+            words = self.raw(missing + (missing * (2**bits - usable) >> bits) + 16, dtype)
+            kept = words[words < usable] if usable < 2**bits else words
+            parts.append(kept[:missing])
+            missing -= len(parts[-1])
+        drawn = np.concatenate(parts) if len(parts) != 1 else parts[0]
+        return (drawn % np.array(bound, dtype=dtype)).astype(np.int64) if bound < 2**bits else drawn.astype(np.int64)
+
+    def coins(self, probability: Fraction, count: int) -> NDArray[np.bool_]:
+        """Independent coins with exactly this probability: words against its binary digits, further ones on a tie."""
+        if probability <= 0 or probability >= 1:
+            return np.full(count, probability >= 1)
+        scaled = probability * 2**_WORD
+        digits = math.floor(scaled)
+        words = self.raw(count)
+        heads: NDArray[np.bool_] = words < np.uint64(digits)
+        ties = np.flatnonzero(words == np.uint64(digits))
+        if len(ties) and scaled != digits:
+            heads[ties] = self.coins(scaled - digits, len(ties))
+        return heads
+
+    def chances(self, probabilities: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Independent coins with these probabilities, to the precision of floating point."""
+        words = self.raw(len(probabilities))
+        chosen: NDArray[np.bool_] = words < (probabilities * 2.0**_WORD).clip(0, 2.0**_WORD - 2048).astype(np.uint64)
+        return chosen | (probabilities >= 1)
+
+    def binomial(self, trials: int, probability: Fraction) -> int:
+        """A count of successes, by inversion of the distribution function with a 64-bit uniform number.
+
+        The error of the law is that of the function, below 1e-9 in total variation; above 2^62 trials the Poisson limit
+        takes its place, at a distance of at most ``probability`` (Le Cam, R-AB-7).
+        """
+        if trials <= 0 or probability <= 0:
+            return 0
+        if probability >= 1:
+            return trials
+        if trials <= _BERNOULLI_BLOCK:
+            return int(self.coins(probability, trials).sum())
+        if trials > POISSON_ABOVE:
+            return self.poisson(float(trials * probability))
+        from scipy.special import betaincc
+
+        p = float(probability)
+        return self._inverted(
+            lambda count: float(betaincc(count + 1.0, float(trials - count), p)),
+            trials * p,
+            trials * p * (1 - p),
+            trials,
+        )
+
+    def poisson(self, mean: float) -> int:
+        """A Poisson count, by the same inversion."""
+        from scipy.special import pdtr
+
+        return self._inverted(lambda count: float(pdtr(count, mean)), mean, mean, None) if mean > 0 else 0
+
+    def _inverted(self, distribution: Callable[[int], float], mean: float, variance: float, most: int | None) -> int:
+        """The smallest count whose distribution function reaches a uniform number, by bisection."""
+        uniform = (float(self.raw(1)[0] >> np.uint64(11)) + 0.5) / 2.0**53
+        width = 40.0 * math.sqrt(variance) + 400.0
+        low, high = max(-1, math.floor(mean - width)), math.ceil(mean + width)
+        high = high if most is None else min(high, most)
+        while high - low > 1:
+            middle = (low + high) // 2
+            if distribution(middle) >= uniform:
+                high = middle
+            else:
+                low = middle
+        return high

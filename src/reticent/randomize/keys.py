@@ -1,0 +1,53 @@
+"""Sorted sets of keys: the tuples of a table or a view, as numbers (or records of numbers) in rising order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Keys = NDArray[Any]
+
+
+def in_order(keys: Keys) -> Keys:
+    """The keys in rising order."""
+    if keys.dtype.names is None:
+        return np.sort(keys, kind="stable")
+    ordered: Keys = keys[np.lexsort([keys[name] for name in reversed(keys.dtype.names)])]
+    return ordered
+
+
+def distinct(keys: Keys) -> Keys:
+    """The different keys, in rising order."""
+    ordered = np.sort(keys) if keys.dtype.names is None else in_order(keys)
+    if len(ordered) < 2:
+        return ordered
+    different = ordered[1:] != ordered[:-1]
+    if different.all():
+        return ordered
+    chosen: Keys = ordered[np.concatenate([[True], different])]
+    return chosen
+
+
+def among(keys: Keys, others: Keys) -> NDArray[np.bool_]:
+    """For every key whether it is one of ``others``, which are in rising order."""
+    if len(others) == 0:
+        return np.zeros(len(keys), dtype=bool)
+    places = np.searchsorted(others, keys).clip(max=len(others) - 1)
+    found: NDArray[np.bool_] = others[places] == keys
+    return found
+
+
+def without(keys: Keys, others: Keys) -> Keys:
+    """The keys that are not among ``others``; both in rising order. Looks up whichever are fewer."""
+    if len(others) < len(keys):
+        places = np.searchsorted(keys, others).clip(max=len(keys) - 1)
+        hits = places[keys[places] == others]
+        return np.delete(keys, hits) if len(hits) else keys
+    return keys[~among(keys, others)]
+
+
+def union(first: Keys, second: Keys) -> Keys:
+    """All keys of either, in rising order, each once."""
+    return distinct(np.concatenate([first, second]))

@@ -1,0 +1,73 @@
+"""What goes with a view so that anybody can estimate from it (R-AB-31, R-AB-32): the plan, which view it is, how it was drawn. No seed, no data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from reticent.errors import DataError
+from reticent.randomize.planning import Plan
+from reticent.randomize.sources import Source
+
+FORMAT = "alpha-beta"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class ViewManifest:
+    """The public description of a view: view ``index`` (from 1) of the plan.
+
+    ``source`` is set for non-uniform noise. ``secure`` says that every draw came from the operating system. ``approximation`` is the distance
+    between the law of the view and the exact one, in total variation; it is 0 unless a count was drawn from its Poisson limit.
+    """
+
+    plan: Plan
+    index: int = 1
+    source: Source | None = None
+    secure: bool = True
+    duplicates: str = "refuse"
+    approximation: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.index <= self.plan.views:
+            raise DataError(f"The plan has {self.plan.views} views; there is no view {self.index}.")
+
+    def as_json(self) -> dict[str, Any]:
+        """The manifest as plain data."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "plan": self.plan.as_json(),
+            "index": self.index,
+            "source": None if self.source is None else self.source.as_json(),
+            "secure": self.secure,
+            "duplicates": self.duplicates,
+            "approximation": str(self.approximation),
+        }
+
+    @classmethod
+    def from_json(cls, written: Mapping[str, Any]) -> ViewManifest:
+        """The manifest that :meth:`as_json` wrote; another format or version is a :class:`DataError`."""
+        if written.get("format") != FORMAT:
+            raise DataError(f"This is no manifest of a randomized view: its format is {written.get('format')!r}.")
+        if written.get("version") != VERSION:
+            raise DataError(
+                f"The manifest has version {written.get('version')!r}, and this version of Reticent reads {VERSION}. Use the one that wrote it."
+            )
+        try:
+            plan = Plan.from_json(written["plan"])
+            source = written["source"]
+            return cls(
+                plan,
+                int(written["index"]),
+                None if source is None else Source.from_json(source, plan.domain),
+                written["secure"] is True,
+                str(written["duplicates"]),
+                Fraction(written["approximation"]),
+            )
+        except (KeyError, TypeError, ValueError) as problem:
+            raise DataError(
+                f"The manifest of the view cannot be understood ({type(problem).__name__}: {problem})."
+            ) from None

@@ -1,0 +1,64 @@
+"""All counting queries on one to three columns at once: every equality on every combination of columns, with standard errors (R-AB-16)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.randomize.view import View
+
+_LARGEST_CELLS = 1 << 24
+
+
+@dataclass(frozen=True)
+class Marginal:
+    """The estimates of all equality queries on some columns, over the codes of their values."""
+
+    columns: tuple[str, ...]
+    shown: NDArray[np.int64]
+    values: NDArray[np.float64]
+    standard_errors: NDArray[np.float64]
+
+
+def marginals(view: View, width: int = 3) -> Iterator[Marginal]:
+    """Every table of 1 to ``width`` columns. Only the widest are counted from the view; narrower ones are their sums.
+
+    n_D is m divided by the sizes of the columns, the same for all cells of a table.
+    """
+    domain = view.domain
+    names = domain.names
+    widest = min(width, len(names))
+    codes = {name: domain.codes(view.keys, name).astype(np.int32) for name in names}
+    known: dict[tuple[str, ...], NDArray[np.int64]] = {}
+    for columns in combinations(names, widest):
+        shape = tuple(domain[name].size for name in columns)
+        if math.prod(shape) > _LARGEST_CELLS:
+            continue
+        packed = codes[columns[0]]
+        for name, size in zip(columns[1:], shape[1:], strict=True):
+            packed = packed * np.int32(size) + codes[name]
+        known[columns] = np.bincount(packed, minlength=math.prod(shape)).reshape(shape)
+    for size in range(widest - 1, 0, -1):
+        for columns in combinations(names, size):
+            wider = next((each for each in known if len(each) == size + 1 and set(columns) <= set(each)), None)
+            if wider is not None:
+                extra = next(place for place, name in enumerate(wider) if name not in columns)
+                known[columns] = known[wider].sum(axis=extra)
+    for columns, shown in known.items():
+        total = domain.size / math.prod(shown.shape)
+        yield _estimated(view, columns, shown, total)
+
+
+def _estimated(view: View, columns: tuple[str, ...], shown: NDArray[np.int64], total: float) -> Marginal:
+    rates = view.rates
+    s, beta, alpha = float(rates.s), float(rates.beta), float(rates.alpha)
+    values = (shown - beta * total) * (1 / alpha)
+    clipped = np.clip(values, 0.0, min(float(view.plan.n), total))
+    noise = beta * (1 - beta)
+    errors = np.sqrt(clipped * (s * (1 - s) - noise) + noise * total) * (1 / alpha)
+    return Marginal(columns, shown, values, errors)

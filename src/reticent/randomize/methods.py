@@ -1,0 +1,143 @@
+"""AlphaBeta and Frapp as methods: how a table with roles and a :class:`BoundedBelief` become a randomized view.
+
+They group nothing, so they return a view instead of a draft; ``publish`` of the release room hands over to :meth:`view`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from reticent.data.table import Table
+from reticent.definitions.base import Definition
+from reticent.definitions.mechanisms import BoundedBelief
+from reticent.errors import PolicyError
+from reticent.exact import exact
+from reticent.randomize.domain import ViewDomain
+from reticent.randomize.frapp import FrappPlan, FrappView
+from reticent.randomize.planning import Plan, plan
+from reticent.randomize.publishing import publish, record_digest
+from reticent.randomize.view import View
+
+
+@dataclass(frozen=True)
+class AlphaBeta:
+    """Alpha-beta publishing (3.2): true tuples with probability s, all others of the public domain with beta.
+
+    Guarantee: that of the definition, verified on the rates exactly. Adversary: the definition's.
+    ``domain`` lists the values of every column; without it they are the leaves of declared hierarchies. Cost: O(n + beta m).
+    """
+
+    preset: str = "tight"
+    domain: Mapping[str, Any] | None = None
+    n_public: int | None = None
+    duplicates: str = "refuse"
+    floor: str | None = None
+    source: Mapping[str, Any] | None = None
+
+    def plan(self, table: Table, definition: Definition) -> Plan:
+        """The plan for a table: its size is taken as public, or ``n_public`` instead."""
+        promise = _belief(definition, type(self).__name__)
+        return plan(
+            n=table.rows,
+            domain=_domain(table, self.domain),
+            d=promise.d,
+            gamma=promise.gamma,
+            preset=self.preset,
+            adversary=promise.adversary,
+            floor=self.floor,
+            n_public=self.n_public,
+        )
+
+    def view(
+        self,
+        table: Table,
+        definition: Definition,
+        *,
+        ledger: Any = None,
+        again: bool = False,
+        insecure_seed: int | None = None,
+    ) -> View:
+        """The view, recorded in the ledger when the table's data set has a name."""
+        return publish(
+            table.frame,
+            self.plan(table, definition),
+            dataset=table.dataset,
+            duplicates=self.duplicates,
+            source=self.source,
+            ledger=ledger,
+            again=again,
+            insecure_seed=insecure_seed,
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """The method and its public parameters."""
+        return {"name": "AlphaBeta", "preset": self.preset, "duplicates": self.duplicates}
+
+
+@dataclass(frozen=True)
+class Frapp:
+    """FRAPP (3.9): every record kept with one probability, else replaced by a uniform other tuple. The baseline.
+
+    Guarantee: BoundedBelief(d, gamma, "record"): beliefs about one record. It does not hide that a tuple exists.
+    """
+
+    domain: Mapping[str, Any] | None = None
+
+    def plan(self, table: Table, definition: Definition) -> FrappPlan:
+        """The plan for a table, verified on the definition."""
+        promise = _belief(definition, type(self).__name__)
+        d, gamma = exact(promise.d, "d"), exact(promise.gamma, "gamma")
+        made = FrappPlan.for_belief(table.rows, _domain(table, self.domain), Fraction(d), Fraction(gamma))
+        found = promise.assess_plan(made)
+        if not found.holds and found.witness is not None:
+            raise PolicyError(found.witness.text)
+        return made
+
+    def view(
+        self,
+        table: Table,
+        definition: Definition,
+        *,
+        ledger: Any = None,
+        again: bool = False,
+        insecure_seed: int | None = None,
+    ) -> FrappView:
+        """The perturbed records."""
+        made = self.plan(table, definition).publish(table.frame, insecure_seed=insecure_seed)
+        if table.dataset is not None:
+            record_digest(table.dataset, made.keys, ledger, again)
+        return made
+
+    def describe(self) -> dict[str, Any]:
+        """The method and its public parameters."""
+        return {"name": "Frapp"}
+
+
+def _belief(definition: Definition, method: str) -> BoundedBelief:
+    if not isinstance(definition, BoundedBelief):
+        raise PolicyError(
+            f"{method} keeps BoundedBelief(d, gamma, adversary), not {definition}. Choose a grouping method for that."
+        )
+    return definition
+
+
+def _domain(table: Table, declared: Mapping[str, Any] | None) -> ViewDomain:
+    """The public domain: what was given, or the declared leaves of the quasi columns; never what occurs in the data."""
+    if declared is not None:
+        return ViewDomain.of(declared)
+    found: dict[str, Any] = {}
+    for hierarchy in table.hierarchies:
+        if hierarchy.data_dependent:
+            raise PolicyError(
+                f"The values of column {hierarchy.column!r} are known from the data only. Declare its domain: method=AlphaBeta(domain={{...}}), or a "
+                "hierarchy with declared leaves."
+            )
+        found[hierarchy.column] = hierarchy.leaves
+    for name in table.sensitive:
+        raise PolicyError(
+            f"Say which values the sensitive column {name!r} can take: AlphaBeta(domain={{{name!r}: [...], ...}})."
+        )
+    return ViewDomain.of(found)

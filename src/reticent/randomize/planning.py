@@ -1,0 +1,383 @@
+"""Planning before data (R-AB-4..6): from public facts to rates, their guarantee, their cost, and whether it is worth it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from reticent.definitions.mechanisms import Adversary, BoundedBelief, Ratios, check_adversary, posterior
+from reticent.errors import DataError, Infeasible, PolicyError
+from reticent.exact import Number, exact, whole
+from reticent.randomize.bounds import MEAN_DISTANCE, bernstein, noise_ratio, printed_rho, variance
+from reticent.randomize.domain import Attribute, ViewDomain
+from reticent.randomize.feasibility import Feasibility, judge, prior_of
+from reticent.randomize.rates import Rates, rates_for
+
+VERSION = 1
+COUNT = "count"
+
+
+@dataclass(frozen=True)
+class SampleQuery:
+    """What to expect of a query: how many tuples meet it in the domain and in the table, and how far its count will be off."""
+
+    name: str
+    domain_count: int
+    true_count: int
+    standard_error: float
+
+    @property
+    def mean_error(self) -> float:
+        """The predicted mean absolute error."""
+        return MEAN_DISTANCE * self.standard_error
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a view will be made, from public facts alone.
+
+    ``n`` is the public number of tuples (or an upper bound of it), ``d`` and ``gamma`` the belief before and after, ``rates`` the chances.
+    ``error`` is the probability with which stated error bounds may fail. The definition was verified on the rates, exactly.
+    """
+
+    n: int
+    domain: ViewDomain
+    d: Fraction
+    gamma: Fraction
+    adversary: Adversary
+    preset: str
+    rates: Rates
+    error: Fraction
+
+    def __post_init__(self) -> None:
+        found = self.definition.assess_plan(self)
+        if not found.holds:
+            assert found.witness is not None
+            raise Infeasible(
+                f"The rates do not keep the promise: {found.witness.text} Use a smaller s (preset='tight' or 'floor'), fewer views, or more noise."
+            )
+
+    @property
+    def definition(self) -> BoundedBelief:
+        """What the plan promises."""
+        return BoundedBelief(self.d, self.gamma, self.adversary)
+
+    def ratios(self, adversary: Adversary) -> Ratios:
+        """What its views can tell an adversary."""
+        return self.rates.ratios(adversary)
+
+    @property
+    def alpha(self) -> Fraction:
+        """By how much a true tuple is likelier to be published than any other."""
+        return self.rates.alpha
+
+    @property
+    def beta(self) -> Fraction:
+        """The chance of every other tuple of the domain."""
+        return self.rates.beta
+
+    @property
+    def s(self) -> Fraction:
+        """The chance of a true tuple, alpha + beta."""
+        return self.rates.s
+
+    @property
+    def views(self) -> int:
+        """How many views are planned."""
+        return self.rates.views
+
+    @property
+    def k(self) -> Fraction:
+        """d on the natural scale: how many times the average density."""
+        return self.d * self.domain.size / self.n
+
+    @property
+    def expected_fakes(self) -> Fraction:
+        """How many tuples that are not in the table a view shows on average."""
+        return self.beta * (self.domain.size - self.n)
+
+    @property
+    def expected_rows(self) -> Fraction:
+        """How many tuples a view shows on average: s n + beta (m - n)."""
+        return self.s * self.n + self.expected_fakes
+
+    @property
+    def worst_posterior(self) -> Fraction:
+        """The highest belief that any view can lead to, for a prior of d."""
+        return posterior(self.d, self.ratios(self.adversary).highest)
+
+    @property
+    def worst_ratio(self) -> Fraction | None:
+        """The least that can stay of a belief, over all priors up to d; None where nothing is promised."""
+        return self.ratios(self.adversary).lowest
+
+    @property
+    def absent_ratio(self) -> Fraction:
+        """Posterior/prior of a tuple with prior d that one view does not show."""
+        return self.rates.posterior(self.d, seen=False) / self.d
+
+    @property
+    def r(self) -> Fraction:
+        """beta m / (alpha^2 n): noise against signal."""
+        return noise_ratio(self.rates, self.n, self.domain.size)
+
+    @property
+    def rho(self) -> float:
+        """The printed error constant (one query, error at most rho sqrt(n)); see :func:`printed_rho` for what it is worth."""
+        return printed_rho(self.rates, self.n, self.domain.size, self.error)
+
+    @property
+    def dp_epsilon(self) -> float:
+        """Epsilon of differential privacy for exchanging one tuple for another, rounded up; infinite when s = 1."""
+        return _logarithm_above(self.rates.swap_ratio())
+
+    @property
+    def dp_epsilon_change(self) -> float:
+        """The same for adding or removing one tuple."""
+        return _logarithm_above(self.rates.change_ratio())
+
+    @cached_property
+    def feasibility(self) -> Feasibility:
+        """The verdict of R-AB-25 with its reason."""
+        return judge(self.n, self.domain.size, self.d, self.gamma, self.rates, self.error)
+
+    @property
+    def verdict(self) -> str:
+        """``guaranteed``, ``open`` or ``impossible``."""
+        return self.feasibility.verdict
+
+    @property
+    def relative_error(self) -> float:
+        """Rule of thumb for large queries: sqrt(k(1-gamma)/(gamma s n))."""
+        return math.sqrt(float(self.k * (1 - self.gamma) / (self.gamma * self.s * self.n)))
+
+    def error_bound(self, domain_count: int, queries: int = 1) -> float:
+        """Bernstein's bound on the error of a query; with many queries, of all of them at once."""
+        return bernstein(self.rates, self.n, domain_count, self.error / queries)
+
+    @cached_property
+    def samples(self) -> tuple[SampleQuery, ...]:
+        """What to expect of queries that half, a tenth, a hundredth of the domain and a single tuple meet."""
+        size = self.domain.size
+        asked = [
+            ("all tuples", 1),
+            ("half of the domain", 2),
+            ("a tenth", 10),
+            ("a hundredth", 100),
+            ("a thousandth", 1000),
+        ]
+        found = []
+        for name, part in asked:
+            if size >= part:
+                true = self.n // part
+                spread = math.sqrt(variance(self.rates, Fraction(true), size // part))
+                found.append(SampleQuery(name, size // part, true, spread))
+        found.append(SampleQuery("one tuple", 1, 0, math.sqrt(variance(self.rates, Fraction(0), 1))))
+        return tuple(found)
+
+    def words(self) -> str:
+        """The plan in plain language."""
+        bound = self.error_bound(self.domain.size)
+        parts = [
+            self.definition.meaning(),
+            f"A view has about {round(self.expected_rows):,} rows: a true tuple shows with probability {float(self.s):.6g}, any other of the "
+            f"{self.domain.size:,} tuples of the domain with {float(self.beta):.6g}.",
+            f"A count that half of the domain meets is off by about {self.samples[1].mean_error:,.1f} on average; any one count is off by less than "
+            f"{bound:,.0f}, except with probability {float(self.error):g}."
+            if len(self.samples) > 2
+            else "",
+            f"Read as differential privacy, epsilon is {self.dp_epsilon:.4f} for exchanging a tuple.",
+            f"Verdict: {self.verdict}. {self.feasibility.reason}",
+            f"Not covered: {self.definition.not_covered()}",
+        ]
+        if self.views > 1:
+            parts.insert(2, f"At most {self.views} views may be published, all of them by this plan.")
+        if self.alpha < Fraction(1, 2):
+            parts.append(
+                "The printed bound rho sqrt(n) is only believed for alpha of at least 1/2; rely on the other bound."
+            )
+        return "\n".join(part for part in parts if part)
+
+    def describe(self) -> dict[str, Any]:
+        """Everything about the plan as plain data."""
+        return {
+            **self.as_json(),
+            "k": self.k,
+            "m": self.domain.size,
+            "s": self.s,
+            "views": self.views,
+            "expected_rows": self.expected_rows,
+            "expected_fakes": self.expected_fakes,
+            "worst_posterior": self.worst_posterior,
+            "worst_ratio": self.worst_ratio,
+            "absent_ratio": self.absent_ratio,
+            "r": float(self.r),
+            "rho": self.rho,
+            "rho_is_trusted": self.alpha >= Fraction(1, 2),
+            "error_bound": self.error_bound(self.domain.size),
+            "relative_error": self.relative_error,
+            "dp_epsilon": self.dp_epsilon,
+            "dp_epsilon_change": self.dp_epsilon_change,
+            "verdict": self.verdict,
+            "reason": self.feasibility.reason,
+            "threshold_d": self.feasibility.threshold,
+            "threshold_k": self.feasibility.threshold_k,
+            "samples": [
+                {
+                    "query": each.name,
+                    "true": each.true_count,
+                    "standard_error": each.standard_error,
+                    "mean_error": each.mean_error,
+                }
+                for each in self.samples
+            ],
+            "words": self.words(),
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """What a plan file and a view's manifest write down; everything else follows from it."""
+        return {
+            "plan": VERSION,
+            "n": self.n,
+            "domain": self.domain.as_json(),
+            "d": str(self.d),
+            "gamma": str(self.gamma),
+            "adversary": self.adversary,
+            "preset": self.preset,
+            "alpha": str(self.alpha),
+            "beta": str(self.beta),
+            "views": self.views,
+            "carry": str(self.rates.carry),
+            "frozen": self.rates.frozen,
+            "error": str(self.error),
+        }
+
+    @classmethod
+    def from_json(cls, written: Mapping[str, Any]) -> Plan:
+        """The plan that :meth:`as_json` wrote; the promise is verified again."""
+        if written.get("plan") != VERSION:
+            raise DataError(f"This is no plan of version {VERSION}: its entry 'plan' is {written.get('plan')!r}.")
+        try:
+            rates = Rates(
+                exact(written["alpha"], "alpha"),
+                exact(written["beta"], "beta"),
+                whole(written["views"], "views", low=1),
+                exact(written["carry"], "carry"),
+                bool(written["frozen"]),
+            )
+            check_adversary(written["adversary"], "adversary")
+            return cls(
+                whole(written["n"], "n", low=1),
+                ViewDomain.from_json(written["domain"]),
+                exact(written["d"], "d"),
+                exact(written["gamma"], "gamma"),
+                written["adversary"],
+                str(written["preset"]),
+                rates,
+                exact(written["error"], "error"),
+            )
+        except KeyError as missing:
+            raise DataError(f"The plan lacks the entry {missing}.") from None
+
+
+def plan(
+    n: int,
+    domain: ViewDomain | Mapping[str, Any],
+    k: Number | None = None,
+    gamma: Number = "1/5",
+    preset: str = "tight",
+    adversary: Adversary = "independent",
+    views: int = 1,
+    *,
+    d: Number | None = None,
+    floor: Number | None = None,
+    frozen: bool = False,
+    alpha: Number | None = None,
+    beta: Number | None = None,
+    n_public: int | None = None,
+    count: int | None = None,
+    error: Number = "0.05",
+    rho: Number | None = None,
+) -> Plan:
+    """A plan from public facts (R-AB-4..6, R-AB-9): nothing here looks at data.
+
+    ``domain`` gives for every column its values or their number; ``k`` (times the average density) or ``d`` the belief before, ``gamma`` the
+    belief after. ``n_public`` is an upper bound of the number of tuples that may be known instead of ``n``; then ``n`` appears nowhere.
+    ``count`` adds a column of how often a tuple occurs, capped. ``alpha`` and ``beta`` together replace a preset. ``rho`` is a target for the
+    printed error constant; below 1 it is refused, since such accuracy gives tuples away (R-AB-26).
+    """
+    rows = whole(n, "n", low=1)
+    if n_public is not None:
+        if whole(n_public, "n_public", low=1) < rows:
+            raise PolicyError("n_public must be an upper bound: it is smaller than n.")
+        rows = n_public
+    space = ViewDomain.of(domain)
+    if count is not None:
+        space = _with_count(space, count, adversary)
+    check_adversary(adversary, "adversary")
+    if rows >= space.size:
+        raise PolicyError(
+            f"n = {rows} is not below the size of the domain, {space.size}. Declare more possible values."
+        )
+    prior, belief = prior_of(rows, space.size, k, d), exact(gamma, "gamma")
+    if not 0 < belief < 1:
+        raise PolicyError(f"gamma must lie between 0 and 1, but it is {gamma}.")
+    if prior >= belief:
+        raise Infeasible(
+            f"d = {float(prior):.6g} is not below gamma = {float(belief):.6g}: the belief before is already what is allowed after. Impossible; "
+            "ask for a smaller k or a larger gamma."
+        )
+    whole(views, "views", low=1)
+    if (alpha is None) != (beta is None):
+        raise PolicyError("alpha= and beta= are given together or not at all.")
+    if alpha is not None and beta is not None:
+        if views > 1:
+            raise PolicyError("Rates of one's own are for one view; several views use a preset.")
+        rates, preset = Rates(exact(alpha, "alpha"), exact(beta, "beta")), "own"
+    else:
+        least = None if floor is None else exact(floor, "floor")
+        rates = rates_for(prior, belief, preset, adversary, floor=least, views=views, frozen=frozen)
+    chance = exact(error, "error")
+    if not 0 < chance < 1:
+        raise PolicyError(f"error must lie between 0 and 1, but it is {error}.")
+    made = Plan(rows, space, prior, belief, adversary, preset, rates, chance)
+    _check_target(made, rho)
+    return made
+
+
+def _with_count(domain: ViewDomain, cap: int, adversary: str) -> ViewDomain:
+    if COUNT in domain.names:
+        raise PolicyError(f"The domain has a column {COUNT!r} already; rename it to use count=.")
+    if adversary == "independent":
+        raise PolicyError(
+            "With a count column exactly one count of a tuple can be true, which is an exclusive correlation: plan with "
+            "adversary='exclusive' or 'both' (R-AB-8)."
+        )
+    return ViewDomain((*domain.attributes, Attribute.of(COUNT, range(1, whole(cap, "count", low=1) + 1))))
+
+
+def _check_target(made: Plan, rho: Number | None) -> None:
+    if rho is None:
+        return
+    target = exact(rho, "rho")
+    if target < 1:
+        raise PolicyError(
+            f"rho = {rho} asks for an error below sqrt(n) for every query: any algorithm that delivers it lets some tuple of average prior reach a "
+            "posterior of 2/3. The target must be at least 1."
+        )
+    if made.rho > target:
+        raise Infeasible(
+            f"With these rates rho is {made.rho:.4g}, above the target {float(target):.4g}. Ask for a smaller k, a larger gamma, or preset='max-utility'."
+        )
+
+
+def _logarithm_above(value: Fraction | None) -> float:
+    """A float that is not below the logarithm of a fraction."""
+    if value is None:
+        return math.inf
+    found = math.log(value.numerator) - math.log(value.denominator)
+    return math.nextafter(found + 1e-12 * max(1.0, abs(found)), math.inf)

@@ -1,0 +1,109 @@
+"""The exact audit (R-AB-21): what an adversary with stated beliefs thinks after a view. For tuples, for blocks, for any small prior."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import polars as pl
+
+from reticent.errors import DataError, PolicyError
+from reticent.exact import Number, exact
+from reticent.randomize.keys import among
+from reticent.randomize.rates import Rates
+from reticent.randomize.view import View
+
+
+def tuple_posterior(rates: Rates, prior: Number, seen: bool) -> Fraction:
+    """The belief of an independent adversary in a tuple after a view that shows it, or does not."""
+    return rates.posterior(exact(prior, "prior", low=0, high=1), seen)
+
+
+def block_posterior(rates: Rates, priors: Sequence[Number], seen: Sequence[bool]) -> list[Fraction]:
+    """The beliefs of an exclusive adversary: exactly one tuple of the block is in the table; each with its prior, and whether the view shows it.
+
+    w_i = p_i times the product over the block of s or beta (whether t is t_i), complemented where t is not shown; then normalized.
+    """
+    beliefs = [exact(prior, f"priors[{place}]", low=0, high=1) for place, prior in enumerate(priors)]
+    if len(beliefs) != len(seen) or not beliefs:
+        raise PolicyError("priors and seen must have one entry for every tuple of the block.")
+    if sum(beliefs) != 1:
+        raise PolicyError(f"The priors of a block must add up to 1, but they add up to {sum(beliefs)}.")
+    s, beta = rates.s, rates.beta
+    weights = []
+    for place, belief in enumerate(beliefs):
+        weight = belief
+        for other, shown in enumerate(seen):
+            chance = s if other == place else beta
+            weight *= chance if shown else 1 - chance
+        weights.append(weight)
+    return _normalized(weights)
+
+
+def worlds_posterior(
+    rates: Rates,
+    worlds: Iterable[tuple[Collection[Hashable], Number]],
+    domain: Collection[Hashable],
+    view: Collection[Hashable],
+) -> dict[Hashable, Fraction]:
+    """The beliefs of an adversary with any prior, given as tables with their probabilities; for small domains only."""
+    listed = [(frozenset(table), exact(chance, "probability of a table", low=0, high=1)) for table, chance in worlds]
+    if sum(chance for _, chance in listed) != 1:
+        raise PolicyError("The probabilities of the tables must add up to 1.")
+    shown = frozenset(view)
+    weights = []
+    for table, chance in listed:
+        weight = chance
+        for each in domain:
+            rate = rates.s if each in table else rates.beta
+            weight *= rate if each in shown else 1 - rate
+        weights.append(weight)
+    after = _normalized(weights)
+    return {
+        each: sum((w for (table, _), w in zip(listed, after, strict=True) if each in table), Fraction(0))
+        for each in domain
+    }
+
+
+def audit_tuple(view: View, tuple_: Mapping[str, Any], prior: Number) -> dict[str, Any]:
+    """Whether a view shows a tuple, and the exact belief in it afterwards."""
+    _check_plain(view)
+    seen = _seen(view, [tuple_])[0]
+    before = exact(prior, "prior", low=0, high=1)
+    after = tuple_posterior(view.rates, before, seen)
+    covered = before <= view.plan.d or before == 1
+    return {
+        "seen": seen,
+        "prior": before,
+        "posterior": after,
+        "ratio": after / before if before else None,
+        "covered": covered,
+        "holds": after <= view.plan.gamma if covered and before < 1 else None,
+    }
+
+
+def audit_block(view: View, block: Sequence[Mapping[str, Any]], priors: Sequence[Number]) -> dict[str, Any]:
+    """Which tuples of a block a view shows, and the exact beliefs afterwards (link attacks)."""
+    _check_plain(view)
+    seen = _seen(view, block)
+    after = block_posterior(view.rates, priors, seen)
+    return {"seen": seen, "posterior": after, "highest": max(after)}
+
+
+def _seen(view: View, tuples: Sequence[Mapping[str, Any]]) -> list[bool]:
+    frame = pl.DataFrame([dict(each) for each in tuples])
+    keys = view.domain.pack(view.domain.frame_columns(frame))
+    return [bool(found) for found in among(keys, view.keys)]
+
+
+def _check_plain(view: View) -> None:
+    if view.manifest.source is not None or view.manifest.index > 1:
+        raise PolicyError("The audit of single tuples is for the first view of a plan with uniform noise.")
+
+
+def _normalized(weights: Sequence[Fraction]) -> list[Fraction]:
+    total = sum(weights)
+    if total == 0:
+        raise DataError("The view is impossible under these beliefs, so that there is no posterior.")
+    return [weight / total for weight in weights]

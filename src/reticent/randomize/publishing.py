@@ -1,0 +1,131 @@
+"""Publishing a view (3.2): from a plan and a table to tuples that may be shown. The ledger is written before anything leaves."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from reticent.errors import Infeasible, PolicyError
+from reticent.ledger import Ledger
+from reticent.randomize.domain import Keys, ViewDomain
+from reticent.randomize.draws import POISSON_ABOVE, Draws
+from reticent.randomize.instance import full_domain, instance_of
+from reticent.randomize.manifest import FORMAT, ViewManifest
+from reticent.randomize.planning import Plan
+from reticent.randomize.sampling import ROWS_AT_ONCE, Listed, sample
+from reticent.randomize.sources import Source, SourceRates
+from reticent.randomize.view import View
+
+_MOST_ROWS = 10**10
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A view that is about to be drawn: its public manifest, and its tuples chunk by chunk."""
+
+    manifest: ViewManifest
+    chunks: Iterator[Keys]
+
+
+def publish(
+    frame: Any,
+    plan: Plan,
+    domain: ViewDomain | Mapping[str, Any] | None = None,
+    dataset: str | None = None,
+    *,
+    duplicates: str = "refuse",
+    source: Source | Mapping[str, Any] | None = None,
+    ledger: str | Path | Ledger | None = None,
+    again: bool = False,
+    insecure_seed: int | None = None,
+) -> View:
+    """A view of ``frame`` by ``plan``: true tuples with probability s, every other tuple of the domain with beta (R-AB-7..10).
+
+    ``domain`` lists the values of every column, as they were declared in public; ``source`` is a public distribution for non-uniform noise.
+    ``dataset`` names the data: a second independent view of them is a :class:`LedgerError`, since two views give tuples away that neither does
+    (a series of views is :class:`reticent.randomize.Series`). The view is recorded before this returns.
+    """
+    drawing = draw(frame, plan, domain, duplicates=duplicates, source=source, insecure_seed=insecure_seed)
+    keys = np.concatenate(list(drawing.chunks))
+    view = View(drawing.manifest, keys)
+    if dataset is not None:
+        record(dataset, drawing.manifest, digest_of(keys), ledger, again)
+    return view
+
+
+def digest_of(keys: Keys) -> str:
+    """The hash of a view's tuples, as the ledger keeps it."""
+    return hashlib.sha256(np.ascontiguousarray(keys).tobytes()).hexdigest()
+
+
+def draw(
+    frame: Any,
+    plan: Plan,
+    domain: ViewDomain | Mapping[str, Any] | None = None,
+    *,
+    duplicates: str = "refuse",
+    source: Source | Mapping[str, Any] | None = None,
+    insecure_seed: int | None = None,
+    rows_at_once: int = ROWS_AT_ONCE,
+) -> Drawing:
+    """The drawing of a single view; nothing is recorded and nothing has left."""
+    if plan.views > 1:
+        raise PolicyError(
+            f"The plan is for a series of {plan.views} views. Publish them with rt.randomize.Series, which keeps what was shown."
+        )
+    if plan.expected_rows > _MOST_ROWS:
+        raise Infeasible(
+            f"The view would have about {float(plan.expected_rows):.3g} rows. Ask for a smaller k, a larger gamma, or coarser columns."
+        )
+    space = full_domain(plan, domain)
+    listed = replace(plan, domain=space)
+    true = instance_of(frame, listed, space, duplicates)
+    draws = Draws(insecure_seed)
+    others = space.size - len(true)
+    chosen = Source.of(space, source) if isinstance(source, Mapping) else source
+    manifest = ViewManifest(
+        listed,
+        source=chosen,
+        secure=draws.is_secure,
+        duplicates=duplicates,
+        approximation=plan.beta if others > POISSON_ABOVE else Fraction(0),
+    )
+    if chosen is not None:
+        rates = SourceRates.calibrated(chosen, plan.n, plan.k, plan.gamma, plan.s)
+        return Drawing(manifest, iter([rates.sample(true, draws)]))
+    return Drawing(manifest, sample(space, [Listed(true, plan.s)], plan.beta, draws, rows_at_once))
+
+
+def record(
+    dataset: str, manifest: ViewManifest, digest: str, ledger: str | Path | Ledger | None, again: bool = False
+) -> None:
+    """Write a view down in the ledger: as a release of its data set, and as a view of its plan, of which no more than planned may leave."""
+    book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
+    details = {
+        "index": manifest.index,
+        "views": manifest.plan.views,
+        "d": str(manifest.plan.d),
+        "gamma": str(manifest.plan.gamma),
+    }
+    try:
+        book.releases.record(dataset, digest, lambda number, made: digest, again=again or manifest.index > 1)
+        book.views.record(dataset, FORMAT, digest, details, at_most=None if again else manifest.plan.views)
+    finally:
+        if book is not ledger:
+            book.close()
+
+
+def record_digest(dataset: str, keys: Keys, ledger: str | Path | Ledger | None, again: bool) -> None:
+    """Write perturbed records down in the ledger as a release of their data set."""
+    book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
+    try:
+        book.releases.record(dataset, digest_of(keys), lambda number, made: digest_of(keys), again=again)
+    finally:
+        if book is not ledger:
+            book.close()

@@ -1,0 +1,163 @@
+"""Several views of data that change (3.5), by the corrected scheme (R-AB-17..19).
+
+Independent re-runs are a breach: a tuple seen in three of them is almost surely true. Here a tuple that an earlier view showed keeps a high chance
+to show again even when it is not true. The printed scheme promises too much (erratum 11): noise is inflated by exp((v-1)/v), and does not shrink
+from view to view unless the table is frozen.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from reticent.errors import DataError, LedgerError, PolicyError
+from reticent.files import write_whole
+from reticent.ledger import Ledger
+from reticent.randomize.domain import Keys, ViewDomain
+from reticent.randomize.draws import Draws
+from reticent.randomize.estimate import Estimate
+from reticent.randomize.instance import full_domain, instance_of
+from reticent.randomize.keys import union, without
+from reticent.randomize.manifest import ViewManifest
+from reticent.randomize.planning import Plan
+from reticent.randomize.publishing import digest_of, record
+from reticent.randomize.sampling import Listed, sample
+from reticent.randomize.storing import open_view, save_view
+from reticent.randomize.view import View
+
+_STATE = "series.json"
+
+
+@dataclass(frozen=True)
+class Series:
+    """The views of one plan, first to last. The publisher keeps all of them; the number of views is fixed by the plan.
+
+    ``digest`` is that of the table in a frozen series, where it may not change; it stays with the publisher.
+    """
+
+    plan: Plan
+    views: tuple[View, ...] = ()
+    digest: str | None = None
+
+    @property
+    def shown(self) -> Keys:
+        """All tuples that a view showed so far."""
+        found = np.empty(0, self.plan.domain.key_type)
+        for view in self.views:
+            found = union(found, view.keys)
+        return found
+
+    def publish(
+        self,
+        frame: Any,
+        dataset: str | None = None,
+        *,
+        domain: ViewDomain | Mapping[str, Any] | None = None,
+        duplicates: str = "refuse",
+        ledger: str | Path | Ledger | None = None,
+        insecure_seed: int | None = None,
+    ) -> Series:
+        """The series with one more view, of the table as it is now: true tuples with s, tuples of earlier views with e, others with c_i."""
+        index = len(self.views) + 1
+        if index > self.plan.views:
+            raise LedgerError(
+                f"The plan is for {self.plan.views} views, and all of them are published. One more would break the promise; nothing was published."
+            )
+        space = full_domain(self.plan, domain)
+        listed = replace(self.plan, domain=space)
+        true = instance_of(frame, listed, space, duplicates)
+        digest = digest_of(true) if self.plan.rates.frozen else None
+        if self.digest is not None and digest != self.digest:
+            raise DataError(
+                "The series is frozen, but the table has changed. Plan without frozen= for data that change."
+            )
+        rates, earlier, draws = self.plan.rates, self.shown, Draws(insecure_seed)
+        sets = [Listed(true, rates.s), Listed(without(earlier, true), rates.carry)]
+        keys = np.concatenate(list(sample(space, sets, rates.noise(index), draws)))
+        manifest = ViewManifest(listed, index, secure=draws.is_secure, duplicates=duplicates)
+        if dataset is not None:
+            record(dataset, manifest, digest_of(keys), ledger)
+        view = View(manifest, keys, earlier if index > 1 else None)
+        return Series(listed, (*self.views, view), digest)
+
+    def estimate(self, condition: str, *, error: Any = None) -> Estimate:
+        """The estimate from the latest view, read beside the earlier ones."""
+        if not self.views:
+            raise PolicyError("The series has no view yet.")
+        return self.views[-1].estimate(condition, error=error)
+
+    def combined(self, condition: str, *, error: Any = None) -> Estimate:
+        """One estimate from all views of a table that did not change, each weighted by the inverse of its variance."""
+        if not self.plan.rates.frozen:
+            raise PolicyError(
+                "Views are combined in a frozen series only: in others the table may have changed between them."
+            )
+        found = [view.estimate(condition, error=error) for view in self.views]
+        weights = [1 / Fraction(max(each.standard_error, 1e-12) ** 2) for each in found]
+        total = sum(weights, Fraction(0))
+        value = sum((w * each.value for w, each in zip(weights, found, strict=True)), Fraction(0)) / total
+        bound = float(sum(w * Fraction(each.bound) for w, each in zip(weights, found, strict=True)) / total)
+        best = found[0]
+        top = Fraction(min(Fraction(self.plan.n), best.domain_count))
+        low, high = int(np.floor(float(value) - bound)), int(np.ceil(float(value) + bound))
+        return replace(
+            best,
+            value=value,
+            standard_error=float(1 / total) ** 0.5,
+            clipped=max(Fraction(0), min(value, top)),
+            bound=bound,
+            # All views' bounds must hold at once.
+            error=best.error * len(found),
+            interval=(max(0, min(low, int(top))), min(int(top), max(high, 0))),
+        )
+
+    def save(self, path: str | Path) -> Path:
+        """Write what is new: a folder for every view, and the publisher's own record of the series."""
+        folder = Path(path)
+        folder.mkdir(parents=True, exist_ok=True)
+        for view in self.views:
+            target = folder / f"view-{view.manifest.index}"
+            if not target.exists():
+                save_view(view, target)
+        state = {"plan": self.plan.as_json(), "views": len(self.views), "digest": self.digest}
+        write_whole(folder / _STATE, json.dumps(state, indent=2).encode() + b"\n", mode=0o600)
+        return folder
+
+    @classmethod
+    def open(cls, path: str | Path) -> Series:
+        """A series from its folder, with every view beside those before it."""
+        folder = Path(path)
+        if not (folder / _STATE).is_file():
+            raise DataError(f"{str(folder)!r} holds no series: there is no {_STATE}.")
+        state = json.loads((folder / _STATE).read_text(encoding="utf-8"))
+        plan = Plan.from_json(state["plan"])
+        return cls(
+            plan, read_views([folder / f"view-{index}" for index in range(1, state["views"] + 1)]), state["digest"]
+        )
+
+
+def read_views(paths: Sequence[str | Path]) -> tuple[View, ...]:
+    """Published views of one series, first to last, as the public can read them: each beside those before it."""
+    views: list[View] = []
+    earlier: Keys | None = None
+    for place, path in enumerate(paths, start=1):
+        view = open_view(path, earlier)
+        if view.manifest.index != place:
+            raise DataError(
+                f"{str(path)!r} is view {view.manifest.index} of its series, not view {place}. Give all views in order."
+            )
+        views.append(view)
+        earlier = view.keys if earlier is None else union(earlier, view.keys)
+    return tuple(views)
+
+
+def independent_posterior(plan: Plan, views: int) -> Fraction:
+    """What independent re-runs would do: the belief in a tuple of prior d that ``views`` of them all show (why there is a series)."""
+    ratio = (plan.s / plan.beta) ** views
+    return ratio * plan.d / (ratio * plan.d + 1 - plan.d)

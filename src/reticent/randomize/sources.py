@@ -1,0 +1,181 @@
+"""Non-uniform noise (3.7): fakes drawn from a public reference distribution, so that they look like the data and fewer are needed.
+
+``beta(t) = c source(t)``: a tuple that outsiders find likely gets more noise. The source is a product of one distribution a column, mixed with a
+uniform share, because a true tuple with source 0 would be unprotected (R-AB-24). It must be public knowledge, never fitted to the table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.predicate import Condition
+from reticent.errors import Infeasible, PolicyError, did_you_mean
+from reticent.exact import Number, exact
+from reticent.randomize.counting import count_exactly
+from reticent.randomize.domain import Keys, ViewDomain
+from reticent.randomize.draws import Draws
+from reticent.randomize.keys import distinct, in_order, without
+
+
+@dataclass(frozen=True)
+class Source:
+    """A public distribution over the domain: ``(1 - uniform) product of column weights + uniform / m``, all exact.
+
+    ``weights[c]`` has a whole number for every value of column ``c``; a column without weights is uniform.
+    """
+
+    domain: ViewDomain
+    weights: Mapping[str, tuple[int, ...]]
+    uniform: Fraction
+
+    def __post_init__(self) -> None:
+        for name, listed in self.weights.items():
+            if len(listed) != self.domain[name].size:
+                raise PolicyError(f"source[{name!r}] needs one weight for each of its {self.domain[name].size} values.")
+            if any(weight < 0 for weight in listed) or not any(listed):
+                raise PolicyError(f"source[{name!r}]: weights must be at least 0, and one above it.")
+        if not 0 < self.uniform <= 1:
+            raise PolicyError(
+                "uniform, the share of uniform noise, must be above 0 and at most 1: without it a tuple that the source rules out would be published "
+                "without protection."
+            )
+
+    @classmethod
+    def of(
+        cls,
+        domain: ViewDomain,
+        declared: Mapping[str, Mapping[Any, Number] | Sequence[Number]],
+        uniform: Number = "0.05",
+    ) -> Source:
+        """A source from weights or probabilities: for a column a list in the order of its values, or a mapping from value to weight."""
+        weights = {}
+        for name, given in declared.items():
+            if name not in domain.names:
+                raise PolicyError(f"source names {name!r}, which is not a column.{did_you_mean(name, domain.names)}")
+            listed = (
+                given
+                if not isinstance(given, Mapping)
+                else [given.get(value, 0) for value in domain[name].listed.to_list()]
+            )
+            fractions = [exact(value, f"source[{name!r}]") for value in listed]
+            common = math.lcm(*(value.denominator for value in fractions))
+            weights[name] = tuple(int(value * common) for value in fractions)
+        return cls(domain, weights, exact(uniform, "uniform"))
+
+    @cached_property
+    def _totals(self) -> dict[str, int]:
+        return {name: sum(listed) for name, listed in self.weights.items()}
+
+    def _column(self, name: str) -> NDArray[np.float64]:
+        if name not in self.weights:
+            return np.full(self.domain[name].size, 1 / self.domain[name].size)
+        return np.array(self.weights[name], dtype=float) / self._totals[name]
+
+    @cached_property
+    def largest(self) -> Fraction:
+        """The largest probability of a tuple."""
+        product = Fraction(1)
+        for name, size in self.domain.sizes.items():
+            product *= (
+                Fraction(max(self.weights[name]), self._totals[name]) if name in self.weights else Fraction(1, size)
+            )
+        return (1 - self.uniform) * product + self.uniform / self.domain.size
+
+    def probabilities(self, keys: Keys) -> NDArray[np.float64]:
+        """The probability of every tuple."""
+        product = np.ones(len(keys))
+        for name in self.domain.names:
+            product *= self._column(name)[self.domain.codes(keys, name)]
+        return (1 - float(self.uniform)) * product + float(self.uniform / self.domain.size)
+
+    def probability(self, condition: Condition) -> Fraction:
+        """The probability that a tuple of the source meets a condition: the domain's count with the source's weights (R-AB-23)."""
+        scale = math.prod(self._totals.values()) * math.prod(
+            size for name, size in self.domain.sizes.items() if name not in self.weights
+        )
+        weighted = Fraction(count_exactly(condition, self.domain, weights=self.weights)) / scale
+        plain = Fraction(int(count_exactly(condition, self.domain)), self.domain.size)
+        return (1 - self.uniform) * weighted + self.uniform * plain
+
+    def draw(self, count: int, draws: Draws) -> Keys:
+        """Independent tuples of the source."""
+        uniform = draws.coins(self.uniform, count)
+        codes = {name: self._draw_column(name, uniform, draws) for name in self.domain.names}
+        return self.domain.from_codes(codes)
+
+    def _draw_column(self, name: str, uniform: NDArray[np.bool_], draws: Draws) -> NDArray[np.int64]:
+        codes = draws.below(self.domain[name].size, len(uniform))
+        if name in self.weights:
+            edges = np.cumsum(np.array(self.weights[name], dtype=np.int64))
+            weighted = np.searchsorted(edges, draws.below(int(edges[-1]), len(uniform)), side="right")
+            codes = np.where(uniform, codes, weighted)
+        return codes
+
+    def as_json(self) -> dict[str, Any]:
+        """The source as plain data."""
+        return {"weights": {name: list(listed) for name, listed in self.weights.items()}, "uniform": str(self.uniform)}
+
+    @classmethod
+    def from_json(cls, written: Mapping[str, Any], domain: ViewDomain) -> Source:
+        """The source that :meth:`as_json` wrote."""
+        weights = {name: tuple(int(weight) for weight in listed) for name, listed in written["weights"].items()}
+        return cls(domain, weights, exact(written["uniform"], "uniform"))
+
+
+@dataclass(frozen=True)
+class SourceRates:
+    """The rates of non-uniform noise: true tuples with alpha + beta(t), others with beta(t) = scale source(t) (3.7)."""
+
+    source: Source
+    alpha: Fraction
+    scale: Fraction
+
+    @classmethod
+    def calibrated(
+        cls, source: Source, n: int, k: Fraction, gamma: Fraction, most: Fraction = Fraction(1, 2)
+    ) -> SourceRates:
+        """Rates against adversaries whose prior of a tuple is at most k n source(t): no tuple is published with more than ``most``.
+
+        c = alpha k n (1-gamma)/(gamma - d_max). Nothing is lost by one constant for all tuples: gamma - d(t) is at least gamma - d_max.
+        """
+        largest = k * n * source.largest
+        if largest >= gamma:
+            raise Infeasible(
+                f"The source gives one tuple a prior of {float(largest):.4g}, not below gamma = {float(gamma):.4g}. Use a flatter source, a larger uniform "
+                "share, or a smaller k."
+            )
+        odds = k * n * (1 - gamma) / (gamma - largest)
+        alpha = most / (1 + odds * source.largest)
+        return cls(source, alpha, alpha * odds)
+
+    @property
+    def largest(self) -> Fraction:
+        """The largest beta(t)."""
+        return self.scale * self.source.largest
+
+    def fakes(self, true: Keys, draws: Draws) -> Keys:
+        """Every tuple outside the table independently with beta(t), by the Poissonized sampler (R-AB-22).
+
+        The printed sampler (a binomial count, draw until reached) does not include tuples independently with beta(t); this one does: a tuple is drawn
+        at least once with probability 1 - exp(-kappa beta(t)), and then accepted with what is missing to beta(t).
+        """
+        largest = float(self.largest)
+        kappa = -math.log1p(-largest) / largest
+        drawn = distinct(self.source.draw(draws.poisson(kappa * float(self.scale)), draws))
+        fresh = without(drawn, true)
+        beta = float(self.scale) * self.source.probabilities(fresh)
+        accepted: Keys = fresh[draws.chances(np.minimum(beta / -np.expm1(-kappa * beta), 1.0))]
+        return accepted
+
+    def sample(self, true: Keys, draws: Draws) -> Keys:
+        """A view: true tuples with alpha + beta(t), the others with beta(t), in rising order."""
+        chances = float(self.alpha) + float(self.scale) * self.source.probabilities(true)
+        return in_order(np.concatenate([true[draws.chances(chances)], self.fakes(true, draws)]))

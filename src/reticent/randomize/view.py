@@ -1,0 +1,315 @@
+"""A randomized view: tuples, some true and most not, with everything that is needed to count on them (3.3).
+
+Nothing here has seen the table: estimates use the view and its manifest only (R-AB-31).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.data.predicate import Condition
+from reticent.errors import PolicyError
+from reticent.exact import Number, exact, whole
+from reticent.randomize.bounds import bernstein_from
+from reticent.randomize.counting import DomainCount, TooLarge, checked, count_exactly, count_or_sample, tabulate
+from reticent.randomize.domain import Keys, ViewDomain
+from reticent.randomize.estimate import Estimate
+from reticent.randomize.estimating import Stratum, answer
+from reticent.randomize.keys import among
+from reticent.randomize.manifest import ViewManifest
+from reticent.randomize.planning import COUNT, Plan
+from reticent.randomize.rates import Rates
+from reticent.randomize.sources import SourceRates
+
+_ROWS_AT_ONCE = 1_000_000
+
+
+@dataclass(frozen=True)
+class View:
+    """A published view, or one that was opened again: its manifest and its tuples, as keys in rising order.
+
+    ``earlier`` are the tuples that earlier views of the same series showed; a later view can only be read beside them (R-AB-18).
+    """
+
+    manifest: ViewManifest
+    keys: Keys = field(repr=False)
+    earlier: Keys | None = field(default=None, repr=False)
+    certificate: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def plan(self) -> Plan:
+        """The plan by which it was made."""
+        return self.manifest.plan
+
+    @property
+    def domain(self) -> ViewDomain:
+        """The public domain."""
+        return self.plan.domain
+
+    @property
+    def rates(self) -> Rates:
+        """The chances of uniform noise."""
+        return self.plan.rates
+
+    @cached_property
+    def source_rates(self) -> SourceRates | None:
+        """The chances of non-uniform noise, where it is that."""
+        source = self.manifest.source
+        return (
+            None
+            if source is None
+            else SourceRates.calibrated(source, self.plan.n, self.plan.k, self.plan.gamma, self.plan.s)
+        )
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """The tuples as a table, in the order of the domain."""
+        return self.domain.unpack(self.keys)
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """The published tables by name."""
+        return {"view": self.frame}
+
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+        """The tuples a million at a time, in some columns or all."""
+        for start in range(0, max(len(self.keys), 1), _ROWS_AT_ONCE):
+            yield self.domain.unpack(self.keys[start : start + _ROWS_AT_ONCE], names)
+
+    def estimate(
+        self, condition: str | Condition = "true", *, error: Number | None = None, queries: int = 1
+    ) -> Estimate:
+        """How many tuples of the table meet a condition: unbiased, with standard error and interval.
+
+        ``error`` is the probability with which the interval may miss (the plan's, if not said). With ``queries`` the intervals of that many
+        answers hold together.
+        """
+        asked = checked(condition, self.domain)
+        level = self._level(error, queries)
+        if self.source_rates is not None:
+            return self._from_source(asked, self.source_rates, level)
+        return answer(asked.text, self._strata(asked), self.plan.n, level)
+
+    def count(self, condition: str, estimator: str = "uniform") -> Estimate:
+        """The same by the name that it has on every release."""
+        if estimator != "uniform":
+            raise PolicyError(f"A randomized view has one estimator, not {estimator!r}.")
+        return self.estimate(condition)
+
+    def sum(self, column: str, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
+        """The sum of a numeric column over the tuples of the table that meet a condition (a linear query); nulls count nothing."""
+        asked = checked(condition, self.domain)
+        weights = self._numbers(column)
+        strata = self._strata(asked, column, weights)
+        largest = max(abs(weight) for weight in weights)
+        made = answer(
+            asked.text, strata, self.plan.n, self._level(error, 1), largest=max(largest, Fraction(1)), whole=False
+        )
+        return replace(made, condition=f"sum of {column} where {asked.text}")
+
+    def average(self, column: str, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
+        """The average of a numeric column: the ratio of a sum and a count, its standard error by the delta method.
+
+        The interval is that of the sum of (column - average), divided by the count; it is approximate where the count is small.
+        """
+        asked = checked(condition, self.domain)
+        filled = self._without_nulls(asked, column)
+        total, count = self.sum(column, filled, error=error), self.estimate(filled, error=error)
+        if count.value <= 0:
+            raise PolicyError(
+                f"The count of {asked.text!r} is estimated as {float(count.value):.4g}, so that there is no average. Ask for a larger part of the table."
+            )
+        value = total.value / count.value
+        centred = [weight - value for weight in self._numbers(column)]
+        strata = self._strata(filled, column, centred)
+        largest = max(max(abs(weight) for weight in centred), Fraction(1))
+        spread = answer(asked.text, strata, self.plan.n, self._level(error, 1), largest=largest, whole=False)
+        off = float(count.value)
+        return replace(
+            spread,
+            condition=f"average of {column} where {asked.text}",
+            value=value,
+            clipped=max(min(self._numbers(column)), min(value, max(self._numbers(column)))),
+            standard_error=spread.standard_error / off,
+            bound=spread.bound / off,
+            interval=(float(value) - spread.bound / off, float(value) + spread.bound / off),
+        )
+
+    def rows_estimate(self, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
+        """How many rows of the original table meet a condition, where tuples carry a capped count (R-AB-8)."""
+        if self.manifest.duplicates != "count":
+            raise PolicyError(
+                "This view has no count column: it counts distinct tuples. Plan with count= to count rows."
+            )
+        return self.sum(COUNT, condition, error=error)
+
+    def group_by(self, columns: str | Sequence[str], condition: str | Condition = "true") -> pl.DataFrame:
+        """One estimate for every combination of some columns' values, seen or not: ``shown``, ``value``, ``standard_error``, ``clipped``."""
+        names = [columns] if isinstance(columns, str) else list(columns)
+        asked = checked(condition, self.domain)
+        self._only_first("group_by")
+        shape = [self.domain[name].size for name in names]
+        if math.prod(shape) > 1 << 24:
+            raise PolicyError(f"{' x '.join(names)} has {math.prod(shape):,} combinations; group by fewer columns.")
+        totals = np.asarray(count_exactly(asked, self.domain, keep=names), dtype=float).ravel()
+        shown = np.zeros(math.prod(shape), dtype=np.int64)
+        for keys in self._chunks():
+            met = keys[self._mask(asked, keys)]
+            places = np.ravel_multi_index([self.domain.codes(met, name) for name in names], shape) if len(met) else []
+            shown += np.bincount(places, minlength=len(shown))
+        codes = np.unravel_index(np.arange(len(shown)), shape)
+        labels = [self.domain[name].decode(code) for name, code in zip(names, codes, strict=True)]
+        return pl.DataFrame([*labels, *self.estimates_from(shown, totals)])
+
+    def estimates_from(self, shown: NDArray[np.int64], totals: NDArray[np.float64] | float) -> list[pl.Series]:
+        """Estimates of many counting queries at once: what the view shows and what the domain holds of each."""
+        s, beta, alpha = (float(value) for value in (self.rates.s, self.rates.beta, self.rates.alpha))
+        values = (shown - beta * totals) * (1 / alpha)
+        clipped = np.clip(values, 0.0, np.minimum(float(self.plan.n), totals))
+        spread = clipped * (s * (1 - s) - beta * (1 - beta)) + beta * (1 - beta) * totals
+        errors = np.sqrt(spread) * (1 / alpha)
+        columns = {"shown": shown, "value": values, "standard_error": errors, "clipped": clipped}
+        return [pl.Series(name, column) for name, column in columns.items()]
+
+    def save(self, path: str | Path, *, files: str = "csv", overwrite: bool = False) -> Path:
+        """Write the view and its manifest to a folder, whole or not at all."""
+        from reticent.randomize.storing import save_view
+
+        return save_view(self, path, files=files, overwrite=overwrite)
+
+    def _level(self, error: Number | None, queries: int) -> Fraction:
+        level = self.plan.error if error is None else exact(error, "error")
+        if not 0 < level < 1:
+            raise PolicyError(f"error must lie between 0 and 1, but it is {error}.")
+        return level / whole(queries, "queries", low=1)
+
+    def _only_first(self, what: str) -> None:
+        if self.manifest.index > 1 or self.manifest.source is not None:
+            raise PolicyError(
+                f"{what} is for the first view of a series with uniform noise; use estimate(...) on this one."
+            )
+
+    def _numbers(self, column: str) -> list[Fraction]:
+        values = self.domain[column].listed
+        if not values.dtype.is_numeric():
+            raise PolicyError(f"Column {column!r} is not numeric; sums and averages need numbers.")
+        return [Fraction(0) if value is None else exact(value, column) for value in values.to_list()]
+
+    def _without_nulls(self, asked: Condition, column: str) -> Condition:
+        from reticent.data.predicate.nodes import And, Column, Missing, Not
+
+        if not self.domain[column].listed.null_count():
+            return asked
+        return Condition(asked.text, And((asked.node, Not(Missing(Column(column))))))
+
+    def _strata(self, asked: Condition, column: str | None = None, weights: Sequence[Fraction] = ()) -> list[Stratum]:
+        """The strata of a query: the whole domain, or for a later view the part that earlier views showed and the rest (R-AB-18)."""
+        rates, index = self.rates, self.manifest.index
+        totals = self._totals(asked, column, weights)
+        inside = self._sums(asked, self.keys, column, weights)
+        if index == 1:
+            return [
+                Stratum(inside[0], totals[0].value, rates.s, rates.beta, inside[1], totals[1], totals[0].standard_error)
+            ]
+        if self.earlier is None:
+            raise PolicyError(
+                f"This is view {index} of a series. It can only be read beside the earlier ones: open it with them (rt.randomize.Series)."
+            )
+        old = self._sums(asked, self.earlier, column, weights)
+        again = self._sums(asked, self.keys[among(self.keys, self.earlier)], column, weights)
+        noise = rates.noise(index)
+        return [
+            Stratum(again[0], old[0], rates.s, rates.carry, again[1], old[1]),
+            Stratum(
+                inside[0] - again[0],
+                totals[0].value - old[0],
+                rates.s,
+                noise,
+                inside[1] - again[1],
+                totals[1] - old[1],
+                totals[0].standard_error,
+            ),
+        ]
+
+    def _totals(
+        self, asked: Condition, column: str | None, weights: Sequence[Fraction]
+    ) -> tuple[DomainCount, Fraction]:
+        """What the domain holds of a query: the sum of weights and of their squares."""
+        if column is None:
+            found = count_or_sample(asked, self.domain)
+            return found, found.value
+        try:
+            plain = Fraction(count_exactly(asked, self.domain, weights={column: weights}))
+            squares = Fraction(count_exactly(asked, self.domain, weights={column: [weight**2 for weight in weights]}))
+        except TooLarge:
+            raise PolicyError(f"The condition {asked.text!r} is too wide for a sum. Use fewer columns.") from None
+        return DomainCount(plain), squares
+
+    def _sums(
+        self, asked: Condition, keys: Keys, column: str | None, weights: Sequence[Fraction]
+    ) -> tuple[Fraction, Fraction]:
+        """What some tuples hold of a query: the sum of weights and of their squares."""
+        if column is None:
+            hits = Fraction(sum(int(self._mask(asked, part).sum()) for part in self._chunks(keys)))
+            return hits, hits
+        counts = np.zeros(self.domain[column].size, dtype=np.int64)
+        for part in self._chunks(keys):
+            met = part[self._mask(asked, part)]
+            counts += np.bincount(self.domain.codes(met, column), minlength=len(counts))
+        pairs = [(int(count), weight) for count, weight in zip(counts.tolist(), weights, strict=True) if count]
+        return sum((c * w for c, w in pairs), Fraction(0)), sum((c * w * w for c, w in pairs), Fraction(0))
+
+    def _chunks(self, keys: Keys | None = None) -> Iterator[Keys]:
+        chosen = self.keys if keys is None else keys
+        for start in range(0, len(chosen), _ROWS_AT_ONCE):
+            yield chosen[start : start + _ROWS_AT_ONCE]
+
+    def _mask(self, asked: Condition, keys: Keys) -> NDArray[np.bool_]:
+        """Which tuples meet a condition: looked up in its table over codes, or evaluated where that would be too large."""
+        try:
+            factor = tabulate(asked.node, self.domain)
+        except TooLarge:
+            return asked.mask(self.domain.unpack(keys, asked.scope)).to_numpy()
+        if not factor.scope:
+            return np.full(len(keys), bool(factor.table))
+        met: NDArray[np.bool_] = factor.table[tuple(self.domain.codes(keys, name) for name in factor.scope)].astype(
+            bool
+        )
+        return met
+
+    def _from_source(self, asked: Condition, rates: SourceRates, error: Fraction) -> Estimate:
+        """The estimator of non-uniform noise (R-AB-23): its expected noise is c times the source's probability of the query, over the domain."""
+        shown = self._sums(asked, self.keys, None, ())[0]
+        noise = rates.scale * rates.source.probability(asked)
+        value = (shown - noise) / rates.alpha
+        domain_count = Fraction(int(count_exactly(asked, self.domain)))
+        top = Fraction(min(self.plan.n, int(domain_count)))
+        clipped = max(Fraction(0), min(value, top))
+        most = rates.alpha + rates.largest
+        kept = max(rates.alpha * (1 - rates.alpha), most * (1 - most)) if most < Fraction(1, 2) else Fraction(1, 4)
+        bound = bernstein_from(float(top * kept + noise), float(rates.alpha), error)
+        low, high = math.floor(float(value) - bound), math.ceil(float(value) + bound)
+        return Estimate(
+            asked.text,
+            value,
+            math.sqrt(float(clipped * kept + noise)) / float(rates.alpha),
+            clipped,
+            (max(0, min(low, int(top))), min(int(top), max(high, 0))),
+            bound,
+            error,
+            shown,
+            domain_count,
+        )
