@@ -89,7 +89,8 @@ class Witness:
     def conclusion(self, name: Name | None = None) -> str:
         """What the attacker then believes, in words."""
         person, value = (name or plain_name)(self.consequent)
-        return f"{person} has {value} with probability {self.disclosure} = {float(self.disclosure):.4f}"
+        decimal = "" if self.disclosure == 1 else f" = {float(self.disclosure):.4f}"
+        return f"{person} has {value} with probability {self.disclosure}{decimal}"
 
 
 def _as_atom(atom: RankedAtom) -> Atom:
