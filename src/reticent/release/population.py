@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,17 @@ def with_population(
     return replace(groups, extras={**groups.extras, POPULATION: counts})
 
 
+def places(
+    points: pl.DataFrame, labels: pl.DataFrame, meanings: Mapping[str, Mapping[str, Meaning]]
+) -> NDArray[np.int64]:
+    """For each point of the quasi columns the row of labels that covers it; -1 where none does, or several do."""
+    found = np.full(points.height, -1, dtype=np.int64)
+    for chosen, inside in _blocks(points, labels, meanings):
+        single = inside.sum(axis=1) == 1
+        found[chosen] = np.where(single, inside.argmax(axis=1), -1)
+    return found
+
+
 def _counted(
     labels: pl.DataFrame, meanings: Mapping[str, Mapping[str, Meaning]], people: pl.DataFrame
 ) -> NDArray[np.int64]:
@@ -56,17 +67,25 @@ def _counted(
             raise DataError(f"The population has missing values in column {name!r}: such people fit no group.")
     rows = pl.len().cast(pl.Int64).alias("people of the point")
     points = people.group_by(labels.columns).agg(rows)
-    fits = [_Fits.of(points[name], labels[name], meanings[name]) for name in labels.columns]
     weights = points["people of the point"].to_numpy()
     counts = np.zeros(labels.height, dtype=np.int64)
-    step = max(_PAIRS_AT_ONCE // max(labels.height, 1), 1)
-    for start in range(0, points.height, step):
-        chosen = slice(start, start + step)
-        inside = np.ones((len(weights[chosen]), labels.height), dtype=bool)
-        for column in fits:
-            inside &= column.matrix[column.place_of_point[chosen]]
+    for chosen, inside in _blocks(points, labels, meanings):
         counts += weights[chosen] @ inside
     return counts
+
+
+def _blocks(
+    points: pl.DataFrame, labels: pl.DataFrame, meanings: Mapping[str, Mapping[str, Meaning]]
+) -> Iterator[tuple[slice, NDArray[np.bool_]]]:
+    """Which points (rows) which labels (columns) cover, as many points at a time as memory allows."""
+    fits = [_Fits.of(points[name], labels[name], meanings[name]) for name in labels.columns]
+    step = max(_PAIRS_AT_ONCE // max(labels.height, 1), 1)
+    for start in range(0, points.height, step):
+        chosen = slice(start, min(start + step, points.height))
+        inside = np.ones((chosen.stop - start, labels.height), dtype=bool)
+        for column in fits:
+            inside &= column.matrix[column.place_of_point[chosen]]
+        yield chosen, inside
 
 
 class _Fits:

@@ -1,0 +1,61 @@
+"""Belief: what somebody who reasons perfectly thinks about a person before and after a release.
+
+``bayes``       the Bayes-optimal posterior for a stated population, and the disclosure tests on it (R-LD-6, R-LD-7)
+``release``     the same for a release and a list of the population
+``semantic``    semantic definitions decided by enumerating databases, exactly, for small tables (R-LD-40)
+``calculators`` what ruling values out, knowing other people's values and sharing a value do to a belief (R-PM-13)
+``advisor``     which definition covers which threat (R-PM-12, R-LD-40)
+
+Nothing here prunes a search: beliefs are not monotone (R-LD-8), a coarser release may disclose what a finer one did not.
+"""
+
+from reticent.belief.advisor import ADVICE, Advice, Concern, advise
+from reticent.belief.bayes import (
+    Belief,
+    PopulationModel,
+    believe,
+    breach,
+    distance,
+    independent,
+    negative,
+    positive,
+    posterior,
+)
+from reticent.belief.calculators import Guess, excluding, homogeneous_groups, knowing, worst_knowing
+from reticent.belief.semantic import (
+    Adversary,
+    Predicate,
+    SemanticDefinition,
+    Setting,
+    semantic_diversity,
+    semantic_negative,
+    semantic_sets,
+)
+
+__all__ = [
+    "ADVICE",
+    "Adversary",
+    "Advice",
+    "Belief",
+    "Concern",
+    "Guess",
+    "PopulationModel",
+    "Predicate",
+    "SemanticDefinition",
+    "Setting",
+    "advise",
+    "believe",
+    "breach",
+    "distance",
+    "excluding",
+    "homogeneous_groups",
+    "independent",
+    "knowing",
+    "negative",
+    "positive",
+    "posterior",
+    "semantic_diversity",
+    "semantic_negative",
+    "semantic_sets",
+    "worst_knowing",
+]

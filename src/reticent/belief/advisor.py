@@ -1,0 +1,312 @@
+"""The advisor: which definition covers which threat, and why the others do not (R-PM-12, R-LD-40).
+
+A threat is described by three questions: *what* must not be learned (a row, a value, a value up to nearness, that somebody is in the
+table), *by whom* (what they know beforehand), and *how much* is too much (to become likely, to be excluded, to change at all).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from reticent.errors import PolicyError, did_you_mean
+
+Concern = Literal["identity", "attribute", "membership", "belief"]
+CONCERNS: dict[Concern, str] = {
+    "identity": "which row is about a person",
+    "attribute": "a person's sensitive value",
+    "membership": "that a person is in the table at all",
+    "belief": "how much a belief about a person changes",
+}
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One model of the catalogue: what it covers, against whom, and where to find it.
+
+    ``definition`` is None for models that are explained and not checked here; ``adversary`` is what somebody may know and still be
+    stopped; ``protects`` what must not be learned and how much is too much; ``leaves`` what to add.
+    """
+
+    model: str
+    covers: tuple[Concern, ...]
+    definition: str | None
+    adversary: str
+    protects: str
+    leaves: str
+
+
+def _advice(
+    model: str, covers: Sequence[Concern], definition: str | None, adversary: str, protects: str, leaves: str
+) -> Advice:
+    return Advice(model, tuple(covers), definition, adversary, protects, leaves)
+
+
+_QUASI = "knows quasi values and that the person is in the table"
+
+ADVICE: tuple[Advice, ...] = (
+    _advice(
+        "k-anonymity", ["identity"], "KAnonymity", _QUASI, "fewer than k candidates", "values that a whole group shares"
+    ),
+    _advice(
+        "k-anonymity of people with several rows",
+        ["identity"],
+        "KAnonymity",
+        _QUASI,
+        "fewer than k people, counted by key (unit='person')",
+        "values that a whole group shares",
+    ),
+    _advice(
+        "k-map",
+        ["identity"],
+        "KMap",
+        "knows quasi values of a population, not who is in the table",
+        "fewer than k candidates in the population",
+        "whoever knows that somebody is in the table",
+    ),
+    _advice(
+        "average risk",
+        ["identity"],
+        "AverageRisk",
+        "matches everybody, and counts the successes",
+        "a high share of right matches",
+        "single people who stand alone",
+    ),
+    _advice(
+        "distinct l-diversity",
+        ["identity", "attribute"],
+        "DistinctLDiversity",
+        f"{_QUASI}; rules out l-2 values",
+        "certainty",
+        "a value that is nearly certain",
+    ),
+    _advice(
+        "probabilistic l-diversity",
+        ["identity", "attribute"],
+        "ProbabilisticLDiversity",
+        _QUASI,
+        "a belief above 1/l",
+        "ruling values out",
+    ),
+    _advice(
+        "entropy l-diversity",
+        ["identity", "attribute"],
+        "EntropyLDiversity",
+        _QUASI,
+        "little uncertainty, measured by entropy",
+        "a single likely value",
+    ),
+    _advice(
+        "recursive (c,l)-diversity",
+        ["identity", "attribute"],
+        "RecursiveLDiversity",
+        f"{_QUASI}; rules out any l-2 values",
+        "a belief of c/(c+1) or more",
+        "values that resemble each other; dependencies between people",
+    ),
+    _advice(
+        "negative/positive diversity",
+        ["identity", "attribute"],
+        "NegativePositiveDiversity",
+        f"{_QUASI}; rules out any l-2 values",
+        "a belief of c/(c+1) or more, or that a listed value is excluded",
+        "values that are not listed",
+    ),
+    _advice(
+        "confidence bounding",
+        ["attribute"],
+        "ConfidenceBounding",
+        _QUASI,
+        "a belief above h in a listed value",
+        "values that are not listed",
+    ),
+    _advice(
+        "(alpha,k)-anonymity",
+        ["identity", "attribute"],
+        "AlphaKAnonymity",
+        _QUASI,
+        "fewer than k candidates, or a belief above alpha",
+        "ruling values out",
+    ),
+    _advice(
+        "p-sensitive k-anonymity",
+        ["identity", "attribute"],
+        "PSensitive",
+        _QUASI,
+        "fewer than k candidates, or certainty",
+        "a value that is nearly certain",
+    ),
+    _advice(
+        "(l,alpha)-diversity",
+        ["attribute"],
+        "LAlphaDiversity",
+        _QUASI,
+        "that only grave values are possible",
+        "how likely each value is",
+    ),
+    _advice(
+        "(X,Y)-privacy",
+        ["identity", "attribute"],
+        "XYPrivacy",
+        _QUASI,
+        "fewer than k values, or a belief above h",
+        "ruling values out",
+    ),
+    _advice(
+        "(k,e)-anonymity",
+        ["attribute"],
+        "KEAnonymity",
+        _QUASI,
+        "a number, or a range narrower than e, for certain",
+        "numbers that crowd together",
+    ),
+    _advice(
+        "(epsilon,m)-anonymity",
+        ["attribute"],
+        "EpsilonMAnonymity",
+        _QUASI,
+        "a number to within epsilon with a belief above 1/m",
+        "ruling numbers out",
+    ),
+    _advice(
+        "range predicates",
+        ["attribute"],
+        "RangeDiversity",
+        _QUASI,
+        "a belief of c or more in any range of some length",
+        "wider ranges",
+    ),
+    _advice(
+        "category predicates",
+        ["attribute"],
+        "CategoryDiversity",
+        _QUASI,
+        "a belief of c or more in a category",
+        "categories that are not listed",
+    ),
+    _advice(
+        "personalised privacy",
+        ["attribute"],
+        "PersonalPrivacy",
+        _QUASI,
+        "what each person named, with a belief above h",
+        "people who named nothing",
+    ),
+    _advice(
+        "t-closeness",
+        ["attribute", "belief"],
+        "TCloseness",
+        "knows quasi values and the whole table's distribution",
+        "a change of belief by more than t",
+        "rare values, which may grow by t; what holds for everybody",
+    ),
+    _advice(
+        "(n,t)-closeness",
+        ["attribute", "belief"],
+        "NTCloseness",
+        "knows quasi values and the distribution of large groups",
+        "a change of belief by more than t about fewer than n people",
+        "what groups of n people have in common",
+    ),
+    _advice(
+        "beta-likeness",
+        ["attribute", "belief"],
+        "BetaLikeness",
+        "knows quasi values and the whole table's distribution",
+        "a belief that grows by more than beta of itself",
+        "that a value is absent",
+    ),
+    _advice(
+        "delta-disclosure privacy",
+        ["attribute", "belief"],
+        "DeltaDisclosure",
+        "knows quasi values and the whole table's distribution",
+        "a belief that changes by a factor of 2^delta or more",
+        "that a value is absent",
+    ),
+    _advice(
+        "m-uniqueness",
+        ["identity", "attribute"],
+        "MUnique",
+        _QUASI,
+        "a belief above 1/m",
+        "comparing several releases; see republishing",
+    ),
+    _advice(
+        "(c,k)-safety",
+        ["attribute"],
+        "WorstCaseKnowledge",
+        "knows who is where, and any k implications about people",
+        "a belief of c or more",
+        "chances instead of facts; several releases",
+    ),
+    _advice(
+        "delta-presence",
+        ["membership"],
+        "DeltaPresence",
+        "knows everybody's quasi values in a population that contains the table",
+        "a belief outside low to high that somebody is in the table",
+        "sensitive values",
+    ),
+    _advice(
+        "(d,gamma)-privacy",
+        ["membership", "belief"],
+        "BoundedBelief",
+        "thinks tuples independent, each with a belief of at most d or certain",
+        "a belief above gamma",
+        "exclusive alternatives ('from here or from there') and beliefs above d beforehand",
+    ),
+    _advice(
+        "differential privacy",
+        ["membership", "belief"],
+        "ProbabilisticDP",
+        "knows everything about everybody else",
+        "a change of any belief by a factor of more than e^epsilon",
+        "what holds for the population, whoever is in the table",
+    ),
+    _advice(
+        "(c,t)-isolation",
+        ["identity", "belief"],
+        None,
+        "knows auxiliary points",
+        "a point nearer to a person than to t others",
+        "explained only: there is no checker",
+    ),
+    _advice(
+        "distributional privacy",
+        ["membership", "belief"],
+        None,
+        "knows the distribution that the table was drawn from",
+        "more about the table than about that distribution",
+        "explained only: there is no checker",
+    ),
+    _advice(
+        "perfect privacy",
+        ["attribute", "belief"],
+        None,
+        "thinks tuples independent, with any beliefs",
+        "any change of any belief about a secret query",
+        "for views: reticent views check",
+    ),
+)
+
+
+def advise(concerns: Iterable[Concern], chosen: Collection[str] = ()) -> tuple[Advice, ...]:
+    """The models that cover any of the concerns, those that cover most of them first; ``chosen`` definitions lead among equals."""
+    wanted = list(concerns)
+    for concern in wanted:
+        if concern not in get_args(Concern):
+            raise PolicyError(
+                f"There is no concern {concern!r}.{did_you_mean(concern, CONCERNS)} The concerns are: {', '.join(CONCERNS)}."
+            )
+    covering = [each for each in ADVICE if set(each.covers) & set(wanted)]
+    return tuple(
+        sorted(covering, key=lambda each: (-len(set(each.covers) & set(wanted)), each.definition not in chosen))
+    )
+
+
+def uncovered(chosen: Collection[str]) -> tuple[Concern, ...]:
+    """The concerns that none of the chosen definitions covers."""
+    covered = {concern for each in ADVICE if each.definition in chosen for concern in each.covers}
+    return tuple(concern for concern in CONCERNS if concern not in covered)

@@ -1,0 +1,163 @@
+"""The Bayes-optimal belief of somebody who knows the whole population's joint counts, and that the person is in the table.
+
+The table is a simple random sample of the population. Worlds are the assignments of sensitive values to the population that fit
+its counts, together with the sample; all are equally likely. Among those that show the released histogram, the share in which the person
+has a value is the belief (R-LD-6). Everything is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, get_args
+
+import polars as pl
+
+from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.exact import Number, exact
+
+Quasi = Hashable
+Value = Hashable
+Distance = Literal["difference", "ratio", "variation"]
+
+
+@dataclass(frozen=True)
+class PopulationModel:
+    """The joint counts (or weights) of quasi and sensitive values in the population."""
+
+    counts: Mapping[Quasi, Mapping[Value, Fraction]]
+
+    @classmethod
+    def of(cls, counts: Mapping[Quasi, Mapping[Value, Number]]) -> PopulationModel:
+        """A model from numbers as they are written; weights need not add up to anything."""
+        read = {
+            quasi: {value: exact(count, f"weight of {quasi!r}, {value!r}", low=0) for value, count in row.items()}
+            for quasi, row in counts.items()
+        }
+        for quasi, row in read.items():
+            if not any(row.values()):
+                raise DataError(f"The population has nobody with {quasi!r}, so there is no belief about such a person.")
+        return cls(read)
+
+    @classmethod
+    def from_frame(cls, people: pl.DataFrame, quasi: Sequence[str], sensitive: str) -> PopulationModel:
+        """The model of a listed population: one row a person."""
+        for name in (*quasi, sensitive):
+            if name not in people.columns:
+                raise DataError(f"The population has no column {name!r}.{did_you_mean(name, people.columns)}")
+        cells = people.group_by([*quasi, sensitive]).agg(pl.len().alias("people of the cell"))
+        counts: dict[Quasi, dict[Value, Fraction]] = {}
+        for row in cells.iter_rows():
+            counts.setdefault(row[: len(quasi)], {})[row[-2]] = Fraction(row[-1])
+        return cls(counts)
+
+    def prior(self, quasi: Quasi) -> dict[Value, Fraction]:
+        """``f(s | q)``: the belief before the release."""
+        row = self.counts.get(quasi)
+        if row is None:
+            raise DataError(f"The population has nobody with {quasi!r}.")
+        total = sum(row.values(), start=Fraction(0))
+        return {value: weight / total for value, weight in row.items()}
+
+    def weight(self, quasi: Iterable[Quasi], value: Value) -> Fraction:
+        """``f(q*, s)``: the weight of a value among everybody whose quasi values fall into a group."""
+        return sum((self.counts.get(each, {}).get(value, Fraction(0)) for each in quasi), start=Fraction(0))
+
+
+def posterior(
+    model: PopulationModel, quasi: Quasi, fitting: Sequence[Quasi], released: Mapping[Value, int]
+) -> dict[Value, Fraction]:
+    """The belief about a person with ``quasi`` whose group covers the points ``fitting`` and was released with these counts.
+
+    ``n(q*,s) f(q,s)/f(q*,s)``, made to add up to 1 (R-LD-6). A value that was released although nobody who fits the group can have it
+    contradicts the model.
+    """
+    if quasi not in fitting:
+        raise PolicyError(f"{quasi!r} does not fall into the group, so there is no belief from it.")
+    weights = {}
+    for value, count in released.items():
+        if count == 0:
+            continue
+        everybody = model.weight(fitting, value)
+        if everybody == 0:
+            raise DataError(
+                f"The release shows {value!r}, but the stated population has nobody in that group who could have it."
+            )
+        weights[value] = count * model.weight([quasi], value) / everybody
+    total = sum(weights.values(), start=Fraction(0))
+    if total == 0:
+        raise DataError(f"Nobody with {quasi!r} can have any of the released values, by the stated population.")
+    return {value: weight / total for value, weight in weights.items()}
+
+
+def independent(released: Mapping[Value, int]) -> dict[Value, Fraction]:
+    """The belief where sensitive and quasi values are independent, or alike for all who fit: the shares of the group (R-LD-6)."""
+    total = sum(released.values())
+    return {value: Fraction(count, total) for value, count in released.items()}
+
+
+@dataclass(frozen=True)
+class Belief:
+    """What is believed of one person and one value, before and after."""
+
+    quasi: Quasi
+    value: Value
+    prior: Fraction
+    posterior: Fraction
+
+
+def believe(
+    model: PopulationModel, quasi: Quasi, fitting: Sequence[Quasi], released: Mapping[Value, int]
+) -> tuple[Belief, ...]:
+    """The beliefs about a person, value by value."""
+    before, after = model.prior(quasi), posterior(model, quasi, fitting, released)
+    values = dict.fromkeys([*before, *after])
+    return tuple(
+        Belief(quasi, value, before.get(value, Fraction(0)), after.get(value, Fraction(0))) for value in values
+    )
+
+
+def positive(belief: Belief, delta: Number) -> bool:
+    """Whether the value is nearly certain after the release: belief above ``1 - delta`` (R-LD-7).
+
+    It discloses somebody only if a row of the table has these quasi values and this value, and it is news only where the belief before was
+    not as high already.
+    """
+    return belief.posterior > 1 - exact(delta, "delta", low=0, high=1)
+
+
+def negative(belief: Belief, epsilon: Number) -> bool:
+    """Whether the value is nearly excluded after the release: belief below ``epsilon`` (R-LD-7)."""
+    return belief.posterior < exact(epsilon, "epsilon", low=0, high=1)
+
+
+def breach(belief: Belief, before: Number, after: Number) -> bool:
+    """A (rho1, rho2)-breach: an unlikely value becomes likely, or a likely one unlikely (R-LD-7)."""
+    rho1, rho2 = exact(before, "before", low=0, high=1), exact(after, "after", low=0, high=1)
+    rises = belief.prior < rho1 and belief.posterior > rho2
+    falls = belief.prior > 1 - rho1 and belief.posterior < 1 - rho2
+    return rises or falls
+
+
+def distance(beliefs: Sequence[Belief], kind: Distance = "variation") -> Fraction | float:
+    """How far the release moves the beliefs about one person; the uninformative principle bounds it (R-LD-7).
+
+    ``difference`` and ``ratio`` are the largest over values, ``variation`` is half the sum of differences. A ratio is infinite where a
+    value becomes possible or impossible.
+    """
+    if kind not in get_args(Distance):
+        raise PolicyError(f"There is no distance {kind!r}.{did_you_mean(kind, get_args(Distance))}")
+    moves = [abs(each.posterior - each.prior) for each in beliefs]
+    if kind == "variation":
+        return sum(moves, start=Fraction(0)) / 2
+    if kind == "difference":
+        return max(moves, default=Fraction(0))
+    ratios = [
+        float("inf")
+        if not (each.prior and each.posterior)
+        else max(each.posterior / each.prior, each.prior / each.posterior)
+        for each in beliefs
+        if each.prior != each.posterior
+    ]
+    return max(ratios, default=Fraction(1))

@@ -1,0 +1,125 @@
+"""What a little more knowledge does to a belief inside one group: the calculators of R-PM-13.
+
+Who is in the group is known, and every assignment of its values to its people is equally likely. Knowledge removes assignments; what is
+left is counted in closed form, so that groups of any size are exact.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import perm
+
+from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.exact import whole
+
+
+def excluding(histogram: Mapping[str, int], values: Iterable[str]) -> dict[str, Fraction]:
+    """Negation knowledge: the chances of a person's value once some are ruled out (R-PM-13a)."""
+    return knowing(histogram, excluded=values)
+
+
+def knowing(
+    histogram: Mapping[str, int], *, excluded: Iterable[str] = (), others: Iterable[str] = (), sharing: int = 0
+) -> dict[str, Fraction]:
+    """The chances of a person's value for somebody with 3D knowledge (R-PM-13b).
+
+    ``excluded``: values that the person does not have. ``others``: the values of other people of the group, one for each. ``sharing``:
+    how many further people of the group are known to have the same value as the person. With ``n'`` rows of a value left beside the
+    known others, ``n' (n'-1) ... (n'-sharing)`` assignments give it to the person and to those who share it, times the same number for
+    every value.
+    """
+    counts = _counted(histogram)
+    whole(sharing, "knowing: sharing", low=0)
+    ruled_out = _known(excluded, counts, "excluded")
+    taken = Counter(_known(others, counts, "others"))
+    for value, number in taken.items():
+        if number > counts[value]:
+            raise DataError(f"others has {value!r} {number} times, but the group has it only {counts[value]} times.")
+    ways = {
+        value: 0 if value in ruled_out else perm(count - taken[value], sharing + 1) for value, count in counts.items()
+    }
+    total = sum(ways.values())
+    if total == 0:
+        raise DataError(
+            "No assignment of the group's values fits what is known: the knowledge contradicts the release."
+        )
+    return {value: Fraction(number, total) for value, number in ways.items()}
+
+
+@dataclass(frozen=True)
+class Guess:
+    """The surest that somebody can become, of which value, and with which knowledge."""
+
+    chance: Fraction
+    value: str
+    excluded: tuple[str, ...]
+    others: tuple[str, ...]
+
+
+def worst_knowing(histogram: Mapping[str, int], exclusions: int, others: int, sharing: int) -> Guess:
+    """The surest guess over all knowledge of that size: ``exclusions`` values, ``others`` people, ``sharing`` people (R-PM-13b).
+
+    For a value it is best to rule out the most frequent others, and to know people with the values that are then most frequent: what
+    remains of a value counts ``n (n-1) ... (n-sharing)``, which grows faster the larger n is.
+    """
+    counts = _counted(histogram)
+    for name, number in (("exclusions", exclusions), ("others", others), ("sharing", sharing)):
+        whole(number, f"worst_knowing: {name}", low=0)
+    guesses = [
+        guess for value in counts if (guess := _best_for(value, counts, exclusions, others, sharing)) is not None
+    ]
+    if not guesses:
+        raise DataError("The group has too few rows for so much knowledge.")
+    return max(guesses, key=lambda guess: guess.chance)
+
+
+def _best_for(value: str, counts: Mapping[str, int], exclusions: int, others: int, sharing: int) -> Guess | None:
+    own = perm(counts[value], sharing + 1)
+    if own == 0:
+        return None
+    rivals = sorted((other for other in counts if other != value), key=lambda other: (-counts[other], other))
+    excluded, open_rivals = rivals[:exclusions], {other: counts[other] for other in rivals[exclusions:]}
+    known: list[str] = []
+    while len(known) < others and any(open_rivals.values()):
+        largest = max(open_rivals, key=lambda other: (open_rivals[other], other))
+        open_rivals[largest] -= 1
+        known.append(largest)
+    # Nobody is left who could be mistaken: the rest of the known people have excluded values, or the value itself.
+    spare = Counter({other: counts[other] for other in excluded}) + Counter({value: counts[value] - sharing - 1})
+    known.extend(list(spare.elements())[: others - len(known)])
+    if len(known) < others:
+        return None
+    rest = sum(perm(count, sharing + 1) for count in open_rivals.values())
+    return Guess(Fraction(own, own + rest), value, tuple(excluded), tuple(known))
+
+
+def homogeneous_groups(rows: int, size: int, values: int) -> tuple[Fraction, Fraction, Fraction]:
+    """Back of the envelope (G7): groups of ``size``, ``values`` equally likely and independent sensitive values.
+
+    The chance that a group shares one value, and how many groups and people of ``rows`` that is on average.
+    """
+    for name, number in (("rows", rows), ("size", size), ("values", values)):
+        whole(number, f"homogeneous_groups: {name}", low=1)
+    chance = values * Fraction(1, values) ** size
+    groups = Fraction(rows, size)
+    return chance, groups * chance, rows * chance
+
+
+def _counted(histogram: Mapping[str, int]) -> dict[str, int]:
+    counts = {str(value): count for value, count in histogram.items() if count}
+    if not counts or any(isinstance(n, bool) or not isinstance(n, int) or n < 0 for n in counts.values()):
+        raise PolicyError(
+            f"A histogram has whole numbers of people for values, and somebody; this one is {dict(histogram)!r}."
+        )
+    return counts
+
+
+def _known(values: Iterable[str], counts: Mapping[str, int], name: str) -> list[str]:
+    listed = [values] if isinstance(values, str) else [str(value) for value in values]
+    for value in listed:
+        if value not in counts:
+            raise DataError(f"{name} names {value!r}, which the group does not have.{did_you_mean(value, counts)}")
+    return listed

@@ -1,0 +1,137 @@
+"""``reticent belief``: what somebody who reasons perfectly concludes from a release about the people of a stated population."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reticent.cli.console import Json, answer, table, working
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reticent.belief.release import Person, Tests
+
+LIMITS = (
+    "The release is taken for a simple random sample of the population that was given, and the adversary for somebody who knows that "
+    "population's joint counts exactly. Other populations give other beliefs, and a coarser release may disclose what a finer one did not."
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("belief")(belief)
+
+
+def belief(
+    release: Annotated[Path, typer.Argument(help="The folder of a release, or its public folder alone.")],
+    population: Annotated[
+        str,
+        typer.Option(
+            "--population", help="A file of the population: quasi columns and the sensitive column, a row a person."
+        ),
+    ],
+    where: Annotated[
+        list[str] | None,
+        typer.Option("--where", help="Only people with this quasi value, such as age=31; repeat for more."),
+    ] = None,
+    sensitive: Annotated[
+        str | None, typer.Option("--sensitive", help="The sensitive column, if there are several.")
+    ] = None,
+    delta: Annotated[str | None, typer.Option("--delta", help="Report beliefs above 1 - delta.")] = None,
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help="Report beliefs below epsilon.")] = None,
+    rho: Annotated[
+        str | None,
+        typer.Option("--rho", help="Report beliefs that rise from below rho1 to above rho2, or mirror that: 0.3,0.6."),
+    ] = None,
+    shown: Annotated[int, typer.Option("--show", min=0, help="How many of the surest beliefs to show.")] = 10,
+    as_json: Json = False,
+) -> None:
+    """What could somebody conclude who knows the population? Exits with 1 when a test that was asked for finds a disclosure.
+
+    Example: reticent belief release --population people.csv --where age=31 --delta 0.1
+    """
+    from reticent.belief.release import Tests, beliefs_of
+    from reticent.release.public import open_public
+
+    with working("Weighing every possibility ...", as_json):
+        tests = Tests(delta, epsilon, _rho(rho))
+        found = beliefs_of(open_public(release), population, sensitive, _where(where or []))
+        rows = _rows(found, tests)
+    disclosures = [row for row in rows if row["tests"]]
+    surest = sorted(rows, key=lambda row: -row["posterior"])[:shown]
+    payload: dict[str, Any] = {
+        "ok": not disclosures,
+        "people": sum(person.people for person in found),
+        "disclosures": len(disclosures),
+        "people_disclosed": sum(row["people"] for row in _once(disclosures)),
+        "beliefs": disclosures[:shown] if disclosures else surest,
+        "limits": LIMITS,
+    }
+    answer(payload, as_json, lambda console: _render(console, payload))
+
+
+def _where(given: list[str]) -> dict[str, str]:
+    from reticent.errors import PolicyError
+
+    read = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise PolicyError(f"--where needs a column and a value, such as age=31, but it is {text!r}.")
+        read[name.strip()] = value.strip()
+    return read
+
+
+def _rho(given: str | None) -> tuple[str, str] | None:
+    from reticent.errors import PolicyError
+
+    if given is None:
+        return None
+    parts = [part.strip() for part in given.split(",")]
+    if len(parts) != 2:
+        raise PolicyError(f"--rho needs two numbers, such as 0.3,0.6, but it is {given!r}.")
+    return parts[0], parts[1]
+
+
+def _rows(found: tuple[Person, ...], tests: Tests) -> list[dict[str, Any]]:
+    return [
+        {
+            "quasi": dict(person.quasi),
+            "people": person.people,
+            "value": belief.value,
+            "prior": belief.prior,
+            "posterior": belief.posterior,
+            "tests": list(tests.failing(belief)),
+        }
+        for person in found
+        for belief in person.beliefs
+    ]
+
+
+def _once(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One row for each kind of person."""
+    return list({tuple(row["quasi"].items()): row for row in rows}.values())
+
+
+def _render(console: Console, payload: dict[str, Any]) -> None:
+    from reticent.cli.wording import shown
+
+    rows = [
+        (
+            ", ".join(f"{name} {value}" for name, value in row["quasi"].items()),
+            row["value"],
+            shown(row["prior"]),
+            shown(row["posterior"]),
+            ", ".join(row["tests"]),
+        )
+        for row in payload["beliefs"]
+    ]
+    console.print(table("Beliefs (for your eyes only)", ("who", "value", "before", "after", "disclosure"), rows))
+    console.print(
+        f"{payload['disclosures']} disclosures about {payload['people_disclosed']} of {payload['people']} people.",
+        markup=False,
+    )
+    console.print(payload["limits"], markup=False)
