@@ -159,3 +159,17 @@ def test_datafly_climbs_greedily_and_is_never_better_than_the_lattice():
     assert greedy.suppressed <= 0.05 * table.rows
     assert greedy.utility["loss"] >= best.utility["loss"] - 1e-12
     assert greedy.method["name"] == "Datafly"
+
+
+def test_values_that_look_like_labels_are_told_apart():
+    rows = ["*", "{a, b}", "a", "b", "(missing)", None] * 4
+    table = Table(pl.DataFrame({"q": rows, "s": list("xy") * 12}), quasi=["q"], sensitive="s", nulls="category")
+    draft = Mondrian().draft(table, KAnonymity(5))
+    covered = [
+        _leaves(meaning, table, "q") if "null" not in meaning else {None} for meaning in draft.meanings["q"].values()
+    ]
+    assert sorted(len(each) for each in covered) == sorted(len(each) for each in map(frozenset, covered))
+    assert sum(len(each) for each in covered) == 6
+    full = Lattice().draft(table, KAnonymity(4))
+    assert full.recoding.levels == {"q": 0}
+    assert full.tables["data"]["q"].n_unique() == 6

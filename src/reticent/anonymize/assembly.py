@@ -1,4 +1,4 @@
-"""From kept rows to public tables: labels in, identifiers out, nothing left of the original order."""
+"""From kept rows to public tables: labels in, identifiers out. Release puts the rows into an order of their own."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Assembled:
 
 
 def generalized(table: Table, quasi: pl.DataFrame, kept: NDArray[np.bool_], randomness: Randomness) -> Assembled:
-    """One table: generalized quasi columns beside the sensitive and the other columns, in the order of its own values."""
+    """One table: generalized quasi columns beside the sensitive and the other columns."""
     rows = table.frame.filter(pl.Series(kept))
     data = quasi.with_columns([rows[name] for name in (*table.sensitive, *table.other)])
     data, private = _pseudonymized(table, rows, data, randomness)
-    return Assembled({"data": _in_own_order(data)}, private)
+    return Assembled({"data": data}, private)
 
 
 def bucketized(table: Table, buckets: NDArray[np.int64], kept: NDArray[np.bool_], randomness: Randomness) -> Assembled:
@@ -47,9 +47,7 @@ def bucketized(table: Table, buckets: NDArray[np.int64], kept: NDArray[np.bool_]
     quasi, private = _pseudonymized(table, rows, quasi, randomness)
     shuffled = randomness.order(len(rows))
     sensitive = rows.select(list(table.sensitive)).with_columns(names)[shuffled].sort(BUCKET, maintain_order=True)
-    return Assembled(
-        {"quasi": _in_own_order(quasi), "sensitive": sensitive.select([BUCKET, *table.sensitive])}, private
-    )
+    return Assembled({"quasi": quasi, "sensitive": sensitive.select([BUCKET, *table.sensitive])}, private)
 
 
 def meanings(
@@ -80,7 +78,3 @@ def _pseudonymized(
         translation, on=list(table.pseudonyms), how="left", maintain_order="left", nulls_equal=True
     )
     return data.with_columns(names["pseudonym"]), {"pseudonyms": translation}
-
-
-def _in_own_order(data: pl.DataFrame) -> pl.DataFrame:
-    return data.sort(pl.all(), nulls_last=True) if data.width else data

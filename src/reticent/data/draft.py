@@ -18,7 +18,7 @@ Format = Literal["generalize", "bucketize"]
 class Draft:
     """A recoding, the groups that were judged, the tables to publish, and how they came about.
 
-    ``tables`` are the public tables by name (``data``, or ``quasi`` and ``sensitive``). ``meanings`` maps, column by column, each
+    ``tables`` are the public tables by name (``data``, or ``quasi`` and ``sensitive``), their rows in any order. ``meanings`` maps, column by column, each
     label that occurs in them to its meaning; ``domains`` are the declared domains of quasi columns. ``suppressed`` rows, ``search`` figures,
     ``utility`` and the ``private`` tables (pseudonyms) stay with the steward.
     """

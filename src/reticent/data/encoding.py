@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,25 +14,40 @@ from reticent.errors import DataError, did_you_mean
 _WIDEST_LOOKUP = 1 << 20
 
 
-def encode(series: pl.Series, known: pl.Series, column: str, null_code: int | None = None) -> NDArray[np.integer[Any]]:
+def looked_up(frame: pl.DataFrame, known: Mapping[str, pl.Series]) -> dict[str, pl.Series]:
+    """Text columns looked up in their known values, all at once so that they share the cores; null where a value is not known."""
+    texts = [name for name, values in known.items() if frame[name].dtype == pl.String and values.dtype == pl.String]
+    expressions = [_enumerated(pl.col(name), known[name].drop_nulls()) for name in texts]
+    return {series.name: series for series in frame.select(expressions)}
+
+
+def encode(
+    series: pl.Series, known: pl.Series, column: str, null_code: int | None = None, found: pl.Series | None = None
+) -> NDArray[np.integer[Any]]:
     """The position in ``known`` of every value of ``series``, as the smallest unsigned integers that fit.
 
     A null takes ``null_code``; without one, and for any value that is not known, a :class:`DataError` names the
-    first offender, its row and the column.
+    first offender, its row and the column. ``found`` is what :func:`looked_up` found already.
     """
     values = known if null_code is None else known.filter(known.is_not_null())
-    if series.dtype == pl.Categorical or series.dtype == pl.Enum:
+    if found is not None:
+        codes = found
+    elif series.dtype == pl.Categorical or series.dtype == pl.Enum:
         codes = _encode_categories(series, values)
     elif series.dtype.is_integer() and values.dtype.is_integer():
         codes = _encode_integers(series, values)
     elif series.dtype == pl.String and values.dtype == pl.String:
-        codes = series.cast(pl.Enum(values), strict=False).to_physical()
+        codes = pl.select(_enumerated(pl.lit(series), values)).to_series()
     else:
         positions = pl.Series(range(len(values)), dtype=pl.UInt32)
         codes = series.replace_strict(values, positions, default=None, return_dtype=pl.UInt32)
     if codes.null_count():
         codes = _fill_nulls(series, codes, values, column, null_code)
     return codes.to_numpy().astype(smallest(len(known)), copy=False)
+
+
+def _enumerated(text: pl.Expr, values: pl.Series) -> pl.Expr:
+    return text.cast(pl.Enum(values), strict=False).to_physical()
 
 
 def smallest(size: int) -> np.dtype[Any]:

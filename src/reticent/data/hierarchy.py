@@ -9,7 +9,7 @@ and pruning correct.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -99,9 +99,12 @@ class BoundHierarchy:
             and all(np.array_equal(a.parts, b.parts) for a, b in zip(self.levels, other.levels, strict=True))
         )
 
-    def codes(self, series: pl.Series) -> Codes:
-        """The leaf number of every value; a value that is no leaf is a :class:`DataError` naming it."""
-        return encode(series, self.leaves, self.column, null_code=self.null_leaf)
+    def codes(self, series: pl.Series, found: pl.Series | None = None) -> Codes:
+        """The leaf number of every value; a value that is no leaf is a :class:`DataError` naming it.
+
+        ``found`` is what :func:`reticent.data.encoding.looked_up` found for the column, if that was asked already.
+        """
+        return encode(series, self.leaves, self.column, self.null_leaf, found)
 
     def numbers(self) -> NDArray[np.float64]:
         """Leaves as numbers (days for dates), NaN for the null leaf; only where :attr:`is_numeric`."""
@@ -124,7 +127,9 @@ class BoundHierarchy:
                 levels.append(replace(level, parts=np.append(level.parts, np.int32(0))))
             else:
                 parts = np.append(level.parts, np.int32(level.size))
-                levels.append(Level(parts, (*level.labels, NULL_LABEL), (*level.meanings, {"null": True})))
+                levels.append(
+                    Level(parts, (*level.labels, unused(NULL_LABEL, level.labels)), (*level.meanings, {"null": True}))
+                )
         return BoundHierarchy(self.column, leaves, tuple(levels), self.data_dependent, null_leaf=len(self.leaves))
 
 
@@ -204,6 +209,13 @@ class Hierarchy(ABC):
         from reticent.data.recipes import Suppression
 
         return Suppression(tuple(domain) if domain is not None else None)
+
+
+def unused(label: str, taken: Container[str]) -> str:
+    """``label``, marked until nothing else is called so: a column may hold the very text that we use for something else."""
+    while label in taken:
+        label += "'"
+    return label
 
 
 def _check_nesting(column: str, leaves: pl.Series, levels: Sequence[Level]) -> None:

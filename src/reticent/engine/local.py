@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from reticent.data.encoding import looked_up
 from reticent.data.frequencies import FrequencySet, Levels
 from reticent.data.groups import Histograms, SensitiveDomain
-from reticent.data.hierarchy import BoundHierarchy, Codes
+from reticent.data.hierarchy import Codes
 from reticent.data.keys import first_rows, number, pack, sum_by
 from reticent.data.table import Table
 from reticent.errors import DataError
-
-_WORTH_A_THREAD = 10_000
 
 
 class LocalEngine:
@@ -97,16 +94,13 @@ class LocalEngine:
         return pl.DataFrame(columns)
 
     def _codes(self, table: Table, levels: Levels) -> list[Codes]:
-        """Every quasi column as part numbers; polars and numpy leave the interpreter's lock, so columns share the cores."""
-
-        def code(hierarchy: BoundHierarchy, level: int) -> Codes:
-            leaves = hierarchy.codes(table.frame[hierarchy.column])
-            return leaves if level == 0 else hierarchy.levels[level].parts.take(leaves)
-
-        if table.rows < _WORTH_A_THREAD:
-            return [code(*column) for column in zip(table.hierarchies, levels, strict=True)]
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return list(pool.map(code, table.hierarchies, levels))
+        """Every quasi column as part numbers."""
+        found = looked_up(table.frame, {hierarchy.column: hierarchy.leaves for hierarchy in table.hierarchies})
+        codes = []
+        for hierarchy, level in zip(table.hierarchies, levels, strict=True):
+            leaves = hierarchy.codes(table.frame[hierarchy.column], found.get(hierarchy.column))
+            codes.append(leaves if level == 0 else hierarchy.levels[level].parts.take(leaves))
+        return codes
 
     def _sensitive(self, table: Table) -> tuple[SensitiveDomain, Codes | None]:
         columns = table.sensitive_columns

@@ -184,9 +184,8 @@ def failing_groups(definition: Definition, groups: Groups, already: Mask, allowe
 
 
 def _smallest(points: Points, failing: Mask) -> tuple[int, ...]:
-    chosen = np.flatnonzero(failing & (points.sizes > 0))
-    group = chosen[np.argmin(points.sizes[chosen])]
-    return tuple(int(codes[group]) for codes in points.codes)
+    chosen = np.flatnonzero(failing)
+    return points.parts_of(int(chosen[np.argmin(points.sizes[chosen])]))
 
 
 def _split(definition: Definition) -> tuple[Definition | None, Definition | None]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.anonymize.lattice.evaluation import Evaluation, Evaluator
-from reticent.anonymize.lattice.outliers import Outliers
+from reticent.anonymize.lattice.outliers import Outliers, Tables
 from reticent.anonymize.lattice.space import count_above, count_below
 
 _ROUNDING = 1e-12
@@ -45,6 +45,7 @@ class Frontier:
         self._by_outliers = usable and Outliers.applicable(evaluator.frequencies, self.space, evaluator.definition)
         self._start = evaluator.points(self.space.floor)
         self._last_count = self.space.size
+        self._tables: Tables = {}
         # When suppression costs nothing and the objective only grows, generalizations of a passing node cannot win.
         free = evaluator.allowed == 0 or not evaluator.objective.sees_suppression
         self._minimal_only = free and evaluator.objective.grows and evaluator.monotone
@@ -71,7 +72,7 @@ class Frontier:
         """Close every node at which the group of one rare person fails: the rarest of all, or one that was just found."""
         if not self._by_outliers:
             return
-        outliers = Outliers(self._start, self.space, self.evaluator.definition)
+        outliers = Outliers(self._start, self.space, self.evaluator.definition, self._tables)
         if found is None or found.outlier is None:
             chosen = outliers.rarest()
         else:
@@ -81,9 +82,12 @@ class Frontier:
     def _raise_start(self, candidates: NDArray[np.bool_]) -> None:
         """Start from the finest node below all candidates: what is finer than that is not needed any more."""
         count = int(candidates.sum())
-        if 2 * count <= self._last_count:
-            self._last_count = count
-            self._start = self.evaluator.points(self.space.corner(candidates))
+        if 4 * count > self._last_count:
+            return
+        self._last_count = count
+        corner = self.space.corner(candidates)
+        if corner != self._start.levels:
+            self._start = self.evaluator.points(corner)
 
     def learn(self, found: Evaluation) -> None:
         """Spread what an evaluated node says over the lattice."""

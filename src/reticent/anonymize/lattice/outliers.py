@@ -22,15 +22,22 @@ from reticent.data.keys import sum_by
 from reticent.definitions.base import Definition
 
 _LARGEST_TABLE = 4_000_000
+_WIDEST_TABLE = 256
+
+Tables = dict[tuple[str, int], NDArray[np.int32]]
 
 
 class Outliers:
-    """Judges single groups of a fine grouping at every node of the lattice above it."""
+    """Judges single groups of a fine grouping at every node of the lattice above it.
 
-    def __init__(self, points: Points, space: Space, definition: Definition) -> None:
+    ``tables`` remembers where parts of a column meet, from one of these to the next.
+    """
+
+    def __init__(self, points: Points, space: Space, definition: Definition, tables: Tables | None = None) -> None:
         self.points = points
         self._space = space
         self._definition = definition
+        self._tables = tables if tables is not None else {}
 
     @staticmethod
     def applicable(frequencies: FrequencySet, space: Space, definition: Definition) -> bool:
@@ -66,23 +73,34 @@ class Outliers:
     def _meeting_nodes(self, group: int) -> NDArray[np.int32]:
         """For every group the flat index of the lowest node at which it joins the given one; the lattice's size if none."""
         space = self._space
-        index = np.zeros(len(self.points), dtype=np.int32)
+        index: NDArray[np.int32] | None = None
         apart: NDArray[np.bool_] | None = None
         stride = space.size
         for j, (hierarchy, own_level, codes) in enumerate(self._columns()):
             low, high = space.floor[j], space.top[j]
             stride //= high - low + 1
-            steps = np.full(hierarchy.levels[own_level].size, own_level - low, dtype=np.int32)
-            for level in range(own_level, high + 1):
-                parts = hierarchy.between(own_level, level)
-                steps += parts != parts[codes[group]]
-            index += (steps * np.int32(stride)).take(codes)
-            never = steps > high - low
-            if never.any():
+            steps = self._steps(hierarchy, own_level, high, int(codes[group]))
+            here = ((steps + np.int32(own_level - low)) * np.int32(stride)).take(codes)
+            index = here if index is None else np.add(index, here, out=index)
+            never = steps > high - own_level
+            if hierarchy.levels[high].size > 1 and never.any():
                 apart = never.take(codes) if apart is None else apart | never.take(codes)
+        assert index is not None
         if apart is not None:
             index[apart] = space.size
         return index
+
+    def _steps(self, hierarchy: BoundHierarchy, low: int, high: int, own: int) -> NDArray[np.int32]:
+        """For each part of level ``low`` how many steps up it takes to meet the part ``own``; one more than there are, if never."""
+        key = (hierarchy.column, low)
+        steps: NDArray[np.int32]
+        if hierarchy.levels[low].size > _WIDEST_TABLE:
+            steps = _steps_between(hierarchy, low, high, np.array([own]))[0]
+            return steps
+        if key not in self._tables:
+            self._tables[key] = _steps_between(hierarchy, low, high, np.arange(hierarchy.levels[low].size))
+        steps = self._tables[key][own]
+        return steps
 
     def _over_lattice(self, meeting: NDArray[np.int32], counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """At every node, the counts of the points that have joined."""
@@ -98,6 +116,14 @@ class Outliers:
         owners = present // values
         offsets = np.searchsorted(owners, np.arange(nodes + 1))
         return Histograms(offsets, (present - owners * values).astype(np.int32), table[present])
+
+
+def _steps_between(hierarchy: BoundHierarchy, low: int, high: int, chosen: NDArray[np.int64]) -> NDArray[np.int32]:
+    steps = np.zeros((len(chosen), hierarchy.levels[low].size), dtype=np.int32)
+    for level in range(low, high + 1):
+        parts = hierarchy.between(low, level)
+        steps += parts[chosen, None] != parts
+    return steps
 
 
 def _one_value(sizes: NDArray[np.int64]) -> Histograms:

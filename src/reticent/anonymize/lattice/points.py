@@ -16,30 +16,73 @@ from reticent.data.groups import Groups, Histograms
 from reticent.data.hierarchy import Codes
 from reticent.data.keys import is_dense, pack, sort_equal, sum_by
 
+# Keys below this are packed digit by digit, so that the parts of a group can be read off its key.
+_LARGEST_UNPACKED = 2**31
+
 
 @dataclass(frozen=True)
 class Points:
-    """The groups of a node: one code per column, sizes, and (made when asked for) histograms.
+    """The groups of a node: sizes, and (made when asked for) one code per column and histograms.
 
-    A coarser node is made from a finer one by :meth:`at`, never from the rows (R-LD-21). Histograms are merged only when somebody
-    looks at them: most nodes are decided by sizes alone.
+    A coarser node is made from a finer one by :meth:`at`, never from the rows (R-LD-21). Most nodes are decided by sizes alone, so
+    everything else waits until somebody looks at it. ``keys`` holds the packed parts of the source's groups at this node, ``distinct``
+    the keys of the groups here.
     """
 
     frequencies: FrequencySet
     levels: Levels
-    codes: tuple[Codes, ...]
     sizes: NDArray[np.int64]
-    extras: Mapping[str, NDArray[np.int64]]
     source: Points | None = None
-    ids: NDArray[Any] | None = None
+    keys: NDArray[Any] | None = None
+    distinct: NDArray[Any] | None = None
 
     @classmethod
     def of(cls, frequencies: FrequencySet) -> Points:
         """The points of a frequency set themselves."""
-        return cls(frequencies, frequencies.levels, frequencies.codes, frequencies.sizes, frequencies.extras)
+        return cls(frequencies, frequencies.levels, frequencies.sizes)
 
     def __len__(self) -> int:
         return len(self.sizes)
+
+    @cached_property
+    def ids(self) -> NDArray[Any] | None:
+        """For each group of the source the group here that it became part of."""
+        if self.keys is None or self.distinct is None:
+            return None
+        space = int(self.distinct[-1]) + 1
+        if not is_dense(space, len(self.keys)):
+            return np.searchsorted(self.distinct, self.keys).astype(np.int32)
+        lookup = np.empty(space, dtype=np.int32)
+        lookup[self.distinct] = np.arange(len(self), dtype=np.int32)
+        return lookup.take(self.keys)
+
+    @cached_property
+    def codes(self) -> tuple[Codes, ...]:
+        """The part that each group has in every column."""
+        if self.source is None or self.ids is None or self.distinct is None:
+            return self.frequencies.codes
+        cards = self.cards
+        if prod(cards) < _LARGEST_UNPACKED:
+            return _unpack(self.distinct, cards)
+        firsts = np.empty(len(self), dtype=np.int64)
+        firsts[self.ids] = np.arange(len(self.ids))
+        return tuple(
+            self.source.map(column, level).take(self.source.codes[column].take(firsts))
+            for column, level in enumerate(self.levels)
+        )
+
+    def parts_of(self, group: int) -> tuple[int, ...]:
+        """The parts of a single group, without those of all others."""
+        if self.distinct is None or prod(self.cards) >= _LARGEST_UNPACKED:
+            return tuple(int(codes[group]) for codes in self.codes)
+        return tuple(int(code[0]) for code in _unpack(self.distinct[group : group + 1], self.cards))
+
+    @cached_property
+    def extras(self) -> Mapping[str, NDArray[np.int64]]:
+        """Further counts of the groups."""
+        if self.source is None or not self.source.extras or self.ids is None:
+            return self.frequencies.extras
+        return {name: sum_by(self.ids, values, len(self)) for name, values in self.source.extras.items()}
 
     @cached_property
     def histograms(self) -> Histograms:
@@ -48,8 +91,13 @@ class Points:
             return self.frequencies.histograms
         cells = self.source.histograms
         return Histograms.from_cells(
-            self.ids[cells.owners], cells.values, cells.counts, len(self), self.frequencies.domain.size
+            self.ids.take(cells.owners), cells.values, cells.counts, len(self), self.frequencies.domain.size
         )
+
+    @cached_property
+    def cards(self) -> list[int]:
+        """The number of parts of every column at this node."""
+        return [h.levels[level].size for h, level in zip(self.frequencies.hierarchies, self.levels, strict=True)]
 
     @cached_property
     def _weights(self) -> NDArray[np.float64]:
@@ -61,28 +109,15 @@ class Points:
 
     def at(self, levels: Levels) -> Points:
         """These groups merged at coarser levels."""
-        keys, space, cards = self._keys(levels)
+        keys, space = self._keys(levels)
         if not is_dense(space, len(keys)):
             order, starts = sort_equal(keys, space)
-            count = len(starts)
-            ids = np.empty(len(keys), dtype=np.int32)
-            ids[order] = np.repeat(np.arange(count, dtype=np.int32), np.diff(np.append(starts, len(keys))))
-            sizes = np.add.reduceat(self.sizes[order], starts)
-            firsts = order[starts]
-            codes = tuple(
-                self._map(column, levels[column]).take(code.take(firsts)) for column, code in enumerate(self.codes)
-            )
-        else:
-            table = np.bincount(keys, weights=self._weights, minlength=space)
-            # Points without rows stay: their population counts in the groups that they join.
-            present = np.flatnonzero(np.bincount(keys, minlength=space) if self._has_empty else table)
-            sizes = table[present].astype(np.int64)
-            lookup = np.empty(space, dtype=np.int32)
-            lookup[present] = np.arange(len(present), dtype=np.int32)
-            ids, count = lookup.take(keys), len(present)
-            codes = _unpack(present, cards)
-        extras = {name: sum_by(ids, values, count) for name, values in self.extras.items()}
-        return Points(self.frequencies, levels, codes, sizes, extras, self, ids)
+            sizes = np.add.reduceat(self.sizes.take(order), starts)
+            return Points(self.frequencies, levels, sizes, self, keys, keys.take(order.take(starts)))
+        table = np.bincount(keys, weights=self._weights, minlength=space)
+        # Points without rows stay: their population counts in the groups that they join.
+        present = np.flatnonzero(np.bincount(keys, minlength=space) if self._has_empty else table)
+        return Points(self.frequencies, levels, table.take(present).astype(np.int64), self, keys, present)
 
     def groups(self) -> Groups:
         """What a definition judges, histograms included."""
@@ -96,31 +131,32 @@ class Points:
 
     def find(self, levels: Levels, codes: Sequence[int]) -> int:
         """Some group here that lies in the group with these parts at a coarser node."""
-        inside = np.ones(len(self), dtype=bool)
+        inside: NDArray[np.bool_] | None = None
         for column, (level, code) in enumerate(zip(levels, codes, strict=True)):
             if self.frequencies.hierarchies[column].levels[level].size > 1:
-                inside &= (self._map(column, level) == code).take(self.codes[column])
-        return int(np.argmax(inside))
+                here = (self.map(column, level) == code).take(self.codes[column])
+                inside = here if inside is None else inside & here
+        return 0 if inside is None else int(np.argmax(inside))
 
-    def _map(self, column: int, level: int) -> NDArray[np.int32]:
+    def map(self, column: int, level: int) -> NDArray[np.int32]:
+        """From the parts of a column here to those at a coarser level."""
         return self.frequencies.hierarchies[column].between(self.levels[column], level)
 
-    def _keys(self, levels: Levels) -> tuple[NDArray[Any], int, list[int]]:
+    def _keys(self, levels: Levels) -> tuple[NDArray[Any], int]:
         hierarchies = self.frequencies.hierarchies
         cards = [hierarchy.levels[level].size for hierarchy, level in zip(hierarchies, levels, strict=True)]
         space = prod(cards)
-        if space >= 2**31:
-            parts = [self._map(column, level)[self.codes[column]] for column, level in enumerate(levels)]
-            keys, packed_space = pack(parts, cards, len(self))
-            return keys, packed_space, cards
-        keys = np.zeros(len(self), dtype=np.int32)
+        if space >= _LARGEST_UNPACKED:
+            parts = [self.map(column, level).take(self.codes[column]) for column, level in enumerate(levels)]
+            return pack(parts, cards, len(self))
+        keys: NDArray[np.int32] | None = None
         stride = space
         for column, (level, card) in enumerate(zip(levels, cards, strict=True)):
             stride //= card
             if card > 1:
-                scaled = self._map(column, level) * np.int32(stride)
-                keys += scaled.take(self.codes[column])
-        return keys, space, cards
+                scaled = (self.map(column, level) * np.int32(stride)).take(self.codes[column])
+                keys = scaled if keys is None else np.add(keys, scaled, out=keys)
+        return np.zeros(len(self), dtype=np.int32) if keys is None else keys, space
 
 
 def _unpack(keys: NDArray[np.int64], cards: Sequence[int]) -> tuple[NDArray[np.int32], ...]:

@@ -80,9 +80,8 @@ class Space:
 
     def corner(self, mask: NDArray[np.bool_]) -> Levels:
         """The finest node that all marked nodes generalize."""
-        axes = range(mask.ndim)
-        lowest = [int(np.argmax(mask.any(axis=tuple(other for other in axes if other != axis)))) for axis in axes]
-        return tuple(low + start for low, start in zip(lowest, self.floor, strict=True))
+        places = np.unravel_index(np.flatnonzero(mask), self.shape)
+        return tuple(int(place.min()) + low for place, low in zip(places, self.floor, strict=True))
 
     def minimal(self, passing: NDArray[np.bool_]) -> list[Levels]:
         """Passing nodes without a passing direct specialization, in lexicographic order (R-LD-23)."""

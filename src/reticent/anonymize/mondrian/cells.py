@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.anonymize.mondrian.partition import order_of
-from reticent.data.hierarchy import NULL_LABEL, SUPPRESSED, BoundHierarchy, Codes
+from reticent.data.hierarchy import NULL_LABEL, SUPPRESSED, BoundHierarchy, Codes, unused
 from reticent.utility import LeafSets
 
 Values = Literal["sets", "ranges", "hierarchy"]
@@ -51,17 +51,29 @@ def column_cells(
     leaf_at = np.argsort(order)
     describe = _as_range if values == "ranges" and hierarchy.is_numeric else _as_set
     texts, known = hierarchy.levels[0].labels, hierarchy.leaves.to_list()
-    cells: dict[str, tuple[Mapping[str, Any], NDArray[np.int64]]] = {}
-    labels = []
-    for places in members:
-        label, meaning, covered = describe(hierarchy, leaf_at, places, texts, known)
-        # Two sets of values can share a range.
-        cells.setdefault(label, (meaning, covered))
-        labels.append(label)
-    numbers = {label: number for number, label in enumerate(cells)}
-    number_of_set = np.array([numbers[label] for label in labels], dtype=np.int64)
-    meanings, leaves = zip(*cells.values(), strict=True)
-    return ColumnCells(tuple(cells), meanings, leaves, number_of_set[of_group])
+    book = _Book()
+    numbers = [book.number(*describe(hierarchy, leaf_at, places, texts, known)) for places in members]
+    return book.cells(np.array(numbers, dtype=np.int64)[of_group])
+
+
+class _Book:
+    """Cells by number. A label is used once: a value may be spelled like a set of others, or like the sign for all."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[int, ...], int] = {}
+        self._cells: dict[str, tuple[Mapping[str, Any], NDArray[np.int64]]] = {}
+
+    def number(self, label: str, meaning: Mapping[str, Any], leaves: NDArray[np.int64]) -> int:
+        """The number of the cell that covers these leaves; two sets of values can share a range."""
+        key = tuple(leaves.tolist())
+        if key not in self._numbers:
+            self._numbers[key] = len(self._numbers)
+            self._cells[unused(label, self._cells)] = (meaning, leaves)
+        return self._numbers[key]
+
+    def cells(self, of_group: NDArray[np.int64]) -> ColumnCells:
+        meanings, leaves = zip(*self._cells.values(), strict=True)
+        return ColumnCells(tuple(self._cells), meanings, leaves, of_group)
 
 
 def _value_sets(
@@ -126,23 +138,15 @@ def _parts(hierarchy: BoundHierarchy, codes: Codes, group: NDArray[np.int64], co
         single = low == high
         level_of[single], part_of[single] = number, low[single]
     keys, of_group = np.unique(np.stack([level_of, part_of], axis=1), axis=0, return_inverse=True)
-    cells: dict[str, tuple[Mapping[str, Any], NDArray[np.int64]]] = {}
-    shown = []
+    book, shown = _Book(), []
     for level, part in keys.tolist():
         if level < 0:
-            label, meaning, leaves = SUPPRESSED, {"all": True}, np.arange(hierarchy.size)
+            shown.append(book.number(SUPPRESSED, {"all": True}, np.arange(hierarchy.size)))
         else:
             chosen = hierarchy.levels[level]
-            label, meaning = chosen.labels[part], chosen.meanings[part]
             leaves = np.flatnonzero(chosen.parts == part)
-        if label in cells and not np.array_equal(cells[label][1], leaves):
-            label = f"{label} (level {level})"
-        cells.setdefault(label, (meaning, leaves))
-        shown.append(label)
-    numbers = {label: number for number, label in enumerate(cells)}
-    number_of_key = np.array([numbers[label] for label in shown], dtype=np.int64)
-    meanings, members = zip(*cells.values(), strict=True)
-    return ColumnCells(tuple(cells), meanings, members, number_of_key[of_group.ravel()])
+            shown.append(book.number(chosen.labels[part], chosen.meanings[part], leaves))
+    return book.cells(np.array(shown, dtype=np.int64)[of_group.ravel()])
 
 
 def merge_alike(columns: list[ColumnCells], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
