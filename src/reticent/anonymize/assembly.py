@@ -69,12 +69,19 @@ def domains(hierarchies: tuple[BoundHierarchy, ...]) -> dict[str, list[Any]]:
 def _pseudonymized(
     table: Table, rows: pl.DataFrame, data: pl.DataFrame, randomness: Randomness
 ) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
-    """A random name for each row's person, and the list that translates it back, which stays private."""
+    """A random name for each row's person, and what stays private: the list that translates it back, and who is where."""
+    private = _people(table, rows)
     if not table.pseudonyms:
-        return data, {}
+        return data, private
     people = rows.select(table.pseudonyms).unique(maintain_order=True)
     translation = people.with_columns(pl.Series("pseudonym", randomness.tokens(len(people))))
     names = rows.select(table.pseudonyms).join(
         translation, on=list(table.pseudonyms), how="left", maintain_order="left", nulls_equal=True
     )
-    return data.with_columns(names["pseudonym"]), {"pseudonyms": translation}
+    return data.with_columns(names["pseudonym"]), {**private, "pseudonyms": translation}
+
+
+def _people(table: Table, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Who is where: each published person's key (or first identifier) with the raw quasi values, for the steward's own questions."""
+    name = table.key if table.key is not None else next(iter(table.identifiers), None)
+    return {} if name is None else {"people": rows.select(list(dict.fromkeys([name, *table.quasi])))}
