@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -30,6 +31,9 @@ def assess(
     ] = None,
     nulls: Annotated[str | None, typer.Option(help="What a missing value means: refuse, drop or category.")] = None,
     groups: Annotated[int, typer.Option("--groups", min=0, help="How many of the most exposed groups to show.")] = 5,
+    advise: Annotated[
+        bool, typer.Option("--advise", help="Show which definition covers which threat, and what is not covered.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """How exposed are the people in a table as it stands? Exits with 1 when it could not go out as it is.
@@ -49,7 +53,28 @@ def assess(
         "unpublished": list(rows.unpublished),
     }
     payload["holds"] = payload["ok"]
-    answer(payload, as_json, lambda console: _render(console, found, rows))
+    if advise:
+        payload["advice"] = _advice(definitions)
+    answer(payload, as_json, lambda console: _render(console, found, rows, payload.get("advice")))
+
+
+def _advice(definitions: tuple[Definition, ...]) -> dict[str, Any]:
+    """What the definitions cover of the four concerns, and the models that cover the rest."""
+    from dataclasses import asdict
+
+    from reticent.belief.advisor import ADVICE, CONCERNS, uncovered
+
+    chosen = {each.name for each in definitions}
+    covered = {
+        concern: sorted({each.definition for each in ADVICE if each.definition in chosen and concern in each.covers})
+        for concern in CONCERNS
+    }
+    return {
+        "concerns": dict(CONCERNS),
+        "covered": covered,
+        "uncovered": list(uncovered(chosen)),
+        "models": [asdict(each) for each in ADVICE],
+    }
 
 
 def _load(
@@ -80,7 +105,9 @@ def _load(
     return read(policy=loaded, **overrides), said or loaded.definition.parts()
 
 
-def _render(console: Console, found: tuple[Exposure, ...], rows: Table) -> None:
+def _render(
+    console: Console, found: tuple[Exposure, ...], rows: Table, advice: Mapping[str, Any] | None = None
+) -> None:
     from reticent.cli.wording import shown
 
     for exposure in found:
@@ -118,5 +145,30 @@ def _render(console: Console, found: tuple[Exposure, ...], rows: Table) -> None:
             console.print(
                 table("The most exposed (for your eyes only)", ("people", "who", "sensitive values"), exposed)
             )
+    if advice is not None:
+        _render_advice(console, advice)
     if rows.unpublished:
         console.print(f"Without a role, so not published: {', '.join(rows.unpublished)}.", markup=False)
+
+
+def _render_advice(console: Console, advice: Mapping[str, Any]) -> None:
+    concerns = [
+        (concern, what, ", ".join(advice["covered"][concern]) or "nothing that was asked for")
+        for concern, what in advice["concerns"].items()
+    ]
+    console.print(
+        table("What must not be learned, and what stands against it", ("concern", "what", "covered by"), concerns)
+    )
+    models = [
+        (
+            each["model"],
+            ", ".join(each["covers"]),
+            each["definition"] or "explained only",
+            each["adversary"],
+            each["protects"],
+            each["leaves"],
+        )
+        for each in advice["models"]
+    ]
+    columns = ("model", "covers", "definition", "against somebody who", "who must not reach", "leaves open")
+    console.print(table("Which definition covers which threat", columns, models))

@@ -16,7 +16,7 @@ from reticent.data.frequencies import FrequencySet
 from reticent.data.groups import Groups
 from reticent.data.table import Table
 from reticent.definitions import homogeneity_audit
-from reticent.definitions.base import Assessment, Definition
+from reticent.definitions.base import All, Assessment, Definition
 from reticent.engine.local import LocalEngine
 
 _SHOWN = 5
@@ -76,7 +76,7 @@ class Exposure:
 
 def exposures(table: Table, definitions: Sequence[Definition], shown: int = _SHOWN) -> tuple[Exposure, ...]:
     """The exposure to each set of quasi columns that an adversary may know; one set unless the table names several (R-LD-4)."""
-    frequencies = LocalEngine().frequencies(table)
+    frequencies = LocalEngine().frequencies(All(tuple(definitions)).prepare(table) if definitions else table)
     sets = table.quasi_sets or (tuple(table.quasi),)
     return tuple(_exposure(frequencies, columns, tuple(table.quasi), definitions, shown) for columns in sets)
 
@@ -96,6 +96,9 @@ def _exposure(
         firsts = np.zeros(count, dtype=np.int64)
         firsts[ids[::-1]] = np.arange(len(ids))[::-1]
         groups = frequencies.merged(ids, count)
+    # Where a population was counted, points without rows are nobody of the table.
+    filled = groups.sizes > 0
+    firsts, groups = firsts[filled], groups.select(filled)
     audit = homogeneity_audit(groups) if groups.domain.columns else None
     return Exposure(
         columns=tuple(columns),

@@ -1,0 +1,135 @@
+"""``reticent belief`` and ``reticent assess --advise`` as users call them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+
+import polars as pl
+import pytest
+import typer
+
+import reticent as rt
+from reticent.cli import assess, belief
+from reticent.cli.console import run
+from reticent.data import Hierarchy, Table
+from tests.oracles import belief_worlds as oracle
+
+PEOPLE = pl.DataFrame(
+    {
+        "age": [21, 21, 21, 34, 34, 34, 35],
+        "illness": ["flu", "hiv", "hiv", "flu", "flu", "hiv", "flu"],
+    }
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    table = Table(
+        pl.DataFrame({"age": [21, 34, 34], "illness": ["flu", "flu", "hiv"]}),
+        quasi={"age": Hierarchy.suppression([21, 34, 35])},
+        sensitive="illness",
+    )
+    rt.publish(table, rt.KAnonymity(3)).save(tmp_path / "release")
+    PEOPLE.write_csv(tmp_path / "people.csv")
+    return tmp_path
+
+
+@pytest.fixture
+def reticent(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    app = typer.Typer()
+    belief.register(app)
+    assess.register(app)
+
+    def command(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["reticent", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "200")
+        capsys.readouterr()
+        code = run(app)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return command
+
+
+def test_beliefs_are_those_of_counting_all_worlds(folder, reticent):
+    code, out, _ = reticent(
+        "belief", folder / "release", "--population", folder / "people.csv", "--where", "age=21", "--json"
+    )
+    told = json.loads(out)
+    assert code == 0
+    assert told["people"] == 3
+    population = {
+        age: Counter(PEOPLE.filter(pl.col("age") == age)["illness"].to_list()) for age in PEOPLE["age"].unique().sort()
+    }
+    expected = oracle.posterior(population, dict.fromkeys(population, "*"), {"*": {"flu": 2, "hiv": 1}}, 21)
+    found = {row["value"]: Fraction(row["posterior"]) for row in told["beliefs"]}
+    assert found == expected
+    assert {row["value"]: row["prior"] for row in told["beliefs"]} == {"flu": "1/3", "hiv": "2/3"}
+
+
+def test_a_disclosure_that_was_asked_for_exits_with_1(folder, reticent):
+    arguments = ("belief", folder / "release", "--population", folder / "people.csv")
+    code, out, _ = reticent(*arguments, "--delta", "0.01", "--json")
+    told = json.loads(out)
+    assert code == 1
+    assert told["disclosures"] == 1
+    assert told["people_disclosed"] == 1
+    assert told["beliefs"][0]["quasi"] == {"age": 35}
+    assert told["beliefs"][0]["tests"] == ["positive"]
+    code, out, _ = reticent(*arguments, "--rho", "0.35,0.4")
+    assert code == 1
+    assert "for your eyes only" in out
+    assert "breach" in out
+    assert reticent(*arguments, "--epsilon", "0.1")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--where", "age"), "--where needs a column and a value"),
+        (("--where", "aeg=21"), "There is no quasi column 'aeg'. Did you mean 'age'?"),
+        (("--where", "age=99"), "The population has nobody with age=99."),
+        (("--rho", "0.3"), "--rho needs two numbers"),
+        (("--sensitive", "ilness"), "There is no sensitive column 'ilness'. Did you mean 'illness'?"),
+        (("--delta", "much"), "delta must be a number"),
+    ],
+)
+def test_bad_input_is_told_without_a_traceback(folder, reticent, arguments, message):
+    code, _, err = reticent("belief", folder / "release", "--population", folder / "people.csv", *arguments)
+    assert code == 2
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_a_population_without_the_sensitive_column_is_named(folder, reticent):
+    PEOPLE.drop("illness").write_csv(folder / "bare.csv")
+    code, _, err = reticent("belief", folder / "release", "--population", folder / "bare.csv")
+    assert code == 2
+    assert "The population has no column 'illness'" in err
+
+
+def test_advice_names_what_is_not_covered(folder, reticent):
+    given = (
+        "assess",
+        folder / "people.csv",
+        "--quasi",
+        "age",
+        "--sensitive",
+        "illness",
+        "--definition",
+        "KAnonymity(1)",
+    )
+    code, out, _ = reticent(*given, "--advise", "--json")
+    advice = json.loads(out)["advice"]
+    assert code == 0
+    assert advice["covered"]["identity"] == ["KAnonymity"]
+    assert advice["uncovered"] == ["attribute", "membership", "belief"]
+    assert any(each["definition"] == "DeltaPresence" for each in advice["models"])
+    code, out, _ = reticent(*given, "--advise")
+    for text in ("Which definition covers which threat", "nothing that was asked for", "explained only"):
+        assert text in out
+    assert "advice" not in json.loads(reticent(*given, "--json")[1])
