@@ -1,6 +1,6 @@
 """Speed of the views room (TARGETS "Views", R-PP-31): a 200 x 200 matrix, an ordinary pair, and what a cut-off costs.
 
-Run ``python benchmarks/views.py``; the rows are appended to RESULTS.md.
+Run ``python benchmarks/views.py``; every figure is printed beside its target.
 """
 
 from __future__ import annotations

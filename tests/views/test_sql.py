@@ -237,3 +237,62 @@ def test_thousands_of_brackets_are_an_answer_and_not_a_crash() -> None:
 )
 def test_conditions_as_postgresql_writes_them(condition: str, status: str) -> None:
     assert views.check(SECRET, f"SELECT pid FROM D WHERE {condition}", schema=DDL).status == status
+
+
+@pytest.mark.parametrize(
+    ("column", "first", "second"),
+    [
+        ("TIME", "'9:00'", "'09:00'"),
+        ("UUID", "'AB'", "'ab'"),
+        ("JSONB", "'{}'", "'{ }'"),
+        ("INTERVAL", "'1 day'", "'24 hours'"),
+    ],
+)
+def test_constants_of_types_that_are_not_known_prove_nothing(column: str, first: str, second: str) -> None:
+    """Two texts may mean one value there, so different texts must not count as different."""
+    ddl = f"CREATE TABLE t (id INT NOT NULL, c {column} NOT NULL)"
+    verdict = views.check(f"SELECT id FROM t WHERE c = {first}", f"SELECT id FROM t WHERE c = {second}", schema=ddl)
+    assert verdict.status == "UNKNOWN"
+    assert "whose type is not known here at line 1, column 24" in verdict.reason
+    joined = "SELECT DISTINCT x.id FROM t x JOIN t y ON x.c = y.c"
+    assert views.check(joined, "SELECT id FROM t", schema=ddl).status == "DISCLOSES"
+
+
+def test_moments_with_a_zone_are_compared_in_utc() -> None:
+    ddl = "CREATE TABLE t (id INT NOT NULL, at TIMESTAMPTZ NOT NULL)"
+    secret = "SELECT id FROM t WHERE at = '2020-01-01 12:00:00+02:00'"
+    assert (
+        views.check(secret, "SELECT id FROM t WHERE at = '2020-01-01 10:00:00+00:00'", schema=ddl).status == "DISCLOSES"
+    )
+    assert (
+        views.check(secret, "SELECT id FROM t WHERE at > '2020-01-01 10:00:00+00:00'", schema=ddl).status == "PRIVATE"
+    )
+
+
+def test_texts_fold_case_where_the_dialect_does() -> None:
+    ddl = "CREATE TABLE t (id INT NOT NULL, c VARCHAR(20) NOT NULL)"
+    pair = ("SELECT id FROM t WHERE c = 'Cancer'", "SELECT id FROM t WHERE c = 'cancer'")
+    assert views.check(*pair, schema=ddl).status == "PRIVATE"
+    assert views.check(*pair, schema=ddl, dialect="mysql").status == "DISCLOSES"
+
+
+def test_the_order_of_texts_is_an_assumption_that_is_told() -> None:
+    ddl = "CREATE TABLE t (id INT NOT NULL, c TEXT NOT NULL)"
+    verdict = views.check("SELECT id FROM t WHERE c < 'B'", "SELECT id FROM t WHERE c > 'a'", schema=ddl)
+    assert verdict.status == "PRIVATE"
+    assert any("code point" in item for item in verdict.assumptions)
+
+
+def test_values_that_no_engine_holds_are_checked_by_definition() -> None:
+    ddl = "CREATE TABLE t (id INT NOT NULL, n NUMERIC NOT NULL)"
+    verdict = views.check("SELECT id FROM t", "SELECT id FROM t WHERE n = 1e400", schema=ddl)
+    assert verdict.status == "DISCLOSES"
+    assert verdict.witness is not None
+    assert verdict.witness.engine == "definition"
+
+
+def test_columns_shared_by_an_outer_join_are_not_ambiguous() -> None:
+    for side in ("LEFT", "RIGHT", "FULL"):
+        verdict = views.check(SECRET, f"SELECT pid FROM P {side} JOIN D USING (pid)", schema=DDL)
+        assert verdict.status == "UNKNOWN"
+        assert f"a {side} outer join" in verdict.reason

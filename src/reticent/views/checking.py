@@ -18,6 +18,7 @@ from reticent.views.fitting import fit
 from reticent.views.minimize import minimized
 from reticent.views.query import Query
 from reticent.views.schema import Schema, inferred
+from reticent.views.values import Constant
 from reticent.views.verdict import DISCLOSES, PRIVATE, UNKNOWN, Verdict, jointly
 from reticent.views.witness import Witness, build
 
@@ -218,19 +219,22 @@ class Checker:
 
     def _replayed(self, witness: Witness, secret: Query, view: Query) -> Witness:
         """The witness after it changed both answers: the users' own SQL run on it, or the queries' definition."""
-        from reticent.views.replay import TookTooLong, replayed
+        from reticent.views.replay import NotReplayed, TookTooLong, replayed
 
-        try:
-            if self._replay == "sql":
+        if self._replay == "sql":
+            try:
                 return replayed(witness, secret, view, self.schema)
-            four = witness.databases()
-            if not gains(secret, four["secret_before"], four["secret_after"], witness.secret_answer) or not gains(
+            except (NotReplayed, TookTooLong):
+                pass
+        four = witness.databases()
+        try:
+            if gains(secret, four["secret_before"], four["secret_after"], witness.secret_answer) and gains(
                 view, four["view_before"], four["view_after"], witness.view_answer
             ):
-                raise RuntimeError(f"the witness for {secret.name} and {view.name} does not change both answers")
-            return replace(witness, engine="definition")
-        except (TooManyAnswers, TookTooLong):
+                return replace(witness, engine="definition")
+        except TooManyAnswers:
             return replace(witness, engine="not replayed: too many answers to list")
+        raise RuntimeError(f"the witness for {secret.name} and {view.name} does not change both answers")
 
     def _verdict(
         self, status: str, secret: Query, view: Query, reason: str, budget: Budget, outside: Sequence[str] = ()
@@ -263,6 +267,8 @@ class Checker:
         several = [relation.name for relation in shared if len(relation.keys) > 1]
         if several:
             found.append(f"conservative (multiple keys) on {', '.join(several)}")
+        if any(_orders_text(query, self.schema) for query in (secret, view)):
+            found.append("texts are ordered by code point (collation C)")
         if not self.setting.exact_keys:
             found.append("conservative key test: databases that violate the keys were not excluded")
         return tuple(found)
@@ -299,3 +305,17 @@ class Checker:
             for link in self.schema.foreign_keys
             if find(link.child.lower()) in mine & theirs
         ]
+
+
+def _orders_text(query: Query, schema: Schema) -> bool:
+    """Whether the query compares texts with ``<`` or ``<=``, which depends on the collation."""
+    for part in query.parts:
+        for rule in part.disjuncts:
+            compared = {term for item in rule.comparisons if item.operator != "!=" for term in (item.left, item.right)}
+            if any(isinstance(term, Constant) and term.kind == "text" for term in compared):
+                return True
+            for atom in rule.body:
+                for term, column in zip(atom.terms, schema.relation(atom.relation).columns, strict=True):
+                    if term in compared and column.kind == "text":
+                        return True
+    return False

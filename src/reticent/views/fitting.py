@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from reticent.errors import PolicyError
@@ -80,12 +81,12 @@ def _fit_comparison(item: Comparison, columns: dict[Variable, list[Column]]) -> 
         right = _read(right, columns[left], item)
     if isinstance(left, Constant) and isinstance(right, Constant):
         if not _holds(left, item.operator, right):
-            raise _Impossible(f"{item} never holds")
+            raise _Impossible(f"{_shown(item)} never holds")
         return None
     if left == right and item.operator != "<=":
-        raise _Impossible(f"{item} never holds")
+        raise _Impossible(f"{_shown(item)} never holds")
     if "null" in (getattr(left, "kind", ""), getattr(right, "kind", "")) and item.operator != "!=":
-        raise _Impossible(f"{item} compares with NULL")
+        raise _Impossible(f"{_shown(item)} compares with NULL")
     return Comparison(left, item.operator, right)
 
 
@@ -99,8 +100,14 @@ def _read(found: Constant, places: list[Column], item: Comparison) -> Constant:
         if item.operator == "!=":
             return found
         raise PolicyError(
-            f"{item} compares the {typed[0].kind} column {typed[0].name} with {found}; write a {typed[0].kind} instead."
+            f"{_shown(item)} compares the {typed[0].kind} column {typed[0].name} with {found}; "
+            f"write a {typed[0].kind} instead."
         ) from None
+
+
+def _shown(item: Comparison) -> str:
+    """The comparison without the numbers that keep equal column names of one SQL text apart."""
+    return re.sub(r"#\d+", "", f"{item.left} {item.operator} {item.right}")
 
 
 def _holds(left: Constant, operator: str, right: Constant) -> bool:

@@ -19,8 +19,22 @@ from reticent.views.schema import Column, Relation, Schema
 from reticent.views.values import Constant
 from reticent.views.witness import Answers, Database, Witness
 
-_SQLITE_TYPES = {"number": "NUMERIC", "text": "TEXT", "boolean": "BOOLEAN", "date": "TEXT", "timestamp": "TEXT"}
-_DUCKDB_TYPES = {"number": "DOUBLE", "text": "VARCHAR", "boolean": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMP"}
+_SQLITE_TYPES = {
+    "number": "NUMERIC",
+    "text": "TEXT",
+    "boolean": "BOOLEAN",
+    "date": "TEXT",
+    "timestamp": "TEXT",
+    "other": "TEXT",
+}
+_DUCKDB_TYPES = {
+    "number": "DOUBLE",
+    "text": "VARCHAR",
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+    "other": "VARCHAR",
+}
 
 
 SECONDS = 2.0
@@ -39,18 +53,22 @@ def replayed(witness: Witness, secret: Query, view: Query, schema: Schema) -> Wi
 
     SQLite is tried first; DuckDB knows dates and more functions. A query text that neither runs is replaced by the
     conjunctive query that it was translated to. If no engine sees the answers change, that is our own failure;
-    :class:`TookTooLong` when there are too many answers to list.
+    :class:`TookTooLong` when there are too many answers to list, :class:`NotReplayed` when no engine can hold them.
     """
+    ran = False
     for texts in ((secret.text, view.text), ("", "")):
         for engine in ("sqlite", "duckdb"):
             try:
                 found = _run(engine, witness, (secret, texts[0]), (view, texts[1]), schema)
             except NotReplayed:
                 continue
+            ran = True
             if _differ(found.secret_before, found.secret_after, secret) and _differ(
                 found.view_before, found.view_after, view
             ):
                 return found
+    if not ran:
+        raise NotReplayed("no engine at hand can hold the witness")
     raise RuntimeError(
         f"the witness for {secret.name} and {view.name} on {witness.relation} did not change both answers"
     )

@@ -19,7 +19,11 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. ``kind`` is None when nothing was declared; ``domain`` lists the values of a finite column."""
+    """One column. ``kind`` is None when nothing was declared; ``domain`` lists the values of a finite column.
+
+    Columns of kind ``other`` (times, intervals, JSON, arrays ...) may be joined and shown, but what their constants mean is
+    not known here.
+    """
 
     name: str
     kind: str | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
@@ -68,7 +68,7 @@ def constant(value: object) -> Constant:
     if isinstance(value, float):
         return number(repr(value))
     if isinstance(value, datetime):
-        return Constant("timestamp", value)
+        return Constant("timestamp", _without_zone(value))
     if isinstance(value, date):
         return Constant("date", value)
     if isinstance(value, str):
@@ -117,7 +117,7 @@ def coerce(item: Constant, kind: str) -> Constant:
 
     Raises ValueError when the column can hold no such value.
     """
-    if item.kind in (kind, "null"):
+    if kind == "other" or item.kind in (kind, "null"):
         return item
     text = item.value if item.kind == "text" else None
     try:
@@ -130,10 +130,16 @@ def coerce(item: Constant, kind: str) -> Constant:
         if kind == "date":
             return Constant("date", date.fromisoformat(text.strip()) if text is not None else _day(item))
         if kind == "timestamp":
-            return Constant("timestamp", datetime.fromisoformat(text.strip()) if text is not None else _moment(item))
+            moment = datetime.fromisoformat(text.strip()) if text is not None else _moment(item)
+            return Constant("timestamp", _without_zone(moment))
     except (InvalidOperation, ValueError, TypeError, AttributeError, ZeroDivisionError, OverflowError):
         pass
     raise ValueError(f"{item} is no {kind}")
+
+
+def _without_zone(moment: datetime) -> datetime:
+    """The moment in UTC, so that all moments can be compared."""
+    return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
 
 
 def _plain(item: Constant) -> str:

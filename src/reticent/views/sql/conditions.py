@@ -19,6 +19,10 @@ _OPERATORS: dict[type[exp.Expr], str] = {
 _OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
+class UnknownType(Exception):
+    """What a constant means for a column is not known (times, intervals, JSON ...)."""
+
+
 class Scope(Protocol):
     """What a condition needs from the query around it."""
 
@@ -58,7 +62,10 @@ def alternatives(node: exp.Expr, scope: Scope, wanted: bool = True) -> tuple[Alt
     handler = _HANDLERS.get(type(node))
     if handler is None:
         raise Unsupported(f"{_describe(node)} in a condition", node, scope.text)
-    return handler(node, scope, wanted)
+    try:
+        return handler(node, scope, wanted)
+    except UnknownType:
+        raise Unsupported("a comparison of values whose type is not known here", node, scope.text) from None
 
 
 def compare(left: Term, operator: str, right: Term, scope: Scope) -> tuple[Alternative, ...]:
@@ -66,6 +73,11 @@ def compare(left: Term, operator: str, right: Term, scope: Scope) -> tuple[Alter
     left, right = _typed(left, right, scope), _typed(right, left, scope)
     if NULL in (left, right):
         return NEVER
+    kinds = {
+        column.kind for term in (left, right) if isinstance(term, Variable) and (column := scope.column_type(term))
+    }
+    if "other" in kinds and (operator not in ("=", "!=") or isinstance(left, Constant) or isinstance(right, Constant)):
+        raise UnknownType
     known = frozenset(term for term in (left, right) if isinstance(term, Variable))
     if operator == "=":
         return (Alternative(equal=((left, right),), known=known),)
@@ -230,6 +242,8 @@ def _same(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]
     if isinstance(node, exp.NullSafeNEQ):
         wanted = not wanted
     left, right = operand(node.this, scope), operand(node.args["expression"], scope)
+    if NULL not in (left, right):
+        compare(left, "=", right, scope)
     left, right = _typed(left, right, scope), _typed(right, left, scope)
     if wanted:
         return (Alternative(equal=((left, right),)),)

@@ -1,6 +1,7 @@
 """Schemas from DDL (R-PP-25): keys, NOT NULL, small domains, foreign keys, stored views.
 
-``PRIMARY KEY`` columns are NOT NULL. A UNIQUE constraint over a nullable column is a partial key (R-PP-27).
+``PRIMARY KEY`` columns are NOT NULL. A UNIQUE constraint over a nullable column is a partial key (R-PP-27). Texts fold case where
+the column says so (CITEXT, COLLATE NOCASE), and by default in MySQL and SQL Server, whose usual collations do.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from reticent.views.values import Constant, constant
 _SMALL_RANGE = 64
 _TYPE = exp.DataType.Type
 _DATES = {_TYPE.DATE, _TYPE.DATE32}
+_TEXTS = set(exp.DataType.TEXT_TYPES) | {_TYPE.ENUM, _TYPE.USERDEFINED, _TYPE.NAME}
+_FOLDING_DIALECTS = ("mysql", "tsql")
 _WHOLE = set(exp.DataType.INTEGER_TYPES) | {_TYPE.SMALLSERIAL, _TYPE.SERIAL, _TYPE.BIGSERIAL}
 
 
@@ -33,15 +36,15 @@ def kind_of(node: exp.DataType | None) -> tuple[str | None, bool]:
     if kind in _DATES:
         return "date", True
     if kind in exp.DataType.TEMPORAL_TYPES:
-        return ("timestamp", True) if "TIMESTAMP" in kind.name or "DATETIME" in kind.name else ("text", False)
+        return ("timestamp", True) if "TIMESTAMP" in kind.name or "DATETIME" in kind.name else ("other", False)
     if kind == _TYPE.BOOLEAN:
         return "boolean", False
-    return "text", False
+    return ("text", False) if kind in _TEXTS else ("other", False)
 
 
 def read_schema(text: str, dialect: str = "postgres") -> Schema:
     """The schema that a DDL text declares; statements that say nothing about it (INSERT, GRANT, SET) are passed over."""
-    reader = _Reader(text)
+    reader = _Reader(text, folds=dialect in _FOLDING_DIALECTS)
     for statement in parse_statements(text, dialect, "The schema"):
         reader.read(statement, dialect)
     return reader.schema()
@@ -60,8 +63,9 @@ class _Draft:
 class _Reader:
     """Collects what the statements of one text declare."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, folds: bool) -> None:
         self.text = text
+        self.folds = folds
         self.drafts: dict[str, _Draft] = {}
         self.enums: dict[str, tuple[Constant, ...]] = {}
         self.views: dict[str, str] = {}
@@ -127,7 +131,7 @@ class _Reader:
                 domain = tuple(constant(value.name) for value in declared.expressions)
             elif declared.this == _TYPE.USERDEFINED:
                 domain = self.enums.get(str(declared.args.get("kind")).lower().strip('"').rsplit(".", 1)[-1])
-        folds = "citext" in item.sql().lower()
+        folds = "citext" in item.sql().lower() or (self.folds and kind == "text")
         nullable = True
         for holder in item.args.get("constraints") or []:
             constraint = holder.kind

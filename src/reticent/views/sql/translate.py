@@ -369,16 +369,12 @@ class Translator(Translating):
             if side == "RIGHT" and added:
                 sources.supplied[max(added)] = False
         only = {"": None, "LEFT": added, "RIGHT": before, "FULL": set()}[side]
-        if not side or side in ("LEFT", "RIGHT"):
-            for condition in join_conditions(sources, join, count):
-                reason = filter_by(sources, condition, self, outer, only)
-                if reason is not None:
-                    if not side:
-                        self._drop(sources, condition, reason, outer)
-                    else:
-                        self._footprint_of_subqueries(sources, condition, outer)
-        else:
-            self._footprint_of_subqueries(sources, join.args.get("on"), outer)
+        for condition in join_conditions(sources, join, count):
+            reason = filter_by(sources, condition, self, outer, only)
+            if reason is not None and not side:
+                self._drop(sources, condition, reason, outer)
+            elif reason is not None:
+                self._footprint_of_subqueries(sources, condition, outer)
         if side == "RIGHT" and added:
             sources.promote(max(added))
 
