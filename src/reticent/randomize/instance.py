@@ -75,7 +75,7 @@ def _counted(data: pl.DataFrame, domain: ViewDomain, plan: Plan) -> Keys:
     columns = base.frame_columns(data)
     counts = domain[COUNT].listed
     grouped = columns.group_by(base.names).agg(pl.len().cast(counts.dtype).alias(COUNT))
-    cap = counts.max()
+    cap = int(counts.to_numpy().max())
     return domain.pack(grouped.with_columns(pl.col(COUNT).clip(upper_bound=cap)).select(domain.names))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -69,7 +70,7 @@ def _distribution(counts: np.ndarray, trials: int, beta: float) -> np.ndarray:
 
     inside = counts.clip(0, max(trials - 1, 0))
     if trials <= 0:
-        known = np.ones(len(counts))
+        known: Any = np.ones(len(counts))
     elif trials > _POISSON_ABOVE:
         known = pdtr(inside, trials * beta)
     else:

@@ -21,8 +21,8 @@ class Marginal:
 
     columns: tuple[str, ...]
     shown: NDArray[np.int64]
-    values: NDArray[np.float64]
-    standard_errors: NDArray[np.float64]
+    values: NDArray[np.floating]
+    standard_errors: NDArray[np.floating]
 
 
 def marginals(view: View, width: int = 3) -> Iterator[Marginal]:

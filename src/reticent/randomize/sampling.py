@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
@@ -42,7 +43,7 @@ def sample(
     first = domain.radices[0]
     slabs = min(first, max(1, math.ceil(expected / rows_at_once)))
     edges = [first * slab // slabs for slab in range(slabs + 1)]
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in pairwise(edges):
         yield _slab(domain, low, high, [_inside(domain, each, low, high) for each in listed], other, draws)
 
 

@@ -21,8 +21,9 @@ from reticent.data.predicate import Condition
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact, whole
 from reticent.randomize.bounds import bernstein_from
-from reticent.randomize.counting import DomainCount, TooLarge, checked, count_exactly, count_or_sample, tabulate
+from reticent.randomize.counting import DomainCount, checked, count_exactly, count_or_sample, tabulate
 from reticent.randomize.domain import Keys, ViewDomain
+from reticent.randomize.elimination import TooLarge
 from reticent.randomize.estimate import Estimate
 from reticent.randomize.estimating import Stratum, answer
 from reticent.randomize.keys import among
@@ -168,7 +169,7 @@ class View:
         shown = np.zeros(math.prod(shape), dtype=np.int64)
         for keys in self._chunks():
             met = keys[self._mask(asked, keys)]
-            places = np.ravel_multi_index([self.domain.codes(met, name) for name in names], shape) if len(met) else []
+            places = np.ravel_multi_index([self.domain.codes(met, name) for name in names], shape)
             shown += np.bincount(places, minlength=len(shown))
         codes = np.unravel_index(np.arange(len(shown)), shape)
         labels = [self.domain[name].decode(code) for name, code in zip(names, codes, strict=True)]

@@ -1,0 +1,370 @@
+"""``reticent randomize``: plan, publish, estimate, audit, compare and republish randomized views."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reticent.cli.console import Json, answer, table, working
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reticent.randomize import Estimate, Plan
+
+Domain = Annotated[
+    Path,
+    typer.Option(
+        "--domain", help="The public domain (.toml or .json): a number, a list or {from, to} for each column."
+    ),
+]
+Ledger = Annotated[Path | None, typer.Option("--ledger", help="The ledger that remembers what was given out.")]
+Seed = Annotated[int | None, typer.Option("--insecure-seed", help="For tests only: draws that anybody can repeat.")]
+Duplicates = Annotated[
+    str, typer.Option(help="What repeated rows mean: refuse, dedupe, or count (needs a plan with --count).")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(
+        help="Randomized views: no record proves anything, counts can be estimated.", no_args_is_help=True
+    )
+    for name, command in (
+        ("plan", plan),
+        ("publish", publish),
+        ("estimate", estimate),
+        ("audit", audit),
+        ("compare", compare),
+        ("republish", republish),
+        ("verify", verify),
+        ("chart", chart),
+    ):
+        group.command(name)(command)
+    app.add_typer(group, name="randomize")
+
+
+def plan(
+    domain: Domain,
+    n: Annotated[int, typer.Option("--n", help="The public number of records.")],
+    k: Annotated[
+        str | None, typer.Option("--k", help="The belief before, in multiples of the average density.")
+    ] = None,
+    d: Annotated[str | None, typer.Option("--d", help="The belief before, as a probability (instead of --k).")] = None,
+    gamma: Annotated[str, typer.Option(help="The belief that is allowed after.")] = "1/5",
+    preset: Annotated[str, typer.Option(help="tight, max-utility, paper or floor.")] = "tight",
+    floor: Annotated[
+        str | None, typer.Option(help="With --preset floor: the least share of a belief that must stay.")
+    ] = None,
+    adversary: Annotated[str, typer.Option(help="independent, exclusive (link attacks) or both.")] = "independent",
+    views: Annotated[int, typer.Option(help="How many views will be published in all.")] = 1,
+    frozen: Annotated[bool, typer.Option("--frozen", help="With --views: the data never change.")] = False,
+    n_public: Annotated[
+        int | None, typer.Option("--n-public", help="A rounded upper bound of n to be known instead.")
+    ] = None,
+    count: Annotated[
+        int | None, typer.Option(help="Add a column of how often a record occurs, capped at this.")
+    ] = None,
+    rho: Annotated[str | None, typer.Option(help="The error constant that must be reached, at least 1.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the plan to this file (.json).")] = None,
+    as_json: Json = False,
+) -> None:
+    """Plan a view from public facts, before anybody touches the data.
+
+    Example: reticent randomize plan --n 30162 --domain adult.toml --k 10 --gamma 1/5 -o plan.json
+    """
+    import json
+
+    from reticent.files import write_whole
+    from reticent.randomize import plan as make
+
+    made = make(
+        n, _domain(domain), k, gamma, preset, adversary, views,  # type: ignore[arg-type]  # checked by the planner
+        d=d, floor=floor, frozen=frozen, n_public=n_public, count=count, rho=rho,
+    )  # fmt: skip
+    if output is not None:
+        write_whole(output, json.dumps(made.as_json(), indent=2, ensure_ascii=False).encode() + b"\n")
+    payload = {"ok": made.verdict != "impossible", **made.describe()}
+    answer(payload, as_json, lambda console: _show_plan(console, made))
+
+
+def publish(
+    data: Annotated[Path, typer.Argument(help="The data (.csv or .parquet).")],
+    plan_file: Annotated[Path, typer.Option("--plan", help="The plan (.json).")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder that the view is written to; a new one.")],
+    domain: Annotated[
+        Path | None, typer.Option("--domain", help="The values of every column, if the plan has only their numbers.")
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="The name of the data set in the ledger.")] = None,
+    duplicates: Duplicates = "refuse",
+    files: Annotated[str, typer.Option(help="csv or parquet.")] = "csv",
+    ledger: Ledger = None,
+    again: Annotated[bool, typer.Option("--again", help="Allow another release of the same data set.")] = False,
+    insecure_seed: Seed = None,
+    as_json: Json = False,
+) -> None:
+    """Publish a view by a plan; it is written in chunks, and the ledger before it leaves.
+
+    Example: reticent randomize publish scores.csv --plan plan.json -o view --dataset scores
+    """
+    from reticent.data.readers import read_frame
+    from reticent.randomize import publish_to
+
+    made = _plan(plan_file)
+    with working("Drawing the view ...", as_json):
+        rows = publish_to(
+            read_frame(data), made, output, _domain(domain) if domain else None, dataset,
+            duplicates=duplicates, files=files, ledger=ledger, again=again, insecure_seed=insecure_seed,
+        )  # fmt: skip
+    payload = {
+        "ok": True,
+        "path": output,
+        "rows": rows,
+        "alpha": made.alpha,
+        "beta": made.beta,
+        "worst_posterior": made.worst_posterior,
+    }
+    answer(payload, as_json, lambda console: console.print(f"Published {rows:,} rows to {output}.", markup=False))
+
+
+def estimate(
+    view: Annotated[
+        list[Path],
+        typer.Argument(help="The folder of the view; for a series all folders in order, then the condition."),
+    ],
+    condition: Annotated[str, typer.Argument(help='A condition as in SQL, such as "score < 3*age".')],
+    error: Annotated[str | None, typer.Option(help="The probability with which the interval may miss.")] = None,
+    queries: Annotated[int, typer.Option(help="How many answers must hold together.")] = 1,
+    total: Annotated[str | None, typer.Option("--sum", help="Sum this column instead of counting.")] = None,
+    average: Annotated[str | None, typer.Option("--average", help="Average this column instead of counting.")] = None,
+    group_by: Annotated[
+        list[str] | None, typer.Option("--group-by", help="One estimate for each value of this column; may repeat.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Estimate a count, a sum or an average of the original table from a view.
+
+    Example: reticent randomize estimate view "score < 3*age and nationality = 'Indian'"
+    """
+    from reticent.randomize import read_views
+
+    last = read_views(view)[-1]
+    if group_by:
+        frame = last.group_by(group_by, condition)
+        answer(
+            {"ok": True, "groups": frame.to_dicts()},
+            as_json,
+            lambda console: console.print(
+                table("", frame.columns, [[_short(cell) for cell in row] for row in frame.rows()])
+            ),
+        )
+        return
+    if total is not None:
+        found = last.sum(total, condition, error=error)
+    elif average is not None:
+        found = last.average(average, condition, error=error)
+    else:
+        found = last.estimate(condition, error=error, queries=queries)
+    answer({"ok": True, **found.describe()}, as_json, lambda console: _show_estimate(console, found))
+
+
+def audit(
+    view: Annotated[Path, typer.Argument(help="The folder of the view.")],
+    records: Annotated[
+        list[str],
+        typer.Option("--tuple", help='A record as JSON, such as \'{"age": 25, "score": 99}\'; several make a block.'),
+    ],
+    priors: Annotated[
+        list[str], typer.Option("--prior", help="The belief in the record before; one for each record of a block.")
+    ],
+    as_json: Json = False,
+) -> None:
+    """The exact belief of an adversary after a view: for a record, or for a block of which exactly one record is true.
+
+    Example: reticent randomize audit view --tuple '{"age": 25, "nationality": "British", "score": 99}' --prior 1/200
+    """
+    import json
+
+    from reticent.errors import PolicyError
+    from reticent.randomize import audit_block, audit_tuple, open_view
+
+    try:
+        tuples = [json.loads(text) for text in records]
+    except ValueError as error:
+        raise PolicyError(f"--tuple must be a JSON object: {error}.") from None
+    opened = open_view(view)
+    if len(tuples) == 1 and len(priors) == 1:
+        found = audit_tuple(opened, tuples[0], priors[0])
+    else:
+        found = audit_block(opened, tuples, priors)
+    payload = {"ok": found.get("holds") is not False, **found}
+    answer(
+        payload,
+        as_json,
+        lambda console: console.print(table("", ("", ""), [(key, _short(value)) for key, value in found.items()])),
+    )
+
+
+def compare(
+    plan_file: Annotated[Path, typer.Option("--plan", help="The plan (.json).")],
+    as_json: Json = False,
+) -> None:
+    """Compare a plan with FRAPP at the same privacy.
+
+    Example: reticent randomize compare --plan plan.json
+    """
+    from reticent.randomize import error_constants, kept_share
+
+    made = _plan(plan_file)
+    constants = error_constants(made.k, made.gamma, made.error)
+    found = {
+        "kept_share": kept_share(made.k, made.gamma),
+        "rho": made.rho,
+        **constants,
+        "times_better": constants["rho2"] / made.rho,
+    }
+    answer(
+        {"ok": True, **found},
+        as_json,
+        lambda console: console.print(table("", ("", ""), [(key, _short(value)) for key, value in found.items()])),
+    )
+
+
+def republish(
+    data: Annotated[Path, typer.Argument(help="The data as they are now (.csv or .parquet).")],
+    series: Annotated[Path, typer.Option("--series", help="The folder of the series.")],
+    plan_file: Annotated[Path | None, typer.Option("--plan", help="The plan (.json), at the first view.")] = None,
+    domain: Annotated[
+        Path | None, typer.Option("--domain", help="The values of every column, at the first view.")
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="The name of the data set in the ledger.")] = None,
+    duplicates: Duplicates = "refuse",
+    ledger: Ledger = None,
+    insecure_seed: Seed = None,
+    as_json: Json = False,
+) -> None:
+    """Publish the next view of a series; one more than was planned is refused.
+
+    Example: reticent randomize republish scores.csv --series views --plan plan.json
+    """
+    from reticent.data.readers import read_frame
+    from reticent.errors import PolicyError
+    from reticent.randomize import Series
+
+    if (series / "series.json").exists():
+        opened = Series.open(series)
+    elif plan_file is None:
+        raise PolicyError(f"{str(series)!r} holds no series yet. Start one with --plan.")
+    else:
+        opened = Series(_plan(plan_file))
+    grown = opened.publish(
+        read_frame(data), dataset, domain=_domain(domain) if domain else None,
+        duplicates=duplicates, ledger=ledger, insecure_seed=insecure_seed,
+    )  # fmt: skip
+    grown.save(series)
+    last = grown.views[-1]
+    payload = {
+        "ok": True,
+        "index": last.manifest.index,
+        "views": grown.plan.views,
+        "rows": len(last),
+        "path": series / f"view-{last.manifest.index}",
+    }
+    answer(
+        payload,
+        as_json,
+        lambda console: console.print(
+            f"View {last.manifest.index} of {grown.plan.views}: {len(last):,} rows.", markup=False
+        ),
+    )
+
+
+def verify(
+    view: Annotated[Path, typer.Argument(help="The folder of the view.")],
+    as_json: Json = False,
+) -> None:
+    """Check a view from its public folder alone.
+
+    Example: reticent randomize verify view
+    """
+    from reticent.randomize import verify_view
+
+    found = verify_view(view)
+    said = "; ".join(found["problems"]) or f"The promise holds: no belief passes {found['worst_posterior']}."
+    answer(found, as_json, lambda console: console.print(said, markup=False))
+
+
+def chart(
+    domain: Domain,
+    n: Annotated[int, typer.Option("--n", help="The public number of records.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The picture (.svg).")],
+    k: Annotated[str, typer.Option("--k", help="The belief before, in multiples of the average density.")] = "10",
+    as_json: Json = False,
+) -> None:
+    """Draw error against gamma for the presets and FRAPP, with the zone where nothing can be had.
+
+    Example: reticent randomize chart --n 30162 --domain adult.toml -o errors.svg
+    """
+    from reticent.randomize.chart import draw_chart, errors_by_gamma
+
+    frame = errors_by_gamma(n, _domain(domain), k)
+    draw_chart(frame, output, n=n)
+    answer(
+        {"ok": True, "path": output, "points": frame.to_dicts()},
+        as_json,
+        lambda console: console.print(f"Drew {output}.", markup=False),
+    )
+
+
+def _domain(path: Path) -> Any:
+    """The domain that a file declares; ``[domain]`` may stand around it."""
+    import json
+    import tomllib
+
+    from reticent.errors import PolicyError
+    from reticent.randomize import ViewDomain
+
+    try:
+        text = path.read_text(encoding="utf-8")
+        found = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except ValueError as error:
+        raise PolicyError(f"{path} cannot be read: {error}.") from None
+    if not isinstance(found, dict):
+        raise PolicyError(f"{path} must map every column to its values.")
+    return ViewDomain.from_json(found.get("domain", found))
+
+
+def _plan(path: Path) -> Plan:
+    import json
+
+    from reticent.errors import PolicyError
+    from reticent.randomize import Plan
+
+    try:
+        written = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise PolicyError(f"{path} is not JSON: {error}.") from None
+    return Plan.from_json(written)
+
+
+def _show_plan(console: Console, made: Plan) -> None:
+    console.print(made.words(), markup=False)
+    rows = [
+        (each.name, f"{each.true_count:,}", f"{each.standard_error:,.1f}", f"{each.mean_error:,.1f}")
+        for each in made.samples
+    ]
+    console.print(table("What to expect", ("query", "true count", "standard error", "mean error"), rows))
+
+
+def _show_estimate(console: Console, found: Estimate) -> None:
+    low, high = found.interval
+    console.print(f"{float(found.value):,.2f} (standard error {found.standard_error:,.2f})", markup=False)
+    console.print(f"With {float(100 * (1 - found.error)):g}% confidence between {low:,} and {high:,}.", markup=False)
+
+
+def _short(value: Any) -> str:
+    from reticent.cli.wording import shown
+
+    return ", ".join(shown(each) for each in value) if isinstance(value, list) else shown(value)

@@ -1,0 +1,102 @@
+"""Error against gamma: the presets, the baseline, and the zone where nothing can be had (spec section 10)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from reticent.errors import Infeasible
+from reticent.exact import Number, exact
+from reticent.files import write_whole
+from reticent.randomize.bounds import MEAN_DISTANCE, variance
+from reticent.randomize.domain import ViewDomain
+from reticent.randomize.feasibility import is_above_wall, prior_of
+from reticent.randomize.frapp import frapp_plan
+from reticent.randomize.planning import plan
+
+_GAMMAS = tuple(f"{value}/40" for value in range(1, 40))
+_PRESETS = ("paper", "tight", "max-utility")
+
+
+def errors_by_gamma(
+    n: int,
+    domain: ViewDomain | Mapping[str, Any],
+    k: Number,
+    *,
+    share: Number = "1/2",
+    gammas: Sequence[Number] = _GAMMAS,
+) -> pl.DataFrame:
+    """The predicted mean absolute error of a query that ``share`` of the domain and of the table meet, for every method and gamma.
+
+    ``impossible`` marks the red zone: d is not below gamma, or above the wall of 3.8.
+    """
+    space, part = ViewDomain.of(domain), exact(share, "share")
+    d = prior_of(n, space.size, k, None)
+    true, cells = int(n * part), int(space.size * part)
+    rows = []
+    for given in gammas:
+        gamma = exact(given, "gamma")
+        impossible = d >= gamma or is_above_wall(n, space.size, d, gamma)
+        for preset in _PRESETS:
+            try:
+                rates = plan(n, space, k, gamma, preset).rates
+            except Infeasible:
+                continue
+            spread = math.sqrt(variance(rates, Fraction(true), cells))
+            rows.append((float(gamma), preset, MEAN_DISTANCE * spread, impossible))
+        if d < gamma:
+            rows.append(
+                (float(gamma), "FRAPP", MEAN_DISTANCE * _frapp_spread(n, space, k, gamma, true, cells), impossible)
+            )
+    return pl.DataFrame(rows, schema=["gamma", "method", "error", "impossible"], orient="row")
+
+
+def draw_chart(frame: pl.DataFrame, path: str | Path, *, n: int) -> Path:
+    """Write the chart as SVG: one line a method on a logarithmic scale, the red zone behind them, and n for scale."""
+    import vl_convert
+
+    layers: list[dict[str, Any]] = [
+        {
+            "data": {"values": frame.to_dicts()},
+            "mark": "line",
+            "encoding": {
+                "x": {"field": "gamma", "type": "quantitative", "title": "gamma, the belief allowed after"},
+                "y": {
+                    "field": "error",
+                    "type": "quantitative",
+                    "title": "mean absolute error of a count",
+                    "scale": {"type": "log"},
+                },
+                "color": {"field": "method", "type": "nominal", "title": "method"},
+            },
+        },
+        {
+            "data": {"values": [{"error": n / 2}]},
+            "mark": {"type": "rule", "strokeDash": [4, 4], "color": "#888888"},
+            "encoding": {"y": {"field": "error", "type": "quantitative"}},
+        },
+    ]
+    red = frame.filter(pl.col("impossible"))["gamma"]
+    if len(red):
+        zone = {
+            "data": {"values": [{"from": 0.0, "to": float(red.to_numpy().max())}]},
+            "mark": {"type": "rect", "color": "#d62728", "opacity": 0.15},
+            "encoding": {"x": {"field": "from", "type": "quantitative"}, "x2": {"field": "to"}},
+        }
+        layers.insert(0, zone)
+    title = "What privacy costs: error against gamma"
+    picture = {"width": 520, "height": 320, "title": title, "layer": layers}
+    write_whole(path, vl_convert.vegalite_to_svg(picture).encode())
+    return Path(path)
+
+
+def _frapp_spread(n: int, domain: ViewDomain, k: Number, gamma: Fraction, true: int, cells: int) -> float:
+    made = frapp_plan(n, domain, k, gamma)
+    present, absent = made.kept + (cells - 1) * made.replaced, cells * made.replaced
+    spread = true * present * (1 - present) + (n - true) * absent * (1 - absent)
+    return math.sqrt(float(spread)) / float(made.kept - made.replaced)
