@@ -187,6 +187,32 @@ def test_decide_and_collusion_by_policy_file(reticent: Run, tmp_path: Path) -> N
     code, out, _ = reticent("collusion", "clerk", "doctor", *policy, "--json")
     assert code == 1
     assert json.loads(out)["leaks"][0]["secret"] == "cancer"
+    code, out, _ = reticent("log", *policy, "--json")
+    assert code == 0
+    assert [event["action"] for event in json.loads(out)["events"]] == [
+        "define secret",
+        "define view",
+        "allow",
+        "forbid",
+    ]
+    assert [item["allowed"] for item in json.loads(out)["decisions"]] == [True, False]
+    assert "denied" in reticent("log", *policy)[1]
+
+
+def test_a_schema_without_sql(reticent: Run, tmp_path: Path) -> None:
+    columns = {"pid": "whole", "diagnosis": {"type": "text", "values": ["flu", "cancer"]}, "ward": "whole"}
+    tables = {"P": {"columns": {"pid": "whole", "name": "text"}}, "D": {"columns": columns, "keys": [["pid", "ward"]]}}
+    (tmp_path / "schema.json").write_text(json.dumps({"tables": tables}))
+    pair = ("--secret", "secret.sql", "--view", "SELECT pid FROM D WHERE diagnosis <> 'cancer'", "--json")
+    code, out, _ = reticent("check", "--schema", "schema.json", *pair)
+    assert (code, json.loads(out)["status"]) == (1, "DISCLOSES")
+    tables["D"]["keys"] = []
+    (tmp_path / "schema.json").write_text(json.dumps({"tables": tables}))
+    assert reticent("check", "--schema", "schema.json", *pair)[0] == 0
+    (tmp_path / "schema.toml").write_text('[tables.P.columns]\npid = "integer"\n')
+    code, _, err = reticent("check", "--schema", "schema.toml", *pair[:-1])
+    assert code == 2
+    assert "P.pid has the type 'integer'" in err
 
 
 def test_a_duckdb_file_is_a_schema(reticent: Run, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="May this view be granted while that query stays secret?")
 
-SchemaFile = Annotated[Path | None, typer.Option("--schema", help="DDL: CREATE TABLE, TYPE, VIEW statements.")]
+SchemaFile = Annotated[Path | None, typer.Option("--schema", help="DDL statements, or JSON, TOML, YAML.")]
 Postgres = Annotated[str | None, typer.Option("--postgres", help="Read the catalogue of this PostgreSQL (a URL).")]
 DuckDb = Annotated[Path | None, typer.Option("--duckdb", help="Read the catalogue of this DuckDB file.")]
 Dialect = Annotated[str, typer.Option("--dialect", help="The SQL dialect of all texts.")]
@@ -321,6 +321,31 @@ def collusion_command(
 
     def render(console: Console) -> None:
         console.print(table("Leaks", names, rows) if leaks else "Together they learn nothing that one must not know.")
+
+    answer(payload, json_, render)
+
+
+@app.command("log")
+def log_command(
+    policy: Annotated[Path, typer.Option("--policy", help="The access policy (TOML).")],
+    ledger: Annotated[Path | None, typer.Option("--ledger", help="Where decisions are recorded.")] = None,
+    json_: Json = False,
+) -> None:
+    """Every authorization that was granted or revoked, and every decision that was told."""
+    from reticent.views.policy_file import open_policy
+
+    with open_policy(policy, ledger) as control:
+        events, decisions = control.history(), control.decisions()
+    changes = [[event.made, event.action, event.accessor, event.subject, event.by] for event in events]
+    names = ["made", "action", "accessor", "subject", "by"]
+    told = [
+        [item["made"], item["user"], item["view"], "allowed" if item["allowed"] else "denied"] for item in decisions
+    ]
+    payload = {"ok": True, "events": [dict(zip(names, row, strict=True)) for row in changes], "decisions": decisions}
+
+    def render(console: Console) -> None:
+        console.print(table("Authorizations", names, changes))
+        console.print(table("Decisions", ["made", "user", "view", "decision"], told))
 
     answer(payload, json_, render)
 

@@ -61,10 +61,14 @@ def check(
 
 
 def load_schema(schema: str | Path | Schema | None, dialect: str = "postgres") -> Schema | None:
-    """A schema from DDL text or a file of it."""
+    """A schema from DDL text or a file of it; JSON, TOML and YAML files describe one without SQL."""
     if schema is None or isinstance(schema, Schema):
         return schema
     if isinstance(schema, Path):
+        from reticent.views.schema_file import SUFFIXES, read_schema_file
+
+        if schema.suffix in SUFFIXES:
+            return read_schema_file(schema)
         schema = schema.read_text(encoding="utf-8")
     from reticent.views.sql.ddl import read_schema
 

@@ -1,0 +1,92 @@
+"""A schema without SQL: JSON, TOML or YAML with tables, columns, keys and small domains (R-PP-25).
+
+```yaml
+tables:
+  diagnosis:
+    columns: {pid: whole, code: text, level: {type: text, values: [mild, serious], nullable: true}}
+    keys: [[pid, code]]
+```
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from reticent.errors import PolicyError, did_you_mean
+from reticent.views.schema import Column, Relation, Schema
+
+SUFFIXES = (".json", ".toml", ".yaml", ".yml")
+_TYPES = {
+    "whole": ("number", True),
+    "number": ("number", False),
+    "text": ("text", False),
+    "boolean": ("boolean", False),
+    "date": ("date", True),
+    "timestamp": ("timestamp", True),
+    "any": (None, False),
+}
+
+
+def read_schema_file(path: Path) -> Schema:
+    """The schema that a JSON, TOML or YAML file describes."""
+    found = _load(path)
+    tables = found.get("tables") if isinstance(found, Mapping) else None
+    if not isinstance(tables, Mapping) or not tables:
+        raise PolicyError(f"{path}: describe at least one table under 'tables'.")
+    schema = Schema({str(name).lower(): _relation(str(name), said, path) for name, said in tables.items()})
+    schema = schema.with_domains(
+        {
+            name: {
+                column: told["values"]
+                for column, told in said["columns"].items()
+                if isinstance(told, Mapping) and "values" in told
+            }
+            for name, said in tables.items()
+        }
+    )
+    booleans = {
+        name: {column.name: [False, True] for column in schema.relation(name).columns if column.kind == "boolean"}
+        for name in tables
+    }
+    return schema.with_domains(booleans).with_keys({name: said.get("keys", []) for name, said in tables.items()})
+
+
+def _relation(name: str, said: Any, path: Path) -> Relation:
+    if not isinstance(said, Mapping) or not isinstance(said.get("columns"), Mapping):
+        raise PolicyError(f"{path}: the table {name} needs 'columns', a map from name to type.")
+    columns = []
+    for column, told in said["columns"].items():
+        options = told if isinstance(told, Mapping) else {"type": told}
+        word = str(options.get("type", "any"))
+        if word not in _TYPES:
+            raise PolicyError(
+                f"{path}: {name}.{column} has the type {word!r}; the types are {', '.join(_TYPES)}."
+                f"{did_you_mean(word, _TYPES)}"
+            )
+        kind, whole = _TYPES[word]
+        columns.append(Column(str(column), kind, whole, bool(options.get("nullable", False))))
+    return Relation(name, tuple(columns))
+
+
+def _load(path: Path) -> Any:
+    text = path.read_text(encoding="utf-8")
+    try:
+        if path.suffix == ".json":
+            return json.loads(text)
+        if path.suffix == ".toml":
+            return tomllib.loads(text)
+    except ValueError as error:
+        raise PolicyError(f"{path} cannot be read: {error}.") from None
+    try:
+        yaml: Any = import_module("yaml")
+    except ImportError:
+        raise PolicyError(f"Reading {path} needs PyYAML (pip install pyyaml); JSON and TOML work without.") from None
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise PolicyError(f"{path} cannot be read: {error}.") from None
