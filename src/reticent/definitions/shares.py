@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from reticent.data.groups import Groups, Histograms
 from reticent.definitions.anonymity import KAnonymity
 from reticent.definitions.base import Assessment, Definition, SensitiveDefinition
-from reticent.definitions.comparison import at_most, largest_ratio, less
+from reticent.definitions.comparison import WIDEST, at_most, largest_ratio, less
 from reticent.definitions.conjunction import Conjunction, inverse
 from reticent.definitions.diagnostics import failures, occupied, witness_of
 from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiversity
@@ -266,15 +266,14 @@ class WeightAtLeast(SensitiveDefinition):
         return np.where(self.failing_in(groups), groups.sizes, 0).astype(np.float64)
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
-        weights, unit = self._weights_of(groups)
-        return (groups.histograms.add_cells(weights) < Fraction(self.alpha) * unit) & (groups.sizes > 0)
+        sums, unit = self._weights_of(groups)
+        return less(sums, Fraction(self.alpha) * unit, np.ones_like(groups.sizes)) & (groups.sizes > 0)
 
     def assess_in(self, groups: Groups) -> Assessment:
-        weights, unit = self._weights_of(groups)
         filled, failing = occupied(groups), self.failing_in(groups)
-        sums = groups.histograms.add_cells(weights)[filled]
-        place = int(np.argmin(sums))
-        achieved = Fraction(int(sums[place]), unit)
+        sums, unit = self._weights_of(groups)
+        place = int(np.argmin(sums[filled]))
+        achieved = Fraction(int(sums[filled][place]), unit)
         text = f"values that together weigh less than {shown(self.alpha)}; the lightest weighs {measured(achieved)}"
         witness = witness_of(groups, failing, int(filled[place]), text)
         return Assessment(self, witness is None, achieved, witness, failures(groups, failing))
@@ -286,16 +285,17 @@ class WeightAtLeast(SensitiveDefinition):
         return "Weights say how harmless the possible values are, not how likely each is."
 
     def _weights_of(self, groups: Groups) -> tuple[NDArray[Any], int]:
-        """The weight of every cell's value in whole numbers, and the number that stands for a weight of 1."""
+        """The weight of every group's values together in whole numbers, and the number that stands for a weight of 1."""
         listed_weights = weight_list(self.weights, "weights")
         unit = math.lcm(*(weight.denominator for _, weight in listed_weights), 1)
         column = groups.domain.columns[0]
-        known = np.zeros(column.size, dtype=object)
+        heaviest = sum(int(weight * unit) for _, weight in listed_weights)
+        known = np.zeros(column.size, dtype=np.int64 if heaviest * len(groups) < WIDEST else object)
         texts = {text: place for place, text in enumerate(column.texts)}
         for value, weight in listed_weights:
             if value in texts:
                 known[texts[value]] = int(weight * unit)
-        return known[groups.histograms.values], unit
+        return groups.histograms.add_cells(known[groups.histograms.values]), unit
 
 
 @dataclass(frozen=True)
