@@ -1,9 +1,14 @@
 """Adversaries that run: each gets what the public gets plus knowledge that it states, and says what it found.
 
-``published``    what the public holds: labels, their meanings, rows, sensitive values beside them
-``base``         ``Adversary``, ``Findings``, confidence intervals
-``linkage``      look people of another list up (``matching`` places them, ``labels`` reads what labels mean)
-``homogeneity``  groups that share a sensitive value
+``published``      what the public holds: labels, their meanings, rows, sensitive values beside them
+``base``           ``Adversary``, ``Findings``, confidence intervals
+``linkage``        look people of another list up (``matching`` places them, ``labels`` reads what labels mean, ``people`` the list)
+``probabilistic``  the same with mistakes in the list, and people who are not in the data
+``homogeneity``    groups that share a sensitive value; ``exclusion`` after ruling some values out
+``skewness``       groups unlike the whole; ``similarity`` groups whose values mean nearly the same
+``singling_out``   descriptions that one row fits
+``inference``      a trained model against a control group
+``suite``          all of them, before and after
 """
 
 from __future__ import annotations
@@ -11,14 +16,38 @@ from __future__ import annotations
 from typing import Any
 
 from reticent.attack.base import Adversary, Findings, wilson
+from reticent.attack.exclusion import Exclusion
 from reticent.attack.homogeneity import Homogeneity
+from reticent.attack.inference import Inference
 from reticent.attack.linkage import Linkage
+from reticent.attack.probabilistic import ProbabilisticLinkage
 from reticent.attack.published import Published, PublishedColumn
+from reticent.attack.similarity import Similarity
+from reticent.attack.singling_out import SinglingOut
+from reticent.attack.skewness import Skewness
+from reticent.attack.suite import adversaries_for, compare
 
-__all__ = ["Adversary", "Findings", "Homogeneity", "Linkage", "Published", "PublishedColumn", "attack", "wilson"]
+__all__ = [
+    "Adversary",
+    "Exclusion",
+    "Findings",
+    "Homogeneity",
+    "Inference",
+    "Linkage",
+    "ProbabilisticLinkage",
+    "Published",
+    "PublishedColumn",
+    "Similarity",
+    "SinglingOut",
+    "Skewness",
+    "adversaries_for",
+    "attack",
+    "compare",
+    "wilson",
+]
 
 
 def attack(target: Any, *adversaries: Adversary) -> list[Findings]:
-    """Run adversaries against a table as it stands, a draft, a release or its folder. Without any: homogeneity."""
+    """Run adversaries against a table as it stands, a draft, a release or its folder. Without any: all that need no list of people."""
     published = Published.of(target)
-    return [adversary.attack(published) for adversary in adversaries or (Homogeneity(),)]
+    return [adversary.attack(published) for adversary in adversaries or adversaries_for(published)]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from reticent.errors import DataError
 
 Meaning = Mapping[str, Any]
+_SHOWN = 4
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
@@ -61,6 +62,24 @@ def cover(values: pl.Series, meanings: Sequence[Meaning], column: str) -> Cover:
     pairs_labels = np.concatenate([pair[1] for pair in found])
     order = np.argsort(pairs_values, kind="stable")
     return Cover(pairs_values[order], pairs_labels[order], len(values), len(meanings))
+
+
+def describe(meaning: Meaning) -> str:
+    """A label's meaning in words."""
+    if "value" in meaning:
+        return str(meaning["value"])
+    if "values" in meaning:
+        listed = [str(value) for value in meaning["values"]]
+        shown = ", ".join(listed[:_SHOWN])
+        return shown if len(listed) == 1 else f"in {{{shown}{', ...' if len(listed) > _SHOWN else ''}}}"
+    if "interval" in meaning:
+        low, high = meaning["interval"]
+        closed = meaning.get("closed", "left")
+        left = "(-inf" if low is None else f"{'[' if closed in ('left', 'both') else '('}{low}"
+        return f"in {left}, " + ("inf)" if high is None else f"{high}{']' if closed in ('right', 'both') else ')'}")
+    if "prefix" in meaning:
+        return str(meaning["prefix"]).ljust(int(meaning["length"]), "*")
+    return "missing" if "null" in meaning else "anything"
 
 
 def _kind(meaning: Meaning, column: str) -> str:

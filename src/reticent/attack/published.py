@@ -133,6 +133,11 @@ class Published:
         return self.sizes if self.people is None else self.people
 
     @property
+    def is_row_by_row(self) -> bool:
+        """Whether a row shows its labels and its sensitive values together: cells are groups."""
+        return len(self.group_of) == len(self.groups) and bool((self.group_of == np.arange(len(self.groups))).all())
+
+    @property
     def quasi(self) -> tuple[str, ...]:
         """The names of the quasi columns."""
         return tuple(column.name for column in self.columns)

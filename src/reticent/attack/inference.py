@@ -1,0 +1,147 @@
+"""Attribute inference: a model trained on the release guesses the sensitive value, of people who are in it and of people who are not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.attack.base import Findings, secrets, wilson
+from reticent.attack.matching import Asked, Places, ask, expect, places_of
+from reticent.attack.people import drawn, listed_people, listing, really_have, shared_columns
+from reticent.attack.published import Published
+from reticent.exact import Number, exact, whole
+
+
+@dataclass(frozen=True)
+class Inference:
+    """Somebody trains a model on what was published and guesses the sensitive value of people in the data.
+
+    The model is naive Bayes over the labels (what the columns say about people in general) together with the rows that fit the person (what the
+    release says about this person): rows with the value + ``smoothing`` x naive Bayes. ``people`` are in the data; ``truth`` names the
+    column with their real value (default: the sensitive column), used for scoring only.
+
+    *Baseline.* What a model learns about people in general, it also knows about people who are not in the data. ``control`` is a list of
+    such people: only accuracy beyond theirs is the release's doing (Newcombe's interval). Without one the baseline is the most frequent value.
+    At most ``sample`` people of each list are attacked.
+    """
+
+    people: Any = field(repr=False)
+    control: Any = field(default=None, repr=False)
+    truth: str | None = None
+    columns: Sequence[str] | None = None
+    column: str | None = None
+    smoothing: Number = 1
+    sample: int | None = 5000
+    seed: int = 0
+
+    name = "inference"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "people", listed_people(self.people, [*(self.columns or ()), self.truth]))
+        if self.control is not None:
+            object.__setattr__(self, "control", listed_people(self.control, [*(self.columns or ()), self.truth]))
+        exact(self.smoothing, "Inference: smoothing", low=0)
+        if self.sample is not None:
+            whole(self.sample, "Inference: sample", low=1)
+
+    def attack(self, published: Published) -> Findings:
+        """Train, guess, score."""
+        sensitive, groups = secrets(published, self.column, "Inference")
+        truth = sensitive if self.truth is None else self.truth
+        quasi = shared_columns(published, listed_people(self.people, [truth]), self.columns)
+        texts = groups.domain.columns[0].texts
+        places = places_of(published, quasi, sensitive)
+        members = self._drawn(self.people)
+        guess, chance = self._guess(published, places, members, quasi)
+        right = really_have(members[truth], guess, texts)
+        most = int(np.argmax(groups.reference))
+        if self.control is None:
+            baseline = float(really_have(members[truth], np.full(members.height, most), texts).mean())
+            interval, compared = None, f"always guessing {texts[most]!r}"
+        else:
+            others = self._drawn(listed_people(self.control, [truth]))
+            guessed = really_have(others[truth], self._guess(published, places, others, quasi)[0], texts)
+            baseline = float(guessed.mean())
+            interval = wilson(int(guessed.sum()), len(guessed))
+            compared = f"{others.height:,} people who are not in the data"
+        return Findings(
+            self.name,
+            f"{listing(quasi)} of people in the data, and how to train a model on what was published",
+            f"have their {sensitive} guessed rightly by the model",
+            int(right.sum()),
+            members.height,
+            _example(members, quasi, sensitive, texts, guess, chance, right),
+            {"columns": list(quasi), "compared_with": compared, "most_frequent": texts[most]},
+            baseline,
+            interval,
+        )
+
+    def _drawn(self, people: pl.DataFrame) -> pl.DataFrame:
+        return people[drawn(people.height, self.sample, self.seed)]
+
+    def _guess(
+        self, published: Published, places: Places, people: pl.DataFrame, quasi: Sequence[str]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Everybody's likeliest value, and how likely the model thinks it."""
+        asked = ask(published, people, quasi)
+        prior = _naive_bayes(asked, places)
+        score = expect(asked, places) + float(exact(self.smoothing, "smoothing")) * prior
+        best = score.argmax(axis=1)
+        sums = score.sum(axis=1)
+        chance = np.divide(score.max(axis=1), sums, out=np.zeros(len(sums)), where=sums > 0)
+        return np.where(sums > 0, best, -1)[asked.owners], chance[asked.owners]
+
+
+def _naive_bayes(asked: Asked, places: Places) -> NDArray[np.float64]:
+    """The chance of each value given every column by itself: P(s) times the product of P(label | s) / P(label) over labels that fit."""
+    from scipy.sparse import csr_array
+
+    values = np.bincount(places.values, weights=places.weights, minlength=places.domain)
+    rows = max(float(values.sum()), 1.0)
+    logs = np.tile(np.log((values + 1) / (rows + places.domain)), (len(asked), 1))
+    for cover, mine, codes in zip(asked.covers, asked.values, places.codes, strict=True):
+        joint = np.bincount(
+            codes[places.owners] * places.domain + places.values,
+            weights=places.weights,
+            minlength=cover.label_count * places.domain,
+        ).reshape(cover.label_count, places.domain)
+        share = joint.sum(axis=1) / rows
+        # One row's worth of what labels do in general keeps a value that was never seen beside a label possible.
+        given = (joint + share[:, None]) / (values + 1)[None, :]
+        lift = np.divide(given, share[:, None], out=np.ones_like(given), where=share[:, None] > 0)
+        fits = csr_array(
+            (np.ones(len(cover.values)), (cover.values, cover.labels)), shape=(cover.value_count, cover.label_count)
+        )
+        likelihood = fits @ lift
+        likelihood[np.bincount(cover.values, minlength=cover.value_count) == 0] = 1.0
+        logs += np.log(likelihood)[mine]
+    logs -= logs.max(axis=1, keepdims=True)
+    chances = np.exp(logs)
+    normal: NDArray[np.float64] = chances / chances.sum(axis=1, keepdims=True)
+    return normal
+
+
+def _example(
+    people: pl.DataFrame,
+    quasi: Sequence[str],
+    sensitive: str,
+    texts: Sequence[str],
+    guess: NDArray[np.int64],
+    chance: NDArray[np.float64],
+    right: NDArray[np.bool_],
+) -> str:
+    person = int(np.argmax(np.where(right, chance + 1, chance)))
+    row = people.row(person, named=True)
+    values = ", ".join(str(row[name]) for name in quasi if row[name] is not None)
+    if guess[person] < 0:
+        return "The model has nothing to go by."
+    outcome = "and is right" if right[person] else "and is wrong"
+    return (
+        f"Of somebody with {values} the model says {sensitive} {texts[guess[person]]!r}, "
+        f"with a chance of {chance[person]:.0%}, {outcome}."
+    )

@@ -1,0 +1,158 @@
+"""Similarity: different values that mean nearly the same give away what they have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.attack.base import Findings, secrets
+from reticent.attack.published import Published
+from reticent.data import Groups, Histograms
+from reticent.data.keys import sum_by
+from reticent.errors import PolicyError
+from reticent.exact import Number, exact
+
+
+@dataclass(frozen=True)
+class _Kinds:
+    """For every group its largest kind of values: how many rows, and the kind in words; and how many rows of the whole are of that kind."""
+
+    counts: NDArray[np.int64]
+    cells: NDArray[np.int64]
+    whole: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """Somebody who knows a person's group learns the kind of value that (almost) all of it have (R-LD-40, R-PM-6).
+
+    With numbers, a kind is a range of the given ``width``: a group is affected when some range holds at least the share ``threshold``
+    of it (default width: a tenth of the published range). With ``categories`` (name -> values) a kind is a category; a value
+    in none is its own. All people of an affected group are hit, unless all that was published is of that kind anyway.
+    (epsilon, m)-anonymity with epsilon = ``width`` and 1/m below ``threshold`` stops it, and so does diversity of categories.
+    """
+
+    width: Number | None = None
+    categories: Mapping[str, Sequence[object]] | None = None
+    threshold: Number = "9/10"
+    column: str | None = None
+
+    name = "similarity"
+
+    def __post_init__(self) -> None:
+        share = exact(self.threshold, "Similarity: threshold", low=0, high=1)
+        if share == 0:
+            raise PolicyError("Similarity: threshold must be above 0, or every group would count.")
+        object.__setattr__(self, "threshold", share)
+        if self.width is not None and self.categories is not None:
+            raise PolicyError("Similarity: give width (for numbers) or categories, not both.")
+        if self.width is not None:
+            object.__setattr__(self, "width", exact(self.width, "Similarity: width", low=0))
+
+    def attack(self, published: Published) -> Findings:
+        """Find the groups whose values are nearly the same."""
+        sensitive, groups = secrets(published, self.column, "Similarity")
+        width = None if self.categories is not None else self._width(groups, sensitive)
+        found = _ranges(groups, width) if width is not None else self._categories(groups)
+        limit, rows = exact(self.threshold, "threshold"), int(groups.reference.sum())
+        mostly = found.counts * limit.denominator >= groups.sizes * limit.numerator
+        anyway = found.whole * limit.denominator >= rows * limit.numerator
+        affected = np.flatnonzero(mostly & ~anyway & (groups.sizes > 0))
+        kind = f"within a range of {float(width):g}" if width is not None else "of one category"
+        return Findings(
+            self.name,
+            "the published labels of each person, that they are in the data, and which values mean nearly the same",
+            f"are in a group whose values of {sensitive} are {'all' if limit == 1 else f'by {float(limit):.0%}'} {kind}",
+            int(groups.people[affected].sum()),
+            int(groups.people.sum()),
+            self._example(groups, sensitive, found, affected, width),
+            details={
+                "width": None if width is None else str(width),
+                "threshold": str(limit),
+                "groups": len(groups),
+                "affected_groups": len(affected),
+            },
+        )
+
+    def _width(self, groups: Groups, sensitive: str) -> Fraction:
+        numbers = groups.domain.columns[0].numbers()
+        if numbers is None:
+            raise PolicyError(
+                f"Similarity: {sensitive!r} has no numbers, so say which values are alike: categories={{'stomach': ['ulcer', ...]}}."
+            )
+        if self.width is not None:
+            return exact(self.width, "width")
+        present = numbers[~np.isnan(numbers)]
+        spread = float(present.max() - present.min()) if len(present) else 0.0
+        return exact(spread, "width") / 10
+
+    def _categories(self, groups: Groups) -> _Kinds:
+        column = groups.domain.columns[0]
+        category = np.arange(column.size)
+        for members in (self.categories or {}).values():
+            places = [column.position(value) for value in members if str(value) in set(column.texts)]
+            if places:
+                category[places] = min(places)
+        histograms = groups.histograms
+        merged = Histograms.from_cells(
+            histograms.owners, category[histograms.values], histograms.counts, len(groups), column.size
+        )
+        first = merged.falling[np.minimum(merged.offsets[:-1], max(len(merged.values) - 1, 0))]
+        kinds = merged.values[first]
+        whole = sum_by(category, groups.reference, column.size)
+        return _Kinds(merged.top, kinds.astype(np.int64), whole[kinds])
+
+    def _example(
+        self, groups: Groups, sensitive: str, found: _Kinds, affected: NDArray[np.int64], width: Fraction | None
+    ) -> str:
+        shares = found.counts / np.maximum(groups.sizes, 1)
+        if not len(affected):
+            kind = f"ranges of {float(width):g}" if width is not None else "a category"
+            return f"No more than {shares.max(initial=0.0):.0%} of a group have their {sensitive} in common by {kind}."
+        group = int(affected[np.lexsort((found.whole[affected], -shares[affected]))[0]])
+        column, cell = groups.domain.columns[0], int(found.cells[group])
+        if width is not None:
+            numbers = column.numbers()
+            assert numbers is not None
+            kind = f"between {numbers[cell]:g} and {numbers[cell] + float(width):g}"
+        else:
+            names = {text: name for name, values in (self.categories or {}).items() for text in map(str, values)}
+            kind = f"of the kind {names.get(column.texts[cell], column.texts[cell])!r}"
+        outside = found.whole[group] / max(int(groups.reference.sum()), 1)
+        return (
+            f"In a group of {int(groups.sizes[group]):,} people, {shares[group]:.0%} have a {sensitive} {kind}, "
+            f"against {outside:.0%} of all that was published."
+        )
+
+
+def _ranges(groups: Groups, width: Fraction) -> _Kinds:
+    """The range of ``width`` that holds most rows of each group; ranges begin at a value that occurs."""
+    column, histograms = groups.domain.columns[0], groups.histograms
+    numbers = column.numbers()
+    assert numbers is not None
+    rising = np.argsort(numbers, kind="stable")
+    rank = np.empty(column.size, dtype=np.int64)
+    rank[rising] = np.arange(column.size)
+    ordered = numbers[rising]
+    # The last rank within reach of each rank. A missing value (NaN, last in order) reaches only itself.
+    reach = np.searchsorted(ordered, ordered + float(width), "right") - 1
+    reach = np.where(np.isnan(ordered), np.arange(column.size), reach)
+    cells = np.argsort(histograms.owners * column.size + rank[histograms.values], kind="stable")
+    keys = (histograms.owners * column.size + rank[histograms.values])[cells]
+    sums = np.concatenate([[0], np.cumsum(histograms.counts[cells])])
+    owners, ranks = histograms.owners[cells], rank[histograms.values[cells]]
+    ends = np.searchsorted(keys, owners * column.size + reach[ranks], "right")
+    inside = sums[ends] - sums[:-1]
+    order = np.lexsort((-inside, owners))
+    first = order[np.minimum(histograms.offsets[:-1], max(len(order) - 1, 0))]
+    whole_sums = np.concatenate([[0], np.cumsum(groups.reference[rising])])
+    start = ranks[first]
+    return _Kinds(
+        np.where(histograms.distinct > 0, inside[first], 0),
+        rising[start],
+        whole_sums[reach[start] + 1] - whole_sums[start],
+    )
