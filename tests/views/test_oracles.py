@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -284,6 +285,37 @@ def test_thousands_of_random_sql_pairs_agree_with_every_instance_in_sqlite() -> 
     _compare_with_sqlite(range(10_000, 13_000))
 
 
+@pytest.mark.parametrize(
+    ("arity", "keys", "values"),
+    [(2, [(0,), (1,)], [0, 1, 2]), (3, [(0, 1), (0, 2)], [0, 1])],
+    ids=["two", "overlapping"],
+)
+def test_several_keys_agree_with_the_probabilistic_definition(
+    arity: int, keys: list[tuple[int, ...]], values: list[int]
+) -> None:
+    """R-PP-20 calls the common columns of all keys a sound rule; by O3 it is exact on these pairs."""
+    rows = all_rows({("R", place): values for place in range(arity)})
+    seen = set()
+    for seed in range(25):
+        rng = random.Random(seed)
+        first, second = (
+            q.random_query(rng, relations={"R": arity}, atoms=2, names=2, constants=values, variable_share=0.3)
+            for _ in (0, 1)
+        )
+        declared = {"R": dict.fromkeys(range(arity), values)}
+        verdict = views.check(q.text(first), q.text(second), keys={"R": keys}, domains=declared)
+        free = independent(
+            lambda instance, query=first: q.answers(query, instance),
+            [lambda instance, query=second: q.answers(query, instance)],
+            rows,
+            keys={"R": keys},
+            seeds=(1,),
+        )
+        assert verdict.private == free, f"seed {seed}"
+        seen.add(free)
+    assert seen == {True, False}
+
+
 def test_two_keys_tie_rows_that_agree_on_neither() -> None:
     """GT-K4: uniform weights give P(both) = 1/7, not 4/49."""
     rows: list[q.Row] = [("R", (a, b)) for a in (1, 2) for b in (1, 2)]
@@ -321,3 +353,44 @@ def test_a_nullable_unique_column_still_ties_rows() -> None:
     pair = ["SELECT DISTINCT a FROM R WHERE b = 1", "SELECT DISTINCT a FROM R WHERE b = 2"]
     assert views.check(*pair, schema=ddl).status == "DISCLOSES"
     assert views.check(*(f"{text} AND a IS NULL" for text in pair), schema=ddl).status == "PRIVATE"
+
+
+def test_random_sql_over_a_nullable_unique_column_agrees_with_the_probabilistic_definition() -> None:
+    """Partial keys, NULLs and duplicates together, by O3 with SQLite giving the answers."""
+    rows: list[q.Row] = [("R", (a, b)) for a in (0, 1, None) for b in (0, 1)]
+    ddl = "CREATE TABLE R (a INT UNIQUE CHECK (a IN (0,1)), b INT NOT NULL CHECK (b IN (0,1)))"
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE R (a, b)")
+
+    def possible(instance: frozenset[q.Row]) -> bool:
+        filled = [row[0] for _, row in instance if row[0] is not None]
+        return len(set(filled)) == len(filled)
+
+    def answer(text: str) -> Callable[[frozenset[q.Row]], Any]:
+        def of(instance: frozenset[q.Row]) -> Any:
+            connection.execute("DELETE FROM R")
+            connection.executemany("INSERT INTO R VALUES (?, ?)", [row for _, row in instance])
+            return tuple(sorted(map(repr, connection.execute(text).fetchall())))
+
+        return of
+
+    def condition(rng: random.Random, columns: list[str]) -> str:
+        left = rng.choice(columns)
+        right = rng.choice([*columns, "0", "1"])
+        return rng.choice([f"{left} = {right}", f"{left} <> {right}", f"{left} IS NULL", f"{left} IS NOT NULL"])
+
+    seen = set()
+    for seed in range(60):
+        rng = random.Random(seed)
+        texts = []
+        for _ in (0, 1):
+            aliases = ["x", "y"][: rng.randint(1, 2)]
+            columns = [f"{alias}.{column}" for alias in aliases for column in "ab"]
+            tests = " AND ".join(condition(rng, columns) for _ in range(rng.randint(1, 3)))
+            shown = rng.choice(["", "DISTINCT "]) + rng.choice([*columns, "1"])
+            texts.append(f"SELECT {shown} FROM {', '.join(f'R {alias}' for alias in aliases)} WHERE {tests}")
+        verdict = views.check(*texts, schema=ddl)
+        free = independent(answer(texts[0]), [answer(texts[1])], rows, possible=possible, seeds=(1,))
+        assert verdict.private == free, f"seed {seed}: {texts}"
+        seen.add(free)
+    assert seen == {True, False}

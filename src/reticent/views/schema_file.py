@@ -49,7 +49,7 @@ def read_schema_file(path: Path) -> Schema:
             for name, said in tables.items()
         }
     )
-    booleans = {
+    booleans: dict[str, dict[int | str, list[object]]] = {
         name: {column.name: [False, True] for column in schema.relation(name).columns if column.kind == "boolean"}
         for name in tables
     }
