@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from reticent.cli import assess, demo, inspect, keys, knowledge, publish, query, report, verify, views
+from reticent.cli import assess, attack, demo, inspect, keys, knowledge, publish, query, report, verify, views
 
 app = typer.Typer(
     name="reticent",
@@ -34,5 +34,5 @@ def reticent(
     """Share data about people without giving anybody away."""
 
 
-for command in (demo, inspect, assess, publish, verify, query, report, knowledge, views, keys):
+for command in (demo, inspect, assess, publish, verify, attack, query, report, knowledge, views, keys):
     command.register(app)

@@ -1,0 +1,117 @@
+"""``reticent attack``: run the adversaries against a release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reticent.cli.console import Json, answer, table, working
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reticent.attack import Findings
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("attack")(attack)
+
+
+def attack(
+    target: Annotated[
+        str, typer.Argument(help="The folder of a release, or a policy (.toml): its table as it stands.")
+    ],
+    people: Annotated[
+        Path | None, typer.Option("--people", help="A list of people to look up: CSV, Parquet, Arrow or DuckDB.")
+    ] = None,
+    control: Annotated[
+        Path | None,
+        typer.Option(
+            "--control", help="People who are not in the data, with their sensitive value: what a model knows anyway."
+        ),
+    ] = None,
+    raw: Annotated[
+        Path | None,
+        typer.Option(
+            "--raw", help="The policy of the table: also attacks it as it stood, and looks its own people up."
+        ),
+    ] = None,
+    who: Annotated[
+        str | None, typer.Option("--who", help="The column of --people to call people by in examples.")
+    ] = None,
+    limit: Annotated[
+        float | None,
+        typer.Option("--limit", min=0, max=1, help="Exit with 1 if an adversary hits more than this share of people."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Let adversaries try: who is found, whose value is given away, and what that takes. For the steward's eyes.
+
+    Example: reticent attack release --raw policy.toml
+    """
+    from reticent.data.readers import Source
+    from reticent.errors import PolicyError
+
+    if who is not None and people is None:
+        raise PolicyError("--who names a column of a list of people: add --people.")
+    if control is not None and people is None and raw is None:
+        raise PolicyError(
+            "--control is compared with people in the data: add --raw, or --people with their sensitive value."
+        )
+    with working("Attacking ...", as_json):
+        lists = [Source(str(path)).read() if path is not None else None for path in (people, control)]
+        pairs = _run(target, raw, *lists, who)
+    worst = max((after.share for _, after in pairs), default=0.0)
+    payload: dict[str, Any] = {
+        "ok": limit is None or worst <= limit,
+        "worst": worst,
+        "attacks": [{**after.as_dict(), "before": before.as_dict() if before else None} for before, after in pairs],
+    }
+    answer(payload, as_json, lambda console: _render(console, pairs))
+
+
+def _run(
+    target: str, raw: Path | None, people: Any, control: Any, who: str | None
+) -> list[tuple[Findings | None, Findings]]:
+    from reticent.attack import Published, adversaries_for, compare
+    from reticent.policy import Policy
+
+    before = Policy.read(raw).table() if raw is not None else None
+    after: Any = Policy.read(target).table() if target.endswith(".toml") else target
+    if before is not None:
+        return list(compare(before, after, people, control, who))
+    published = Published.of(after)
+    return [(None, each.attack(published)) for each in adversaries_for(published, people, control, who)]
+
+
+def _render(console: Console, pairs: list[tuple[Findings | None, Findings]]) -> None:
+    compared = any(before is not None for before, _ in pairs)
+    rows = []
+    for before, after in pairs:
+        low, high = after.interval or (0.0, 0.0)
+        was = [_percent(before.share) if before is not None else ""] if compared else []
+        base = "" if after.baseline is None else _percent(after.baseline)
+        rows.append(
+            (
+                after.adversary,
+                f"people who {after.hit}",
+                *was,
+                f"{_percent(after.share)} ({after.hits:,} of {after.people:,})",
+                f"{_percent(low)} to {_percent(high)}",
+                base,
+            )
+        )
+    heads = ("adversary", "hit", *(["as it stood"] if compared else []), "published", "95 % sure", "anyway")
+    console.print(table("What adversaries achieve (for your eyes only)", heads, rows))
+    for before, after in pairs:
+        console.print(f"\n{after.adversary.capitalize()} knows {after.knows}.", markup=False)
+        if before is not None:
+            console.print(f"  As it stood: {before.example}", markup=False)
+        console.print(f"  {'Published: ' if compared else ''}{after.example}", markup=False)
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share in (0, 1) else f"{share:.1%}"
