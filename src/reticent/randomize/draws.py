@@ -46,14 +46,14 @@ class Draws:
         """``count`` uniform integers below ``bound`` (at most 2^63), exactly: words past the last multiple are drawn again."""
         dtype, bits = (np.uint32, 32) if bound <= 2**32 else (np.uint64, 64)
         usable = (2**bits // bound) * bound
-        parts: list[NDArray[np.unsignedinteger]] = []
+        parts: list[NDArray[np.unsignedinteger]] = [np.empty(0, dtype)]
         missing = count
         while missing:
             words = self.raw(missing + (missing * (2**bits - usable) >> bits) + 16, dtype)
             kept = words[words < usable] if usable < 2**bits else words
             parts.append(kept[:missing])
             missing -= len(parts[-1])
-        drawn = np.concatenate(parts) if len(parts) != 1 else parts[0]
+        drawn = np.concatenate(parts)
         return (drawn % np.array(bound, dtype=dtype)).astype(np.int64) if bound < 2**bits else drawn.astype(np.int64)
 
     def coins(self, probability: Fraction, count: int) -> NDArray[np.bool_]:

@@ -1,0 +1,97 @@
+"""Brute force over all tables and all views of tiny domains: shares no code with reticent.randomize."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from fractions import Fraction
+
+
+def subsets(items: list[int]) -> Iterator[frozenset[int]]:
+    for size in range(len(items) + 1):
+        for chosen in itertools.combinations(items, size):
+            yield frozenset(chosen)
+
+
+def likelihood(view: frozenset[int], table: frozenset[int], domain: list[int], s: Fraction, beta: Fraction) -> Fraction:
+    """Pr[view | table]: one coin for every tuple."""
+    out = Fraction(1)
+    for t in domain:
+        p = s if t in table else beta
+        out *= p if t in view else 1 - p
+    return out
+
+
+def posterior(
+    prior: dict[frozenset[int], Fraction], view: frozenset[int], domain: list[int], s: Fraction, beta: Fraction
+) -> dict[int, Fraction]:
+    """Bayes over whole tables."""
+    weights = {table: p * likelihood(view, table, domain, s, beta) for table, p in prior.items()}
+    total = sum(weights.values())
+    return {t: sum((w for table, w in weights.items() if t in table), Fraction(0)) / total for t in domain}
+
+
+def independent_prior(chances: list[Fraction]) -> dict[frozenset[int], Fraction]:
+    """The prior over tables in which tuple t is by itself with chance chances[t]."""
+    domain = list(range(len(chances)))
+    out = {}
+    for table in subsets(domain):
+        p = Fraction(1)
+        for t in domain:
+            p *= chances[t] if t in table else 1 - chances[t]
+        if p:
+            out[table] = p
+    return out
+
+
+def moments(
+    table: set[int], query: set[int], domain: list[int], s: Fraction, beta: Fraction
+) -> tuple[Fraction, Fraction]:
+    """Exact mean and variance of the estimator over all views."""
+    alpha = s - beta
+    first = second = Fraction(0)
+    for view in subsets(domain):
+        p = likelihood(view, frozenset(table), domain, s, beta)
+        value = (len(view & query) - beta * len(query)) / alpha
+        first += p * value
+        second += p * value * value
+    return first, second - first * first
+
+
+def statistical_difference(m: int, n: int, s: Fraction, beta: Fraction) -> Fraction:
+    """SD between the laws of V for uniform tables inside and outside the first half of the domain."""
+    domain = list(range(m))
+    inside = [frozenset(c) for c in itertools.combinations(domain[: m // 2], n)]
+    outside = [frozenset(c) for c in itertools.combinations(domain[m // 2 :], n)]
+    total = Fraction(0)
+    for view in subsets(domain):
+        p = sum((likelihood(view, t, domain, s, beta) for t in inside), Fraction(0)) / len(inside)
+        q = sum((likelihood(view, t, domain, s, beta) for t in outside), Fraction(0)) / len(outside)
+        total += abs(p - q)
+    return total
+
+
+def pattern_ratio(
+    pattern: tuple[bool, ...], member: tuple[bool, ...], s: Fraction, carry: Fraction, noise: list[Fraction]
+) -> Fraction:
+    """Likelihood ratio of a pattern of showing in v views: for this membership history against never being a member."""
+
+    def chance(history: tuple[bool, ...]) -> Fraction:
+        seen, out = False, Fraction(1)
+        for shows, belongs, fresh in zip(pattern, history, noise, strict=True):
+            p = s if belongs else carry if seen else fresh
+            out *= p if shows else 1 - p
+            seen = seen or shows
+        return out
+
+    return chance(member) / chance(tuple(False for _ in member))
+
+
+def extreme_ratios(
+    views: int, s: Fraction, carry: Fraction, noise: list[Fraction], frozen: bool
+) -> tuple[Fraction, Fraction]:
+    """The largest and smallest ratio over all 2^v patterns and all membership histories (a frozen table has one)."""
+    patterns = list(itertools.product([False, True], repeat=views))
+    histories = [tuple([True] * views)] if frozen else [h for h in patterns if any(h)]
+    found = [pattern_ratio(p, h, s, carry, noise) for p in patterns for h in histories]
+    return max(found), min(found)

@@ -1,0 +1,279 @@
+"""Publishing: the joint law, set semantics, public inputs, the ledger, files. Statistical tests have fixed seeds and five-sigma bands (R-AB-29)."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import chi2
+
+from reticent.errors import DataError, LedgerError, PolicyError
+from reticent.randomize import (
+    Series,
+    Source,
+    SourceRates,
+    ViewDomain,
+    audit_tuple,
+    frapp_plan,
+    is_view,
+    marginals,
+    open_view,
+    plan,
+    publish,
+    publish_to,
+    sampling,
+    verify_view,
+)
+from reticent.randomize.draws import Draws
+from reticent.randomize.sampling import Listed, sample
+from tests.randomize.examples import SCORES, printed_view, scores_domain, scores_frame, scores_plan
+
+
+def _chi_square(counts: Counter, law: dict, runs: int) -> float:
+    statistic = sum((counts[view] - runs * p) ** 2 / (runs * p) for view, p in law.items())
+    return float(chi2.sf(statistic, len(law) - 1))
+
+
+@pytest.mark.parametrize("walked", [True, False])
+def test_the_joint_law_of_a_view_is_one_coin_for_every_tuple(monkeypatch, walked):
+    # Not only marginals: all 32 views of five tuples, by the plain pass and by counting and inserting, over several slabs.
+    if not walked:
+        monkeypatch.setattr(sampling, "_WALKED_CELLS", 0)
+        monkeypatch.setattr(sampling, "_WALKED_ABOVE", Fraction(1))
+    domain, true = ViewDomain.of({"a": 5}), np.array([1, 3])
+    s, beta, runs = Fraction(1, 2), Fraction(3, 10), 6000
+    draws = Draws(7)
+    seen = Counter(
+        frozenset(np.concatenate(list(sample(domain, [Listed(true, s)], beta, draws, rows_at_once=1))).tolist())
+        for _ in range(runs)
+    )
+    law = {}
+    for bits in range(32):
+        view = frozenset(t for t in range(5) if bits >> t & 1)
+        law[view] = math.prod(
+            (float(s if t in (1, 3) else beta) if t in view else 1 - float(s if t in (1, 3) else beta))
+            for t in range(5)
+        )
+    assert _chi_square(seen, law, runs) > 1e-6
+
+
+def test_non_uniform_noise_is_independent_with_the_stated_chances():
+    domain = ViewDomain.of({"a": 5})
+    source = Source(domain, {"a": (60, 20, 10, 6, 4)}, Fraction(1, 10**9))
+    rates = SourceRates(source, Fraction(1, 5), Fraction(1))
+    draws, runs = Draws(11), 6000
+    none = np.empty(0, dtype=np.int64)
+    seen = Counter(frozenset(rates.fakes(none, draws).tolist()) for _ in range(runs))
+    chances = [0.6, 0.2, 0.1, 0.06, 0.04]
+    law = {}
+    for bits in range(32):
+        view = frozenset(t for t in range(5) if bits >> t & 1)
+        law[view] = math.prod(chances[t] if t in view else 1 - chances[t] for t in range(5))
+    rare = {view for view, p in law.items() if runs * p < 5}
+    pooled = {view: p for view, p in law.items() if view not in rare} | {"rare": sum(law[view] for view in rare)}
+    seen["rare"] = sum(seen[view] for view in rare)
+    assert _chi_square(seen, pooled, runs) > 1e-6
+
+
+def test_estimates_are_unbiased_with_the_stated_spread():
+    made, truth = scores_plan(), 3
+    values = np.array(
+        [
+            float(publish(scores_frame(), made, insecure_seed=seed).estimate("score < 3*age").value)
+            for seed in range(500)
+        ]
+    )
+    assert abs(values.mean() - truth) < 5 * SCORES["standard_deviation"] / math.sqrt(500)
+    assert abs(values.std() - SCORES["standard_deviation"]) < 5 * SCORES["standard_deviation"] / math.sqrt(2 * 500)
+    assert (values < 0).any()
+
+
+def test_estimates_of_a_non_uniform_view_are_unbiased():
+    made = plan(n=6, domain=scores_domain(), k=1, gamma="1/3")
+    weights = {"nationality": [6, 3, 1], "score": {81: 1, 94: 5, 99: 3}}
+    found = [
+        publish(scores_frame(), made, source=weights, insecure_seed=seed).estimate("score > 90") for seed in range(400)
+    ]
+    values = np.array([float(each.value) for each in found])
+    assert abs(values.mean() - 4) < 5 * values.std() / math.sqrt(400)
+    assert np.mean([each.standard_error for each in found]) >= 0.9 * values.std()
+
+
+def test_domains_beyond_every_integer_can_be_published():
+    generator = np.random.default_rng(0)
+    frame = pl.DataFrame({f"c{i}": generator.integers(0, 50, 300) for i in range(30)})
+    made = plan(n=300, domain={name: range(50) for name in frame.columns}, k=4, gamma="1/2")
+    assert made.domain.size > 2**63
+    view = publish(frame, made, insecure_seed=1)
+    assert abs(len(view) - float(made.expected_rows)) < 5 * math.sqrt(float(made.expected_rows))
+    assert view.manifest.approximation == made.beta
+    truth = int((frame["c0"] < frame["c1"]).sum())
+    found = view.estimate("c0 < c1")
+    assert abs(float(found.value) - truth) < 5 * found.standard_error
+    assert view.frame.unique().height == len(view)
+
+
+def test_repeated_rows_are_refused_or_deduplicated_or_counted():
+    frame = pl.concat([scores_frame(), scores_frame().head(2), scores_frame().head(1)])
+    made = plan(n=9, domain=scores_domain(), k=1, gamma="1/2")
+    with pytest.raises(DataError, match="3 of 9 rows repeat"):
+        publish(frame, made)
+    view = publish(frame, made, duplicates="dedupe", insecure_seed=1)
+    assert view.frame.unique().height == len(view)
+    with pytest.raises(PolicyError, match="exclusive"):
+        plan(n=9, domain=scores_domain(), k=1, gamma="1/2", count=3)
+    counted = plan(n=9, domain=scores_domain(), k=1, gamma="1/2", adversary="both", count=2)
+    totals = [
+        float(publish(frame, counted, duplicates="count", insecure_seed=seed).rows_estimate().value)
+        for seed in range(200)
+    ]
+    # Counts 3, 2, 1, 1, 1, 1, capped at 2.
+    assert abs(np.mean(totals) - 8) < 5 * np.std(totals) / math.sqrt(200)
+    with pytest.raises(PolicyError, match="count="):
+        publish(frame, made, duplicates="count")
+
+
+def test_a_value_outside_the_declared_domain_is_refused_with_its_row():
+    frame = scores_frame().with_columns(pl.lit("French").alias("nationality"))
+    with pytest.raises(DataError, match="'nationality', row 1: the value 'French'"):
+        publish(frame, scores_plan())
+    with pytest.raises(PolicyError, match="how many values"):
+        publish(scores_frame(), plan(n=6, domain={"age": 20, "nationality": 3, "score": 20}, k=1, gamma="1/2"))
+    with pytest.raises(DataError, match="more than the 3"):
+        publish(scores_frame(), plan(n=3, domain=scores_domain(), k=1, gamma="1/2"))
+
+
+def test_nulls_are_values_of_the_domain():
+    domain = {"a": [1, 2, None], "b": ["x", None]}
+    frame = pl.DataFrame({"a": [1, None], "b": [None, "x"]})
+    view = publish(frame, plan(n=2, domain=domain, d="1/4", gamma="1/2"), insecure_seed=0)
+    assert set(view.frame.rows()) <= {(a, b) for a in domain["a"] for b in domain["b"]}
+    assert view.estimate("a is null").domain_count == 2
+
+
+def test_a_second_independent_view_of_a_named_data_set_is_blocked(tmp_path):
+    book = tmp_path / "ledger.sqlite"
+    publish(scores_frame(), scores_plan(), dataset="scores", ledger=book, insecure_seed=1)
+    with pytest.raises(LedgerError, match="released already"):
+        publish(scores_frame(), scores_plan(), dataset="scores", ledger=book, insecure_seed=2)
+    with pytest.raises(LedgerError):
+        publish_to(scores_frame(), scores_plan(), tmp_path / "view", dataset="scores", ledger=book, insecure_seed=3)
+    assert not (tmp_path / "view").exists()
+
+
+@pytest.mark.parametrize("files", ["csv", "parquet"])
+def test_a_view_comes_back_from_its_files_and_tells_no_seed(tmp_path, files):
+    made = plan(n=6, domain=scores_domain(), k=1, gamma="1/3")
+    rows = publish_to(scores_frame(), made, tmp_path / "view", files=files, insecure_seed=4)
+    view = open_view(tmp_path / "view")
+    assert len(view) == rows
+    assert view.frame.equals(publish(scores_frame(), made, insecure_seed=4).frame)
+    assert view.frame.equals(
+        view.frame.sort("age", pl.col("nationality").cast(pl.Enum(SCORES["domain"]["nationality"])), "score")
+    )
+    assert is_view(tmp_path / "view")
+    manifest = (tmp_path / "view" / "public" / "manifest.json").read_text()
+    assert "seed" not in manifest
+    assert "NOT RELEASABLE" in (tmp_path / "view" / "public" / "certificate.json").read_text()
+    assert verify_view(tmp_path / "view")["ok"]
+    file = tmp_path / "view" / "public" / f"view.{files}"
+    if files == "csv":
+        file.write_text("\n".join(file.read_text().splitlines()[:-1]) + "\n")
+        assert not verify_view(tmp_path / "view")["ok"]
+    (tmp_path / "view" / "public" / "manifest.json").unlink()
+    with pytest.raises(DataError, match="rejected"):
+        open_view(tmp_path / "view")
+
+
+def test_a_manifest_of_another_version_or_with_too_little_noise_is_refused(tmp_path):
+    publish(scores_frame(), scores_plan(), insecure_seed=4).save(tmp_path / "view")
+    path = tmp_path / "view" / "public" / "manifest.json"
+    written = json.loads(path.read_text())
+    for change in ({"version": 2}, {"plan": written["plan"] | {"beta": "1/300"}}):
+        path.write_text(json.dumps(written | change))
+        with pytest.raises(Exception, match=r"version|posterior"):
+            open_view(tmp_path / "view")
+
+
+def test_a_series_estimates_without_bias_and_ends_when_planned(tmp_path):
+    made = plan(n=8, domain=scores_domain(), k=1, gamma="1/2", views=2)
+    changed = pl.concat(
+        [
+            scores_frame().head(4),
+            pl.DataFrame([[20, "Indian", 100], [30, "British", 85]], schema=SCORES["columns"], orient="row"),
+        ]
+    )
+    values = []
+    for seed in range(300):
+        series = Series(made).publish(scores_frame(), insecure_seed=seed).publish(changed, insecure_seed=10_000 + seed)
+        values.append(float(series.estimate("score >= 90").value))
+    assert abs(np.mean(values) - 4) < 5 * np.std(values) / math.sqrt(300)
+    series.save(tmp_path / "series")
+    again = Series.open(tmp_path / "series")
+    assert again.estimate("score >= 90") == series.estimate("score >= 90")
+    with pytest.raises(LedgerError, match="2 views"):
+        again.publish(changed)
+    with pytest.raises(PolicyError, match="beside the earlier"):
+        open_view(tmp_path / "series" / "view-2").estimate("true")
+    with pytest.raises(PolicyError, match="Series"):
+        publish(scores_frame(), made)
+
+
+def test_a_frozen_series_refuses_changes_and_combines_its_views():
+    made = plan(n=8, domain=scores_domain(), k=1, gamma="1/2", views=2, frozen=True)
+    series = Series(made).publish(scores_frame(), insecure_seed=1)
+    with pytest.raises(DataError, match="frozen"):
+        series.publish(scores_frame().head(3), insecure_seed=2)
+    series = series.publish(scores_frame(), insecure_seed=2)
+    assert series.combined("score > 90").standard_error <= series.views[0].estimate("score > 90").standard_error
+
+
+def test_frapp_estimates_without_bias():
+    made = frapp_plan(6, scores_domain(), 1, "1/3")
+    found = [made.publish(scores_frame(), insecure_seed=seed).estimate("score < 3*age") for seed in range(500)]
+    values = np.array([float(each.value) for each in found])
+    assert abs(values.mean() - 3) < 5 * values.std() / math.sqrt(500)
+    assert all(len(made.publish(scores_frame(), insecure_seed=seed).frame) == 6 for seed in range(3))
+
+
+def test_estimates_add_up_over_disjoint_queries_and_to_the_whole():
+    view = printed_view()
+    rates = view.rates
+    parts = [view.estimate(f"nationality = '{name}'").value for name in SCORES["domain"]["nationality"]]
+    whole = view.estimate("true").value
+    assert sum(parts) == whole == (len(view) - rates.beta * 1200) / rates.alpha
+    assert view.group_by("nationality")["value"].to_list() == pytest.approx([float(part) for part in parts])
+    both = view.estimate("score < 85").value + view.estimate("score >= 85 and age > 30").value
+    assert both == view.estimate("score < 85 or age > 30").value
+    assert view.sum("score").value == sum(
+        (view.estimate(f"score = {s}").value * s for s in range(81, 101)), Fraction(0)
+    )
+    assert view.average("score").value == view.sum("score").value / whole
+
+
+def test_all_marginals_are_the_single_estimates():
+    view = printed_view()
+    found = {each.columns: each for each in marginals(view)}
+    assert len(found) == 7
+    single = view.estimate("age = 25 and score = 99")
+    assert found["age", "score"].values[5, 18] == pytest.approx(float(single.value))
+    assert found["age", "score"].standard_errors[5, 18] == pytest.approx(single.standard_error)
+
+
+def test_an_audit_tells_the_exact_belief():
+    found = audit_tuple(printed_view(), {"age": 25, "nationality": "British", "score": 99}, "1/200")
+    assert found["seen"]
+    assert found["posterior"] == Fraction(101, 300)
+    assert found["holds"]
+
+
+def test_a_secure_view_draws_from_the_operating_system():
+    made = plan(n=6, domain=scores_domain(), k=1, gamma="1/3")
+    first, second = publish(scores_frame(), made), publish(scores_frame(), made)
+    assert first.manifest.secure
+    assert not np.array_equal(first.keys, second.keys)
