@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from reticent.data import Table
     from reticent.definitions import Definition
-    from reticent.inspect import Exposure
+    from reticent.inspect import Exposure, Risk
 
 
 def register(app: typer.Typer) -> None:
@@ -40,22 +40,24 @@ def assess(
 
     Example: reticent assess policy.toml
     """
-    from reticent.inspect import exposures
+    from reticent.inspect import exposures, risk_view
 
     with working("Counting who stands alone ...", as_json):
         rows, definitions = _load(policy, quasi or [], sensitive or [], definition, nulls)
         found = exposures(rows, definitions, groups)
+        risk = risk_view(rows)
     worst = min(found, key=lambda exposure: exposure.k)
     payload: dict[str, Any] = {
         "ok": all(exposure.holds for exposure in found),
         **worst.as_dict(),
         "sets": [exposure.as_dict() for exposure in found],
+        "risk": risk.as_dict(),
         "unpublished": list(rows.unpublished),
     }
     payload["holds"] = payload["ok"]
     if advise:
         payload["advice"] = _advice(definitions)
-    answer(payload, as_json, lambda console: _render(console, found, rows, payload.get("advice")))
+    answer(payload, as_json, lambda console: _render(console, found, rows, risk, payload.get("advice")))
 
 
 def _advice(definitions: tuple[Definition, ...]) -> dict[str, Any]:
@@ -106,7 +108,7 @@ def _load(
 
 
 def _render(
-    console: Console, found: tuple[Exposure, ...], rows: Table, advice: Mapping[str, Any] | None = None
+    console: Console, found: tuple[Exposure, ...], rows: Table, risk: Risk, advice: Mapping[str, Any] | None
 ) -> None:
     from reticent.cli.wording import shown
 
@@ -147,6 +149,7 @@ def _render(
             )
     if advice is not None:
         _render_advice(console, advice)
+    _render_risk(console, risk)
     if rows.unpublished:
         console.print(f"Without a role, so not published: {', '.join(rows.unpublished)}.", markup=False)
 
@@ -172,3 +175,29 @@ def _render_advice(console: Console, advice: Mapping[str, Any]) -> None:
     ]
     columns = ("model", "covers", "definition", "against somebody who", "who must not reach", "leaves open")
     console.print(table("Which definition covers which threat", columns, models))
+
+
+def _render_risk(console: Console, risk: Risk) -> None:
+    columns = [
+        (each.column, f"{each.values:,}", f"{each.alone:,}", f"{each.drives:,}", f"{float(each.success_without):.1%}")
+        for each in risk.columns
+    ]
+    heads = ("column", "values", "alone by it", "fewer alone without it", "picked out without it")
+    console.print(table("Which columns drive the risk", heads, columns))
+    values = [
+        (
+            f"{each.column} {each.value}",
+            f"{each.rows:,}",
+            f"{each.alone:,} ({float(each.share):.0%})",
+            f"{each.drives:,}",
+        )
+        for each in risk.values
+    ]
+    if values:
+        console.print(table("Which values (for your eyes only)", ("value", "rows", "alone", "alone by it"), values))
+    sets = [
+        (", ".join(each.columns), f"{float(each.distinction):.2%}", f"{float(each.separation):.4%}", f"{each.alone:,}")
+        for each in risk.sets
+    ]
+    title = f"Which columns together, up to {risk.largest_set}"
+    console.print(table(title, ("columns", "distinction", "separation", "alone"), sets))

@@ -62,8 +62,8 @@ def attack(
             "--control is compared with people in the data: add --raw, or --people with their sensitive value."
         )
     with working("Attacking ...", as_json):
-        lists = [Source(str(path)).read() if path is not None else None for path in (people, control)]
-        pairs = _run(target, raw, *lists, who)
+        listed, others = (Source(str(path)).read() if path is not None else None for path in (people, control))
+        pairs = _run(target, raw, listed, others, who)
     worst = max((after.share for _, after in pairs), default=0.0)
     payload: dict[str, Any] = {
         "ok": limit is None or worst <= limit,

@@ -6,6 +6,8 @@
 ``proposal``     proposed roles and a definition that the rows allow
 ``document``     the proposal as the text of a policy; ``drafting`` the way from a source to it
 ``exposure``     what the rows would give away if they went out unchanged
+``risk``         which columns, values and sets of columns drive that
+``safe_harbor``  the identifiers that the HIPAA rule names
 """
 
 from reticent.inspect.document import policy_text
@@ -13,17 +15,26 @@ from reticent.inspect.drafting import propose_policy
 from reticent.inspect.exposure import ExposedGroup, Exposure, exposures
 from reticent.inspect.profile import ColumnProfile, profile
 from reticent.inspect.proposal import ColumnProposal, Proposal, missing_words, propose
+from reticent.inspect.risk import ColumnRisk, ColumnSet, Risk, ValueRisk, risk_view
+from reticent.inspect.safe_harbor import HIPAA, safe_harbor
 
 __all__ = [
+    "HIPAA",
     "ColumnProfile",
     "ColumnProposal",
+    "ColumnRisk",
+    "ColumnSet",
     "ExposedGroup",
     "Exposure",
     "Proposal",
+    "Risk",
+    "ValueRisk",
     "exposures",
     "missing_words",
     "policy_text",
     "profile",
     "propose",
     "propose_policy",
+    "risk_view",
+    "safe_harbor",
 ]

@@ -16,6 +16,8 @@ _PATTERNS: Mapping[str, str] = {
     "bank accounts": r"^[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,4})?$",
     "card numbers": r"^(?:\d{4}[ -]){3}\d{4}$",
     "phone numbers": r"^\+\d[\d ()./-]{6,}$|^\(?0\d{1,4}\)?[ /-]\d[\d -]{4,}$|^\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}$",
+    "coordinates": r"^[-+]?\d{1,2}\.\d{3,}[,; ]\s*[-+]?\d{1,3}\.\d{3,}$",
+    "image files": r"(?i)^\S+\.(?:jpe?g|png|gif|bmp|tiff?|heic|webp)$|^data:image/",
     "vehicle numbers": r"^[A-HJ-NPR-Z0-9]{3}[A-HJ-NPR-Z0-9]{5}[0-9X][A-HJ-NPR-Z0-9]{2}\d{6}$",
 }
 _SHARE = 0.8

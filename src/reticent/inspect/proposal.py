@@ -23,6 +23,7 @@ from reticent.inspect.hierarchies import propose_hierarchy
 from reticent.inspect.names import SENSITIVE, meaning_of
 from reticent.inspect.patterns import identifying_pattern
 from reticent.inspect.profile import ColumnProfile, profile
+from reticent.inspect.safe_harbor import safe_harbor
 
 _IDENTIFYING = Fraction(9, 10)
 _MOST_QUASI = 10
@@ -47,9 +48,20 @@ class ColumnProposal:
         """The column."""
         return self.profile.name
 
+    @property
+    def safe_harbor(self) -> str | None:
+        """The kind of HIPAA identifier that the column seems to hold."""
+        return safe_harbor(self.profile)
+
     def as_dict(self) -> dict[str, Any]:
         """The proposal as plain data."""
-        return {**self.profile.as_dict(), "role": self.role, "reason": self.reason, "hierarchy": self.hierarchy}
+        return {
+            **self.profile.as_dict(),
+            "role": self.role,
+            "reason": self.reason,
+            "hierarchy": self.hierarchy,
+            "safe_harbor": self.safe_harbor,
+        }
 
 
 @dataclass(frozen=True)
@@ -86,6 +98,9 @@ def propose(frame: pl.DataFrame, beside: Path | None = None) -> Proposal:
         notes.append("No column can be made coarser, so there is nothing to publish yet. Give a column the role quasi.")
     if any(column.profile.nulls for column in judged):
         notes.append("Some values are missing; 'missing' is treated as a value of its own (nulls = 'category').")
+    named = [f"{column.name} ({column.safe_harbor})" for column in columns if column.safe_harbor is not None]
+    if named:
+        notes.append(f"Identifiers by the HIPAA safe harbor: {', '.join(named)}.")
     return Proposal(
         rows=frame.height,
         columns=tuple(columns),

@@ -1,0 +1,73 @@
+"""The risk view agrees with counting row by row, and finds what sets people apart."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations
+
+import polars as pl
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reticent.data import Table
+from reticent.demo import hospital, hospital_table
+from reticent.inspect import risk_view
+
+rows_of_three = st.lists(st.tuples(*(st.integers(0, size) for size in (1, 3, 5))), min_size=1, max_size=12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(rows=rows_of_three)
+def test_sets_and_columns_agree_with_counting_row_by_row(rows: list[tuple[int, ...]]) -> None:
+    names = ["a", "b", "c"]
+    found = risk_view(Table(pl.DataFrame(rows, schema=names, orient="row"), quasi=names), shown=100)
+
+    def alone(places: tuple[int, ...]) -> set[int]:
+        keys = [tuple(row[place] for place in places) for row in rows]
+        return {number for number, key in enumerate(keys) if Counter(keys)[key] == 1}
+
+    for size in (1, 2, 3):
+        for places in combinations(range(3), size):
+            keys = [tuple(row[place] for place in places) for row in rows]
+            mine = next(each for each in found.sets if each.columns == tuple(names[place] for place in places))
+            pairs = list(combinations(keys, 2))
+            apart = Fraction(sum(x != y for x, y in pairs), len(pairs)) if pairs else 1
+            assert (mine.combinations, mine.alone) == (len(set(keys)), len(alone(places)))
+            assert (mine.distinction, mine.separation) == (Fraction(len(set(keys)), len(rows)), apart)
+    everybody = alone((0, 1, 2))
+    for each in found.columns:
+        place = names.index(each.column)
+        others = alone(tuple(other for other in range(3) if other != place))
+        assert each.drives == len(everybody - others)
+        driven = Counter(rows[number][place] for number in everybody - others)
+        assert driven == {int(v.value): v.drives for v in found.values if v.column == each.column}
+
+
+def test_a_rare_value_is_what_sets_its_people_apart() -> None:
+    frame = pl.DataFrame({"sex": ["f", "m"] * 10, "country": ["here"] * 18 + ["Andorra", "Andorra"]})
+    found = risk_view(Table(frame, quasi=["sex", "country"]))
+    assert [each.column for each in found.columns] == ["country", "sex"]
+    assert [(each.column, each.drives) for each in found.columns] == [("country", 2), ("sex", 2)]
+    worst = found.values[0]
+    assert (worst.column, worst.value, worst.rows, worst.alone, worst.share) == ("country", "Andorra", 2, 2, 1)
+
+
+def test_one_column_alone_is_looked_at_too() -> None:
+    found = risk_view(Table({"zip": ["1", "1", "2"]}, quasi=["zip"]))
+    assert found.columns[0].drives == 1
+    assert found.columns[0].success_without == Fraction(1, 3)
+
+
+def test_many_columns_are_looked_at_in_small_sets() -> None:
+    frame = pl.DataFrame({f"c{number}": [number % 2, 1, 0] for number in range(12)})
+    found = risk_view(Table(frame, quasi=list(frame.columns)))
+    assert found.largest_set == 2
+
+
+def test_thirty_thousand_people_are_looked_at_within_seconds() -> None:
+    table = hospital_table(hospital(30_000, seed=1))
+    started = time.perf_counter()
+    assert risk_view(table).rows == 30_000
+    assert time.perf_counter() - started < 5
