@@ -38,6 +38,7 @@ from reticent.definitions import (
 )
 from reticent.engine import LocalEngine
 from reticent.errors import DataError, PolicyError
+from reticent.policy import Policy
 from tests.anonymize.worlds import COLUMNS, random_world
 from tests.oracles import catalogue_models as oracle
 from tests.oracles import lattice
@@ -263,6 +264,47 @@ def test_a_domain_that_comes_from_the_data_covers_the_population_too():
     found = rt.search(table, KMap(6, population))
     assert found.best.levels == {"z": 1}
     assert rt.assess(table, KMap(2, population)).value == 1
+
+
+def test_later_rows_are_recoded_by_the_domain_that_the_population_had_a_part_in():
+    table = Table({"z": ["b", "b", "d"], "s": ["x", "y", "x"]}, quasi=["z"], sensitive="s")
+    population = {"z": ["a", "a", "b", "b", "c", "c", "d"]}
+    release = rt.publish(table, KMap(2, population), method=rt.Lattice(suppression="0.4"))
+    assert release.frame["z"].to_list() == ["b", "b"]
+    later = rt.apply(release.scheme, pl.DataFrame({"z": ["b", "d"], "s": ["x", "x"]}), unseen="suppress")
+    assert later["z"].to_list() == ["b"]
+
+
+def test_a_saved_release_is_assessed_beside_another_population(tmp_path):
+    frame, quasi, population = people()
+    release = rt.publish(Table(frame, quasi=quasi, sensitive="job"), KMap(9, population) & BetaLikeness(5))
+    release.save(tmp_path / "release")
+    twice = pl.concat([population, population])
+    for subject in (release, tmp_path / "release"):
+        assert rt.assess(subject, KMap(9, twice)).value == 2 * rt.assess(subject, KMap(9, population)).value
+        with pytest.raises(PolicyError, match="assess what compares with a population apart"):
+            rt.assess(subject, KMap(9, twice) & BetaLikeness(5))
+
+
+def test_a_policy_names_its_population_beside_itself(tmp_path):
+    frame, _, population = people()
+    frame.write_csv(tmp_path / "rows.csv")
+    population.write_csv(tmp_path / "people.csv")
+    text = """
+        [data]
+        source = "rows.csv"
+        [roles]
+        quasi = ["age"]
+        sensitive = ["job"]
+        [[definition]]
+        name = "KMap"
+        k = 20
+        population = "people.csv"
+    """
+    (tmp_path / "policy.toml").write_text(text)
+    policy = Policy.read(tmp_path / "policy.toml")
+    found = rt.search(policy.table(), policy.definition)
+    assert found.best.levels == {"age": 1}
 
 
 @pytest.mark.parametrize(

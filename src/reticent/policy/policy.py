@@ -157,7 +157,10 @@ class Policy:
                 name = entry.get("name")
                 if not isinstance(name, str):
                     raise PolicyError("a definition needs a name, such as name = 'KAnonymity'.")
-                made.append(definition_from(name, {key: value for key, value in entry.items() if key != "name"}))
+                given = {key: value for key, value in entry.items() if key != "name"}
+                if isinstance(given.get("population"), str):
+                    given["population"] = str(self.folder / given["population"])
+                made.append(definition_from(name, given))
         return tuple(made)
 
     @property

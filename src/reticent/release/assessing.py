@@ -7,9 +7,11 @@ from pathlib import Path
 from reticent.data.groups import Groups
 from reticent.data.table import Table
 from reticent.definitions.base import Assessment, Definition
+from reticent.definitions.population import PopulationDefinition
 from reticent.engine import LocalEngine
 from reticent.errors import PolicyError
-from reticent.release.public import open_public
+from reticent.release.population import people_of, with_population
+from reticent.release.public import PublicSide, open_public
 from reticent.release.release import Release
 
 
@@ -25,7 +27,22 @@ def _groups(subject: Table | Release | str | Path, definition: Definition) -> Gr
         groups = LocalEngine().frequencies(definition.prepare(subject)).groups()
         return groups.select(groups.sizes > 0)
     if isinstance(subject, Release):
-        return subject.groups
+        return _beside_population(subject.groups, subject.public, definition)
     if isinstance(subject, str | Path):
-        return open_public(subject).groups
+        side = open_public(subject)
+        return _beside_population(side.groups, side, definition)
     raise PolicyError(f"assess needs a Table, a Release or the folder of one, but got a {type(subject).__name__}.")
+
+
+def _beside_population(groups: Groups, side: PublicSide, definition: Definition) -> Groups:
+    """The groups as the public tables show them, with the people who fit each, where the definition compares with a population."""
+    people = next((part for part in definition.parts() if isinstance(part, PopulationDefinition)), None)
+    if people is None or people.population is None or side.format != "generalize":
+        return groups
+    if definition.needs_reference:
+        raise PolicyError(
+            "Of a release, assess what compares with a population apart from what compares with the whole table: the public tables show "
+            "the one, the steward's groups the other."
+        )
+    quasi = side.manifest.named("quasi")
+    return with_population(side.groups, side.frame, side.manifest, people_of(people.population), quasi)

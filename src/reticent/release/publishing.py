@@ -64,6 +64,8 @@ def publish(
     key = private_key(signing_key) if signing_key is not None else None
     book = _ledger(table, ledger)
     try:
+        # Domains that come from the data come from a population too, in the draft and in the scheme that recodes later rows.
+        table = definition.prepare(table)
         draft = chosen.draft(table, definition, insecure_seed=insecure_seed)
         manifest, tables = _public_tables(table, draft, files)
         reference = reference_of(definition, draft.groups, table.sensitive)
