@@ -26,6 +26,7 @@ from reticent.data import Table
 from reticent.definitions import DistinctLDiversity, KAnonymity, TCloseness
 from reticent.demo import hospital, hospital_policy_text, hospital_table, ten_people_table, voter_roll
 from reticent.errors import DataError
+from reticent.inspect import exposures, risk_view
 from reticent.release import PublicSide, Release, publish
 from reticent.release.figures import Bar, attacks, best_guesses, crowd_sizes, sensitive_values
 from reticent.release.lattice_figure import LatticeFacts, lattice
@@ -133,7 +134,7 @@ def test_the_page_tells_the_whole_story(whole: str, release: Release) -> None:
 
 def test_every_picture_says_what_it_shows(whole: str) -> None:
     pictures = [picture for picture in Page(whole).pictures if picture.get("aria-hidden") != "true"]
-    assert len(pictures) == 5
+    assert [picture["viewbox"].split()[2] for picture in pictures] == ["720", "340"] * 5  # type: ignore[union-attr]  # it has one
     for picture in pictures:
         assert picture["role"] == "img"
         assert len(str(picture["aria-label"])) > 30
@@ -180,9 +181,9 @@ def test_the_public_report_does_not_depend_on_the_table_or_attacks(
     release: Release, table: Table, tmp_path: Path
 ) -> None:
     pairs = list(zip(attack(table, Homogeneity()), attack(release.public, Homogeneity()), strict=True))
-    assert written(release, tmp_path, public=True, table=table, attacks=pairs) == written(
-        release, tmp_path, public=True
-    )
+    risk = {"risk": risk_view(table), "exposed": exposures(table, ())[0].exposed}
+    told = written(release, tmp_path, public=True, table=table, attacks=pairs, **risk)
+    assert told == written(release, tmp_path, public=True)
 
 
 def test_without_a_private_side_the_stewards_report_says_what_to_do(release: Release, tmp_path: Path) -> None:
@@ -345,7 +346,11 @@ def test_rare_values_are_drawn_together_and_nothing_is_lost() -> None:
 def test_attacks_show_intervals_where_a_sample_was_attacked() -> None:
     drawn = attacks([Bar("linkage", 0.5, 0.01, (0.4, 0.6), None), Bar("homogeneity", None, 0.0)])
     assert drawn.svg.count("whisker") == 1
-    assert drawn.rows == (("linkage", "50%", "1.0%"), ("homogeneity", "–", "0%"))
+    assert drawn.rows == (("linkage", "50%", "1.0%", "–", "–"), ("homogeneity", "–", "0%", "–", "–"))
+    assert drawn.svg.count("notch") == 0
+    known = attacks([Bar("inference", None, 0.4, None, (0.3, 0.5), 0.35)])
+    assert known.svg.count("notch") == known.narrow.count("notch") == 1
+    assert known.rows == (("inference", "–", "40%", "30% to 50%", "35%"),)
 
 
 def application() -> typer.Typer:
@@ -379,7 +384,11 @@ def test_the_command_takes_the_policy_and_a_list_of_people_for_before_and_after(
     assert result.exit_code == 0, result.output
     text = Page((tmp_path / "r.html").read_text("utf-8")).text
     assert "Linkage: people who fit exactly one published row" in text
+    assert "Singling out: people who can be singled out" in text
     assert "As it stood:" in text
+    assert "What drove the risk" in text
+    assert "Columns that tell people apart together" in text
+    assert "The most exposed, as it stood" in text
 
 
 @pytest.mark.parametrize(

@@ -48,20 +48,22 @@ def report(
     target = output if output is not None else default
     with working("Drawing ...", as_json):
         table = Policy.read(policy).table() if policy else None
-        attacks = _attacks(release, table, people) if table is not None else ()
-        write_report(release, target, table=table, attacks=attacks, public=public)
+        told = _before_and_after(release, table, people) if table is not None else {}
+        write_report(release, target, table=table, public=public, **told)
     payload: dict[str, Any] = {"ok": True, "report": target, "public": public}
     whose = "for everybody" if public else "for the steward: do not publish it"
     answer(payload, as_json, lambda screen: screen.print(f"The report is {target} ({whose}).", markup=False))
 
 
-def _attacks(release: Path, table: Any, people: Path | None) -> list[tuple[Any, Any]]:
-    from reticent.attack import Homogeneity, Linkage, attack
+def _before_and_after(release: Path, table: Any, people: Path | None) -> dict[str, Any]:
+    """What adversaries achieve before and after, and what drove the risk before."""
+    from reticent.attack import compare
     from reticent.data.readers import Source
+    from reticent.inspect import exposures, risk_view
 
-    adversaries: list[Any] = [Homogeneity()] if table.sensitive else []
-    if people is not None:
-        adversaries.insert(0, Linkage(Source(str(people)).read()))
-    if not adversaries:
-        return []
-    return list(zip(attack(table, *adversaries), attack(release, *adversaries), strict=True))
+    listed = Source(str(people)).read() if people is not None else None
+    return {
+        "attacks": compare(table, release, listed),
+        "risk": risk_view(table),
+        "exposed": exposures(table, ())[0].exposed,
+    }

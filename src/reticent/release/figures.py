@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 from math import ceil
+from textwrap import wrap
 
 import numpy as np
 from numpy.typing import NDArray
 
-WIDTH = 720
+WIDTH, NARROW = 720, 340
 _ROW = 26
 _LABELS = 190
 _MOST_VALUES = 28
@@ -23,7 +24,10 @@ _MOST_VALUES = 28
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture, what it shows in words (below it, or only for those who cannot see it), and its numbers as a table."""
+    """A picture, what it shows in words (below it, or only for those who cannot see it), and its numbers as a table.
+
+    ``narrow`` is the same picture drawn for a phone: text keeps its size, so it cannot be the wide one made smaller.
+    """
 
     title: str
     description: str
@@ -31,17 +35,19 @@ class Figure:
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
     captioned: bool = True
+    narrow: str = ""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar of a before/after pair; ``interval`` are the ends of a confidence interval."""
+    """One bar of a before/after pair; intervals are confidence intervals, ``baseline`` what is reached without the release."""
 
     name: str
     before: float | None
     after: float
     interval_before: tuple[float, float] | None = None
     interval_after: tuple[float, float] | None = None
+    baseline: float | None = None
 
 
 def picture(width: float, height: float, content: Sequence[str], label: str) -> str:
@@ -100,12 +106,11 @@ def crowd_sizes(after: NDArray[np.int64], before: NDArray[np.int64] | None, leas
             if share >= 0.005:
                 parts.append(text(left + (place + 0.5) * thick - 1, base - tall - 5, f"{share:.0%}", "value", "middle"))
         parts.append(text(x + slot / 2, base + 18, name, "tick", "middle"))
-    if least is not None and least > 1:
-        number = int(np.searchsorted(edges, least, side="right")) - 1
-        if number < len(names):
-            x = 45 + number * slot
-            parts.append(line(x, top - 16, x, base, "mark"))
-            parts.append(text(x + 5, top - 8, f"promised: at least {least}", "marktext"))
+    number = int(np.searchsorted(edges, least or 1, side="right")) - 1
+    if least is not None and least > 1 and number < len(names):
+        x = 45 + number * slot
+        parts.append(line(x, top - 16, x, base, "mark"))
+        parts.append(text(x + 5, top - 8, f"promised: at least {least}", "marktext"))
     parts.append(text(WIDTH / 2, height - 8, "people who look alike (size of the group)", "tick", "middle"))
     rows = tuple(
         (name, *((f"{shares_before[i]:.1%}",) if shares_before is not None else ()), f"{shares_after[i]:.1%}")
@@ -113,7 +118,43 @@ def crowd_sizes(after: NDArray[np.int64], before: NDArray[np.int64] | None, leas
     )
     columns = ("size of the group", *(("people before",) if shares_before is not None else ()), "people after")
     words = f"After publishing, the smallest group has {int(after.min())} people and the median person stands among {_median_crowd(after)}."
-    return Figure("In how large a crowd people stand", words, picture(WIDTH, height, parts, words), columns, rows)
+    kinds = [("before", shares_before), ("after", shares_after)]
+    shown = [(kind, shares) for kind, shares in kinds if shares is not None]
+    marked = {number: f"promised: at least {least}"} if least is not None and least > 1 else {}
+    narrow = _rows_of_bars(names, shown, words, marked)
+    return Figure(
+        "In how large a crowd people stand",
+        words,
+        picture(WIDTH, height, parts, words),
+        columns,
+        rows,
+        narrow=narrow,
+    )
+
+
+def _rows_of_bars(
+    names: Sequence[str],
+    shares: Sequence[tuple[str, Sequence[float]]],
+    words: str,
+    marked: Mapping[int, str] | None = None,
+) -> str:
+    """Shares as rows from top to bottom, for a phone: the name on the left, its bars beside it, a mark above some rows."""
+    left, right = 92.0, NARROW - 44.0
+    scale = (right - left) / max([0.01, *(share for _, each in shares for share in each)])
+    thick, parts, y = 13.0, [], 4.0
+    for number, name in enumerate(names):
+        if marked and number in marked:
+            parts.append(line(0, y + 16, NARROW, y + 16, "mark"))
+            parts.append(text(NARROW, y + 11, marked[number], "marktext", "end"))
+            y += 22
+        parts.append(text(left - 8, y + thick * len(shares) / 2 + 4, name, "tick", "end"))
+        for kind, each in shares:
+            parts.append(box(left, y + 1, each[number] * scale, thick - 2, kind))
+            if each[number] >= 0.0005:
+                parts.append(text(left + each[number] * scale + 5, y + 11, _percent(each[number]), "value"))
+            y += thick
+        y += 8
+    return picture(NARROW, y, parts, words)
 
 
 def sensitive_values(name: str, before: Mapping[str, int] | None, after: Mapping[str, int]) -> Figure:
@@ -128,24 +169,31 @@ def sensitive_values(name: str, before: Mapping[str, int] | None, after: Mapping
         if each is not None
     }
     shares = {kind: [count / max(sum(each), 1) for count in each] for kind, each in counts.items()}
-    left, right = _LABELS, WIDTH - 110
-    scale = (right - left) / max(0.01, *(max(each) for each in shares.values()))
-    parts, rows = [], []
+    rows = []
     for number, value in enumerate(names):
-        y = 6 + number * _ROW
-        mine = [each[number] for each in shares.values()]
-        words = " → ".join(f"{share:.1%}" for share in mine)
-        parts.append(text(left - 10, y + 17, _shortened(value, 26), "label", "end"))
-        parts.append(box(left, y + 5, mine[0] * scale, _ROW - 10, next(iter(shares)), f"{value}: {words}"))
-        if len(mine) > 1:
-            parts.append(dot(left + mine[1] * scale, y + _ROW / 2, 4.5, "after", f"{value}: {words}"))
-        parts.append(text(left + max(mine) * scale + 12, y + 17, words, "value"))
         cells = (cell for kind in counts for cell in (f"{counts[kind][number]:,}", f"{shares[kind][number]:.1%}"))
         rows.append((value, *cells))
     words = _spread_words(name, shares)
     columns = (name, *(cell for kind in counts for cell in (f"rows {kind}", f"share {kind}")))
-    height = len(names) * _ROW + 12
-    return Figure(f"How {name} is spread", words, picture(WIDTH, height, parts, words), columns, tuple(rows))
+    wide, narrow = (_spread(names, shares, words, width) for width in (WIDTH, NARROW))
+    return Figure(f"How {name} is spread", words, wide, columns, tuple(rows), narrow=narrow)
+
+
+def _spread(names: Sequence[str], shares: Mapping[str, Sequence[float]], label: str, width: float) -> str:
+    """Values from top to bottom: bars for the first kind of shares, dots for the second."""
+    left, right, letters = (_LABELS, width - 110.0, 26) if width > NARROW else (112.0, width - 104.0, 15)
+    scale = (right - left) / max(0.01, *(max(each) for each in shares.values()))
+    parts = []
+    for number, value in enumerate(names):
+        y = 6 + number * _ROW
+        mine = [each[number] for each in shares.values()]
+        words = " → ".join(f"{share:.1%}" for share in mine)
+        parts.append(text(left - 10, y + 17, _shortened(value, letters), "label", "end"))
+        parts.append(box(left, y + 5, mine[0] * scale, _ROW - 10, next(iter(shares)), f"{value}: {words}"))
+        if len(mine) > 1:
+            parts.append(dot(left + mine[1] * scale, y + _ROW / 2, 4.5, "after", f"{value}: {words}"))
+        parts.append(text(left + max(mine) * scale + 12, y + 17, words, "value"))
+    return picture(width, len(names) * _ROW + 12, parts, label)
 
 
 def _spread_words(name: str, shares: Mapping[str, Sequence[float]]) -> str:
@@ -190,44 +238,82 @@ def best_guesses(name: str, tops: NDArray[np.int64], sizes: NDArray[np.int64]) -
         picture(WIDTH, height, parts, words),
         ("chance", "people", "share"),
         tuple(rows),
+        narrow=_rows_of_bars([row[0] for row in rows], [("after", [float(share) for share in shares])], words),
     )
 
 
 def attacks(bars: Sequence[Bar]) -> Figure:
-    """Each adversary's success on the table as it stood and on the release."""
-    left, right = 0.0, WIDTH - 60.0
-    parts, rows = [], []
-    y = 4.0
-    for bar in bars:
-        parts.append(text(left, y + 15, bar.name, "label strong"))
-        y += 24
-        pair = [("as it stood", bar.before, bar.interval_before, "bad")] if bar.before is not None else []
-        pair.append(("published", bar.after, bar.interval_after, "good"))
-        for word, share, interval, kind in pair:
-            assert share is not None
-            wide = share * (right - left - 90)
-            parts.append(text(left + 82, y + 15, word, "tick", "end"))
-            parts.append(box(left + 90, y + 2, right - left - 90, 18, "trough"))
-            parts.append(box(left + 90, y + 2, wide, 18, kind, f"{bar.name}, {word}: {share:.1%}"))
-            if interval is not None:
-                low, high = (left + 90 + end * (right - left - 90) for end in interval)
-                parts.append(line(low, y + 11, high, y + 11, "whisker"))
-            parts.append(text(right + 8, y + 16, _percent(share), f"value {kind}text"))
-            y += 24
-        y += 12
-        rows.append((bar.name, _percent(bar.before) if bar.before is not None else "–", _percent(bar.after)))
+    """Each adversary's success on the table as it stood and on the release; a notch marks what is reached without the release."""
     words = "; ".join(
         f"{bar.name}: {_percent(bar.before) + ' before, ' if bar.before is not None else ''}{_percent(bar.after)} after"
         for bar in bars
     )
-    return Figure(
-        "What adversaries achieve",
-        words + ".",
-        picture(WIDTH, y, parts, words),
-        ("adversary", "before", "after"),
-        tuple(rows),
-        captioned=False,
+    rows = tuple(
+        (
+            bar.name,
+            _percent(bar.before) if bar.before is not None else "–",
+            _percent(bar.after),
+            " to ".join(map(_percent, bar.interval_after)) if bar.interval_after is not None else "–",
+            _percent(bar.baseline) if bar.baseline is not None else "–",
+        )
+        for bar in bars
     )
+    wide, narrow = (_pairs_of_bars(bars, words, width) for width in (WIDTH, NARROW))
+    heads = ("adversary", "before", "after", "after, 95 % sure", "without the release")
+    return Figure("What adversaries achieve", words + ".", wide, heads, rows, captioned=False, narrow=narrow)
+
+
+def _pairs_of_bars(bars: Sequence[Bar], label: str, width: float) -> str:
+    left, right = 90.0, width - 56.0
+    parts, y = [], 4.0
+    for bar in bars:
+        for words in _wrapped(bar.name, int(width / 7)):
+            parts.append(text(0, y + 15, words, "label strong"))
+            y += 18
+        y += 6
+        pair = [("as it stood", bar.before, bar.interval_before, "bad")] if bar.before is not None else []
+        pair.append(("published", bar.after, bar.interval_after, "good"))
+        for word, share, interval, kind in pair:
+            assert share is not None
+            parts.append(text(left - 8, y + 15, word, "tick", "end"))
+            parts.append(box(left, y + 2, right - left, 18, "trough"))
+            parts.append(box(left, y + 2, share * (right - left), 18, kind, f"{bar.name}, {word}: {share:.1%}"))
+            if interval is not None:
+                low, high = (left + end * (right - left) for end in interval)
+                parts.append(line(low, y + 11, high, y + 11, "whisker"))
+            if bar.baseline is not None:
+                x = left + bar.baseline * (right - left)
+                parts.append(line(x, y - 1, x, y + 23, "notch"))
+            parts.append(text(right + 8, y + 16, _percent(share), f"value {kind}text"))
+            y += 24
+        y += 14
+    return picture(width, y, parts, label)
+
+
+def risk_columns(rows: int, alone: int, drives: Mapping[str, int]) -> Figure:
+    """How many people stand alone, and for each column how many of them would not if it were left out."""
+    words = f"{alone:,} of {rows:,} rows stand alone by all columns together. Bars: those who would not, if the column were left out."
+    wide, narrow = (_one_bar_a_row(drives, max(alone, 1), words, width) for width in (WIDTH, NARROW))
+    cells = tuple((name, f"{count:,}", _percent(count / max(alone, 1))) for name, count in drives.items())
+    heads = ("column", "rows that stand alone by it", "of those who stand alone")
+    return Figure("Which columns set people apart", words, wide, heads, cells, narrow=narrow)
+
+
+def _one_bar_a_row(counts: Mapping[str, int], most: int, label: str, width: float) -> str:
+    left, right, letters = (_LABELS, width - 110.0, 26) if width > NARROW else (112.0, width - 104.0, 15)
+    parts = []
+    for number, (name, count) in enumerate(counts.items()):
+        y, share = 6 + number * _ROW, count / most
+        parts.append(text(left - 10, y + 17, _shortened(name, letters), "label", "end"))
+        parts.append(box(left, y + 5, right - left, _ROW - 10, "trough"))
+        parts.append(box(left, y + 5, share * (right - left), _ROW - 10, "bad", f"{name}: {count:,}"))
+        parts.append(text(right + 12, y + 17, f"{count:,} ({_percent(share)})", "value"))
+    return picture(width, len(counts) * _ROW + 12, parts, label)
+
+
+def _wrapped(words: str, most: int) -> list[str]:
+    """Lines of at most ``most`` characters."""
+    return wrap(words, most) or [""]
 
 
 def _percent(share: float) -> str:

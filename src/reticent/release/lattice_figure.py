@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.release.figures import WIDTH, Figure, box, dot, line, picture, text
+from reticent.release.figures import NARROW, WIDTH, Figure, box, dot, line, picture, text
 
 MOST_DOTS = 1500
 _MOST_WITH_EDGES = 60
 _DOTS_ABREAST = 54
-_LEFT, _RIGHT, _TOP = 120.0, WIDTH - 12.0, 24.0
+_LEFT, _TOP = 120.0, 24.0
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class LatticeFacts:
 
 def lattice(facts: LatticeFacts) -> Figure:
     """The lattice from the exact values (bottom) to nothing at all (top)."""
-    drawn = _dots(facts) if facts.size <= MOST_DOTS else _bands(facts)
+    draw = _dots if facts.size <= MOST_DOTS else _bands
     known = facts.known()
     passing, failing = int(known["passing"].sum()), int(known["failing"].sum())
     unknown = facts.size - passing - failing
@@ -89,14 +89,9 @@ def lattice(facts: LatticeFacts) -> Figure:
         )
         for height in range(facts.height, -1, -1)
     )
-    height, parts = drawn
-    return Figure(
-        "The ways to generalize, and the one chosen",
-        words,
-        picture(WIDTH, height, parts, words),
-        ("height", "nodes", "passing", "failing"),
-        rows,
-    )
+    wide, narrow = (picture(width, *draw(facts, width - 12.0), words) for width in (WIDTH, NARROW))
+    title = "The ways to generalize, and the one chosen"
+    return Figure(title, words, wide, ("height", "nodes", "passing", "failing"), rows, narrow=narrow)
 
 
 def describe(facts: LatticeFacts) -> str:
@@ -107,15 +102,15 @@ def describe(facts: LatticeFacts) -> str:
     )
 
 
-def _dots(facts: LatticeFacts) -> tuple[float, list[str]]:
+def _dots(facts: LatticeFacts, right: float) -> tuple[float, list[str]]:
     """Each node as a dot, stacked where a height has many; failing ones left, passing ones right, so that the border shows."""
     rows: list[list[tuple[int, ...]]] = [[] for _ in range(facts.height + 1)]
     for levels in product(*(range(height + 1) for height in facts.heights)):
         rows[sum(levels)].append(levels)
     widest = max(len(row) for row in rows)
-    stack = ceil(widest / _DOTS_ABREAST)
+    stack = ceil(widest / (_DOTS_ABREAST * right / WIDTH))
     with_edges = facts.size <= _MOST_WITH_EDGES
-    gap = min(62.0 if with_edges else 26.0, (_RIGHT - _LEFT) / ceil(widest / stack))
+    gap = min(62.0 if with_edges else 26.0, (right - _LEFT) / ceil(widest / stack))
     radius = min(8.0, gap * 0.36)
     step = 46.0 if with_edges else stack * gap + max(8.0, min(14.0, 220.0 / (facts.height + 1)))
     place: dict[tuple[int, ...], tuple[float, float]] = {}
@@ -124,7 +119,7 @@ def _dots(facts: LatticeFacts) -> tuple[float, list[str]]:
         middle = _TOP + (facts.height - number) * step
         ordered = sorted(row, key=lambda levels: (_rank(facts, levels), levels))
         high = min(stack, len(ordered))
-        start = (_LEFT + _RIGHT) / 2 - gap * (ceil(len(ordered) / high) - 1) / 2
+        start = (_LEFT + right) / 2 - gap * (ceil(len(ordered) / high) - 1) / 2
         for position, levels in enumerate(ordered):
             across, down = divmod(position, high)
             x, y = start + across * gap, middle + (down - (high - 1) / 2) * gap
@@ -133,17 +128,18 @@ def _dots(facts: LatticeFacts) -> tuple[float, list[str]]:
             tip = ", ".join(f"{name} {level}" for name, level in zip(facts.columns, levels, strict=True)) + f" ({kind})"
             circles.append(dot(x, y, radius * 1.35 if kind == "chosen" else radius, f"node {kind}", tip))
     edges = _edges(place) if with_edges else []
-    height = _TOP + step * facts.height + min(stack * gap / 2, 26) + 40
-    around = [*_callout(facts, place[facts.chosen]), *_axis(facts, step), *_legend(facts, height - 8)]
+    bottom = _TOP + step * facts.height + min(stack * gap / 2, 26) + 32
+    height, legend = _legend(facts, bottom, right)
+    around = [*_callout(facts, place[facts.chosen]), *_axis(facts, step), *legend]
     return height, [*edges, *around, *circles]
 
 
-def _bands(facts: LatticeFacts) -> tuple[float, list[str]]:
+def _bands(facts: LatticeFacts, right: float) -> tuple[float, list[str]]:
     """Too many nodes to draw: one band for each height, as wide as the square root of its nodes, split by what is known."""
     counts, known = facts.counts(), facts.known()
     step = max(10.0, min(30.0, 420.0 / (facts.height + 1)))
-    middle = (_LEFT + _RIGHT) / 2
-    scale = (_RIGHT - _LEFT) / sqrt(float(max(counts)))
+    middle = (_LEFT + right) / 2
+    scale = (right - _LEFT) / sqrt(float(max(counts)))
     parts, target = [], (middle, 0.0)
     for number in range(facts.height + 1):
         y = _TOP + (facts.height - number) * step
@@ -159,9 +155,9 @@ def _bands(facts: LatticeFacts) -> tuple[float, list[str]]:
             tip = f"height {number}: {sure[kind]:,} of {total:,} nodes {kind}"
             parts.append(box(x, y - step * 0.4, part, step * 0.8, f"node {kind}", tip, 1))
             x += part
-    height = _TOP + step * facts.height + 50
+    height, legend = _legend(facts, _TOP + step * facts.height + 42, right)
     chosen = dot(*target, 7, "node chosen", f"chosen: {describe(facts)}")
-    return height, [*parts, *_callout(facts, target), *_axis(facts, step), *_legend(facts, height - 8), chosen]
+    return height, [*parts, *_callout(facts, target), *_axis(facts, step), *legend, chosen]
 
 
 def _rank(facts: LatticeFacts, levels: tuple[int, ...]) -> int:
@@ -199,15 +195,18 @@ def _axis(facts: LatticeFacts, step: float) -> list[str]:
     ]
 
 
-def _legend(facts: LatticeFacts, y: float) -> list[str]:
+def _legend(facts: LatticeFacts, y: float, right: float) -> tuple[float, list[str]]:
+    """What the colours mean, on as many lines as it takes, and where it ends."""
     present = ["chosen", *(kind for kind in ("passing", "failing", "unknown") if _occurs(facts, kind))]
     words = {"chosen": "chosen", "passing": "keeps the promise", "failing": "breaks it", "unknown": "not needed"}
-    parts, x = [], 120.0
+    parts, x = [], _LEFT
     for kind in present:
+        if x + 10 + 7 * len(words[kind]) > right:
+            x, y = _LEFT, y + 20
         parts.append(dot(x, y, 5, f"node {kind}"))
         parts.append(text(x + 10, y + 4, words[kind], "tick"))
         x += 40 + 7 * len(words[kind])
-    return parts
+    return y + 8, parts
 
 
 def _occurs(facts: LatticeFacts, kind: str) -> bool:

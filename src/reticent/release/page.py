@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from string import Template
@@ -26,6 +26,7 @@ def render(facts: ReportFacts) -> str:
             _tiles(facts),
             _promises(facts),
             _attacks(facts),
+            _risk(facts),
             _crowds(facts),
             _sensitive(facts),
             _lattice(facts),
@@ -109,6 +110,7 @@ def _attacks(facts: ReportFacts) -> str:
                 after.share,
                 before.interval if before is not None else None,
                 after.interval,
+                after.baseline,
             )
         )
         lines = [f"<p><b>{escape(after.adversary.capitalize())}</b> knows {escape(after.knows)}.</p>"]
@@ -118,8 +120,55 @@ def _attacks(facts: ReportFacts) -> str:
         quotes.append(f'<div class="quote">{"".join(lines)}</div>')
     return _section(
         "What adversaries achieve",
-        "Attacks that were run, on the table as it stood (identifiers dropped) and on the published files.",
+        "Attacks that were run, on the table as it stood (identifiers dropped) and on the published files. Thin lines: 95 % intervals. "
+        "Notches: what is reached without the release.",
         _figure(figures.attacks(bars)) + "".join(quotes),
+    )
+
+
+def _risk(facts: ReportFacts) -> str:
+    if facts.risk is None:
+        return ""
+    risk = facts.risk
+    drawn = figures.risk_columns(risk.rows, risk.together.alone, {each.column: each.drives for each in risk.columns})
+    values = [
+        (f"{each.column} {each.value}", f"{each.rows:,}", f"{each.alone:,}", f"{each.drives:,}") for each in risk.values
+    ]
+    sets = [
+        (", ".join(each.columns), f"{float(each.distinction):.2%}", f"{float(each.separation):.3%}", f"{each.alone:,}")
+        for each in risk.sets
+    ]
+    groups = [
+        (
+            ", ".join(f"{name} {label}" for name, label in each.quasi.items()),
+            f"{each.people:,}",
+            ", ".join(f"{value} {count}" for value, count in each.histogram.items()),
+        )
+        for each in facts.exposed
+    ]
+    parts = [
+        _figure(drawn),
+        _listing("Values by which people stand alone", ("value", "rows", "alone", "alone by it"), values),
+        _listing("Columns that tell people apart together", ("columns", "distinction", "separation", "alone"), sets),
+        "<p><small>Distinction: different combinations per row. Separation: pairs of rows that differ.</small></p>",
+        _listing("The most exposed, as it stood", ("who", "people", "sensitive values"), groups),
+    ]
+    return _section(
+        "What drove the risk", "Why people stood alone in the table before it was published.", "".join(parts)
+    )
+
+
+def _listing(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    if not rows:
+        return ""
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
+    body = "".join(
+        f'<tr><th scope="row">{escape(row[0])}</th>' + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:]) + "</tr>"
+        for row in rows
+    )
+    return (
+        f'<h3>{escape(title)}</h3><div class="scroll"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
     )
 
 
@@ -259,12 +308,14 @@ def _figure(drawn: Figure) -> str:
         for row in drawn.rows
     )
     numbers = (
-        f"<details><summary>The numbers</summary><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></details>"
+        f'<details><summary>The numbers</summary><div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></details>'
         if rows
         else ""
     )
     caption = f"<figcaption>{escape(drawn.description)}</figcaption>" if drawn.captioned else ""
-    return f"<figure>{drawn.svg}{caption}</figure>{numbers}"
+    narrow = f'<div class="narrow">{drawn.narrow}</div>' if drawn.narrow else ""
+    kind = ' class="wide"' if drawn.narrow else ""
+    return f"<figure><div{kind}>{drawn.svg}</div>{narrow}{caption}</figure>{numbers}"
 
 
 def _key(both: bool, *, round_after: bool) -> str:

@@ -16,7 +16,7 @@ from reticent.files import write_whole
 from reticent.release.page import render
 from reticent.release.public import PublicSide, open_public
 from reticent.release.release import Release
-from reticent.release.report_facts import Comparison, PrivateFacts, gather
+from reticent.release.report_facts import Comparison, Exposed, PrivateFacts, RiskFound, gather
 
 _OWNER_ONLY, _EVERYBODY = 0o600, 0o644
 
@@ -27,16 +27,19 @@ def write_report(
     *,
     table: Table | None = None,
     attacks: Sequence[Comparison] = (),
+    risk: RiskFound | None = None,
+    exposed: Sequence[Exposed] = (),
     public: bool = False,
 ) -> Path:
     """Write the report on a release, or on the folder of a saved one, to ``path``: the steward's, or the ``public`` one.
 
     ``table`` is the table that was published; with it the steward's report also tells how exposed people were before. ``attacks``
-    are pairs of findings (before or None, after) of :mod:`reticent.attack`. The steward's file is readable by its owner only.
+    are pairs of findings (before or None, after) of :mod:`reticent.attack`; ``risk`` and ``exposed`` are what :mod:`reticent.inspect`
+    says about the table before. The steward's file is readable by its owner only.
     """
     target = Path(path)
     side, private = _sides(release, public)
-    content = render(gather(side, private, table, attacks))
+    content = render(gather(side, private, table, attacks, risk, exposed))
     target.parent.mkdir(parents=True, exist_ok=True)
     write_whole(target, content.encode(), _EVERYBODY if public else _OWNER_ONLY)
     return target

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import reduce
 from operator import and_
 from pathlib import Path
@@ -42,10 +43,71 @@ class Found(Protocol):
     @property
     def interval(self) -> tuple[float, float] | None: ...
     @property
+    def baseline(self) -> float | None: ...
+    @property
     def example(self) -> str: ...
 
 
 Comparison = tuple[Found | None, Found]
+
+
+class Driver(Protocol):
+    """A column as :class:`reticent.inspect.ColumnRisk` has it."""
+
+    @property
+    def column(self) -> str: ...
+    @property
+    def drives(self) -> int: ...
+
+
+class DrivingValue(Driver, Protocol):
+    """A value as :class:`reticent.inspect.ValueRisk` has it."""
+
+    @property
+    def value(self) -> str: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def alone(self) -> int: ...
+
+
+class Together(Protocol):
+    """Some columns as :class:`reticent.inspect.ColumnSet` has them."""
+
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+    @property
+    def alone(self) -> int: ...
+    @property
+    def distinction(self) -> Fraction: ...
+    @property
+    def separation(self) -> Fraction: ...
+
+
+class RiskFound(Protocol):
+    """What drove the risk, as :class:`reticent.inspect.Risk` has it; ``release`` does not import ``inspect``."""
+
+    @property
+    def rows(self) -> int: ...
+    @property
+    def together(self) -> Together: ...
+    @property
+    def columns(self) -> Sequence[Driver]: ...
+    @property
+    def values(self) -> Sequence[DrivingValue]: ...
+    @property
+    def sets(self) -> Sequence[Together]: ...
+
+
+class Exposed(Protocol):
+    """A group as :class:`reticent.inspect.ExposedGroup` has it."""
+
+    @property
+    def quasi(self) -> Mapping[str, str]: ...
+    @property
+    def people(self) -> int: ...
+    @property
+    def histogram(self) -> Mapping[str, int]: ...
 
 
 @dataclass(frozen=True)
@@ -117,6 +179,8 @@ class ReportFacts:
     lattice: LatticeFacts | None = None
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     attacks: tuple[Comparison, ...] = ()
+    risk: RiskFound | None = None
+    exposed: tuple[Exposed, ...] = ()
     residual: tuple[str, ...] = ()
     certificate: tuple[tuple[str, str], ...] = ()
 
@@ -135,11 +199,13 @@ def gather(
     private: PrivateFacts | None,
     table: Table | None = None,
     attacks: Sequence[Comparison] = (),
+    risk: RiskFound | None = None,
+    exposed: Sequence[Exposed] = (),
 ) -> ReportFacts:
     """Everything about a release; without ``private`` only what follows from its public side.
 
     ``table`` is the table that was published: with it the report also shows the crowds before publishing and judges every node
-    of a small lattice. ``attacks`` are pairs of findings, before (or None) and after.
+    of a small lattice. ``attacks`` are pairs of findings, before (or None) and after; ``risk`` and ``exposed`` tell what drove the risk before.
     """
     claims = read_claims(side.certificate)
     checks = list(check_claims(side))
@@ -160,7 +226,10 @@ def gather(
         residual=tuple(side.certificate["residual_risks"]),
         certificate=_certificate(side),
     )
-    return facts if private is None else _with_private(facts, private, side, table, known, attacks)
+    if private is None:
+        return facts
+    told = replace(facts, attacks=tuple(attacks), risk=risk, exposed=tuple(exposed))
+    return _with_private(told, private, side, table, known)
 
 
 def _with_private(
@@ -169,7 +238,6 @@ def _with_private(
     side: PublicSide,
     table: Table | None,
     definitions: Sequence[Definition],
-    attacks: Sequence[Comparison],
 ) -> ReportFacts:
     if table is not None and not private.whole:
         whole = {name: _column_counts(table.frame[name]) for name in side.manifest.named("sensitive")}
@@ -178,7 +246,7 @@ def _with_private(
     lattice = LatticeFacts.of(private.search)
     if lattice is not None and table is not None and definitions and lattice.size <= MOST_DOTS:
         lattice = _judged(lattice, table, reduce(and_, definitions), str(side.manifest.method.get("suppression", "0")))
-    return replace(facts, private=private, before=before, lattice=lattice, attacks=tuple(attacks))
+    return replace(facts, private=private, before=before, lattice=lattice)
 
 
 def _judged(lattice: LatticeFacts, table: Table, definition: Definition, suppression: str) -> LatticeFacts:
