@@ -167,7 +167,7 @@ def estimate(
         found = last.average(average, condition, error=error)
     else:
         found = last.estimate(condition, error=error, queries=queries)
-    answer({"ok": True, **found.describe()}, as_json, lambda console: _show_estimate(console, found))
+    answer({"ok": True, **found.describe()}, as_json, lambda console: show_estimate(console, found))
 
 
 def audit(
@@ -358,7 +358,8 @@ def _show_plan(console: Console, made: Plan) -> None:
     console.print(table("What to expect", ("query", "true count", "standard error", "mean error"), rows))
 
 
-def _show_estimate(console: Console, found: Estimate) -> None:
+def show_estimate(console: Console, found: Estimate) -> None:
+    """An estimate for people."""
     low, high = found.interval
     console.print(f"{float(found.value):,.2f} (standard error {found.standard_error:,.2f})", markup=False)
     console.print(f"With {float(100 * (1 - found.error)):g}% confidence between {low:,} and {high:,}.", markup=False)

@@ -6,7 +6,7 @@ They group nothing, so they return a view instead of a draft; ``publish`` of the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,6 +19,7 @@ from reticent.randomize.domain import ViewDomain
 from reticent.randomize.frapp import FrappPlan, FrappView
 from reticent.randomize.planning import Plan, plan
 from reticent.randomize.publishing import publish, record_digest
+from reticent.randomize.storing import certificate_of
 from reticent.randomize.view import View
 
 
@@ -61,7 +62,7 @@ class AlphaBeta:
         insecure_seed: int | None = None,
     ) -> View:
         """The view, recorded in the ledger when the table's data set has a name."""
-        return publish(
+        made = publish(
             table.frame,
             self.plan(table, definition),
             dataset=table.dataset,
@@ -71,6 +72,7 @@ class AlphaBeta:
             again=again,
             insecure_seed=insecure_seed,
         )
+        return replace(made, certificate=certificate_of(made.manifest, table.dataset))
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""

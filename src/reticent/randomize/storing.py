@@ -99,8 +99,10 @@ def is_view(path: str | Path) -> bool:
         return False
 
 
-def certificate_of(manifest: ViewManifest, digest: str, rows: int, file: str, dataset: str | None) -> dict[str, Any]:
-    """What is claimed about a view, and the fingerprint of its file."""
+def certificate_of(
+    manifest: ViewManifest, dataset: str | None, files: Mapping[str, Mapping[str, Any]] | None = None
+) -> dict[str, Any]:
+    """What is claimed about a view, and the fingerprints of its files once they are written."""
     plan = manifest.plan
     found = plan.definition
     return {
@@ -119,7 +121,7 @@ def certificate_of(manifest: ViewManifest, digest: str, rows: int, file: str, da
         "dp_epsilon": plan.dp_epsilon if plan.s < 1 else None,
         "rho": plan.rho,
         "randomness": "operating system" if manifest.secure else "NOT RELEASABLE: drawn with an insecure seed",
-        "files": {file: {"sha256": digest, "rows": rows}},
+        "files": dict(files or {}),
         "dataset": dataset,
     }
 
@@ -169,7 +171,7 @@ def _write(
         frames = (manifest.plan.domain.unpack(keys) for keys in drawing.chunks)
         rows = (_write_csv if files == "csv" else _write_parquet)(public / name, frames)
         digest = _digest(public / name)
-        certificate = certificate_of(manifest, digest, rows, name, dataset)
+        certificate = certificate_of(manifest, dataset, {name: {"sha256": digest, "rows": rows}})
         write_new(public / MANIFEST, _readable(manifest.as_json()))
         write_new(public / CERTIFICATE, _readable(certificate))
         write_new(public / STATEMENT, _statement(manifest, rows).encode())
@@ -260,7 +262,7 @@ def _readable(value: Mapping[str, Any]) -> bytes:
 def _json(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{path.name} cannot be read: {error}.") from None
     if not isinstance(found, dict):
         raise DataError(f"{path.name} must hold one JSON object.")
