@@ -58,6 +58,10 @@ def verify(path: str | Path, population: Any = None, key: Any = None) -> Verific
     not re-checked.
     """
     known = public_key(key) if key is not None else None
+    from reticent.randomize.storing import is_view
+
+    if is_view(path):
+        return _verify_view(path, known)
     folder = public_folder(path)
     try:
         files = read_files(folder)
@@ -85,6 +89,26 @@ def verify(path: str | Path, population: Any = None, key: Any = None) -> Verific
         )
     checks.extend(_stated(certificate))
     return Verification(folder, tuple(checks), signed)
+
+
+def _verify_view(path: str | Path, known: Any) -> Verification:
+    """A randomized view has no groups: its file, its manifest and the plan that it was made by are checked."""
+    from reticent.randomize.storing import verify_view, view_folder
+
+    checks = []
+    try:
+        found = verify_view(path)
+        held = f"The plan keeps it: no belief passes {found['worst_posterior']}."
+        checks += [Check("claim BoundedBelief", "fails", text) for text in found["problems"]] or [
+            Check("claim BoundedBelief", "holds", held)
+        ]
+    except ReticentError as error:
+        checks.append(Check("claim BoundedBelief", "fails", str(error)))
+    checks.append(
+        Check("origin", "not re-checked" if known is None else "fails", "Certificates of views are not signed yet.")
+    )
+    checks.append(Check("randomness", "not re-checked", "How the view was drawn does not follow from it."))
+    return Verification(view_folder(path), tuple(checks), False)
 
 
 def _read_certificate(files: Mapping[str, bytes]) -> dict[str, Any]:
