@@ -347,6 +347,15 @@ def test_many_interchangeable_subgoals_do_not_fill_the_memory() -> None:
     assert verdict.status in ("DISCLOSES", "UNKNOWN")
 
 
+@pytest.mark.parametrize("view", ["Q() :- R(1,-2)", "Q(x) :- R(x,y)"])
+def test_a_query_of_hundreds_of_subgoals_is_judged_in_its_time(view: str) -> None:
+    body = ", ".join(f"R(x{number},{number})" for number in range(300))
+    started = time.monotonic()
+    verdict = views.check(f"Q() :- {body}", view)
+    assert verdict.status == ("PRIVATE" if "-2" in view else "DISCLOSES")
+    assert time.monotonic() - started < 30
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -34,5 +34,9 @@ class Budget:
         self.used += 1
         if self.used > self.nodes:
             raise OutOfBudget(f"the search was cut off after {self.nodes} nodes (raise --nodes)")
+        self.look_at_the_clock()
+
+    def look_at_the_clock(self) -> None:
+        """Stop when the time is up; for work that is no search but may be long."""
         if time.monotonic() > self._until:
             raise OutOfBudget(f"the search was cut off after {self.seconds:g} s (raise --seconds)")

@@ -16,6 +16,7 @@ from reticent.views.schema import Schema
 
 _WIDTH_EFFORT = 400
 _WIDTH_SUBGOALS = 16
+_EXAMINED_SUBGOALS = 200
 _COST_INSIDE = {
     "at most one self-join": "n^2 r",
     "acyclic": "r n^2 log n",
@@ -66,18 +67,19 @@ def classify(query: CodedQuery, schema: Schema) -> QueryClass:
     """The class of a conjunctive query; simple tableaux are recognised, but no polynomial bound is claimed for them.
 
     Theorem 2.13 as the thesis quotes it (containment of any two simple tableaux in polynomial time) cannot hold unless
-    P = NP: GT-45 encodes 3-colouring.
+    P = NP: GT-45 encodes 3-colouring. Rows of very long queries are not compared with each other.
     """
     counts = Counter(atom.relation for atom in query.atoms)
     most = max(counts.values(), default=0)
     tableau = _is_tableau(query, schema)
     acyclic = is_acyclic(query)
+    short = len(query.atoms) <= _EXAMINED_SUBGOALS
     return QueryClass(
         no_self_joins=most <= 1,
         tableau=tableau,
         simple_tableau=tableau and _is_simple(query, schema),
-        maximal_row=tableau and not _has_smaller_row(query),
-        blocking=all(is_blocking(query, index) for index in range(len(query.atoms))),
+        maximal_row=short and tableau and not _has_smaller_row(query),
+        blocking=short and all(is_blocking(query, index) for index in range(len(query.atoms))),
         one_self_join=most <= 2,
         acyclic=acyclic,
         acyclic_without_head=is_acyclic(query, query.head),

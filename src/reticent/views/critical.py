@@ -129,7 +129,7 @@ class Signature:
     def _search(self, relation: str, budget: Budget, single: bool) -> Iterator[Live]:
         for number, query in enumerate(self.union.disjuncts):
             places = query.places.get(relation, [])
-            sturdy = self._robust(number, relation)
+            sturdy = self._robust(number, relation, budget)
             only_single = single or len(sturdy) == len(places)
             for gamma, classes in _unifiable(query, places, only_single, budget):
                 if self.setting.exact_keys and not chase(query, classes, self.setting.schema):
@@ -139,7 +139,7 @@ class Signature:
                 if (robust and self.plain) or self._is_live(query, frozenset(gamma), classes, pattern, budget):
                     yield Live(number, frozenset(gamma), relation, pattern, classes, robust)
 
-    def _robust(self, number: int, relation: str) -> set[int]:
+    def _robust(self, number: int, relation: str, budget: Budget) -> set[int]:
         """Subgoals whose loss no other fact can make good: the only one of its relation, or blocking ones."""
         if not self.setting.fast:
             return set()
@@ -149,7 +149,12 @@ class Signature:
             return set(places)
         keyed = any(self.setting.schema.relation(name).keys for name in query.places)
         if len(self.union.disjuncts) == 1 and self.plain and not keyed:
-            return {index for index in places if is_blocking(query, index)}
+            found = set()
+            for index in places:
+                budget.look_at_the_clock()
+                if is_blocking(query, index):
+                    found.add(index)
+            return found
         return set()
 
     def _is_live(

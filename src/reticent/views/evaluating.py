@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from reticent.views.query import ConjunctiveQuery, Query, Term, Variable
 from reticent.views.values import Constant
 
-LIMIT = 20_000
+LIMIT = 200_000
 Rows = Mapping[str, Sequence[tuple[Constant, ...]]]
 
 
@@ -28,15 +28,17 @@ def gains(query: Query, before: Rows, after: Rows, answer: tuple[Constant, ...])
 def _returns(rule: ConjunctiveQuery, database: Rows, answer: tuple[Constant, ...]) -> bool:
     first = _match(rule.head, answer, {})
     partial = [] if first is None else [first]
+    steps = 0
     for atom in rule.body:
+        steps += len(partial) * len(database.get(atom.relation, ()))
+        if steps > LIMIT:
+            raise TooManyAnswers
         partial = [
             extended
             for binding in partial
             for row in database.get(atom.relation, [])
             if (extended := _match(atom.terms, row, binding)) is not None
         ]
-        if len(partial) > LIMIT:
-            raise TooManyAnswers
     return any(
         all(binding[variable].kind != "null" for variable in rule.known if variable in binding)
         and all(

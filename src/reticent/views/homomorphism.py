@@ -30,10 +30,14 @@ def bind_head(query: CodedQuery, head: Fact) -> dict[int, int] | None:
     return binding
 
 
-def candidates(query: CodedQuery, facts: Facts, binding: dict[int, int]) -> list[list[Fact]] | None:
+def candidates(
+    query: CodedQuery, facts: Facts, binding: dict[int, int], budget: Budget | None = None
+) -> list[list[Fact]] | None:
     """For each subgoal the facts that it can map to by itself; None as soon as one has none."""
     found = []
     for atom in query.atoms:
+        if budget is not None:
+            budget.look_at_the_clock()
         rows = [row for row in facts.get(atom.relation, ()) if _fits(atom.terms, row, binding, query.required)]
         if not rows:
             return None
@@ -56,7 +60,7 @@ def find_homomorphism(
     binding = bind_head(query, head)
     if binding is None or (compare is not None and not _comparisons_hold(query, binding, binding, compare)):
         return None
-    rows = candidates(query, facts, binding)
+    rows = candidates(query, facts, binding, budget)
     if rows is None:
         return None
     chosen: dict[int, Fact] = {}

@@ -11,12 +11,14 @@ from reticent.views.homomorphism import find_homomorphism, gather
 from reticent.views.query import ConjunctiveQuery, Query, Union
 from reticent.views.schema import Schema
 
+MOST_SUBGOALS = 40
+
 
 def minimized(query: Query, schema: Schema, budget: Budget) -> Query:
     """``query`` with subgoals dropped as long as it returns the same.
 
     Heads already list what bag semantics counts, so this is sound for both semantics; parts with comparisons, finite
-    domains or keys are left alone.
+    domains or keys are left alone, and so are rules that are too long for it to pay.
     """
     return replace(query, parts=tuple(_minimized(part, schema, budget) for part in query.parts))
 
@@ -25,7 +27,11 @@ def _minimized(part: Union, schema: Schema, budget: Budget) -> Union:
     book = Codebook()
     (coded,) = encode(Query("", (part,)), schema, book)
     keyed = any(schema.relation(atom.relation).keys for rule in part.disjuncts for atom in rule.body)
-    if keyed or not is_plain(coded, Setting(schema, book)):
+    if (
+        keyed
+        or max(len(rule.body) for rule in part.disjuncts) > MOST_SUBGOALS
+        or not is_plain(coded, Setting(schema, book))
+    ):
         return part
     rules = zip(part.disjuncts, coded.disjuncts, strict=True)
     return Union(tuple(dict.fromkeys(_core(rule, query, budget) for rule, query in rules)))

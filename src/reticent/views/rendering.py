@@ -20,11 +20,10 @@ def quoted(name: str) -> str:
 
 
 def to_sql(query: Query, schema: Schema) -> str:
-    """SQL that returns the query's answers: with duplicates iff the query counts them.
-
-    The head of a query that counts duplicates lists all that is counted, so its set of answers is what is compared.
+    """SQL that returns what the heads list, each tuple of a part once: the head of a query that counts duplicates lists
+    all that is counted, so these sets say everything about the answers.
     """
-    parts = ["\nUNION\n".join(_select(rule, schema, True) for rule in part.disjuncts) for part in query.parts]
+    parts = ["\nUNION\n".join(select(rule, schema, True) for rule in part.disjuncts) for part in query.parts]
     if not parts:
         return "SELECT 1 WHERE 1 = 0"
     if len(parts) == 1:
@@ -32,18 +31,8 @@ def to_sql(query: Query, schema: Schema) -> str:
     return "\nUNION ALL\n".join(f"SELECT * FROM ({part})" for part in parts)
 
 
-def select(rule: ConjunctiveQuery, schema: Schema, distinct: bool, head: Sequence[Term], names: Sequence[str]) -> str:
-    """One rule as a readable SELECT with the given output."""
-    return _select(rule, schema, distinct, head, names)
-
-
-def _select(
-    rule: ConjunctiveQuery,
-    schema: Schema,
-    distinct: bool,
-    head: Sequence[Term] | None = None,
-    names: Sequence[str] = (),
-) -> str:
+def select(rule: ConjunctiveQuery, schema: Schema, distinct: bool) -> str:
+    """One rule as a readable SELECT of its head."""
     aliases = _aliases(rule.body)
     home: dict[Variable, str] = {}
     conditions: list[str] = []
@@ -68,13 +57,12 @@ def _select(
         if item.operator == "!=" and not all(_certain(term, rule, schema) for term in (item.left, item.right)):
             operator = "IS DISTINCT FROM"
         conditions.append(f"{show(item.left)} {operator} {show(item.right)}")
-    output = [show(term) for term in (rule.head if head is None else head)] or ["1"]
-    labelled = [f"{text} AS {quoted_if_needed(name)}" for text, name in zip(output, names, strict=False)]
+    output = [show(term) for term in rule.head] or ["1"]
     tables = ", ".join(
         f"{quoted_if_needed(atom.relation)} AS {quoted_if_needed(alias)}"
         for atom, alias in zip(rule.body, aliases, strict=True)
     )
-    text = f"SELECT {'DISTINCT ' if distinct else ''}{', '.join(labelled or output)} FROM {tables}"
+    text = f"SELECT {'DISTINCT ' if distinct else ''}{', '.join(output)} FROM {tables}"
     return text + (f" WHERE {' AND '.join(conditions)}" if conditions else "")
 
 

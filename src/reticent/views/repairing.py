@@ -56,7 +56,7 @@ def repairs(verdict: Verdict, secret: Query, view: Query, schema: Schema) -> tup
             query = _query(changed, view, distinct, schema)
             if query is None or not checker.check(secret, query).private:
                 continue
-            text = select(changed, schema, distinct, changed.head, ())
+            text = select(changed, schema, distinct)
             if text not in {repair.text for repair in found}:
                 found.append(Repair(label, text))
     return tuple(found)
