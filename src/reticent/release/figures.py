@@ -20,6 +20,7 @@ WIDTH, NARROW = 720, 340
 _ROW = 26
 _LABELS = 190
 _MOST_VALUES = 28
+_SHORTEST_WHISKER = 4.0
 
 
 @dataclass(frozen=True)
@@ -280,7 +281,8 @@ def _pairs_of_bars(bars: Sequence[Bar], label: str, width: float) -> str:
             parts.append(box(left, y + 2, share * (right - left), 18, kind, f"{bar.name}, {word}: {share:.1%}"))
             if interval is not None:
                 low, high = (left + end * (right - left) for end in interval)
-                parts.append(line(low, y + 11, high, y + 11, "whisker"))
+                if high - low >= _SHORTEST_WHISKER:
+                    parts.append(line(low, y + 11, high, y + 11, "whisker"))
             if bar.baseline is not None:
                 x = left + bar.baseline * (right - left)
                 parts.append(line(x, y - 1, x, y + 23, "notch"))
@@ -319,6 +321,8 @@ def _wrapped(words: str, most: int) -> list[str]:
 def _percent(share: float) -> str:
     if share in (0, 1):
         return f"{share:.0%}"
+    if share > 0.99:
+        return f"{min(share, 0.999):.1%}"
     return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"
 
 

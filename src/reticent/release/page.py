@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from html import escape
 from importlib.resources import files
+from math import floor
 from string import Template
 from typing import Any
 
@@ -13,6 +15,8 @@ from reticent.release import figures
 from reticent.release.figures import Bar, Figure
 from reticent.release.lattice_figure import ladder, lattice
 from reticent.release.report_facts import ReportFacts
+
+_MOST_LISTED = 6
 
 
 def render(facts: ReportFacts) -> str:
@@ -132,11 +136,12 @@ def _risk(facts: ReportFacts) -> str:
     risk = facts.risk
     drawn = figures.risk_columns(risk.rows, risk.together.alone, {each.column: each.drives for each in risk.columns})
     values = [
-        (f"{each.column} {each.value}", f"{each.rows:,}", f"{each.alone:,}", f"{each.drives:,}") for each in risk.values
+        (f"{each.column} {each.value}", f"{each.rows:,}", f"{each.alone:,}", f"{each.drives:,}")
+        for each in risk.values[:_MOST_LISTED]
     ]
     sets = [
-        (", ".join(each.columns), f"{float(each.distinction):.2%}", f"{float(each.separation):.3%}", f"{each.alone:,}")
-        for each in risk.sets
+        (", ".join(each.columns), f"{float(each.distinction):.2%}", _nearly(each.separation), f"{each.alone:,}")
+        for each in risk.sets[:_MOST_LISTED]
     ]
     groups = [
         (
@@ -156,6 +161,11 @@ def _risk(facts: ReportFacts) -> str:
     return _section(
         "What drove the risk", "Why people stood alone in the table before it was published.", "".join(parts)
     )
+
+
+def _nearly(share: Fraction) -> str:
+    """A share that is often close to 1, rounded down so that 100 % means all."""
+    return f"{floor(share * 100_000) / 1000:.3f}%" if share < 1 else "100%"
 
 
 def _listing(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
