@@ -151,6 +151,12 @@ def test_sql_needs_a_schema_and_datalog_does_not() -> None:
     assert views.check("SELECT name FROM P", "Q(n) :- P(x,n)", schema=DDL).status == "DISCLOSES"
 
 
+def test_a_schema_may_be_a_path(tmp_path: Path) -> None:
+    (tmp_path / "schema.sql").write_text(DDL)
+    for given in (tmp_path / "schema.sql", str(tmp_path / "schema.sql")):
+        assert views.check(SECRET, "SELECT ward FROM D WHERE diagnosis = 'flu'", schema=given).status == "PRIVATE"
+
+
 def test_a_disclosure_is_replayed_with_the_users_own_text() -> None:
     """R-PP-8: a witness that does not change both answers is our own failure, not a verdict."""
     schema, (secret, view) = views.prepare([SECRET, "SELECT pid FROM D WHERE ward = 3"], views.load_schema(DDL))

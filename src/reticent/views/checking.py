@@ -61,9 +61,11 @@ def check(
 
 
 def load_schema(schema: str | Path | Schema | None, dialect: str = "postgres") -> Schema | None:
-    """A schema from DDL text or a file of it; JSON, TOML and YAML files describe one without SQL."""
+    """A schema from DDL text or the path of a file of it; JSON, TOML and YAML files describe one without SQL."""
     if schema is None or isinstance(schema, Schema):
         return schema
+    if isinstance(schema, str) and len(schema.split()) == 1 and Path(schema).is_file():
+        schema = Path(schema)
     if isinstance(schema, Path):
         from reticent.views.schema_file import SUFFIXES, read_schema_file
 
