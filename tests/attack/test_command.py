@@ -1,0 +1,96 @@
+"""``reticent attack`` tells people and machines what the adversaries achieved."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner, Result
+
+from reticent.cli.app import app
+from reticent.demo import hospital, hospital_policy_text, voter_roll
+from reticent.errors import DataError, PolicyError
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A policy with its data, a release of them, a list of people and a control group."""
+    folder = tmp_path_factory.mktemp("attack")
+    register = hospital(1500)
+    register.write_csv(folder / "hospital.csv")
+    voter_roll(register).write_csv(folder / "voters.csv")
+    hospital(800, seed=99).write_csv(folder / "others.csv")
+    (folder / "policy.toml").write_text(hospital_policy_text())
+    done = run("publish", folder / "policy.toml", "-o", folder / "release", "--ledger", folder / "ledger.sqlite")
+    assert done.exit_code == 0, done.output
+    return folder
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(each) for each in arguments], env={"COLUMNS": "200"})
+
+
+def test_a_release_is_attacked_from_its_public_side_alone(place: Path) -> None:
+    for folder in (place / "release", place / "release" / "public"):
+        done = run("attack", folder, "--json")
+        assert done.exit_code == 0, done.output
+        told = json.loads(done.stdout)
+        assert told["ok"] is True
+        assert [each["adversary"] for each in told["attacks"]] == [
+            "homogeneity",
+            "exclusion",
+            "skewness",
+            "singling out",
+        ]
+        for each in told["attacks"]:
+            assert each["interval"][0] <= each["share"] <= each["interval"][1]
+            assert each["before"] is None
+            assert each["example"]
+            assert each["knows"]
+
+
+def test_with_the_table_it_shows_before_and_after(place: Path) -> None:
+    arguments = ["attack", place / "release", "--raw", place / "policy.toml", "--control", place / "others.csv"]
+    told = json.loads(run(*arguments, "--json").stdout)
+    found = {each["adversary"]: each for each in told["attacks"]}
+    assert len(found) == 7
+    assert found["linkage"]["before"]["share"] > 0.9
+    assert found["linkage"]["hits"] == found["homogeneity"]["hits"] == 0
+    assert found["inference"]["details"]["compared_with"] == "800 people who are not in the data"
+    text = run(*arguments).stdout
+    for words in ("as it stood", "published", "95 % sure", "Linkage knows a list of 1,500 people", "As it stood: "):
+        assert words in text
+
+
+def test_people_of_another_list_are_looked_up_by_name(place: Path) -> None:
+    done = run("attack", place / "policy.toml", "--people", place / "voters.csv", "--who", "name")
+    names = pl.read_csv(place / "voters.csv")["name"].to_list()
+    assert any(f"  {name} (" in done.stdout for name in names)
+    assert "more likely theirs than not" in done.stdout
+
+
+def test_a_limit_decides_the_exit_code(place: Path) -> None:
+    assert run("attack", place / "release", "--limit", "0.9").exit_code == 0
+    assert run("attack", place / "policy.toml", "--limit", "0.9").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        (["--who", "name"], PolicyError, "add --people"),
+        (["--control", "others.csv"], PolicyError, "add --raw, or --people"),
+        (["--people", "voters.csv", "--who", "nmae"], DataError, "Did you mean 'name'"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(
+    place: Path, options: list[str], kind: type[Exception], message: str
+) -> None:
+    given = [place / each if each.endswith(".csv") else each for each in options]
+    with pytest.raises(kind, match=message):
+        raise run("attack", place / "release", *given).exception  # type: ignore[misc]  # there is one
+
+
+def test_a_folder_without_a_release_is_refused(place: Path) -> None:
+    assert isinstance(run("attack", place).exception, DataError)
