@@ -20,7 +20,8 @@ MAY_IMPORT = {
     "data": {"errors", "exact", "files"},
     "engine": {"data", "errors"},
     "definitions": {"data", "errors", "exact", "knowledge"},
-    "knowledge": {"data", "definitions", "engine", "errors", "exact", "randomness"},
+    "knowledge": {"data", "engine", "errors", "exact", "randomness"},
+    "inspect": {"data", "definitions", "engine", "errors", "exact"},
     "utility": {"data", "errors", "exact"},
     "ledger": {"data", "errors", "exact", "files"},
     "anonymize": {"data", "definitions", "engine", "errors", "exact", "randomness", "utility"},
@@ -33,7 +34,7 @@ BELOW_RELEASE = {"anonymize", "data", "definitions", "engine", "errors", "exact"
     "utility",
 }
 MAY_IMPORT["release"] = BELOW_RELEASE
-MAY_IMPORT["attack"] = {*BELOW_RELEASE, "release"}
+MAY_IMPORT["attack"] = MAY_IMPORT["belief"] = {*BELOW_RELEASE, "release"}
 
 MODULES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py"))
 

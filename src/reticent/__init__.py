@@ -13,17 +13,39 @@ __version__ = "0.1.0"
 _NAMES = {
     "reticent.data": ("Groups", "Hierarchy", "Table"),
     "reticent.definitions": (
+        "AlphaKAnonymity",
         "Assessment",
+        "AverageRisk",
+        "BetaLikeness",
+        "CategoryDiversity",
+        "ConfidenceBounding",
         "Definition",
+        "DeltaDisclosure",
+        "DeltaPresence",
         "DistinctLDiversity",
         "EntropyLDiversity",
+        "EpsilonMAnonymity",
         "KAnonymity",
+        "KEAnonymity",
+        "KMap",
+        "LAlphaDiversity",
+        "MEligible",
+        "MUnique",
+        "NTCloseness",
+        "NegatedKnowledge",
         "NegativePositiveDiversity",
+        "PSensitive",
+        "PersonalPrivacy",
         "ProbabilisticLDiversity",
+        "RangeDiversity",
         "RecursiveLDiversity",
         "TCloseness",
+        "WorstCaseKnowledge",
+        "XYPrivacy",
+        "homogeneity_audit",
     ),
-    "reticent.definitions.knowledge": ("NegatedKnowledge", "WorstCaseKnowledge"),
+    "reticent.definitions.mechanisms": ("BoundedBelief",),
+    "reticent.randomize": ("AlphaBeta", "Frapp"),
     "reticent.anonymize": ("Datafly", "Lattice", "Mondrian", "search"),
     "reticent.release": ("Release", "apply", "publish", "verify"),
     "reticent.release.assessing": ("assess",),
@@ -31,7 +53,7 @@ _NAMES = {
     "reticent.errors": ("DataError", "Denied", "Infeasible", "LedgerError", "PolicyError", "ReticentError"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
-_ROOMS = ("attack", "demo", "knowledge", "views")
+_ROOMS = ("attack", "belief", "demo", "knowledge", "randomize", "views")
 
 __all__ = ["__version__", *_HOMES, *_ROOMS]
 

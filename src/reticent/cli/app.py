@@ -6,7 +6,21 @@ from typing import Annotated
 
 import typer
 
-from reticent.cli import assess, attack, demo, inspect, keys, knowledge, publish, query, report, verify, views
+from reticent.cli import (
+    assess,
+    attack,
+    belief,
+    demo,
+    inspect,
+    keys,
+    knowledge,
+    publish,
+    query,
+    randomize,
+    report,
+    verify,
+    views,
+)
 
 app = typer.Typer(
     name="reticent",
@@ -34,5 +48,8 @@ def reticent(
     """Share data about people without giving anybody away."""
 
 
-for command in (demo, inspect, assess, publish, verify, attack, query, report, knowledge, views, keys):
+_COMMANDS = (demo, inspect, assess, publish, verify, attack, query, report)
+_GROUPS = (knowledge, belief, randomize, views, keys)
+
+for command in (*_COMMANDS, *_GROUPS):
     command.register(app)
