@@ -32,9 +32,13 @@ from reticent.attack import (
 )
 from reticent.data import Hierarchy, Table
 from reticent.definitions import (
+    BetaLikeness,
+    CategoryDiversity,
     Definition,
     DistinctLDiversity,
+    EpsilonMAnonymity,
     KAnonymity,
+    RangeDiversity,
     RecursiveLDiversity,
     TCloseness,
 )
@@ -208,6 +212,23 @@ class TestPairs:
         safe = released(table, TCloseness("0.25", distance="ordered"), method)
         self.check(Similarity(500), weak, safe)
 
+    def test_similarity_is_stopped_by_diversity_of_ranges(self, method: str) -> None:
+        table = table_of(population(), "income")
+        weak, safe = released(table, KAnonymity(3), method), released(table, RangeDiversity("0.6", 250, 250), method)
+        self.check(Similarity(500, threshold="0.6"), weak, safe)
+
+    def test_similarity_of_kinds_is_stopped_by_diversity_of_categories(self, method: str) -> None:
+        kinds = {"chronic": ["gout", "asthma", "HIV"], "acute": ["flu", "ulcer"]}
+        table = by_zip({"250": ["gout", "asthma", "HIV"]})
+        weak = released(table, DistinctLDiversity(3), method)
+        safe = released(table, CategoryDiversity("0.9", list(kinds.values())), method)
+        self.check(Similarity(categories=kinds), weak, safe)
+
+    def test_skewness_by_ratio_is_stopped_by_likeness(self, method: str) -> None:
+        table = table_of(population())
+        weak, safe = released(table, KAnonymity(3), method), released(table, BetaLikeness(2), method)
+        self.check(Skewness(times=3), weak, safe)
+
     def test_singling_out_is_stopped_by_k_anonymity(self, method: str) -> None:
         table = table_of(population(150))
         weak, safe = (released(table, KAnonymity(k), method) for k in (1, 5))
@@ -225,6 +246,14 @@ class TestPairs:
         won, lost = self.check(Inference(frame, control), weak, safe)
         assert won.share > won.baseline + 0.2  # type: ignore[operator]  # a control group gives a baseline
         assert lost.excess[0] <= 0 <= lost.excess[1]
+
+
+def test_similarity_is_stopped_by_numbers_with_few_neighbours() -> None:
+    """Only by Lattice: Mondrian refuses what may fail for a group although it holds for its halves."""
+    table = table_of(population(), "income")
+    weak, safe = (released(table, definition, "lattice") for definition in (KAnonymity(3), EpsilonMAnonymity(500, 2)))
+    assert attack(weak, Similarity(500, threshold="0.51"))[0].succeeds
+    assert attack(safe, Similarity(500, threshold="0.51"))[0].hits == 0
 
 
 def test_sensitive_values_single_people_out_unless_all_columns_are_hidden_together() -> None:

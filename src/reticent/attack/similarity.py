@@ -33,7 +33,8 @@ class Similarity:
     With numbers, a kind is a range of the given ``width``: a group is affected when some range holds at least the share ``threshold``
     of it (default width: a tenth of the published range). With ``categories`` (name -> values) a kind is a category; a value
     in none is its own. All people of an affected group are hit, unless all that was published is of that kind anyway.
-    (epsilon, m)-anonymity with epsilon = ``width`` and 1/m below ``threshold`` stops it, and so does diversity of categories.
+    Diversity of ranges (of this width) or of categories with c = ``threshold`` stops it, and so does (epsilon, m)-anonymity with epsilon =
+    ``width`` and 1/m below ``threshold``.
     """
 
     width: Number | None = None
