@@ -307,10 +307,11 @@ def chart(
 
     Example: reticent randomize chart --n 30162 --domain adult.toml -o errors.svg
     """
-    from reticent.randomize.chart import draw_chart, errors_by_gamma
+    from reticent.randomize.chart import draw_chart, errors_by_gamma, red_zone
 
-    frame = errors_by_gamma(n, _domain(domain), k)
-    draw_chart(frame, output, n=n)
+    space = _domain(domain)
+    frame = errors_by_gamma(n, space, k)
+    draw_chart(frame, output, n=n, impossible_below=red_zone(n, space, k))
     answer(
         {"ok": True, "path": output, "points": frame.to_dicts()},
         as_json,

@@ -9,10 +9,11 @@ can still be estimated (alpha-beta publishing, spec 003).
 ``marginals``    all queries on one to three columns at once
 ``counting``     exact counts over the domain; ``elimination`` the algorithm
 ``series``       several views of data that change
-``posteriors``   the exact audit of beliefs
+``posteriors``   the exact audit of beliefs; ``adversaries`` who holds them, ``notions`` how notions translate into each other
 ``frapp``        the baseline; ``chart`` error against gamma; ``methods`` AlphaBeta and Frapp for ``publish``
 """
 
+from reticent.randomize.adversaries import ArbitraryAdversary, ExclusiveAdversary, IndependentAdversary
 from reticent.randomize.counting import count_domain
 from reticent.randomize.domain import Attribute, ViewDomain
 from reticent.randomize.estimate import Estimate
@@ -44,12 +45,15 @@ def estimate(view: View, condition: str = "true", **options: object) -> Estimate
 
 __all__ = [
     "AlphaBeta",
+    "ArbitraryAdversary",
     "Attribute",
     "Estimate",
+    "ExclusiveAdversary",
     "Feasibility",
     "Frapp",
     "FrappPlan",
     "FrappView",
+    "IndependentAdversary",
     "Marginal",
     "Plan",
     "Rates",

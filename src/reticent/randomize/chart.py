@@ -56,8 +56,16 @@ def errors_by_gamma(
     return pl.DataFrame(rows, schema=["gamma", "method", "error", "impossible"], orient="row")
 
 
-def draw_chart(frame: pl.DataFrame, path: str | Path, *, n: int) -> Path:
-    """Write the chart as SVG: one line a method on a logarithmic scale, the red zone behind them, and n for scale."""
+def red_zone(n: int, domain: ViewDomain | Mapping[str, Any], k: Number) -> float:
+    """The gamma below which nothing can be had: d itself, or the wall of 3.8 solved for gamma (a heuristic, its constant taken as 1)."""
+    size = ViewDomain.of(domain).size
+    d = prior_of(n, size, k, None)
+    wall = float(d) * math.sqrt(size) / n
+    return max(float(d), wall / (1 + wall))
+
+
+def draw_chart(frame: pl.DataFrame, path: str | Path, *, n: int, impossible_below: float = 0.0) -> Path:
+    """Write the chart as SVG: one line a method on a logarithmic scale, the red zone behind them, and n/2, where counts become useless."""
     import vl_convert
 
     layers: list[dict[str, Any]] = [
@@ -81,10 +89,9 @@ def draw_chart(frame: pl.DataFrame, path: str | Path, *, n: int) -> Path:
             "encoding": {"y": {"field": "error", "type": "quantitative"}},
         },
     ]
-    red = frame.filter(pl.col("impossible"))["gamma"]
-    if len(red):
+    if impossible_below > 0:
         zone = {
-            "data": {"values": [{"from": 0.0, "to": float(red.to_numpy().max())}]},
+            "data": {"values": [{"from": 0.0, "to": impossible_below}]},
             "mark": {"type": "rect", "color": "#d62728", "opacity": 0.15},
             "encoding": {"x": {"field": "from", "type": "quantitative"}, "x2": {"field": "to"}},
         }
