@@ -47,6 +47,7 @@ from tests.definitions.making import LETTERS, groups_of, matrices, named
 from tests.oracles import catalogue_models as oracle
 
 NUMBERS = SensitiveColumn("value", pl.Series("value", [0, 1, 3, 4, 10]), ordered=True)
+NUMBERS_OF_THREE = SensitiveColumn("value", pl.Series("value", [0, 1, 3]), ordered=True)
 HALF = Fraction(1, 2)
 
 ON_LETTERS = [
@@ -165,6 +166,7 @@ def test_a_definition_survives_being_written_down_and_says_what_it_means(definit
         (lambda: LAlphaDiversity(2, 1, 7), "LAlphaDiversity: weights must give a weight for each"),
         (lambda: LAlphaDiversity(2, 1, {"a": -1}), "LAlphaDiversity: weights of 'a' must be at least 0"),
         (lambda: BetaLikeness(0), "BetaLikeness: beta must be greater than 0"),
+        (lambda: BetaLikeness(1, "yes"), "BetaLikeness: enhanced must be true or false, but it is 'yes'"),
         (lambda: DeltaDisclosure("x"), "DeltaDisclosure: delta must be a number"),
         (lambda: MUnique(0), "MUnique: m must be at least 1"),
         (lambda: MEligible(1.5), "MEligible: m must be a whole number"),
@@ -318,6 +320,16 @@ def test_average_risk_names_the_smallest_groups_and_no_more_than_must_go():
         lost = int(groups.sizes[AverageRisk(limit).failing(groups)].sum())
         assert lost == oracle.average_risk(sizes, limit, sum(sizes))
         assert AverageRisk(limit).holds(groups) is (len(sizes) <= limit * sum(sizes))
+
+
+def test_limits_of_many_digits_are_compared_exactly():
+    groups = Groups.from_histograms([{"a": 3}] * 9)
+    below = Fraction(1, 3) - Fraction(1, 10**30)
+    assert AverageRisk("1/3").holds(groups)
+    assert not AverageRisk(below).holds(groups)
+    assert AverageRisk(below).failing(groups).all()
+    assert not KEAnonymity(1, 3 + Fraction(1, 10**30)).holds(groups_of([[1, 0, 1]], NUMBERS_OF_THREE))
+    assert KEAnonymity(1, 3).holds(groups_of([[1, 0, 1]], NUMBERS_OF_THREE))
 
 
 def test_the_witness_is_a_failing_group_with_its_histogram():

@@ -132,18 +132,19 @@ class SemanticDefinition:
         """Decide exactly, by all databases. An adversary whose knowledge contradicts the release learns nothing from it."""
         databases = list(setting.databases())
         shown = [database for database in databases if setting.shows(database)]
-        worst: tuple[Fraction | float, Adversary, Predicate, Fraction, Fraction] | None = None
+        compares = self.measure in ("difference", "ratio")
+        worst: tuple[Fraction | float, Adversary, Predicate, Fraction] | None = None
         for adversary, predicate in self.pairs:
             after = probability(shown, adversary, predicate)
-            before = probability(databases, adversary, predicate)
-            if after is None or before is None:
+            if after is None:
                 continue
-            badness = self._badness(before, after)
+            badness = self._badness(_before(databases, adversary, predicate) if compares else after, after)
             if worst is None or badness > worst[0]:
-                worst = (badness, adversary, predicate, before, after)
+                worst = (badness, adversary, predicate, after)
         if worst is None:
             raise DataError("What every adversary knows contradicts the release.")
-        badness, adversary, predicate, before, after = worst
+        badness, adversary, predicate, after = worst
+        before = _before(databases, adversary, predicate)
         return Verdict(not self._violated(badness), adversary.name, predicate.name, before, after)
 
     def _badness(self, before: Fraction, after: Fraction) -> Fraction | float:
@@ -170,6 +171,13 @@ def probability(databases: Sequence[Database], adversary: Adversary, predicate: 
     if total == 0:
         return None
     return sum((weight for database, weight in weighed if predicate.holds(database)), start=Fraction(0)) / total
+
+
+def _before(databases: Sequence[Database], adversary: Adversary, predicate: Predicate) -> Fraction:
+    """The belief before the release, of an adversary who thinks some database that shows it possible."""
+    belief = probability(databases, adversary, predicate)
+    assert belief is not None
+    return belief
 
 
 def semantic_diversity(setting: Setting, c: Number, l: int, dont_care: Sequence[str] = ()) -> SemanticDefinition:  # noqa: E741 - as in the definition

@@ -21,6 +21,7 @@ from reticent.definitions.logarithms import sign_of_logarithms
 from reticent.definitions.recursive import positive
 from reticent.definitions.shares import rows_over
 from reticent.definitions.wording import measured, shown
+from reticent.errors import PolicyError
 from reticent.exact import Number
 
 _ROUNDING = 1e-12
@@ -66,6 +67,8 @@ class BetaLikeness(SensitiveDefinition):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "beta", positive(self.beta, "BetaLikeness: beta"))
+        if not isinstance(self.enhanced, bool):
+            raise PolicyError(f"BetaLikeness: enhanced must be true or false, but it is {self.enhanced!r}.")
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
         return _any_cell(groups, self._too_likely(groups, Shares.of(groups)))

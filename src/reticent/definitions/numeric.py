@@ -97,8 +97,7 @@ class RangeAtLeast(SensitiveDefinition):
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
         spans, unit = self._spans(groups)
-        short: NDArray[np.bool_] = (spans < Fraction(self.e) * unit).astype(bool)
-        return short & (groups.sizes > 0)
+        return less(spans, Fraction(self.e) * unit, np.ones_like(groups.sizes)) & (groups.sizes > 0)
 
     def assess_in(self, groups: Groups) -> Assessment:
         filled, failing = occupied(groups), self.failing_in(groups)

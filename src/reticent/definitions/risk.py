@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from reticent.data.groups import Groups
 from reticent.definitions.base import Assessment, Definition, Witness
+from reticent.definitions.comparison import at_most
 from reticent.definitions.diagnostics import failures, occupied
 from reticent.definitions.population import POPULATION
 from reticent.definitions.shares import share
@@ -52,9 +53,8 @@ class AverageRisk(Definition):
         rising = filled[np.argsort(groups.people[filled], kind="stable")]
         people = groups.people[rising]
         left = int(people.sum()) - np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(people)])
-        limit = Fraction(self.limit)
         remaining = len(rising) - np.arange(len(rising) + 1)
-        enough = remaining * limit.denominator <= left * limit.numerator
+        enough = at_most(remaining, Fraction(self.limit), left)
         failing[rising[: int(np.argmax(enough))]] = True
         return failing
 
