@@ -363,6 +363,22 @@ def test_buckets_are_attacked_by_everybody_too() -> None:
     assert found["homogeneity"].hits == found["exclusion"].hits == 0
 
 
+@pytest.mark.parametrize("values", ["sets", "ranges", "hierarchy"])
+@pytest.mark.parametrize("ties", ["keep", "divide"])
+def test_however_local_recoding_writes_its_labels_people_are_placed_in_their_group(
+    values: Any, ties: Any, tmp_path: Path
+) -> None:
+    table = hospital_table(hospital(400))
+    method = Mondrian(values=values, ties=ties)
+    made = publish(table, KAnonymity(4), method, ledger=tmp_path / "ledger.sqlite")
+    made.save(tmp_path / "release")
+    found = {after.adversary: after for _, after in compare(table, tmp_path / "release")}
+    linked = found["linkage"]
+    assert linked.details["matched"] == 400
+    assert linked.details["smallest_match"] >= 4
+    assert linked.hits == found["probabilistic linkage"].hits == found["singling out"].hits == 0
+
+
 def test_thirty_thousand_people_meet_every_adversary_within_seconds() -> None:
     table = hospital_table(hospital(30_000, seed=1))
     published = Published.of(table)
