@@ -303,6 +303,23 @@ def test_posteriors_are_those_of_bayes_row_by_row(data: st.DataObject, error: fl
     assert findings.hits == sum(each > 0.5001 for each in expected)
 
 
+def test_with_many_columns_rare_sets_of_mistakes_enter_by_their_expectation() -> None:
+    """Nine columns have 512 sets that may agree; those with more than two mistakes are not looked at one by one."""
+    random = np.random.default_rng(4)
+    quasi = [f"c{number}" for number in range(9)]
+    rows = pl.DataFrame({name: random.integers(0, 3, 60).astype(str) for name in quasi})
+    listed = rows.with_columns(
+        pl.when(pl.Series(random.random(60) < 0.1)).then(pl.lit("1")).otherwise(name).alias(name) for name in quasi[:3]
+    )
+    meanings = {name: {value: {"value": value} for value in "012"} for name in quasi}
+    view = Published.from_generalized(rows, meanings, quasi, [])
+    expected = posteriors(listed.to_dicts(), rows.to_dicts(), meanings, quasi, 0.02, 0.7)
+    found = ProbabilisticLinkage(listed, errors="0.02", present="0.7").attack(view)
+    assert found.details["expected"] == pytest.approx(sum(expected), rel=0.01)
+    assert found.hits == sum(each > 0.5 for each in expected)
+    assert 30 < found.hits < 60
+
+
 def test_posteriors_are_calibrated() -> None:
     """Of people whom the adversary holds to be found with some chance, about that many are."""
     random = np.random.default_rng(2)
