@@ -143,4 +143,3 @@ class PopulationTwin:
 
     def _key(self, row: tuple, levels: Sequence[int]) -> tuple:
         return tuple(self.label[j][row[j]][level] for j, level in enumerate(levels))
-
