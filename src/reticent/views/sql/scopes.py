@@ -64,6 +64,11 @@ class Sources:
             item = Item(alias, columns, -1, 0)
         elif apart or not self.pieces:
             item = self._new_piece(alias, columns, table, apart)
+        elif self.supplied[0]:
+            # After a FULL join the table is also paired with rows of NULLs, whatever the first piece allows.
+            self.items.append(self._new_piece(alias, columns, table, False))
+            self.promote(len(self.pieces) - 1)
+            item = self.items.pop()
         else:
             try:
                 start = len(self.pieces[0].columns)
