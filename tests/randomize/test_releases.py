@@ -14,9 +14,10 @@ from reticent.data import Hierarchy, Table
 from reticent.definitions import KAnonymity
 from reticent.definitions.mechanisms import BoundedBelief
 from reticent.errors import LedgerError, PolicyError
-from reticent.randomize import AlphaBeta, Frapp
-from reticent.release import publish, verify
-from tests.randomize.examples import scores_frame
+from reticent.randomize import AlphaBeta, Frapp, FrappView, plan
+from reticent.randomize import publish as publish_view
+from reticent.release import generate_keys, publish, verify
+from tests.randomize.examples import scores_domain, scores_frame
 
 VALUES = {"age": list(range(20, 40)), "nationality": ["British", "Indian", "American"], "score": list(range(81, 101))}
 
@@ -63,9 +64,46 @@ def test_declared_hierarchies_are_the_domain_and_others_are_refused():
         publish(_table(), KAnonymity(2), method=AlphaBeta(domain=VALUES))
 
 
-def test_frapp_is_a_method_of_publish_for_beliefs_about_records():
+def test_frapp_is_a_method_of_publish_for_beliefs_about_records(tmp_path):
     made = publish(_table(), BoundedBelief("1/1200", "1/3", "record"), method=Frapp(domain=VALUES), insecure_seed=1)
     assert len(made.frame) == 6
     assert made.plan.kept == Fraction(1, 3)
+    made.save(tmp_path / "records")
+    assert FrappView.open(tmp_path / "records").count("score > 90") == made.count("score > 90")
     with pytest.raises(PolicyError, match="adversary='record'"):
         publish(_table(), BoundedBelief("1/1200", "1/3"), method=Frapp(domain=VALUES))
+
+
+def test_a_signed_view_proves_its_origin_and_any_change_is_found(tmp_path):
+    keys = generate_keys(tmp_path, "office")
+    promise = BoundedBelief("1/200", "1/3")
+    made = publish(
+        _table(), promise, method=AlphaBeta(domain=VALUES), signing_key=keys.private, files="parquet", insecure_seed=1
+    )
+    made.save(tmp_path / "view")
+    found = verify(tmp_path / "view", key=keys.public)
+    assert found.holds
+    assert found.signed
+    manifest = tmp_path / "view" / "public" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"duplicates": "refuse"', '"duplicates": "dedupe"'))
+    assert not verify(tmp_path / "view", key=keys.public).holds
+
+
+def test_non_uniform_noise_claims_only_what_its_uniform_share_covers():
+    made = publish_view(
+        scores_frame(),
+        plan(n=6, domain=scores_domain(), k=1, gamma="1/3"),
+        source={"nationality": [6, 3, 1]},
+        insecure_seed=1,
+    )
+    claimed = made.manifest.definition
+    assert claimed.d == Fraction(1, 200) / 20
+    assert made.manifest.assess().holds
+    # A promise for the average density would be false: a tuple that the source finds unlikely has too little noise.
+    assert not BoundedBelief("1/200", "1/3").assess_plan(made.source_rates).holds
+    with pytest.raises(PolicyError, match="independent"):
+        publish_view(
+            scores_frame(),
+            plan(n=6, domain=scores_domain(), k=1, gamma="1/3", adversary="both"),
+            source={"nationality": [6, 3, 1]},
+        )

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from reticent.data.predicate import Condition
+from reticent.data.readers import read_frame
+from reticent.data.writers import write_frame
 from reticent.definitions.mechanisms import Adversary, Ratios, highest_allowed
-from reticent.errors import Infeasible, PolicyError
+from reticent.errors import DataError, Infeasible, PolicyError
 from reticent.exact import Number, exact, whole
+from reticent.files import folder_aside, write_new
 from reticent.randomize.bounds import bernstein_from
 from reticent.randomize.counting import checked, count_exactly, tabulate
 from reticent.randomize.domain import Keys, ViewDomain
@@ -97,6 +102,50 @@ class FrappView:
     keys: Keys = field(repr=False)
     secure: bool
     rows: int
+    files: str = "csv"
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """The published tables by name."""
+        return {"records": self.frame}
+
+    def count(self, condition: str, estimator: str = "uniform") -> Estimate:
+        """The estimate by the name that it has on every release."""
+        if estimator != "uniform":
+            raise PolicyError(f"Perturbed records have one estimator, not {estimator!r}.")
+        return self.estimate(condition)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the records and what is needed to count on them to a folder, whole or not at all."""
+        stated = {
+            "format": "frapp",
+            "version": 1,
+            "kept": str(self.plan.kept),
+            "n": self.plan.n,
+            "domain": self.plan.domain.as_json(),
+            "secure": self.secure,
+        }
+        with folder_aside(Path(path), replace=overwrite) as aside:
+            public = aside / "public"
+            public.mkdir(mode=0o755)
+            write_frame(self.frame, public / f"records.{self.files}")
+            write_new(public / "manifest.json", json.dumps(stated, indent=2, ensure_ascii=False).encode() + b"\n")
+        return Path(path)
+
+    @classmethod
+    def open(cls, path: str | Path) -> FrappView:
+        """Perturbed records from their folder."""
+        folder = Path(path) / "public"
+        try:
+            stated = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise DataError(f"{str(folder)!r} holds no perturbed records that can be read: {error}.") from None
+        if stated.get("format") != "frapp" or stated.get("version") != 1:
+            raise DataError(f"{str(folder)!r} holds no perturbed records of version 1.")
+        files = "csv" if (folder / "records.csv").exists() else "parquet"
+        made = FrappPlan(stated["n"], ViewDomain.from_json(stated["domain"]), exact(stated["kept"], "kept"))
+        keys = rows_of(read_frame(folder / f"records.{files}"), made.domain)
+        return cls(made, keys, bool(stated["secure"]), len(keys), files)
 
     @cached_property
     def frame(self) -> pl.DataFrame:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
+from reticent.definitions.base import Assessment
+from reticent.definitions.mechanisms import BoundedBelief
 from reticent.errors import DataError
 from reticent.randomize.planning import Plan
-from reticent.randomize.sources import Source
+from reticent.randomize.sources import Source, SourceRates
 
 FORMAT = "alpha-beta"
 VERSION = 1
@@ -33,6 +36,30 @@ class ViewManifest:
     def __post_init__(self) -> None:
         if not 1 <= self.index <= self.plan.views:
             raise DataError(f"The plan has {self.plan.views} views; there is no view {self.index}.")
+        found = self.assess()
+        if not found.holds and found.witness is not None:
+            raise DataError(f"The view does not keep its promise: {found.witness.text}")
+
+    @cached_property
+    def source_rates(self) -> SourceRates | None:
+        """The chances of non-uniform noise, where it is that; no tuple is published with more than the plan's s."""
+        if self.source is None:
+            return None
+        return SourceRates.calibrated(self.source, self.plan.n, self.plan.k, self.plan.gamma, self.plan.s)
+
+    @property
+    def definition(self) -> BoundedBelief:
+        """What the view promises about every tuple.
+
+        Non-uniform noise protects priors up to k n source(t); what that means for all tuples alike is the prior that the uniform share covers.
+        """
+        if self.source is None:
+            return self.plan.definition
+        return BoundedBelief(self.plan.d * self.source.uniform, self.plan.gamma, self.plan.adversary)
+
+    def assess(self) -> Assessment:
+        """The promise, judged again on the rates."""
+        return self.definition.assess_plan(self.plan if self.source_rates is None else self.source_rates)
 
     def as_json(self) -> dict[str, Any]:
         """The manifest as plain data."""

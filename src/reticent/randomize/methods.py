@@ -20,7 +20,7 @@ from reticent.randomize.frapp import FrappPlan, FrappView
 from reticent.randomize.planning import Plan, plan
 from reticent.randomize.publishing import publish, record_digest
 from reticent.randomize.storing import certificate_of
-from reticent.randomize.view import View
+from reticent.randomize.view import Signer, View
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,8 @@ class AlphaBeta:
         ledger: Any = None,
         again: bool = False,
         insecure_seed: int | None = None,
+        files: str = "csv",
+        signer: Signer | None = None,
     ) -> View:
         """The view, recorded in the ledger when the table's data set has a name."""
         made = publish(
@@ -72,7 +74,8 @@ class AlphaBeta:
             again=again,
             insecure_seed=insecure_seed,
         )
-        return replace(made, certificate=certificate_of(made.manifest, table.dataset))
+        stated = certificate_of(made.manifest, table.dataset)
+        return replace(made, certificate=stated, files=files, signer=signer)
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""
@@ -106,12 +109,18 @@ class Frapp:
         ledger: Any = None,
         again: bool = False,
         insecure_seed: int | None = None,
+        files: str = "csv",
+        signer: Signer | None = None,
     ) -> FrappView:
-        """The perturbed records."""
+        """The perturbed records, recorded in the ledger when the table's data set has a name."""
+        if signer is not None:
+            raise PolicyError(
+                "Perturbed records of Frapp cannot be signed: it is a baseline for comparison. Use AlphaBeta."
+            )
         made = self.plan(table, definition).publish(table.frame, insecure_seed=insecure_seed)
         if table.dataset is not None:
             record_digest(table.dataset, made.keys, ledger, again)
-        return made
+        return replace(made, files=files)
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""

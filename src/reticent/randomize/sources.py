@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data.predicate import Condition
+from reticent.definitions.mechanisms import Adversary, Ratios
 from reticent.errors import Infeasible, PolicyError, did_you_mean
 from reticent.exact import Number, exact
 from reticent.randomize.counting import count_exactly
@@ -160,6 +161,17 @@ class SourceRates:
     def largest(self) -> Fraction:
         """The largest beta(t)."""
         return self.scale * self.source.largest
+
+    @property
+    def least(self) -> Fraction:
+        """A beta that every tuple has at least, by the uniform share."""
+        return self.scale * self.source.uniform / self.source.domain.size
+
+    def ratios(self, adversary: Adversary) -> Ratios:
+        """The extreme likelihood ratios over all tuples; made for independent adversaries."""
+        if adversary != "independent":
+            raise PolicyError(f"Non-uniform noise is calibrated against independent adversaries, not {adversary!r}.")
+        return Ratios((self.alpha + self.least) / self.least, (1 - self.alpha - self.largest) / (1 - self.largest))
 
     def fakes(self, true: Keys, draws: Draws) -> Keys:
         """Every tuple outside the table independently with beta(t), by the Poissonized sampler (R-AB-22).

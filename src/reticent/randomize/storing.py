@@ -24,7 +24,7 @@ from reticent.randomize.domain import Keys, ViewDomain
 from reticent.randomize.manifest import ViewManifest
 from reticent.randomize.planning import Plan
 from reticent.randomize.publishing import Drawing, draw, record
-from reticent.randomize.view import View
+from reticent.randomize.view import Signer, View
 
 MANIFEST, CERTIFICATE, STATEMENT = "manifest.json", "certificate.json", "STATEMENT.txt"
 FILES = ("csv", "parquet")
@@ -57,7 +57,8 @@ def publish_to(
 def save_view(view: View, path: str | Path, *, files: str = "csv", overwrite: bool = False) -> Path:
     """Write a view that is in memory; it was recorded when it was made."""
     chunks = (view.keys[start : start + _ROWS_AT_ONCE] for start in range(0, max(len(view), 1), _ROWS_AT_ONCE))
-    _write(Drawing(view.manifest, chunks), Path(path), files, overwrite, None, None, False)
+    dataset = view.certificate.get("dataset")
+    _write(Drawing(view.manifest, chunks), Path(path), files, overwrite, None, None, False, dataset, view.signer)
     return Path(path)
 
 
@@ -104,7 +105,7 @@ def certificate_of(
 ) -> dict[str, Any]:
     """What is claimed about a view, and the fingerprints of its files once they are written."""
     plan = manifest.plan
-    found = plan.definition
+    found, worst = manifest.definition, manifest.assess().value
     return {
         "layout": 1,
         "reticent": reticent.__version__,
@@ -117,7 +118,7 @@ def certificate_of(
                 "does_not_cover": found.not_covered(),
             }
         ],
-        "worst_posterior": str(plan.worst_posterior),
+        "worst_posterior": str(worst),
         "dp_epsilon": plan.dp_epsilon if plan.s < 1 else None,
         "rho": plan.rho,
         "randomness": "operating system" if manifest.secure else "NOT RELEASABLE: drawn with an insecure seed",
@@ -132,15 +133,15 @@ def verify_view(path: str | Path) -> dict[str, Any]:
     folder = view_folder(path)
     problems = []
     for name, said in view.certificate.get("files", {}).items():
-        if _digest(folder / name) != said["sha256"]:
+        if name not in (*(f"view.{kind}" for kind in FILES), MANIFEST, STATEMENT):
+            problems.append(f"The certificate speaks of a file {name!r} that a view does not have.")
+        elif not (folder / name).is_file() or _digest(folder / name) != said["sha256"]:
             problems.append(f"{name} is not the file that the certificate was made for.")
     if not view.certificate:
         problems.append("There is no certificate.")
-    found = view.plan.definition.assess_plan(view.plan)
-    if not found.holds and found.witness is not None:
-        problems.append(found.witness.text)
+    found = view.manifest.assess()
     claims = view.certificate.get("claims", [{}])
-    if view.certificate and claims[0].get("parameters") != view.plan.definition.parameters():
+    if view.certificate and claims[0].get("parameters") != view.manifest.definition.parameters():
         problems.append("The certificate claims something else than the plan in the manifest.")
     return {
         "ok": not problems,
@@ -160,6 +161,8 @@ def _write(
     dataset: str | None,
     ledger: str | Path | Ledger | None,
     again: bool,
+    named: str | None = None,
+    signer: Signer | None = None,
 ) -> int:
     if files not in FILES:
         raise PolicyError(f"files must be 'csv' or 'parquet', but it is {files!r}.{did_you_mean(files, FILES)}")
@@ -171,10 +174,13 @@ def _write(
         frames = (manifest.plan.domain.unpack(keys) for keys in drawing.chunks)
         rows = (_write_csv if files == "csv" else _write_parquet)(public / name, frames)
         digest = _digest(public / name)
-        certificate = certificate_of(manifest, dataset, {name: {"sha256": digest, "rows": rows}})
         write_new(public / MANIFEST, _readable(manifest.as_json()))
-        write_new(public / CERTIFICATE, _readable(certificate))
         write_new(public / STATEMENT, _statement(manifest, rows).encode())
+        prints = {each: {"sha256": _digest(public / each)} for each in (MANIFEST, STATEMENT)}
+        certificate = certificate_of(manifest, dataset or named, {name: {"sha256": digest, "rows": rows}, **prints})
+        if signer is not None:
+            certificate["signature"] = dict(signer(certificate))
+        write_new(public / CERTIFICATE, _readable(certificate))
         if dataset is not None:
             record(dataset, manifest, digest, ledger, again)
     return rows
@@ -234,15 +240,14 @@ def _read(path: Path, manifest: ViewManifest) -> Iterator[pl.DataFrame]:
 
 
 def _statement(manifest: ViewManifest, rows: int) -> str:
-    plan = manifest.plan
     parts = [
         "WHAT THIS IS",
         f"A randomized view: {rows:,} records of which most are not in the original table. No single record proves anything; counts over many "
         "can be estimated with stated errors.",
         "WHAT IS PROMISED",
-        f"- {plan.definition.meaning()}",
+        f"- {manifest.definition.meaning()}",
         "WHAT IS NOT PROMISED",
-        f"- {plan.definition.not_covered()}",
+        f"- {manifest.definition.not_covered()}",
         *([] if manifest.secure else ["NOT RELEASABLE: it was drawn with an insecure seed, which is for tests only."]),
         "HOW TO USE IT",
         "reticent randomize estimate FOLDER CONDITION; manifest.json holds everything that an estimate needs.",

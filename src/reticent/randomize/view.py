@@ -6,7 +6,7 @@ Nothing here has seen the table: estimates use the view and its manifest only (R
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -32,6 +32,8 @@ from reticent.randomize.planning import COUNT, Plan
 from reticent.randomize.rates import Rates
 from reticent.randomize.sources import SourceRates
 
+Signer = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
 _ROWS_AT_ONCE = 1_000_000
 
 
@@ -39,13 +41,16 @@ _ROWS_AT_ONCE = 1_000_000
 class View:
     """A published view, or one that was opened again: its manifest and its tuples, as keys in rising order.
 
-    ``earlier`` are the tuples that earlier views of the same series showed; a later view can only be read beside them (R-AB-18).
+    ``earlier`` are the tuples that earlier views of the same series showed; a later view can only be read beside them (R-AB-18). ``signer`` signs
+    the certificate when it is saved as ``files`` (csv or parquet).
     """
 
     manifest: ViewManifest
     keys: Keys = field(repr=False)
     earlier: Keys | None = field(default=None, repr=False)
     certificate: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    files: str = "csv"
+    signer: Signer | None = field(default=None, repr=False)
 
     @property
     def plan(self) -> Plan:
@@ -62,15 +67,10 @@ class View:
         """The chances of uniform noise."""
         return self.plan.rates
 
-    @cached_property
+    @property
     def source_rates(self) -> SourceRates | None:
         """The chances of non-uniform noise, where it is that."""
-        source = self.manifest.source
-        return (
-            None
-            if source is None
-            else SourceRates.calibrated(source, self.plan.n, self.plan.k, self.plan.gamma, self.plan.s)
-        )
+        return self.manifest.source_rates
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -167,8 +167,9 @@ class View:
             raise PolicyError(f"{' x '.join(names)} has {math.prod(shape):,} combinations; group by fewer columns.")
         totals = np.asarray(count_exactly(asked, self.domain, keep=names), dtype=float).ravel()
         shown = np.zeros(math.prod(shape), dtype=np.int64)
+        masked = self._masker(asked)
         for keys in self._chunks():
-            met = keys[self._mask(asked, keys)]
+            met = keys[masked(keys)]
             places = np.ravel_multi_index([self.domain.codes(met, name) for name in names], shape)
             shown += np.bincount(places, minlength=len(shown))
         codes = np.unravel_index(np.arange(len(shown)), shape)
@@ -185,11 +186,11 @@ class View:
         columns = {"shown": shown, "value": values, "standard_error": errors, "clipped": clipped}
         return [pl.Series(name, column) for name, column in columns.items()]
 
-    def save(self, path: str | Path, *, files: str = "csv", overwrite: bool = False) -> Path:
-        """Write the view and its manifest to a folder, whole or not at all."""
+    def save(self, path: str | Path, *, files: str | None = None, overwrite: bool = False) -> Path:
+        """Write the view and its manifest to a folder, whole or not at all; signed, where it was published with a key."""
         from reticent.randomize.storing import save_view
 
-        return save_view(self, path, files=files, overwrite=overwrite)
+        return save_view(self, path, files=files or self.files, overwrite=overwrite)
 
     def _level(self, error: Number | None, queries: int) -> Fraction:
         level = self.plan.error if error is None else exact(error, "error")
@@ -263,12 +264,13 @@ class View:
         self, asked: Condition, keys: Keys, column: str | None, weights: Sequence[Fraction]
     ) -> tuple[Fraction, Fraction]:
         """What some tuples hold of a query: the sum of weights and of their squares."""
+        masked = self._masker(asked)
         if column is None:
-            hits = Fraction(sum(int(self._mask(asked, part).sum()) for part in self._chunks(keys)))
+            hits = Fraction(sum(int(masked(part).sum()) for part in self._chunks(keys)))
             return hits, hits
         counts = np.zeros(self.domain[column].size, dtype=np.int64)
         for part in self._chunks(keys):
-            met = part[self._mask(asked, part)]
+            met = part[masked(part)]
             counts += np.bincount(self.domain.codes(met, column), minlength=len(counts))
         pairs = [(int(count), weight) for count, weight in zip(counts.tolist(), weights, strict=True) if count]
         return sum((c * w for c, w in pairs), Fraction(0)), sum((c * w * w for c, w in pairs), Fraction(0))
@@ -278,18 +280,16 @@ class View:
         for start in range(0, len(chosen), _ROWS_AT_ONCE):
             yield chosen[start : start + _ROWS_AT_ONCE]
 
-    def _mask(self, asked: Condition, keys: Keys) -> NDArray[np.bool_]:
+    def _masker(self, asked: Condition) -> Callable[[Keys], NDArray[np.bool_]]:
         """Which tuples meet a condition: looked up in its table over codes, or evaluated where that would be too large."""
         try:
             factor = tabulate(asked.node, self.domain)
         except TooLarge:
-            return asked.mask(self.domain.unpack(keys, asked.scope)).to_numpy()
+            return lambda keys: asked.mask(self.domain.unpack(keys, asked.scope)).to_numpy()
+        met = factor.table.astype(bool)
         if not factor.scope:
-            return np.full(len(keys), bool(factor.table))
-        met: NDArray[np.bool_] = factor.table[tuple(self.domain.codes(keys, name) for name in factor.scope)].astype(
-            bool
-        )
-        return met
+            return lambda keys: np.full(len(keys), bool(met))
+        return lambda keys: met[tuple(self.domain.codes(keys, name) for name in factor.scope)]
 
     def _from_source(self, asked: Condition, rates: SourceRates, error: Fraction) -> Estimate:
         """The estimator of non-uniform noise (R-AB-23): its expected noise is c times the source's probability of the query, over the domain."""
