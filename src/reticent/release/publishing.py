@@ -29,7 +29,7 @@ from reticent.release.public import PublicSide, check_labels
 from reticent.release.reference import reference_of
 from reticent.release.release import Release
 from reticent.release.scheme import scheme_of
-from reticent.release.signing import private_key
+from reticent.release.signing import private_key, sign
 from reticent.release.tables import FILE_KINDS, file_bytes, labels_of, public_frames
 from reticent.release.values import readable, type_of
 from reticent.release.wording import statement
@@ -59,11 +59,7 @@ def publish(
     written, and the ledger is written before this returns.
     """
     if isinstance(table, Table) and callable(getattr(method, "view", None)):
-        # A mechanism groups nothing: it returns a randomized view, judged by its plan and recorded, in place of a draft.
-        made: Release = method.view(  # type: ignore[union-attr]  # found just above
-            table, definition, ledger=ledger, again=again, insecure_seed=insecure_seed
-        )
-        return made
+        return _from_mechanism(table, definition, method, ledger, again, signing_key, insecure_seed, files)
     chosen = _method(table, definition, method)
     if files not in FILE_KINDS:
         raise PolicyError(f"files must be 'csv' or 'parquet', but it is {files!r}.{did_you_mean(files, FILE_KINDS)}")
@@ -93,6 +89,25 @@ def publish(
         if book is not None and book is not ledger:
             book.close()
     return Release(PublicSide(manifest, certificates[-1], tables), draft, scheme)
+
+
+def _from_mechanism(
+    table: Table,
+    definition: Definition,
+    method: Any,
+    ledger: str | Path | Ledger | None,
+    again: bool,
+    signing_key: Any,
+    insecure_seed: int | None,
+    files: FileKind,
+) -> Release:
+    """A mechanism groups nothing: it returns a view, judged by its plan and recorded, which stands in for a release."""
+    key = private_key(signing_key) if signing_key is not None else None
+    signer = None if key is None else lambda body: sign(body, key)
+    made: Release = method.view(
+        table, definition, ledger=ledger, again=again, insecure_seed=insecure_seed, files=files, signer=signer
+    )
+    return made
 
 
 def _method(table: Table, definition: Definition, method: Method | None) -> Method:

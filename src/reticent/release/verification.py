@@ -93,10 +93,13 @@ def verify(path: str | Path, population: Any = None, key: Any = None) -> Verific
 
 def _verify_view(path: str | Path, known: Any) -> Verification:
     """A randomized view has no groups: its file, its manifest and the plan that it was made by are checked."""
-    from reticent.randomize.storing import verify_view, view_folder
+    from reticent.randomize.storing import open_view, verify_view, view_folder
 
-    checks = []
+    checks: list[Check] = []
+    signed = False
     try:
+        origin, signed = _check_origin(open_view(path).certificate, known)
+        checks.append(origin)
         found = verify_view(path)
         held = f"The plan keeps it: no belief passes {found['worst_posterior']}."
         checks += [Check("claim BoundedBelief", "fails", text) for text in found["problems"]] or [
@@ -104,11 +107,8 @@ def _verify_view(path: str | Path, known: Any) -> Verification:
         ]
     except ReticentError as error:
         checks.append(Check("claim BoundedBelief", "fails", str(error)))
-    checks.append(
-        Check("origin", "not re-checked" if known is None else "fails", "Certificates of views are not signed yet.")
-    )
     checks.append(Check("randomness", "not re-checked", "How the view was drawn does not follow from it."))
-    return Verification(view_folder(path), tuple(checks), False)
+    return Verification(view_folder(path), tuple(checks), signed)
 
 
 def _read_certificate(files: Mapping[str, bytes]) -> dict[str, Any]:
