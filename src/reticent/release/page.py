@@ -13,6 +13,7 @@ from typing import Any
 from reticent import __version__
 from reticent.release import figures
 from reticent.release.figures import Bar, Figure
+from reticent.release.knowledge_figure import knowledge_curves
 from reticent.release.lattice_figure import ladder, lattice
 from reticent.release.report_facts import ReportFacts
 
@@ -213,6 +214,14 @@ def _sensitive(facts: ReportFacts) -> str:
                 _figure(guesses),
             )
         )
+        facts_known = knowledge_curves(column.name, groups)
+        drawn.append(
+            _section(
+                facts_known.title,
+                "The worst case over all facts that somebody could know, and over those that only rule values out.",
+                _KNOWLEDGE_KEY + _figure(facts_known),
+            )
+        )
     return "\n".join(drawn)
 
 
@@ -337,6 +346,11 @@ def _key(both: bool, *, round_after: bool) -> str:
         f'<span><i class="after{shape}"></i>published</span></div>'
     )
 
+
+_KNOWLEDGE_KEY = (
+    '<div class="key"><span><i class="after round"></i>any facts</span>'
+    '<span><i class="before round"></i>only facts such as "she has no flu"</span></div>'
+)
 
 _MEASURES: Mapping[str, tuple[str, str, bool]] = {
     "loss": ("Loss", "How much coarser a cell became on average: 0% is the exact value, 100% nothing at all.", True),
