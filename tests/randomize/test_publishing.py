@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 from collections import Counter
@@ -277,3 +278,33 @@ def test_a_secure_view_draws_from_the_operating_system():
     first, second = publish(scores_frame(), made), publish(scores_frame(), made)
     assert first.manifest.secure
     assert not np.array_equal(first.keys, second.keys)
+
+
+def test_a_series_that_is_out_of_date_is_blocked_by_the_ledger(tmp_path):
+    made = plan(n=8, domain=scores_domain(), k=1, gamma="1/2", views=3)
+    book = tmp_path / "ledger.sqlite"
+    first = Series(made).publish(scores_frame(), "scores", ledger=book, insecure_seed=1)
+    first.publish(scores_frame(), "scores", ledger=book, insecure_seed=2)
+    with pytest.raises(LedgerError, match="would be view 2"):
+        first.publish(scores_frame(), "scores", ledger=book, insecure_seed=3)
+
+
+@pytest.mark.parametrize("files", ["csv", "parquet"])
+def test_every_kind_of_value_comes_back_from_files(tmp_path, files):
+    days = [datetime.date(2024, 1, day) for day in range(1, 8)]
+    domain = {
+        "day": days,
+        "yes": [True, False],
+        "share": [0.1, 0.25, None],
+        "word": ["", "a,b", 'c"d', None],
+        "code": [7, 3, -1],
+    }
+    rows = [(days[0], True, 0.1, "", 7), (days[1], False, None, None, 3), (days[2], True, 0.25, "a,b", -1)]
+    frame = pl.DataFrame(rows, schema=list(domain), orient="row")
+    made = plan(n=3, domain=domain, k=2, gamma="1/2")
+    view = publish(frame, made, insecure_seed=5)
+    view.save(tmp_path / "view", files=files)
+    again = open_view(tmp_path / "view")
+    assert again.frame.equals(view.frame)
+    asked = "day >= '2024-01-03' and yes = true and (word is null or share > 0.1)"
+    assert again.estimate(asked) == view.estimate(asked)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from reticent.errors import Infeasible, PolicyError
+from reticent.errors import Infeasible, LedgerError, PolicyError
 from reticent.ledger import Ledger
 from reticent.randomize.domain import Keys, ViewDomain
 from reticent.randomize.draws import POISSON_ABOVE, Draws
@@ -114,6 +114,12 @@ def record(
         "gamma": str(manifest.plan.gamma),
     }
     try:
+        given = len(book.views.of(dataset, FORMAT))
+        if manifest.index > 1 and given != manifest.index - 1:
+            raise LedgerError(
+                f"The ledger knows {given} views of the data set {dataset!r}, but this would be view {manifest.index}: the series at hand is not the one that "
+                "was published last. Open it again from its folder; nothing was published."
+            )
         book.releases.record(dataset, digest, lambda number, made: digest, again=again or manifest.index > 1)
         book.views.record(dataset, FORMAT, digest, details, at_most=None if again else manifest.plan.views)
     finally:
