@@ -44,7 +44,12 @@ class Estimate:
             "bounds": list(self.interval),
             "bound": self.bound,
             "confidence": float(1 - self.error),
-            "shown": self.shown,
-            "domain_count": self.domain_count,
+            "shown": _plain(self.shown),
+            "domain_count": _plain(self.domain_count),
             "domain_count_is_exact": self.domain_error == 0.0,
         }
+
+
+def _plain(value: Fraction) -> int | Fraction:
+    """Whole numbers as such."""
+    return value.numerator if value.denominator == 1 else value
