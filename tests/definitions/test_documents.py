@@ -10,7 +10,7 @@ from reticent.definitions.catalogue import entries
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "definitions.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```python\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE)
-OF_OTHER_PAGES = {"WorstCaseKnowledge", "NegatedKnowledge"}
+OF_OTHER_PAGES = {"BoundedBelief", "WorstCaseKnowledge", "NegatedKnowledge"}
 
 
 def test_the_examples_run_from_top_to_bottom() -> None:

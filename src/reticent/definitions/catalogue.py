@@ -51,6 +51,7 @@ _HOMES = {
     ),
     "KMap": ("population", "at least k people of the population fit every group"),
     "DeltaPresence": ("population", "between low and high of the people who fit a group are in the table"),
+    "BoundedBelief": ("mechanisms", "whoever gives a record at most d before gives it at most gamma after"),
     "AverageRisk": ("risk", "people are picked out with a chance of at most limit on average"),
 }
 

@@ -12,7 +12,9 @@ from reticent.errors import PolicyError, did_you_mean
 if TYPE_CHECKING:
     from reticent.anonymize.base import Method
 
-_HOMES = dict.fromkeys(("Lattice", "Mondrian", "Datafly"), "reticent.anonymize")
+_HOMES = dict.fromkeys(("Lattice", "Mondrian", "Datafly"), "reticent.anonymize") | dict.fromkeys(
+    ("AlphaBeta", "Frapp"), "reticent.randomize"
+)
 
 
 def method_from(name: str, parameters: Mapping[str, Any]) -> Method:
