@@ -61,6 +61,7 @@ class Evaluator:
         self.log: list[Evaluation] = []
         top = tuple(hierarchy.height for hierarchy in frequencies.hierarchies)
         self.space = Space(frequencies.levels, top) if only is None else Space(only, only)
+        self._absorbing = definition.absorbing_on(frequencies.domain) and quasi_sets is None
         self._counting, self._judging = _split(definition)
         self._known = [Points.of(frequencies)]
         self._known_levels = np.array([frequencies.levels])
@@ -112,7 +113,8 @@ class Evaluator:
         groups = points.groups()
         doomed = np.maximum(doomed, self._judging.doomed(groups))
         if doomed.sum() > self.allowed:
-            return self._evaluation(points, too_small | self._judging.failing(groups), doomed)
+            # Not all failing groups, but enough of them: a group with doomed rows fails.
+            return self._evaluation(points, too_small | (doomed > 0), doomed)
         return self._evaluation(points, failing_groups(self._judging, groups, too_small, self.allowed), doomed)
 
     def suppressed(self, points: Points) -> Mask:
@@ -129,15 +131,16 @@ class Evaluator:
         rows = int(points.sizes[suppressed].sum())
         hopeless = bool(doomed.sum() > self.allowed)
         passes = rows <= self.allowed and not hopeless
-        absorbing = self.definition.absorbing_on(self.frequencies.domain) and self.quasi_sets is None
+        penalty = self.objective.penalty(points, doomed) if self.allowed and not hopeless else 0.0
+        same = not passes or rows == int(doomed.sum())
         return Evaluation(
             points.levels,
             passes,
             rows,
             len(points) - int(suppressed.sum()),
-            self.objective.value(points, suppressed) if passes else None,
-            self.objective.penalty(points, doomed) if self.allowed and not hopeless else 0.0,
-            self.objective.growth(points, suppressed if absorbing else None),
+            self.objective.value(points, suppressed, penalty if same else None) if passes else None,
+            penalty,
+            self.objective.growth(points, suppressed if self._absorbing else None),
             hopeless or (not passes and self.monotone),
             None if passes else _smallest(points, suppressed),
         )

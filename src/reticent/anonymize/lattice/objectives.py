@@ -58,8 +58,11 @@ class Objective(ABC):
         """A lower bound for every node, known before any is evaluated."""
 
     @abstractmethod
-    def value(self, points: Points, suppressed: Mask) -> float:
-        """The objective of a node when the groups under ``suppressed`` are left out."""
+    def value(self, points: Points, suppressed: Mask, penalty: float | None = None) -> float:
+        """The objective of a node when the groups under ``suppressed`` are left out.
+
+        ``penalty`` is theirs, where it is known already.
+        """
 
     def penalty(self, points: Points, doomed: Rows) -> float:
         """What it adds, at least, to the floor of every specialization that so many rows of each group are lost there."""
@@ -90,10 +93,11 @@ class Columnwise(Objective):
         tables = [weight * table for weight, table in zip(self._weights, self.sums, strict=True)]
         return space.added(tables) * self._costs.scale + self._costs.constant
 
-    def value(self, points: Points, suppressed: Mask) -> float:
+    def value(self, points: Points, suppressed: Mask, penalty: float | None = None) -> float:
         floor = sum(weight * table[level] for weight, table, level in self._chosen(points.levels))
-        lost = np.where(suppressed, points.sizes, 0)
-        return float(floor) * self._costs.scale + self._costs.constant + self.penalty(points, lost)
+        if penalty is None:
+            penalty = self.penalty(points, np.where(suppressed, points.sizes, 0))
+        return float(floor) * self._costs.scale + self._costs.constant + penalty
 
     def penalty(self, points: Points, doomed: Rows) -> float:
         return float(np.dot(self._weights, self.extra(points, doomed))) * self._costs.scale
@@ -105,7 +109,7 @@ class Columnwise(Objective):
         if len(chosen):
             sizes = lost[chosen]
             for j, level in enumerate(points.levels):
-                cost = self._costs.tables[j][level][points.codes[j][chosen]]
+                cost = self._costs.tables[j][level].take(points.codes[j].take(chosen))
                 extra[j] = float(sizes @ (self._costs.worst[j] - cost))
         return extra
 
@@ -122,7 +126,7 @@ class Geometric(Columnwise):
         ]
         return np.expm1(space.added(tables))
 
-    def value(self, points: Points, suppressed: Mask) -> float:
+    def value(self, points: Points, suppressed: Mask, penalty: float | None = None) -> float:
         extra = self.extra(points, np.where(suppressed, points.sizes, 0))
         chosen = np.array([table[level] for _, table, level in self._chosen(points.levels)])
         return float(np.expm1(np.dot(self._weights, np.log1p((chosen + extra) * self._costs.scale))))
@@ -145,7 +149,7 @@ class Height(Objective):
             [weight * np.arange(high + 1) for weight, high in zip(self._weights, space.top, strict=True)]
         )
 
-    def value(self, points: Points, suppressed: Mask) -> float:
+    def value(self, points: Points, suppressed: Mask, penalty: float | None = None) -> float:
         return float(np.dot(self._weights, points.levels))
 
 
@@ -165,7 +169,7 @@ class Discernibility(Objective):
         lost = float(doomed.sum())
         return (self._rows - 1) * lost + (self._least - 1) * (self._rows - lost)
 
-    def value(self, points: Points, suppressed: Mask) -> float:
+    def value(self, points: Points, suppressed: Mask, penalty: float | None = None) -> float:
         kept = points.sizes[~suppressed].astype(np.float64)
         return float(kept @ kept) + float(self._rows) * float(points.sizes[suppressed].sum())
 
@@ -194,7 +198,7 @@ class AverageGroupSize(Objective):
         kept = self._rows - int(doomed.sum())
         return self._rows / (kept // self._least + 1)
 
-    def value(self, points: Points, suppressed: Mask) -> float:
+    def value(self, points: Points, suppressed: Mask, penalty: float | None = None) -> float:
         return self._rows / (int((~suppressed).sum()) + bool(points.sizes[suppressed].any()))
 
     def growth(self, points: Points, suppressed: Mask | None) -> float:
@@ -229,7 +233,7 @@ class Divergence(Objective):
     def floors(self, space: Space) -> NDArray[np.float64]:
         return np.full(space.shape, -1e-9)
 
-    def value(self, points: Points, suppressed: Mask) -> float:
+    def value(self, points: Points, suppressed: Mask, penalty: float | None = None) -> float:
         rows = self._frequencies.rows
         cells = points.histograms
         kept = ~suppressed[cells.owners]
@@ -262,7 +266,7 @@ class Callback(Objective):
     def floors(self, space: Space) -> NDArray[np.float64]:
         return np.full(space.shape, -np.inf)
 
-    def value(self, points: Points, suppressed: Mask) -> float:
+    def value(self, points: Points, suppressed: Mask, penalty: float | None = None) -> float:
         levels = dict(zip(self._columns, points.levels, strict=True))
         kept = points.groups().select(~suppressed)
         return float(self._function(NodeView(levels, kept, int(points.sizes[suppressed].sum()), self._rows)))

@@ -111,7 +111,7 @@ class Outliers:
         cells, values, nodes = self.points.histograms, self.points.frequencies.domain.size, self._space.size
         keys = meeting[cells.owners].astype(np.int64) * values + cells.values
         table = sum_by(keys, cells.counts, (nodes + 1) * values)[: nodes * values]
-        accumulate(table.reshape(*self._space.shape, values), len(self._space.shape))
+        table = accumulate(table.reshape(*self._space.shape, values), len(self._space.shape)).ravel()
         present = np.flatnonzero(table)
         owners = present // values
         offsets = np.searchsorted(owners, np.arange(nodes + 1))

@@ -95,13 +95,24 @@ class Space:
 
 
 def accumulate(table: NDArray[Any], axes: int) -> NDArray[Any]:
-    """Add up in place along the first ``axes`` axes: each cell becomes the sum of the cells at or below it."""
-    # Axes are short, so adding slice to slice beats a cumulative sum along the axis.
+    """Add up along the first ``axes`` axes: each cell becomes the sum of the cells at or below it. Overwrites the table.
+
+    Axes are short, so adding slice to slice beats a cumulative sum along the axis, as long as slices are long runs of memory: the
+    second half of the axes is therefore brought to the front first.
+    """
+    half = axes // 2
+    _add_slices(table, half)
+    order = (*range(half, axes), *range(half), *range(axes, table.ndim))
+    turned = np.ascontiguousarray(table.transpose(order))
+    _add_slices(turned, axes - half)
+    return turned.transpose(np.argsort(order))
+
+
+def _add_slices(table: NDArray[Any], axes: int) -> None:
     for axis in range(axes):
         before: tuple[Any, ...] = (slice(None),) * axis
         for level in range(1, table.shape[axis]):
             table[(*before, level)] += table[(*before, level - 1)]
-    return table
 
 
 def count_below(mask: NDArray[np.bool_]) -> NDArray[Any]:
