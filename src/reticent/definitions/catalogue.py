@@ -66,9 +66,14 @@ class Entry:
     required: tuple[str, ...]
 
 
+def names() -> tuple[str, ...]:
+    """The names of all definitions, none of which is loaded for that."""
+    return tuple(_HOMES)
+
+
 def entries() -> tuple[Entry, ...]:
     """All definitions that can be asked for by name."""
-    return tuple(_entry(name) for name in _HOMES)
+    return tuple(entry_of(name) for name in _HOMES)
 
 
 def definition_from(name: str, parameters: Mapping[str, Any]) -> Definition:
@@ -82,7 +87,7 @@ def definition_from(name: str, parameters: Mapping[str, Any]) -> Definition:
         raise PolicyError(
             f"There is no definition {name!r}.{did_you_mean(name, _HOMES)} The definitions are: {', '.join(_HOMES)}."
         )
-    entry = _entry(name)
+    entry = entry_of(name)
     for given in parameters:
         if given not in entry.parameters:
             raise PolicyError(
@@ -108,7 +113,8 @@ def _all_from(parameters: Mapping[str, Any]) -> Definition:
     return All(tuple(made))
 
 
-def _entry(name: str) -> Entry:
+def entry_of(name: str) -> Entry:
+    """One definition of the catalogue; the others are not loaded for it."""
     own = [field for field in fields(_class_of(name)) if field.init]
     required = tuple(field.name for field in own if _is_required(field))
     return Entry(name, _HOMES[name][1], tuple(field.name for field in own), required)

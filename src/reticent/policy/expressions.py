@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from reticent.definitions.base import Definition
-from reticent.definitions.catalogue import definition_from, entries
+from reticent.definitions.catalogue import definition_from, entry_of, names
 from reticent.errors import PolicyError
 
 
@@ -31,7 +31,7 @@ def _call(name: str, node: ast.Call, text: str) -> Definition:
     if any(keyword.arg is None for keyword in node.keywords):
         raise PolicyError(_unreadable(text, "'**' cannot be used here"))
     named = {str(keyword.arg): _constant(keyword.value, text) for keyword in node.keywords}
-    order = next((entry.parameters for entry in entries() if entry.name == name), ())
+    order = entry_of(name).parameters if name in names() else ()
     if order and len(node.args) > len(order):
         raise PolicyError(f"{name} takes at most {len(order)} parameters ({', '.join(order)}), not {len(node.args)}.")
     placed = {parameter: _constant(argument, text) for parameter, argument in zip(order, node.args, strict=False)}

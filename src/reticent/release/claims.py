@@ -10,7 +10,7 @@ import polars as pl
 
 from reticent.data import SensitiveColumn
 from reticent.definitions import Definition
-from reticent.definitions.catalogue import definition_from, entries
+from reticent.definitions.catalogue import definition_from, names
 from reticent.errors import DataError, ReticentError
 from reticent.release.formats import format_of, groups_from, occurring
 from reticent.release.population import people_of, with_population
@@ -41,7 +41,7 @@ def read_claims(certificate: Mapping[str, Any]) -> list[Claim]:
     listed = certificate.get("claims")
     if not isinstance(listed, list) or not listed:
         raise DataError("certificate.json claims nothing.")
-    known = {each.name for each in entries()}
+    known = names()
     claims = []
     for number, entry in enumerate(listed, start=1):
         if not isinstance(entry, Mapping) or not isinstance(entry.get("parameters"), Mapping):
