@@ -2,7 +2,7 @@
 
 ``method``          Lattice, the method that ``publish`` takes
 ``search``          rt.search and what it returns
-``frontier``        the default search, exact branch and bound; ``outliers`` prunes by single people
+``frontier``        the default search, exact branch and bound; ``outliers`` prunes by single people, ``forecast`` guesses where to look
 ``classification``  all passing nodes: by tagging, Incognito, exhaustively
 ``anytime``         lattices too large to hold
 ``evaluation``      judging one node; ``points`` merges groups, ``objectives`` and ``costs`` measure them

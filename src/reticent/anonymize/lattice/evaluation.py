@@ -26,7 +26,7 @@ class Evaluation:
 
     ``objective`` is None for a node that does not pass. ``penalty`` and ``growth`` are the bounds that the node puts on its specializations and
     generalizations. ``hopeless`` says that every specialization fails as well. ``outlier`` tells the smallest failing group of a
-    node that fails, by its parts.
+    node that fails, by its parts. ``doomed`` counts rows that are lost here and at every specialization.
     """
 
     levels: Levels
@@ -38,6 +38,7 @@ class Evaluation:
     growth: float | None = None
     hopeless: bool = False
     outlier: tuple[int, ...] | None = None
+    doomed: float = 0.0
 
 
 class Evaluator:
@@ -129,10 +130,11 @@ class Evaluator:
     def _evaluation(self, points: Points, suppressed: Mask, doomed: NDArray[np.float64]) -> Evaluation:
         """Put a node's figures together; ``doomed`` are rows that are lost at every specialization as well."""
         rows = int(points.sizes[suppressed].sum())
-        hopeless = bool(doomed.sum() > self.allowed)
+        lost = float(doomed.sum())
+        hopeless = lost > self.allowed
         passes = rows <= self.allowed and not hopeless
         penalty = self.objective.penalty(points, doomed) if self.allowed and not hopeless else 0.0
-        same = not passes or rows == int(doomed.sum())
+        same = not passes or rows == int(lost)
         return Evaluation(
             points.levels,
             passes,
@@ -143,6 +145,7 @@ class Evaluator:
             self.objective.growth(points, suppressed if self._absorbing else None),
             hopeless or (not passes and self.monotone),
             None if passes else _smallest(points, suppressed),
+            lost,
         )
 
     def _too_small(self, points: Points) -> Mask:

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reticent.anonymize.lattice.evaluation import Evaluation, Evaluator
+from reticent.anonymize.lattice.forecast import Forecast
 from reticent.anonymize.lattice.outliers import Outliers, Tables
 from reticent.anonymize.lattice.space import count_above, count_below
 
@@ -46,9 +48,18 @@ class Frontier:
         self._start = evaluator.points(self.space.floor)
         self._last_count = self.space.size
         self._tables: Tables = {}
+        self._evaluated: NDArray[np.bool_] = np.zeros(self.space.shape, dtype=bool)
+        self._forecast = self._forecaster()
         # When suppression costs nothing and the objective only grows, generalizations of a passing node cannot win.
         free = evaluator.allowed == 0 or not evaluator.objective.sees_suppression
         self._minimal_only = free and evaluator.objective.grows and evaluator.monotone
+
+    def _forecaster(self) -> Forecast | None:
+        """A forecast of lost rows, where these follow from sizes and counted values and the bounds make use of it."""
+        evaluator = self.evaluator
+        counted = all(part.relaxation() is not None for part in evaluator.definition.parts())
+        usable = evaluator.allowed > 0 and evaluator.quasi_sets is None and evaluator.objective.knows_floors
+        return Forecast(evaluator.frequencies, self.space, evaluator.allowed) if usable and counted else None
 
     def run(self, deadline: float | None = None) -> Outcome:
         """Search until nothing can beat the best node, or the time is up."""
@@ -93,6 +104,9 @@ class Frontier:
         """Spread what an evaluated node says over the lattice."""
         space, levels = self.space, found.levels
         self.open[space.at(levels)] = False
+        self._evaluated[space.at(levels)] = True
+        if self._forecast is not None:
+            self._forecast.learn(found)
         if found.hopeless:
             self.open[space.below(levels)] = False
         elif found.penalty > 0:
@@ -130,11 +144,29 @@ class Frontier:
             # Half of the candidates cost more, and fall if it passes; a group that fails here is rare enough to fail at many.
             middle = len(flat) // 2
             return int(flat[np.argpartition(self.floors.ravel()[flat], middle)[middle]])
-        if_failing = count_below(candidates).ravel()[flat]
+        below = count_below(candidates)
+        if self._forecast is not None and self._forecast.is_ready:
+            return self._most_promising(candidates, below)
+        if_failing = below.ravel()[flat]
         if not self.evaluator.objective.knows_floors:
             if_passing = count_above(candidates).ravel()[flat]
         else:
             bounds = self.floors.ravel()[flat]
-            ordered = np.sort(bounds)
-            if_passing = len(flat) - np.searchsorted(ordered, bounds)
+            if_passing = len(flat) - np.searchsorted(np.sort(bounds), bounds)
         return int(flat[np.argmax(np.minimum(if_failing, if_passing))])
+
+    def _most_promising(self, candidates: NDArray[np.bool_], below: NDArray[Any]) -> int:
+        """The node that may be expected to remove the most candidates, be it one itself or only lie above some.
+
+        A node that is too costly to win can still be hopeless, and then takes all candidates below it along.
+        """
+        assert self._forecast is not None
+        hopeless = self._forecast.hopeless()
+        bounds = np.sort(self.floors[candidates])
+        costlier = np.where(candidates, len(bounds) - np.searchsorted(bounds, self.floors), 0)
+        expected = hopeless * below + (1 - hopeless) * costlier
+        expected[self._evaluated] = -1.0
+        chosen = int(np.argmax(expected))
+        if expected.ravel()[chosen] >= 1.0:
+            return chosen
+        return int(np.argmax(candidates))
