@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+import reticent as rt
 from reticent.data import Hierarchy, Table
 from reticent.data.readers import read_frame
 from reticent.engine.local import LocalEngine
@@ -26,8 +27,9 @@ def test_roles_are_kept_and_columns_without_one_are_listed() -> None:
 
 
 def test_a_frame_of_any_kind_is_taken() -> None:
-    for frame in (FRAME.lazy(), FRAME.to_arrow(), pd.DataFrame(FRAME.to_dict(as_series=False)), FRAME.to_dict()):
+    for frame in (FRAME.to_arrow(), pd.DataFrame(FRAME.to_dict(as_series=False)), FRAME.to_dict()):
         assert Table(frame, quasi=["age"]).frame.rows() == FRAME.rows()
+    assert Table(FRAME.lazy(), quasi=["age"]).frame.rows() == FRAME.select("age").rows()
 
 
 def test_one_row_is_a_table() -> None:
@@ -169,3 +171,35 @@ def test_counting_adult_is_quick(shared_data: Path) -> None:
         best = min(best, time.perf_counter() - start)
     assert found.rows == 30_162
     assert best < 0.06
+
+
+def test_a_scanned_source_gives_the_same_release_and_holds_only_columns_with_a_role(tmp_path):
+    frame = pl.DataFrame(
+        {
+            "town": ["Aix", "Aix", "Caen", "Caen", None, None] * 20,
+            "age": [20, 21, 40, 41, 60, 61] * 20,
+            "illness": ["flu", "cold", "flu"] * 40,
+            "note": [f"note {i}" for i in range(120)],
+            "name": [f"person {i}" for i in range(120)],
+        }
+    )
+    frame.write_parquet(tmp_path / "rows.parquet")
+    roles = {
+        "quasi": {"town": None, "age": Hierarchy.intervals([20], domain=(0, 99))},
+        "sensitive": "illness",
+        "identifiers": ["name"],
+        "nulls": "category",
+    }
+    scanned = Table(pl.scan_parquet(tmp_path / "rows.parquet"), **roles)
+    assert scanned.frame.columns == ["town", "age", "illness", "name"]
+    assert scanned.unpublished == ("note",)
+    assert scanned.frame["town"].dtype == pl.Categorical
+    releases = [rt.publish(table, rt.KAnonymity(5)) for table in (scanned, Table(frame, **roles))]
+    assert releases[0].frame.equals(releases[1].frame)
+    assert releases[0].certificate["files"] == releases[1].certificate["files"]
+
+
+def test_a_scanned_source_without_the_column_is_told_before_anything_is_read(tmp_path):
+    pl.DataFrame({"age": [1]}).write_parquet(tmp_path / "rows.parquet")
+    with pytest.raises(DataError, match=r"There is no column 'aeg'\. Did you mean 'age'"):
+        Table(pl.scan_parquet(tmp_path / "rows.parquet"), quasi=["aeg"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -110,14 +111,14 @@ class XYPrivacy(Conjunction):
 class SetShares(SensitiveDefinition):
     """What the bounds on sets of values share: for every group the largest share that one of the sets has in it."""
 
+    @abstractmethod
     def sets(self, groups: Groups) -> list[NDArray[np.bool_]]:
         """The sets, each as a mark for every value of the column."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def limit(self) -> Fraction:
         """The share that a set may have."""
-        raise NotImplementedError
 
     def within(self, rows: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Where so many rows of a group are few enough."""
