@@ -141,8 +141,9 @@ class SetShares(SensitiveDefinition):
         witness = witness_of(groups, failing, int(filled[place]), self._complaint(Fraction(largest)))
         return Assessment(self, witness is None, largest, witness, failures(groups, failing))
 
+    @abstractmethod
     def _complaint(self, largest: Fraction) -> str:
-        raise NotImplementedError
+        """What a witness says of the largest share."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from sqlglot import exp
 
@@ -202,20 +203,17 @@ class RowScope:
         return self._owner.cast_kind(node)
 
 
-class Translating:
+class Translating(Protocol):
     """What a scope needs from the translator; the translator in ``translate`` fills it in."""
 
     def column_type(self, variable: Variable) -> Column | None:
         """The base column behind a variable."""
-        raise NotImplementedError
 
     def nested(self, node: exp.Expr, scope: RowScope) -> Table:
         """A query inside a query."""
-        raise NotImplementedError
 
     def cast_kind(self, node: exp.DataType) -> str | None:
         """The kind of value of an SQL type."""
-        raise NotImplementedError
 
 
 def filter_by(
