@@ -27,10 +27,15 @@ def cost(program: Callable[..., subprocess.Popen[str]], *arguments: object) -> t
     return usage.ru_utime + usage.ru_stime, time.perf_counter() - start
 
 
-def test_help_comes_at_once(program: Callable[..., subprocess.Popen[str]]) -> None:
-    runs = [cost(program, "--help") for _ in range(8)]
-    assert min(processor for processor, _ in runs) < 0.5
-    assert min(wall for _, wall in runs) < 2
+def test_help_costs_little_more_than_the_library_that_draws_it(program: Callable[..., subprocess.Popen[str]]) -> None:
+    """A ratio in one run: even processor time depends on what else the machine does. `benchmarks/process.py` has the seconds."""
+
+    def floor() -> subprocess.Popen[str]:
+        code = "import typer, typer.rich_utils, rich.console, rich.table, rich.panel"
+        return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    pairs = [(cost(floor)[0], cost(program, "--help")[0]) for _ in range(6)]
+    assert min(ours for _, ours in pairs) < 2.5 * min(least for least, _ in pairs)
 
 
 def test_a_thousand_rows_are_published_within_three_seconds(
