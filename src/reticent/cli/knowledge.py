@@ -8,6 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reticent.cli.console import Json, answer, table, working
+from reticent.cli.knowledge_source import (
+    arrivals,
+    levels_of,
+    most_facts,
+    private_lists,
+    subject_of,
+    table_or_release,
+    threshold_of,
+)
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -69,8 +78,8 @@ def curve(
     from reticent.knowledge.chart import save_chart
 
     with working("Measuring the worst that facts can do ...", as_json):
-        subject, given = _subject(source, quasi, sensitive, level)
-        most, threshold = _most(k), _threshold(c, source)
+        subject, given = subject_of(source, quasi, sensitive, level)
+        most, threshold = most_facts(k), threshold_of(c, source)
         known, negated = measured(subject.buckets, most), negation_curve(subject.buckets, most)
         payload: dict[str, Any] = {
             "ok": threshold is None or known[-1] < threshold,
@@ -102,9 +111,9 @@ def explain(
     Example: reticent knowledge explain release/ --k 2
     """
     with working("Looking for the worst facts ...", as_json):
-        subject, given = _subject(source, quasi, sensitive, level)
-        threshold = _threshold(c, source)
-        found = subject.explain(_most(k))
+        subject, given = subject_of(source, quasi, sensitive, level)
+        threshold = threshold_of(c, source)
+        found = subject.explain(most_facts(k))
         payload = {
             "ok": threshold is None or found.disclosure < threshold,
             "k": found.k,
@@ -157,7 +166,7 @@ def whatif(
     from reticent.knowledge.solver import BUDGET
 
     with working("Going through the possible worlds ...", as_json):
-        given = _given(source, quasi, sensitive, key)
+        given = table_or_release(source, quasi, sensitive, key)
         candidates = DataSource(people).read(None) if people is not None else None
         found = what_if(
             given,
@@ -166,8 +175,8 @@ def whatif(
             candidates,
             key=key,
             column=sensitive,
-            levels=_levels(level),
-            private=_private(source),
+            levels=levels_of(level),
+            private=private_lists(source),
             budget=budget if budget is not None else BUDGET,
             seed=seed,
         )
@@ -204,8 +213,8 @@ def breaking_point(
     from reticent.knowledge import certainty_point
 
     with working("Counting the facts that it takes ...", as_json):
-        subject, given = _subject(source, quasi, sensitive, level)
-        threshold = _threshold(c, source)
+        subject, given = subject_of(source, quasi, sensitive, level)
+        threshold = threshold_of(c, source)
         if threshold is None:
             raise PolicyError("Say which certainty must not be reached: --c 0.6.")
         payload = {
@@ -237,12 +246,12 @@ def monitor(
     from reticent.knowledge.growth import watch
 
     with working("Following the table as it grows ...", as_json):
-        given = _given(source, quasi, sensitive, None)
-        threshold = _threshold(c, source)
+        given = table_or_release(source, quasi, sensitive, None)
+        threshold = threshold_of(c, source)
         if threshold is None:
             raise PolicyError("Say which certainty must not be reached: --c 0.6.")
-        arriving, outside = _arrivals(add, source)
-        found = watch(given, arriving, threshold, _most(k), levels=_levels(level))
+        arriving, outside = arrivals(add, source)
+        found = watch(given, arriving, threshold, most_facts(k), levels=levels_of(level))
     payload = {
         "ok": found.after.holds,
         "k": len(found.after.curve) - 1,
@@ -254,109 +263,6 @@ def monitor(
         "first_unsafe_row": found.first_unsafe_row,
     }
     answer(payload, as_json, lambda console: console.print(found.sentence(), markup=False))
-
-
-def _given(source: str, quasi: list[str] | None, sensitive: str | None, key: str | None) -> Table | PublicSide:
-    """The table or the public side of the release that ``source`` names."""
-    from reticent.errors import PolicyError
-    from reticent.policy import Policy, read
-
-    if Path(source).is_dir():
-        from reticent.release import open_public
-
-        return open_public(source)
-    if source.endswith(".toml"):
-        policy = Policy.read(source)
-        overrides: dict[str, Any] = {}
-        if quasi:
-            overrides["quasi"] = {name: policy.hierarchies.get(name) for name in quasi}
-        if sensitive:
-            overrides["sensitive"] = {sensitive: policy.hierarchies.get(sensitive)}
-        if key:
-            overrides["key"] = key
-        return read(policy=policy, **overrides)
-    if not quasi or not sensitive:
-        raise PolicyError(
-            f"{source} is no policy and no release, so say what others may know and what is sensitive: --quasi age "
-            f"--sensitive disease. Or let `reticent inspect {source}` propose a policy."
-        )
-    return read(source, quasi=quasi, sensitive=sensitive, key=key)
-
-
-def _subject(
-    source: str, quasi: list[str] | None, sensitive: str | None, level: list[str] | None
-) -> tuple[Subject, Table | PublicSide]:
-    from reticent.data import Table
-    from reticent.errors import PolicyError
-    from reticent.knowledge.subject import Subject
-
-    given = _given(source, quasi, sensitive, None)
-    if isinstance(given, Table):
-        return Subject.of_table(given, _levels(level), sensitive), given
-    if level or quasi:
-        raise PolicyError("A release is measured as it was published: leave out --level and --quasi.")
-    return Subject.of_release(given, sensitive), given
-
-
-def _levels(level: list[str] | None) -> dict[str, int]:
-    from reticent.errors import PolicyError
-
-    found = {}
-    for each in level or []:
-        name, _, number = each.rpartition("=")
-        if not name or not number.isdecimal():
-            raise PolicyError(f"--level must look like age=3, but it is {each!r}.")
-        found[name] = int(number)
-    return found
-
-
-def _most(k: str) -> int:
-    """The largest number of facts in ``3`` or ``0..10``."""
-    from reticent.errors import PolicyError
-
-    low, dots, high = k.partition("..")
-    if not low.strip().isdecimal() or (dots and (not high.strip().isdecimal() or int(low) != 0)):
-        raise PolicyError(f"--k must be a number of facts such as 3, or a range from 0 such as 0..10, but it is {k!r}.")
-    return int(high if dots else low)
-
-
-def _threshold(c: str | None, source: str) -> Fraction | None:
-    """The certainty that was asked about, or that the policy promises not to reach."""
-    from reticent.knowledge.disclosure import probability
-
-    if c is not None:
-        return probability(c)
-    if not source.endswith(".toml"):
-        return None
-    from reticent.definitions.knowledge import WorstCaseKnowledge
-    from reticent.policy import Policy
-
-    promised = [each for each in Policy.read(source).definitions if isinstance(each, WorstCaseKnowledge)]
-    return min((each.threshold for each in promised), default=None)
-
-
-def _private(source: str) -> dict[str, Any]:
-    """The steward's lists of people, where the folder of a release still has its private side."""
-    import polars as pl
-
-    folder = Path(source) / "private"
-    files = {name: folder / f"{name}.parquet" for name in ("people", "pseudonyms")}
-    return {name: pl.read_parquet(file) for name, file in files.items() if file.is_file()}
-
-
-def _arrivals(add: str | None, source: str) -> tuple[Any, int]:
-    """The new rows, recoded where they join a release, and how many fall outside its groups."""
-    from reticent.data.readers import Source as DataSource
-
-    if add is None:
-        return None, 0
-    rows = DataSource(add).read(None)
-    if not Path(source).is_dir():
-        return rows, 0
-    from reticent.release import apply
-
-    recoded = apply(source, rows, unseen="suppress")
-    return recoded, rows.height - recoded.height
 
 
 def _about(subject: Subject, given: Table | PublicSide) -> dict[str, Any]:

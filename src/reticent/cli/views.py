@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from reticent.cli import views_access
 from reticent.cli.console import Json, answer, table, working
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ OneView = Annotated[str, typer.Option("--view", help="The view: a file, or its t
 
 def register(parent: typer.Typer) -> None:
     """Add ``reticent views`` to the command line."""
+    views_access.register(app)
     parent.add_typer(app, name="views")
 
 
@@ -278,76 +280,6 @@ def verify_command(
         console.print(f"{found.status}: {'holds' if found.holds else 'does NOT hold'}. {found.how}.", markup=False)
 
     answer(found.to_json(), json_, render)
-
-
-@app.command("decide")
-def decide_command(
-    user: Annotated[str, typer.Option("--user", help="Who asks.")],
-    policy: Annotated[Path, typer.Option("--policy", help="The access policy (TOML).")],
-    view: OneView,
-    role: Annotated[
-        list[str] | None, typer.Option("--role", help="An active role; all of the user's by default.")
-    ] = None,
-    ledger: Annotated[Path | None, typer.Option("--ledger", help="Where decisions are recorded.")] = None,
-    json_: Json = False,
-) -> None:
-    """May this user see this view? Decided from texts, recorded in the ledger, never looking at data."""
-    from reticent.views.policy_file import open_policy
-
-    with open_policy(policy, ledger) as control:
-        decision = control.decide(user, view, role)
-
-    def render(console: Console) -> None:
-        console.print(f"{'ALLOWED' if decision.allowed else 'DENIED'}: {decision.reason}", markup=False)
-
-    answer(decision.to_json(), json_, render)
-
-
-@app.command("collusion")
-def collusion_command(
-    users: Annotated[list[str], typer.Argument(help="Users who pool what they may see.")],
-    policy: Annotated[Path, typer.Option("--policy", help="The access policy (TOML).")],
-    ledger: Annotated[Path | None, typer.Option("--ledger", help="Where decisions are recorded.")] = None,
-    json_: Json = False,
-) -> None:
-    """What would these users learn together that one of them must not know?"""
-    from reticent.views.policy_file import open_policy
-
-    with open_policy(policy, ledger) as control:
-        leaks = control.collusion(users)
-    rows = [[leak.seer, leak.view, leak.victim, leak.secret, leak.verdict.status] for leak in leaks]
-    names = ["seer", "view", "victim", "secret", "status"]
-    payload = {"ok": not leaks, "leaks": [dict(zip(names, row, strict=True)) for row in rows]}
-
-    def render(console: Console) -> None:
-        console.print(table("Leaks", names, rows) if leaks else "Together they learn nothing that one must not know.")
-
-    answer(payload, json_, render)
-
-
-@app.command("log")
-def log_command(
-    policy: Annotated[Path, typer.Option("--policy", help="The access policy (TOML).")],
-    ledger: Annotated[Path | None, typer.Option("--ledger", help="Where decisions are recorded.")] = None,
-    json_: Json = False,
-) -> None:
-    """Every authorization that was granted or revoked, and every decision that was told."""
-    from reticent.views.policy_file import open_policy
-
-    with open_policy(policy, ledger) as control:
-        events, decisions = control.history(), control.decisions()
-    changes = [[event.made, event.action, event.accessor, event.subject, event.by] for event in events]
-    names = ["made", "action", "accessor", "subject", "by"]
-    told = [
-        [item["made"], item["user"], item["view"], "allowed" if item["allowed"] else "denied"] for item in decisions
-    ]
-    payload = {"ok": True, "events": [dict(zip(names, row, strict=True)) for row in changes], "decisions": decisions}
-
-    def render(console: Console) -> None:
-        console.print(table("Authorizations", names, changes))
-        console.print(table("Decisions", ["made", "user", "view", "decision"], told))
-
-    answer(payload, json_, render)
 
 
 def _schema(schema: Path | None, postgres: str | None, duckdb: Path | None, dialect: str) -> Schema | None:
