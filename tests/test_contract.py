@@ -1,0 +1,248 @@
+"""The calls that scripts outside the project rely on, each as it is written down for them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import reticent as rt
+
+AGES = [23, 24, 26, 27, 31, 33, 36, 38, 41, 44, 46, 49]
+ZIPS = ["13053", "13068", "13053", "13068", "14853", "14853", "14850", "14850", "13053", "13068", "13053", "13068"]
+DISEASES = ["flu", "gout", "cold", "flu", "gout", "cold", "flu", "gout", "cold", "flu", "gout", "cold"]
+ARX = "17;[0, 50);*\n" + "".join(f"{age};[0, 50);*\n" for age in sorted(set(AGES)))
+
+
+@pytest.fixture(autouse=True)
+def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RETICENT_LEDGER", str(tmp_path / "ledger.sqlite"))
+
+
+@pytest.fixture
+def frame() -> pl.DataFrame:
+    return pl.DataFrame({"name": [f"p{i}" for i in range(12)], "age": AGES, "zip": ZIPS, "disease": DISEASES})
+
+
+@pytest.fixture
+def table(frame: pl.DataFrame) -> rt.Table:
+    age = rt.Hierarchy.intervals(widths=[5, 10, 20, 40], origin=0, domain=(17, 90))
+    return rt.Table(
+        frame,
+        quasi={"age": age, "zip": rt.Hierarchy.masking(digits=5)},
+        sensitive="disease",
+        identifiers=["name"],
+        other=[],
+        key=None,
+        weight=None,
+        nulls="refuse",
+        dataset=None,
+    )
+
+
+def test_every_way_to_make_a_hierarchy(tmp_path: Path, frame: pl.DataFrame) -> None:
+    path = tmp_path / "adult_hierarchy_age.csv"
+    path.write_text(ARX)
+    read = rt.Hierarchy.from_csv(path, separator=";")
+    assert rt.search(rt.Table(frame, quasi={"age": read}, sensitive="disease"), rt.KAnonymity(5)).best.levels == {
+        "age": 1
+    }
+    for made in (
+        rt.Hierarchy.suppression(),
+        rt.Hierarchy.taxonomy({"*": {"south": ["13053", "13068"], "north": ["14850", "14853"]}}),
+        rt.Hierarchy.masking(digits=5),
+    ):
+        assert rt.search(rt.Table(frame, quasi={"zip": made}), rt.KAnonymity(2)).best is not None
+    assert rt.Hierarchy.dates() is not None
+
+
+def test_search_says_what_it_found(table: rt.Table) -> None:
+    found = rt.search(
+        table, rt.KAnonymity(3) & rt.EntropyLDiversity(2), suppression="0.05", objective="loss", seconds=None
+    )
+    best = found.best
+    assert best is not None
+    assert set(best.levels) == {"age", "zip"}
+    assert best.objective > 0
+    assert best.suppressed == 0
+    assert best.groups >= 1
+    assert found.proven
+    assert found.bound == best.objective
+    assert found.passing is None or found.passing > 0
+    exhaustive = rt.search(table, rt.KAnonymity(3), suppression="0")
+    assert all(set(node) == {"age", "zip"} for node in exhaustive.minimal)
+    assert rt.search(table, rt.KAnonymity(13)).best is None
+    with pytest.raises(rt.Infeasible):
+        rt.publish(table, rt.KAnonymity(13))
+
+
+@pytest.mark.parametrize("form", ["generalize", "bucketize"])
+def test_publish_save_verify_and_count(table: rt.Table, tmp_path: Path, form: str) -> None:
+    private = rt.KAnonymity(3) if form == "generalize" else rt.DistinctLDiversity(3)
+    release = rt.publish(table, private, method=rt.Lattice(objective="loss", suppression="0.05", format=form))
+    assert release.frame.height == 12 or form == "bucketize"
+    assert release.tables
+    assert sum(release.groups.sizes) == 12
+    assert release.certificate
+    release.save(tmp_path / "release")
+    assert rt.verify(tmp_path / "release", population=None, key=None).holds
+    for measure in (
+        "loss",
+        "loss_geometric",
+        "discernibility",
+        "average_group_size",
+        "non_uniform_entropy",
+        "kl",
+        "ncp",
+    ):
+        assert release.utility[measure] is not None
+    counted = release.count("age between 30 and 40 and disease = 'flu'")
+    assert counted.value >= 0
+    assert counted.bounds is not None or counted.standard_error is not None
+
+
+def test_assess_gives_verdict_value_and_witness(table: rt.Table) -> None:
+    assessment = rt.assess(table, rt.KAnonymity(2))
+    assert (assessment.holds, assessment.value) == (False, 1)
+    assert assessment.witness is not None
+    assert rt.assess(rt.publish(table, rt.KAnonymity(2)), rt.KAnonymity(2)).holds
+
+
+def test_a_saved_scheme_recodes_new_rows(table: rt.Table, frame: pl.DataFrame, tmp_path: Path) -> None:
+    release = rt.publish(table, rt.KAnonymity(3))
+    release.save(tmp_path / "release")
+    recoded = rt.apply(tmp_path / "release", frame.head(3), unseen="error")
+    assert set(recoded["age"]) <= set(release.frame["age"])
+
+
+def definitions(population: pl.DataFrame) -> list[rt.Definition]:
+    return [
+        rt.KAnonymity(2),
+        rt.DistinctLDiversity(2),
+        rt.DistinctLDiversity(2, column="disease"),
+        rt.EntropyLDiversity(2, dont_care=()),
+        rt.ProbabilisticLDiversity(2),
+        rt.RecursiveLDiversity(2, 2, dont_care=()),
+        rt.NegativePositiveDiversity(2, "0.1", 2, ["flu"], ["gout"]),
+        rt.TCloseness("0.5", distance="equal"),
+        rt.AlphaKAnonymity("0.7", 2),
+        rt.DeltaDisclosure(2),
+        rt.BetaLikeness(2),
+        rt.BetaLikeness(2, enhanced=False),
+        rt.KMap(2, population),
+        rt.DeltaPresence(0, 1, population),
+        rt.AverageRisk("0.5"),
+        rt.MUnique(2),
+        rt.MEligible(2),
+        rt.WorstCaseKnowledge("0.9", 1),
+        rt.NegatedKnowledge("0.9", 1),
+    ]
+
+
+@pytest.mark.parametrize("number", range(19))
+def test_every_definition_is_assessed_and_searched(table: rt.Table, frame: pl.DataFrame, number: int) -> None:
+    definition = definitions(pl.concat([frame, frame]).drop("name", "disease"))[number]
+    assert isinstance(rt.assess(table, definition).holds, bool)
+    found = rt.search(table, definition)
+    assert found.best is None or rt.assess(rt.publish(table, definition), definition).holds
+
+
+def test_knowledge_of_two_buckets() -> None:
+    curve = rt.knowledge.curve([(2, 2, 1), (2, 1, 1, 1)], k=3)
+    assert curve == [Fraction(2, 5), Fraction(2, 3), 1, 1]
+    assert rt.knowledge.negation_curve([(2, 2, 1), (2, 1, 1, 1)], 3)[0] == Fraction(2, 5)
+
+
+def test_what_if_on_a_table() -> None:
+    people = pl.DataFrame({"name": ["Charlie", "Hannah"], "sex": ["m", "m"], "disease": ["Flu", "Gout"]})
+    table = rt.Table(people, quasi=["sex"], sensitive="disease", key="name")
+    found = rt.knowledge.what_if(table, know=["Hannah=Flu -> Charlie=Flu"], ask="Charlie=Flu", people=None)
+    assert (found.prior, found.posterior, found.contradiction) == (Fraction(1, 2), 1, False)
+    assert found.cost is not None
+
+
+def test_a_randomized_view_from_plan_to_estimate() -> None:
+    plan = rt.randomize.plan(
+        n=30162,
+        domain={"age": 72, "score": 101, "town": 500},
+        k=10,
+        gamma="1/5",
+        preset="tight",
+        adversary="independent",
+        views=1,
+    )
+    assert 0 < plan.alpha < 1
+    assert 0 < plan.beta < 1
+    assert plan.worst_posterior <= Fraction(1, 5)
+    assert plan.expected_rows > 0
+    assert plan.verdict
+    domain = {"age": list(range(18, 90)), "score": list(range(101)), "town": list(range(500))}
+    rows = pl.DataFrame({name: [values[i % len(values)] for i in range(500)] for name, values in domain.items()})
+    sizes = {name: len(values) for name, values in domain.items()}
+    small = rt.randomize.plan(n=rows.height, domain=sizes, k=10, gamma="1/5", preset="tight")
+    view = rt.randomize.publish(rows, small, domain=domain, dataset="scores", insecure_seed=1)
+    estimate = view.estimate("score < 3*age")
+    low, high = estimate.interval
+    assert low <= estimate.value <= high
+    assert estimate.standard_error > 0
+    by_hand = sum(score < 3 * age for age in domain["age"] for score in domain["score"]) * len(domain["town"])
+    assert rt.randomize.count_domain("score < 3*age", domain) == by_hand
+
+
+def test_the_auditors_answer_or_deny() -> None:
+    auditor = rt.audit.SumAuditor(n=6)
+    assert auditor.ask({0, 1, 2}) is True
+    assert auditor.ask({0, 1}) is False
+    maxima = rt.audit.MaxAuditor(n=4, duplicates=True)
+    assert maxima.ask({0, 1}) is True
+    maxima.record({0, 1}, 9)
+    assert maxima.ask({0}) is False
+    found = rt.audit.check_log([({0, 1}, "sum", 7), ({0}, "sum", 3)], n=6)
+    assert found.exposed == {0: 3, 1: 4}
+    assert found.certificate[1]
+
+
+def test_views_are_checked_from_their_texts() -> None:
+    assert rt.views.check(secret="S(x) :- R(x,y)", view="V(y) :- R(x,y)").status == "DISCLOSES"
+    ddl = "CREATE TABLE r (a int, b int)"
+    found = rt.views.check(
+        secret="SELECT a FROM r WHERE b = 1",
+        view=["SELECT a FROM r WHERE b = 0"],
+        schema=ddl,
+        semantics="sql",
+        keys={"r": [[0]]},
+        domains={"r": {1: [0, 1]}},
+    )
+    assert found.status in {"PRIVATE", "DISCLOSES", "UNKNOWN"}
+
+
+def reticent(*arguments: str) -> dict[str, object]:
+    done = subprocess.run(
+        [sys.executable, "-m", "reticent", *arguments, "--json"], capture_output=True, text=True, check=False
+    )
+    printed: dict[str, object] = json.loads(done.stdout)
+    assert "ok" in printed
+    return printed
+
+
+def test_the_command_line_prints_one_object(frame: pl.DataFrame, tmp_path: Path) -> None:
+    frame.write_csv(tmp_path / "people.csv")
+    (tmp_path / "policy.toml").write_text(
+        '[data]\nsource = "people.csv"\n[roles]\nquasi = ["age", "zip"]\nsensitive = "disease"\nkey = "name"\n'
+        '[[definition]]\nname = "KAnonymity"\nk = 3\n'
+    )
+    policy, folder = str(tmp_path / "policy.toml"), str(tmp_path / "release")
+    assert reticent("publish", policy, "-o", folder)["ok"]
+    assert reticent("verify", folder)["holds"]
+    asked = reticent("knowledge", "whatif", policy, "--know", "p0=flu", "--ask", "p0=flu")
+    assert asked["posterior"] == "1"
+    texts = {"schema": "CREATE TABLE r (a int, b int);", "secret": "SELECT a FROM r;", "view": "SELECT b FROM r;"}
+    for name, text in texts.items():
+        (tmp_path / f"{name}.sql").write_text(text)
+    options = [part for name in texts for part in (f"--{name}", str(tmp_path / f"{name}.sql"))]
+    assert reticent("views", "check", *options)["status"] == "DISCLOSES"
