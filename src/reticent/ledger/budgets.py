@@ -52,20 +52,33 @@ class Budgets:
 
     def spend(self, dataset: str, name: str, amount: Number, purpose: str = "", *, column: str | None = None) -> Budget:
         """Spend from a budget, all or nothing; more than is left is refused."""
-        asked = exact(amount, f"The amount spent from budget {name!r}", low=0)
         with self._store.writing() as connection:
-            number, budget = self._find(connection, dataset, name, column)
-            if asked > budget.left:
-                raise LedgerError(
-                    f"{_called(budget)} has {budget.left} of {budget.total} left, and {asked} was asked for. Nothing was spent and nothing given out."
-                )
-            spent = budget.spent + asked
-            connection.execute("UPDATE budgets SET spent = ? WHERE id = ?", (str(spent), number))
-            connection.execute(
-                "INSERT INTO spendings (budget, amount, purpose, made) VALUES (?, ?, ?, ?)",
-                (number, str(asked), purpose, now()),
+            return self.spend_within(connection, dataset, name, amount, purpose, column=column)
+
+    def spend_within(
+        self,
+        connection: sqlite3.Connection,
+        dataset: str,
+        name: str,
+        amount: Number,
+        purpose: str = "",
+        *,
+        column: str | None = None,
+    ) -> Budget:
+        """Spend as part of a transaction that writes down, in the same step, what the amount was spent on."""
+        asked = exact(amount, f"The amount spent from budget {name!r}", low=0)
+        number, budget = self._find(connection, dataset, name, column)
+        if asked > budget.left:
+            raise LedgerError(
+                f"{_called(budget)} has {budget.left} of {budget.total} left, and {asked} was asked for. Nothing was spent and nothing given out."
             )
-            return Budget(dataset, column, name, budget.total, spent)
+        spent = budget.spent + asked
+        connection.execute("UPDATE budgets SET spent = ? WHERE id = ?", (str(spent), number))
+        connection.execute(
+            "INSERT INTO spendings (budget, amount, purpose, made) VALUES (?, ?, ?, ?)",
+            (number, str(asked), purpose, now()),
+        )
+        return Budget(dataset, column, name, budget.total, spent)
 
     def of(self, dataset: str, name: str, *, column: str | None = None) -> Budget:
         """The budget as it stands."""

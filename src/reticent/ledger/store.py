@@ -17,8 +17,9 @@ from pathlib import Path
 from reticent.errors import LedgerError, PolicyError
 
 _APPLICATION = 0x52455449
-_VERSION = 1
-_SCHEMA = """
+# Each layout is the one before it and one more list of statements; an older file gets what it lacks in one transaction.
+_LAYOUTS = (
+    """
 CREATE TABLE datasets (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, made TEXT NOT NULL
 ) STRICT;
@@ -46,7 +47,35 @@ CREATE TABLE spendings (
 ) STRICT;
 CREATE INDEX views_of_dataset ON views (dataset, kind);
 CREATE INDEX answers_of_dataset ON answers (dataset, kind);
-"""
+""",
+    """
+CREATE TABLE audit_variables (
+    id INTEGER PRIMARY KEY, dataset INTEGER NOT NULL REFERENCES datasets, column TEXT NOT NULL,
+    first INTEGER NOT NULL, secret TEXT NOT NULL, hashes BLOB NOT NULL, made TEXT NOT NULL,
+    UNIQUE (dataset, column, first)
+) STRICT;
+CREATE TABLE audit_decisions (
+    id INTEGER PRIMARY KEY, dataset INTEGER NOT NULL REFERENCES datasets, column TEXT NOT NULL, function TEXT NOT NULL,
+    identity TEXT NOT NULL, size INTEGER NOT NULL, answered INTEGER NOT NULL, rule TEXT NOT NULL, reason TEXT NOT NULL,
+    members BLOB, answer TEXT, made TEXT NOT NULL,
+    UNIQUE (dataset, column, function, identity)
+) STRICT;
+CREATE TABLE audit_questions (
+    id INTEGER PRIMARY KEY, dataset INTEGER NOT NULL REFERENCES datasets, asker TEXT NOT NULL, text TEXT NOT NULL,
+    made TEXT NOT NULL
+) STRICT;
+CREATE TABLE audit_asked (
+    question INTEGER NOT NULL REFERENCES audit_questions, decision INTEGER NOT NULL REFERENCES audit_decisions,
+    PRIMARY KEY (question, decision)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE audit_tokens (
+    id INTEGER PRIMARY KEY, dataset INTEGER NOT NULL REFERENCES datasets, asker TEXT NOT NULL, name TEXT NOT NULL UNIQUE,
+    digest BLOB NOT NULL, made TEXT NOT NULL, revoked TEXT
+) STRICT;
+CREATE INDEX audit_questions_of_asker ON audit_questions (dataset, asker);
+""",
+)
+_VERSION = len(_LAYOUTS)
 
 
 class Store:
@@ -55,7 +84,7 @@ class Store:
     def __init__(self, path: Path, timeout: float = 30.0) -> None:
         self.path, self.timeout = path, timeout
         with self._explained():
-            _create_privately(path)
+            create_privately(path)
             self._connection = sqlite3.connect(path, timeout=timeout, isolation_level=None)
             try:
                 self._patiently(self._set_up)
@@ -69,9 +98,12 @@ class Store:
             self._connection.close()
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction that nobody else writes during: all of it is on the disk when the block ends, or none."""
-        with self._explained():
+    def writing(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
+        """One transaction that nobody else writes during: all of it is on the disk when the block ends, or none.
+
+        Without ``durable`` it survives ``kill -9`` all the same, but a power cut may lose it; for what can be worked out again.
+        """
+        with self._explained(), self._synced(durable):
             self._patiently(lambda: self._connection.execute("BEGIN IMMEDIATE"))
             try:
                 yield self._connection
@@ -81,6 +113,17 @@ class Store:
                 with suppress(sqlite3.Error):
                     self._connection.execute("ROLLBACK")
                 raise
+
+    @contextmanager
+    def _synced(self, durable: bool) -> Iterator[None]:
+        if durable:
+            yield
+            return
+        self._connection.execute("PRAGMA synchronous = NORMAL")
+        try:
+            yield
+        finally:
+            self._connection.execute("PRAGMA synchronous = FULL")
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -109,15 +152,15 @@ class Store:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
-        if self._recognised():
+        if self._layout() == _VERSION:
             return
         connection.execute("BEGIN IMMEDIATE")
         try:
-            if not self._recognised():
-                for statement in _SCHEMA.split(";"):
+            for layout in _LAYOUTS[self._layout() :]:
+                for statement in layout.split(";"):
                     connection.execute(statement)
-                connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-                connection.execute(f"PRAGMA user_version = {_VERSION}")
+            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {_VERSION}")
             connection.execute("COMMIT")
         except BaseException:
             with suppress(sqlite3.Error):
@@ -140,24 +183,24 @@ class Store:
                     raise
                 time.sleep(0.01)
 
-    def _recognised(self) -> bool:
-        """Whether the file is a ledger already; False for a new file, and an error for anything else."""
+    def _layout(self) -> int:
+        """Which layout the ledger has; 0 for a new file, and an error for anything but a ledger that this version reads."""
         application = self._connection.execute("PRAGMA application_id").fetchone()[0]
         version = self._connection.execute("PRAGMA user_version").fetchone()[0]
         tables = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if application == 0 and version == 0 and tables == 0:
-            return False
+            return 0
         if application != _APPLICATION:
             raise LedgerError(
                 f"{str(self.path)!r} is a database of something else, not a ledger. Nothing was changed in it and nothing was published. "
                 "Name another file with ledger= or RETICENT_LEDGER."
             )
-        if version != _VERSION:
+        if not 1 <= version <= _VERSION:
             raise LedgerError(
                 f"The ledger {str(self.path)!r} was written by another version of Reticent (its layout is {version}, this one reads "
-                f"{_VERSION}). Nothing was published. Use the version that wrote it, or a newer one."
+                f"up to {_VERSION}). Nothing was published. Use the version that wrote it, or a newer one."
             )
-        return True
+        return int(version)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -179,7 +222,7 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _create_privately(path: Path) -> None:
+def create_privately(path: Path) -> None:
     """Make the file, if there is none, readable by its owner only; SQLite gives its side files the same mode."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
