@@ -213,6 +213,22 @@ def test_doomed_rows_are_never_more_than_those_that_must_leave(definition: Defin
             assert definition.doomed(groups_of([row]))[0] <= fewest_to_remove(definition, row)
 
 
+@pytest.mark.parametrize(("t", "share"), [("0", 0.3), ("0.1", 0.6), ("0.25", 0.9), ("0.5", 0.95), ("0.9", 0.95)])
+def test_rows_doomed_by_closeness_are_never_more_than_must_leave_and_often_nearly_as_many(t: str, share: float) -> None:
+    draw = np.random.default_rng(12)
+    definition, sharp, tried = TCloseness(t), 0, 0
+    for row, table in zip(draw.integers(0, 8, (40, 4)).tolist(), draw.integers(1, 200, (40, 4)), strict=True):
+        if not any(row):
+            continue
+        kept = groups_of(np.array(list(product(*(range(count + 1) for count in row))), dtype=np.int64))
+        passes = passing(definition, replace(kept, reference=table))
+        fewest = sum(row) - int(kept.sizes[passes | (kept.sizes == 0)].max())
+        doomed = definition.doomed(replace(groups_of([row]), reference=table))[0]
+        assert doomed <= fewest
+        sharp, tried = sharp + (doomed >= fewest - 2), tried + 1
+    assert sharp >= share * tried
+
+
 @pytest.mark.parametrize(
     ("definition", "row", "rows"),
     [

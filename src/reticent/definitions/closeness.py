@@ -15,7 +15,14 @@ from reticent.data.sensitive import SensitiveColumn
 from reticent.definitions.base import Assessment, SensitiveDefinition
 from reticent.definitions.comparison import at_most, largest_ratio
 from reticent.definitions.diagnostics import failures, occupied, witness_of
-from reticent.definitions.transport import equal_work, hierarchical_work, ordered_work, scales, tree_height
+from reticent.definitions.transport import (
+    equal_work,
+    hierarchical_work,
+    most_rows_within,
+    ordered_work,
+    scales,
+    tree_height,
+)
 from reticent.definitions.wording import measured, shown
 from reticent.errors import PolicyError, did_you_mean
 from reticent.exact import Number, exact
@@ -73,20 +80,24 @@ class TCloseness(SensitiveDefinition):
         return Assessment(self, witness is None, farthest, witness, failures(groups, failing))
 
     def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
-        """The distance is convex: cut a group of n rows at distance d as you like, on average its rows stay d away.
+        """The distance is convex, so the rows that are kept, all parts together, lie within ``t`` as well.
 
-        Rows that pass are at most ``t`` away and rows that fail at most the largest distance there is, so at least
-        ``n (d - t) / (largest - t)`` fail.
+        Equal distances: :func:`most_rows_within` bounds how many these can be. Others: cut a group of n rows at distance d as
+        you like, on average its rows stay d away; rows that pass are at most ``t`` away and rows that fail at most 1, so at
+        least ``n (d - t) / (1 - t)`` fail.
         """
-        t, rows = float(Fraction(self.t)), groups.reference[groups.reference > 0]
-        largest = 1.0 - float(rows.min() / rows.sum()) if self.distance == "equal" else 1.0
-        if largest <= t:
+        t = float(Fraction(self.t))
+        if t >= 1:
             return np.zeros(len(groups))
-        work, scale = self._work(groups)
-        away = work.astype(np.float64) / np.maximum(scale.astype(np.float64), 1.0)
-        # The margin covers rounding; the bound must never be too high.
-        least: NDArray[np.float64] = np.ceil(groups.sizes * ((away - t) / (largest - t) - _ROUNDING))
-        return np.maximum(least, 0.0)
+        # The margins cover rounding; the bound must never be too high.
+        if self.distance == "equal":
+            kept = most_rows_within(t, groups.histograms, groups.sizes, groups.reference)
+            doomed: NDArray[np.float64] = groups.sizes.astype(np.float64) - np.floor(kept + _ROUNDING * groups.sizes)
+        else:
+            work, scale = self._work(groups)
+            away = work.astype(np.float64) / np.maximum(scale.astype(np.float64), 1.0)
+            doomed = np.ceil(groups.sizes * ((away - t) / (1 - t) - _ROUNDING))
+        return np.maximum(doomed, 0.0)
 
     def meaning(self) -> str:
         return (

@@ -16,6 +16,9 @@ from reticent.data.hierarchy import BoundHierarchy
 from reticent.data.keys import sum_by
 from reticent.definitions.comparison import WIDEST
 
+_ROUNDS = 2
+_LEAST_ROOM = 1e-9
+
 
 def equal_work(histograms: Histograms, sizes: NDArray[np.int64], reference: NDArray[np.int64]) -> NDArray[Any]:
     """Every two values are 1 apart: half the sum of differences, which is the sum of the surpluses; the unit is 1.
@@ -28,6 +31,26 @@ def equal_work(histograms: Histograms, sizes: NDArray[np.int64], reference: NDAr
     surplus -= np.repeat(sizes, histograms.distinct).astype(number) * reference[histograms.values].astype(number)
     np.maximum(surplus, 0, out=surplus)
     return histograms.add_cells(surplus)
+
+
+def most_rows_within(
+    t: float, histograms: Histograms, sizes: NDArray[np.int64], reference: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """At most so many rows of each group can be kept if these are to lie within ``t`` of the table, at equal distances.
+
+    Of m kept rows at most ``min(n_s, m q_s)`` with value s fit under the table's share q_s, and those that do not fit are at most
+    ``t m``. So for every set S of values ``(1 - t) m <= sum of n_s in S + m * sum of q_s outside S``, which bounds m. Starting from the
+    values that lie below their share, each round takes the set that is tightest for the bound before; few are needed.
+    """
+    shares = (reference / reference.sum())[histograms.values]
+    kept = sizes.astype(np.float64)
+    for _ in range(_ROUNDS):
+        short = histograms.counts < np.repeat(kept, histograms.distinct) * shares
+        room = (1 - t) - histograms.sum_cells(np.where(short, 0.0, shares))
+        inside = histograms.sum_cells(np.where(short, histograms.counts, 0))
+        # Where the room is nothing but rounding there is no bound.
+        kept = np.minimum(kept, np.divide(inside, room, out=np.full(len(kept), np.inf), where=room > _LEAST_ROOM))
+    return kept
 
 
 def ordered_work(
