@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from reticent.errors import PolicyError, did_you_mean
 from reticent.policy.places import Place, Places
-from reticent.policy.sections import Sections
 
 _MOST_SHOWN = 5
 _EXPECTED = {
@@ -34,12 +33,14 @@ def syntax_error(file: str, text: str, error: tomllib.TOMLDecodeError) -> Policy
     return PolicyError(Place(line, column, shown).point(file, f"this is not TOML: {words[:1].lower()}{words[1:]}."))
 
 
-def schema_error(file: str, places: Places, content: Mapping[str, Any], error: ValidationError) -> PolicyError:
+def schema_error(
+    file: str, places: Places, content: Mapping[str, Any], error: ValidationError, root: type[BaseModel]
+) -> PolicyError:
     """Settings that the policy does not know, lacks, or that have the wrong type; in the order of the file."""
     found = []
     for item in error.errors(include_url=False):
         path = item["loc"]
-        found.append((places.find(path), _in_words(path, item, content)))
+        found.append((places.find(path), _in_words(path, item, content, root)))
     found.sort(key=lambda pair: (pair[0].line, pair[0].column))
     shown = [place.point(file, message) for place, message in found[:_MOST_SHOWN]]
     if len(found) > _MOST_SHOWN:
@@ -47,12 +48,14 @@ def schema_error(file: str, places: Places, content: Mapping[str, Any], error: V
     return PolicyError("\n".join(shown))
 
 
-def _in_words(path: Sequence[str | int], item: Mapping[str, Any], content: Mapping[str, Any]) -> str:
+def _in_words(
+    path: Sequence[str | int], item: Mapping[str, Any], content: Mapping[str, Any], root: type[BaseModel]
+) -> str:
     name, kind = path[-1], item["type"]
     if kind == "extra_forbidden":
-        known = _settings_of(path[:-1])
+        known = _settings_of(path[:-1], root)
         where = f"[{'.'.join(map(str, path[:-1]))}]" if len(path) > 1 else "a policy"
-        elsewhere = "" if did_you_mean(name, known) else _elsewhere(str(name))
+        elsewhere = "" if did_you_mean(name, known) else _elsewhere(str(name), root)
         return f"{where} has no setting {name!r}.{did_you_mean(name, known)}{elsewhere} It has: {', '.join(sorted(known))}."
     value = _value_at(content, path)
     if kind == "literal_error":
@@ -62,26 +65,34 @@ def _in_words(path: Sequence[str | int], item: Mapping[str, Any], content: Mappi
     return f"{named} must be {_EXPECTED.get(kind, item['msg'])}, but it is {value!r}."
 
 
-def _settings_of(path: Sequence[str | int]) -> list[str]:
+def _settings_of(path: Sequence[str | int], root: type[BaseModel]) -> list[str]:
     """The settings that a section has."""
-    model: type[BaseModel] = Sections
+    model = root
     for part in path:
-        field = model.model_fields[str(part)].annotation
-        assert isinstance(field, type)
-        assert issubclass(field, BaseModel)
-        model = field
+        nested = _model_in(model.model_fields[str(part)].annotation) if part in model.model_fields else None
+        # A section of named sections, such as [hierarchies] or [users]: the name is the file's own.
+        model = nested if nested is not None else model
     return list(model.model_fields)
 
 
-def _elsewhere(name: str) -> str:
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """The section that a setting holds, also one that stands under a name or is optional."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    found = (_model_in(argument) for argument in get_args(annotation))
+    return next((model for model in found if model is not None), None)
+
+
+def _elsewhere(name: str, root: type[BaseModel]) -> str:
     """A setting that exists, but in another section."""
-    for section, field in Sections.model_fields.items():
+    for section, field in root.model_fields.items():
         kind = field.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel) and name in kind.model_fields:
             return f" It belongs under [{section}]."
-    if name in Sections.model_fields:
+    if name in root.model_fields:
         return " It belongs at the top of the file, before the first section."
-    return " It belongs under [method]." if name in ("objective", "suppression", "format", "weights", "seconds") else ""
+    of_method = "method" in root.model_fields and name in ("objective", "suppression", "format", "weights", "seconds")
+    return " It belongs under [method]." if of_method else ""
 
 
 def _value_at(content: Any, path: Iterable[str | int]) -> Any:

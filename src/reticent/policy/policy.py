@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import and_
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from pydantic import ValidationError
 
 from reticent.data.descriptions import hierarchy_from
 from reticent.data.readers import Source
 from reticent.data.table import Table
 from reticent.definitions.base import Definition
 from reticent.definitions.catalogue import definition_from
-from reticent.errors import DataError, PolicyError, ReticentError, did_you_mean
-from reticent.policy.complaints import schema_error, syntax_error
+from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.policy.file import PolicyFile, checked
 from reticent.policy.methods import method_from
-from reticent.policy.places import Places
 from reticent.policy.sections import Sections
 
 if TYPE_CHECKING:
@@ -34,46 +28,18 @@ _ORDERED = "ordered"
 
 
 @dataclass(frozen=True)
-class Policy:
+class Policy(PolicyFile):
     """What a policy file says, checked. Paths in it are relative to the folder it lies in.
 
     Errors name the file, the line and the column, and show the line.
     """
 
-    file: str
-    folder: Path
     sections: Sections
-    places: Places = field(repr=False, compare=False)
-
-    @classmethod
-    def read(cls, path: str | Path) -> Policy:
-        """Read and check a policy file."""
-        file = Path(path)
-        try:
-            text = file.read_bytes().decode("utf-8-sig")
-        except FileNotFoundError:
-            near = [other.name for other in file.parent.glob("*.toml")] if file.parent.is_dir() else []
-            raise PolicyError(f"There is no policy file {str(file)!r}.{did_you_mean(file.name, near)}") from None
-        except IsADirectoryError:
-            raise PolicyError(f"{file} is a folder, not a policy file.") from None
-        except UnicodeDecodeError as error:
-            raise PolicyError(
-                f"{file}: a policy is UTF-8 text, but byte {error.start + 1} is not ({error.reason}). Save it as UTF-8."
-            ) from None
-        return cls.parse(text, str(file), file.parent)
 
     @classmethod
     def parse(cls, text: str, file: str = "policy", folder: str | Path = ".") -> Policy:
         """Check the text of a policy; ``file`` is the name that messages use."""
-        try:
-            content = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise syntax_error(file, text, error) from None
-        places = Places(text)
-        try:
-            sections = Sections.model_validate(content)
-        except ValidationError as error:
-            raise schema_error(file, places, content, error) from None
+        sections, places = checked(text, file, Sections)
         policy = cls(file, Path(folder), sections, places)
         policy._check_columns()
         policy._make()
@@ -183,54 +149,6 @@ class Policy:
         replaced = {name: value for name, value in overrides.items() if value is not None}
         return _named({**given, **replaced}) if replaced else said
 
-    def path(self, setting: str | None) -> Path | None:
-        """A path of the policy, seen from the folder it lies in."""
-        return None if setting is None else self.folder / setting
-
-    def error(self, path: Sequence[str | int], message: str) -> PolicyError:
-        """A :class:`PolicyError` that points at a setting."""
-        return PolicyError(self.places.find(path).point(self.file, message))
-
-    @contextmanager
-    def pointing(self, *path: str | int) -> Iterator[None]:
-        """Let errors from the block point at the setting of ``path`` that they speak of."""
-        try:
-            yield
-        except ReticentError as error:
-            message = str(error)
-            if message.startswith(f"{self.file}:"):
-                raise
-            raise type(error)(self.places.find(self._meant(path, message)).point(self.file, message)) from None
-
-    @contextmanager
-    def hinting(self, *sections: str) -> Iterator[None]:
-        """Let errors from the block point at a setting of these sections if they speak of one, and leave others as they are."""
-        try:
-            yield
-        except (PolicyError, DataError) as error:
-            message = str(error)
-            for section in sections:
-                path = self._meant((section,), message)
-                if len(path) > 1 and not message.startswith(f"{self.file}:"):
-                    raise type(error)(self.places.find(path).point(self.file, message)) from None
-            raise
-
-    def _meant(self, path: tuple[str | int, ...], message: str) -> tuple[str | int, ...]:
-        """The innermost setting below ``path`` that the message speaks of."""
-        content: Any = self.sections.model_dump(exclude_unset=True)
-        for part in path:
-            known = isinstance(part, int) or (isinstance(content, Mapping) and part in content)
-            content = content[part] if known else {}
-        while isinstance(content, Mapping):
-            mentions = [
-                (*mention, name) for name, value in content.items() if (mention := _mention(name, value, message))
-            ]
-            if not mentions:
-                break
-            name = min(mentions)[-1]
-            path, content = (*path, name), content[name]
-        return path
-
     def _ordered(self, column: str, description: Mapping[str, Any]) -> list[Any]:
         if column not in self.sections.roles.sensitive:
             raise PolicyError("kind 'ordered' is for sensitive columns; a quasi column needs a hierarchy.")
@@ -296,17 +214,3 @@ def _named(settings: Mapping[str, Any]) -> Method:
 def _fit(table: Table) -> tuple[object, ...]:
     """Fit hierarchies and domains to the rows now, so that a message about them can point into the policy."""
     return table.hierarchies, table.sensitive_columns
-
-
-def _mention(name: str, value: Any, message: str) -> tuple[int, int] | None:
-    """How plainly and how early a message speaks of a setting: by its name in quotes, by its value, by something below it, or by
-    its bare name in the first sentence."""
-    if (place := message.find(repr(name))) >= 0:
-        return 0, place
-    if isinstance(value, str) and (place := message.find(repr(value))) >= 0:
-        return 1, place
-    if isinstance(value, Mapping):
-        below = [mention for key, item in value.items() if (mention := _mention(key, item, message))]
-        return min(below, default=None)
-    found = re.search(rf"(?<![\w'-]){re.escape(name.removesuffix('s'))}s?(?![\w'-])", message.split(". ")[0])
-    return (2, found.start()) if found else None
