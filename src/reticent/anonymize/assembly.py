@@ -1,8 +1,11 @@
-"""From kept rows to public tables: labels in, identifiers out. Release puts the rows into an order of their own."""
+"""From kept rows to public tables: labels in, identifiers out. Release puts the rows into an order of their own.
+
+``generalized`` and ``bucketized`` are for rows in memory, ``streamed`` for a table that is looked at part by part.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +13,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data.hierarchy import BoundHierarchy
+from reticent.data.engine import Engine
+from reticent.data.hierarchy import BoundHierarchy, Codes
+from reticent.data.stream import Stream
 from reticent.data.table import Table
 from reticent.randomness import Randomness
 
@@ -21,8 +26,8 @@ BUCKET = "bucket"
 class Assembled:
     """Public tables, and what must stay with the steward."""
 
-    tables: Mapping[str, pl.DataFrame]
-    private: Mapping[str, pl.DataFrame]
+    tables: Mapping[str, pl.DataFrame | Stream]
+    private: Mapping[str, pl.DataFrame | Stream]
 
 
 def generalized(table: Table, quasi: pl.DataFrame, kept: NDArray[np.bool_], randomness: Randomness) -> Assembled:
@@ -31,6 +36,33 @@ def generalized(table: Table, quasi: pl.DataFrame, kept: NDArray[np.bool_], rand
     data = quasi.with_columns([rows[name] for name in (*table.sensitive, *table.other)])
     data, private = _pseudonymized(table, rows, data, randomness)
     return Assembled({"data": data}, private)
+
+
+def streamed(
+    table: Table, engine: Engine, quasi: Callable[[Table], tuple[pl.DataFrame, NDArray[np.bool_]]]
+) -> Assembled:
+    """The same of a table whose rows are looked at part by part; ``quasi`` gives the labels of a part's kept rows, and which these are."""
+
+    def publish(part: Table) -> pl.DataFrame:
+        labels, kept = quasi(part)
+        rows = part.frame.filter(pl.Series(kept))
+        return labels.with_columns([rows[name] for name in (*table.sensitive, *table.other)])
+
+    text = dict.fromkeys(table.quasi, pl.String())
+    unchanged = {name: table.schema[name] for name in (*table.sensitive, *table.other)}
+    data = engine.recoded(table, publish, pl.Schema({**text, **unchanged}))
+    listed = _listed(table)
+    if not listed:
+        return Assembled({"data": data}, {})
+    schema = pl.Schema({name: table.schema[name] for name in listed})
+    return Assembled(
+        {"data": data},
+        {
+            "people": engine.recoded(
+                table, lambda part: part.frame.filter(pl.Series(quasi(part)[1])).select(listed), schema
+            )
+        },
+    )
 
 
 def bucketized(table: Table, buckets: NDArray[np.int64], kept: NDArray[np.bool_], randomness: Randomness) -> Assembled:
@@ -51,13 +83,14 @@ def bucketized(table: Table, buckets: NDArray[np.int64], kept: NDArray[np.bool_]
 
 
 def meanings(
-    hierarchies: tuple[BoundHierarchy, ...], levels: tuple[int, ...], data: pl.DataFrame
+    hierarchies: tuple[BoundHierarchy, ...], levels: tuple[int, ...], codes: Sequence[Codes]
 ) -> dict[str, dict[str, Mapping[str, Any]]]:
-    """For each quasi column, the labels that occur in the published table with their meaning."""
+    """For each quasi column, the labels that occur among the published parts (``codes``) with their meaning."""
     found: dict[str, dict[str, Mapping[str, Any]]] = {}
-    for hierarchy, level in zip(hierarchies, levels, strict=True):
-        known = dict(zip(hierarchy.levels[level].labels, hierarchy.levels[level].meanings, strict=True))
-        found[hierarchy.column] = {label: known[label] for label in data[hierarchy.column].unique().sort().to_list()}
+    for hierarchy, number, parts in zip(hierarchies, levels, codes, strict=True):
+        level = hierarchy.levels[number]
+        known = {level.labels[part]: level.meanings[part] for part in np.unique(parts).tolist()}
+        found[hierarchy.column] = {label: known[label] for label in sorted(known)}
     return found
 
 
@@ -82,6 +115,12 @@ def _pseudonymized(
 
 
 def _people(table: Table, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """Who is where: each published person's key (or first identifier) with the raw quasi values, for the steward's own questions."""
+    """Who is where, for the steward's own questions."""
+    listed = _listed(table)
+    return {"people": rows.select(listed)} if listed else {}
+
+
+def _listed(table: Table) -> list[str]:
+    """What is kept of each published person: the key (or first identifier) and the raw quasi values."""
     name = table.key if table.key is not None else next(iter(table.identifiers), None)
-    return {} if name is None else {"people": rows.select(list(dict.fromkeys([name, *table.quasi])))}
+    return [] if name is None else list(dict.fromkeys([name, *table.quasi]))

@@ -10,6 +10,7 @@ import polars as pl
 
 from reticent.data.groups import Groups
 from reticent.data.recoding import Recoding
+from reticent.data.stream import Stream
 
 Format = Literal["generalize", "bucketize"]
 
@@ -20,18 +21,18 @@ class Draft:
 
     ``tables`` are the public tables by name (``data``, or ``quasi`` and ``sensitive``), their rows in any order. ``meanings`` maps, column by column, each
     label that occurs in them to its meaning; ``domains`` are the declared domains of quasi columns. ``suppressed`` rows, ``search`` figures,
-    ``utility`` and the ``private`` tables (pseudonyms) stay with the steward.
+    ``utility`` and the ``private`` tables (pseudonyms) stay with the steward. Tables made from a streamed table are streams.
     """
 
     format: Format
     recoding: Recoding
     groups: Groups
-    tables: Mapping[str, pl.DataFrame]
+    tables: Mapping[str, pl.DataFrame | Stream]
     meanings: Mapping[str, Mapping[str, Mapping[str, Any]]]
     suppressed: int
     method: Mapping[str, Any]
     utility: Mapping[str, float]
     search: Mapping[str, Any] = field(default_factory=dict)
     domains: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    private: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    private: Mapping[str, pl.DataFrame | Stream] = field(default_factory=dict)
     insecure: bool = False

@@ -22,12 +22,17 @@ def looked_up(frame: pl.DataFrame, known: Mapping[str, pl.Series]) -> dict[str, 
 
 
 def encode(
-    series: pl.Series, known: pl.Series, column: str, null_code: int | None = None, found: pl.Series | None = None
+    series: pl.Series,
+    known: pl.Series,
+    column: str,
+    null_code: int | None = None,
+    found: pl.Series | None = None,
+    first_row: int = 0,
 ) -> NDArray[np.integer[Any]]:
     """The position in ``known`` of every value of ``series``, as the smallest unsigned integers that fit.
 
     A null takes ``null_code``; without one, and for any value that is not known, a :class:`DataError` names the
-    first offender, its row and the column. ``found`` is what :func:`looked_up` found already.
+    first offender, its row (counted from ``first_row``) and the column. ``found`` is what :func:`looked_up` found already.
     """
     values = known if null_code is None else known.filter(known.is_not_null())
     if found is not None:
@@ -42,7 +47,7 @@ def encode(
         positions = pl.Series(range(len(values)), dtype=pl.UInt32)
         codes = series.replace_strict(values, positions, default=None, return_dtype=pl.UInt32)
     if codes.null_count():
-        codes = _fill_nulls(series, codes, values, column, null_code)
+        codes = _fill_nulls(series, codes, values, column, null_code, first_row)
     return codes.to_numpy().astype(smallest(len(known)), copy=False)
 
 
@@ -106,7 +111,7 @@ def _from_lookup(lookup: NDArray[np.int64], physical: pl.Series, low: int) -> pl
 
 
 def _fill_nulls(
-    series: pl.Series, codes: pl.Series, values: pl.Series, column: str, null_code: int | None
+    series: pl.Series, codes: pl.Series, values: pl.Series, column: str, null_code: int | None, first_row: int
 ) -> pl.Series:
     unknown = codes.is_null() & series.is_not_null()
     if unknown.any():
@@ -114,14 +119,14 @@ def _fill_nulls(
         assert row is not None
         value = series[row]
         raise DataError(
-            f"Column {column!r} has the value {value!r} (row {row + 1}), which its declared domain of {len(values)} values does not "
+            f"Column {column!r} has the value {value!r} (row {first_row + row + 1}), which its declared domain of {len(values)} values does not "
             f"contain.{did_you_mean(value, values.head(10_000).to_list())} Add it to the hierarchy, or correct the data."
         )
     if null_code is None:
         row = codes.is_null().arg_max()
         assert row is not None
         raise DataError(
-            f"Column {column!r} has no value in row {row + 1} ({codes.null_count()} missing in all). "
+            f"Column {column!r} has no value in row {first_row + row + 1} ({codes.null_count()} missing in all). "
             "Say nulls='drop' to leave such rows out, or nulls='category' to treat 'missing' as a value."
         )
     return codes.cast(pl.UInt32).fill_null(null_code)

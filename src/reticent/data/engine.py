@@ -1,14 +1,14 @@
-"""What an engine can do: the only three things that anybody does with raw rows."""
+"""What an engine can do: the only two things that anybody does with raw rows."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from reticent.data.frequencies import FrequencySet, Levels
+from reticent.data.stream import Stream
 from reticent.data.table import Table
 
 
@@ -21,8 +21,10 @@ class Engine(Protocol):
         ``sensitive=False`` leaves the histograms out (one joint value for all), for definitions that only count.
         """
 
-    def points(self, table: Table, frequencies: FrequencySet) -> NDArray[np.int64]:
-        """For every row of the table the point of the frequency set that it was counted in."""
+    def recoded(
+        self, table: Table, recode: Callable[[Table], pl.DataFrame], schema: pl.Schema
+    ) -> pl.DataFrame | Stream:
+        """What ``recode`` makes of the rows: of all at once, or of one part of them after the other.
 
-    def labelled(self, table: Table, levels: Levels, kept: NDArray[np.bool_] | None = None) -> pl.DataFrame:
-        """The quasi columns of the kept rows as labels of their level."""
+        ``recode`` looks at every row by itself; its rows have ``schema``.
+        """

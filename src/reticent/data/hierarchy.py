@@ -99,12 +99,13 @@ class BoundHierarchy:
             and all(np.array_equal(a.parts, b.parts) for a, b in zip(self.levels, other.levels, strict=True))
         )
 
-    def codes(self, series: pl.Series, found: pl.Series | None = None) -> Codes:
+    def codes(self, series: pl.Series, found: pl.Series | None = None, first_row: int = 0) -> Codes:
         """The leaf number of every value; a value that is no leaf is a :class:`DataError` naming it.
 
-        ``found`` is what :func:`reticent.data.encoding.looked_up` found for the column, if that was asked already.
+        ``found`` is what :func:`reticent.data.encoding.looked_up` found for the column, if that was asked already; messages
+        count rows from ``first_row``.
         """
-        return encode(series, self.leaves, self.column, self.null_leaf, found)
+        return encode(series, self.leaves, self.column, self.null_leaf, found, first_row)
 
     def numbers(self) -> NDArray[np.float64]:
         """Leaves as numbers (days for dates), NaN for the null leaf; only where :attr:`is_numeric`."""

@@ -52,10 +52,10 @@ class SensitiveColumn:
         """Values as text, the missing one spelled out."""
         return ["(missing)" if label is None else label for label in self.labels.cast(pl.String).to_list()]
 
-    def codes(self, series: pl.Series) -> Codes:
-        """The position of every value; an unknown one is a :class:`DataError` naming it."""
+    def codes(self, series: pl.Series, first_row: int = 0) -> Codes:
+        """The position of every value; an unknown one is a :class:`DataError` naming it and its row, counted from ``first_row``."""
         null_code = self.labels.is_null().arg_max() if self.labels.null_count() else None
-        return encode(series, self.labels, self.name, null_code)
+        return encode(series, self.labels, self.name, null_code, first_row=first_row)
 
     def position(self, value: object) -> int:
         """Where a value stands; used for don't-care sets and the like, written by people."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from typing import Any, Literal
@@ -10,11 +10,15 @@ from typing import Any, Literal
 import polars as pl
 
 from reticent.data.hierarchy import BoundHierarchy, Hierarchy
+from reticent.data.memory import fits
+from reticent.data.profile import Profile, by_person, without_nan, without_nulls
 from reticent.data.sensitive import Kind, SensitiveColumn, bind_sensitive
+from reticent.data.stream import Stream
 from reticent.errors import DataError, PolicyError, did_you_mean
 
 Nulls = Literal["refuse", "drop", "category"]
 Unit = Literal["row", "person"]
+EngineName = Literal["local", "streaming"]
 
 
 class Table:
@@ -28,6 +32,10 @@ class Table:
     their quasi values, and k counts people. ``quasi_sets`` lists several sets of quasi columns that an adversary may
     hold, each of which the definition must withstand (R-LD-4). ``left_out`` names columns of the source that have no role and
     were not even read.
+
+    ``engine="local"`` holds the columns with a role in memory, ``"streaming"`` only a chunk of rows at a time: then there is no
+    ``frame``. Not said, a lazy frame or a stream that would not fit into memory is streamed (see :mod:`reticent.data.memory`), and
+    everything else is local.
 
     ``population`` and ``extra_counts`` are what a definition wants counted beside the rows; it adds them itself
     (:meth:`with_population`, :meth:`with_extra_counts`).
@@ -48,6 +56,7 @@ class Table:
         quasi_sets: Sequence[Sequence[str]] | None = None,
         pseudonyms: Sequence[str] = (),
         left_out: Sequence[str] = (),
+        engine: EngineName | None = None,
     ) -> None:
         self.quasi: dict[str, Hierarchy] = _hierarchies(quasi)
         self.sensitive: dict[str, Kind] = _sensitive_kinds(sensitive)
@@ -61,31 +70,74 @@ class Table:
         self.left_out = tuple(left_out)
         self.population: pl.DataFrame | None = None
         self.extra_counts: Mapping[str, pl.Series] = {}
-        if isinstance(frame, pl.LazyFrame):
-            frame = self._scanned(frame)
-        frame = as_polars(frame)
-        self._check_roles(frame.columns)
-        self._check_types(frame)
-        self.frame: pl.DataFrame = self._settle_nulls(frame)
-        if self.frame.height == 0:
+        self.first_row = 0
+        opened = self._opened(frame, engine)
+        self._check_roles(opened.columns)
+        self._check_types(opened.schema)
+        found = self._settle(opened)
+        if self.rows == 0:
             raise DataError(
                 "The table has no rows"
-                + (" left after those with missing values were dropped" if frame.height else "")
+                + (" left after those with missing values were dropped" if found else "")
                 + ". There is nothing to publish; check the source."
             )
         self._check_people()
 
     @property
+    def streamed(self) -> bool:
+        """Whether the rows are never in memory together."""
+        return isinstance(self._held, Stream)
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """All rows. A streamed table has none: what asks for it needs rows in memory, and says so."""
+        if isinstance(self._held, Stream):
+            raise PolicyError(
+                "This needs all rows of the table in memory, and the table is streamed. Say engine='local' if it fits, or keep to what "
+                "streams: Lattice with format='generalize', assess, verify and counting queries."
+            )
+        return self._held
+
+    @property
+    def stream(self) -> Stream:
+        """The rows, a chunk at a time."""
+        return self._held if isinstance(self._held, Stream) else Stream.of_frame(self._held)
+
+    @property
+    def schema(self) -> pl.Schema:
+        """The columns that are held, with their types."""
+        return self._held.schema
+
+    @property
     def rows(self) -> int:
         """The number of rows."""
-        return self.frame.height
+        return self._held.height if isinstance(self._held, pl.DataFrame) else self._profile.rows
+
+    def values(self, name: str) -> pl.Series:
+        """The values of a quasi or sensitive column, each at least once: what hierarchies and domains are fitted to."""
+        return self._held[name] if isinstance(self._held, pl.DataFrame) else self._profile.values[name]
+
+    def parts(self) -> Iterator[Table]:
+        """The rows as tables of a chunk each, with the hierarchies and domains of the whole."""
+        _ = self.hierarchies, self.sensitive_columns
+        first = 0
+        for chunk in self.stream.chunks():
+            yield self.part(chunk, first)
+            first += chunk.height
+
+    def part(self, rows: pl.DataFrame, first: int = 0) -> Table:
+        """Some of the rows, from row ``first`` on, with the hierarchies and domains of the whole; people are not told apart in it."""
+        part = copy(self)
+        part._held, part.first_row = rows, first
+        part.key, part.unit, part.population = None, "row", None
+        return part
 
     @cached_property
     def hierarchies(self) -> tuple[BoundHierarchy, ...]:
         """The quasi columns' hierarchies, fitted to the data, in the order of the columns."""
         bound = []
         for name, hierarchy in self.quasi.items():
-            series = self.frame[name]
+            series = self.values(name)
             missing = bool(series.null_count())
             if self.population is not None:
                 series = pl.concat([series, self.population[name]])
@@ -106,7 +158,7 @@ class Table:
                     f"The population has no column {name!r}.{did_you_mean(name, listed.columns)} It needs the quasi columns "
                     f"of the table: {', '.join(map(repr, self.quasi))}."
                 )
-            columns.append(_like(listed[name], self.frame[name]))
+            columns.append(_like(listed[name], self.schema[name]))
         beside = copy(self)
         beside.__dict__.pop("hierarchies", None)
         beside.population = pl.DataFrame(columns)
@@ -114,6 +166,7 @@ class Table:
 
     def with_extra_counts(self, counts: Mapping[str, pl.Series]) -> Table:
         """The same table with further whole numbers a row, which are added up group by group."""
+        self._refuse_streamed("A definition that counts something of its own in every row")
         more = copy(self)
         more.extra_counts = {**self.extra_counts, **counts}
         return more
@@ -121,26 +174,62 @@ class Table:
     @cached_property
     def sensitive_columns(self) -> tuple[SensitiveColumn, ...]:
         """The sensitive columns with their domains."""
-        return tuple(bind_sensitive(name, kind, self.frame[name]) for name, kind in self.sensitive.items())
+        return tuple(bind_sensitive(name, kind, self.values(name)) for name, kind in self.sensitive.items())
 
     @property
     def unpublished(self) -> tuple[str, ...]:
         """Columns that have no role and are therefore not published."""
         roles = {*self.quasi, *self.sensitive, *self.identifiers, *self.other, self.key, self.weight}
-        return tuple(name for name in [*self.frame.columns, *self.left_out] if name not in roles)
+        return tuple(name for name in [*self.schema, *self.left_out] if name not in roles)
 
-    def _scanned(self, source: pl.LazyFrame) -> pl.DataFrame:
-        """Only the columns with a role, streamed, with repeated text held as numbers: a fifth of the memory, or less."""
-        available = source.collect_schema()
+    def people(self) -> Iterator[pl.DataFrame]:
+        """The key, and where a person may have several rows the quasi values, of all rows; everybody's rows are in one frame."""
+        assert self.key is not None
+        columns = [self.key] if self.unit == "row" else list(dict.fromkeys([self.key, *self.quasi]))
+        if isinstance(self._held, Stream):
+            yield from by_person(self._held, columns, self.key, self.rows)
+        else:
+            yield self._held.select(columns)
+
+    def _opened(self, source: Any, engine: EngineName | None) -> pl.DataFrame | Stream:
+        """The source as rows in memory or as a stream, as was said or as it fits."""
+        if engine not in (None, "local", "streaming"):
+            raise PolicyError(f"engine must be 'local' or 'streaming', but it is {engine!r}.")
+        if engine == "streaming" and not isinstance(source, pl.LazyFrame | Stream):
+            source = Stream.of_frame(as_polars(source))
+        if isinstance(source, pl.LazyFrame):
+            wanted = self._wanted(source.collect_schema())
+            rows = source.select(wanted)
+            if engine is None:
+                counted = int(source.select(pl.len()).collect(engine="streaming").item())
+                engine = "local" if fits(counted, len(wanted)) else "streaming"
+            return Stream.of_lazy(rows) if engine == "streaming" else self._collected(rows)
+        if isinstance(source, Stream):
+            wanted = self._wanted(source.schema)
+            if engine == "local":
+                return pl.concat([pl.DataFrame(schema=source.schema).select(wanted), *source.chunks(wanted)])
+            return Stream(pl.Schema({name: source.schema[name] for name in wanted}), source.make)
+        return as_polars(source)
+
+    def _wanted(self, available: Mapping[str, pl.DataType]) -> list[str]:
+        """The columns with a role; others are left in the source."""
         self._check_roles(list(available))
-        wanted = dict.fromkeys(
-            name
-            for name in (*self.quasi, *self.sensitive, *self.other, *self.identifiers, self.key, self.weight)
-            if name is not None
-        )
+        named = (*self.quasi, *self.sensitive, *self.other, *self.identifiers, self.key, self.weight)
+        wanted = list(dict.fromkeys(name for name in named if name is not None))
         self.left_out = (*self.left_out, *(name for name in available if name not in wanted))
-        repeated = [n for n in (*self.quasi, *self.sensitive) if available[n] == pl.String]
-        return source.select(*wanted).with_columns(pl.col(repeated).cast(pl.Categorical)).collect(engine="streaming")
+        return wanted
+
+    def _collected(self, rows: pl.LazyFrame) -> pl.DataFrame:
+        """A query's rows, streamed into memory, with repeated text held as numbers: a fifth of the memory, or less."""
+        schema = rows.collect_schema()
+        repeated = [name for name in (*self.quasi, *self.sensitive) if schema[name] == pl.String]
+        return rows.with_columns(pl.col(repeated).cast(pl.Categorical)).collect(engine="streaming")
+
+    def _refuse_streamed(self, what: str) -> None:
+        if self.streamed:
+            raise PolicyError(
+                f"{what} needs all rows in memory, and this table is streamed. Say engine='local' if it fits."
+            )
 
     def _check_roles(self, columns: Sequence[str]) -> None:
         roles: dict[str, str] = {}
@@ -183,74 +272,86 @@ class Table:
                     f"quasi_sets leaves out the quasi column {sorted(uncovered)[0]!r}: nobody would be protected against its use."
                 )
 
-    def _check_types(self, frame: pl.DataFrame) -> None:
+    def _check_types(self, schema: pl.Schema) -> None:
         for name in [*self.quasi, *self.sensitive]:
-            dtype = frame[name].dtype
+            dtype = schema[name]
             if dtype.is_nested() or dtype in (pl.Object, pl.Binary):
                 raise DataError(
                     f"Column {name!r} has type {dtype}, whose values cannot be compared or generalized. Make plain columns of it first."
                 )
 
-    def _settle_nulls(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """NaN becomes null; then nulls in quasi and sensitive columns are refused, dropped or kept as a value."""
+    def _settle(self, rows: pl.DataFrame | Stream) -> int:
+        """Hold the rows: NaN becomes null, then nulls in quasi and sensitive columns are refused, dropped or kept as a value.
+
+        Returns how many rows there were before.
+        """
         judged = [*self.quasi, *self.sensitive]
-        floats = [name for name in judged if frame[name].dtype.is_float()]
-        if floats:
-            frame = frame.with_columns(pl.col(floats).fill_nan(None))
-        with_nulls = [name for name in judged if frame[name].null_count()]
-        if not with_nulls or self.nulls == "category":
-            return frame
-        if self.nulls == "drop":
-            return frame.drop_nulls(with_nulls)
-        name = with_nulls[0]
-        row = frame[name].is_null().arg_max()
-        raise DataError(
-            f"Column {name!r} has {frame[name].null_count()} missing values, the first in row {(row or 0) + 1}. Say nulls='drop' to leave "
-            "such rows out, or nulls='category' to treat 'missing' as a value of its own."
-        )
+        if isinstance(rows, Stream):
+            plain = without_nan(rows, judged)
+            self._held: pl.DataFrame | Stream = plain
+            self._profile = Profile.of(plain, judged)
+            found = self._profile.rows
+            missing = {name: (each.count, each.first) for name, each in self._profile.missing.items()}
+            if missing and self.nulls == "drop":
+                self._held = without_nulls(plain, list(missing))
+                self._profile = Profile.of(self._held, judged)
+        else:
+            floats = [name for name in judged if rows[name].dtype.is_float()]
+            frame = rows.with_columns(pl.col(floats).fill_nan(None)) if floats else rows
+            found = frame.height
+            with_nulls = [frame[name] for name in judged if frame[name].null_count()]
+            missing = {each.name: (each.null_count(), each.is_null().arg_max() or 0) for each in with_nulls}
+            self._held = frame.drop_nulls(list(missing)) if missing and self.nulls == "drop" else frame
+        if self.nulls == "refuse":
+            for name in (name for name in judged if name in missing):
+                count, first = missing[name]
+                raise DataError(
+                    f"Column {name!r} has {count} missing values, the first in row {first + 1}. Say nulls='drop' to leave "
+                    "such rows out, or nulls='category' to treat 'missing' as a value of its own."
+                )
+        return found
 
     def _check_people(self) -> None:
-        if self.weight is not None and not self.frame[self.weight].dtype.is_numeric():
-            raise DataError(
-                f"The weight column {self.weight!r} must be numeric, but it is {self.frame[self.weight].dtype}."
-            )
+        if self.weight is not None and not self.schema[self.weight].is_numeric():
+            raise DataError(f"The weight column {self.weight!r} must be numeric, but it is {self.schema[self.weight]}.")
         if self.key is None:
             return
-        keys = self.frame[self.key]
-        if keys.null_count():
-            raise DataError(f"The key column {self.key!r} has missing values; every row needs to say whose it is.")
-        if keys.n_unique() == len(keys):
-            return
-        if self.unit == "row":
-            repeated = keys.filter(keys.is_duplicated())[0]
-            raise DataError(
-                f"The key {self.key!r} repeats: {repeated!r} has several rows, but a row is taken for a person. "
-                "Say unit='person' so that k counts people, or keep one row for each."
-            )
-        distinct = self.frame.select([self.key, *self.quasi]).unique()
-        if distinct.height > distinct[self.key].n_unique():
-            person = distinct.filter(pl.col(self.key).is_duplicated())[self.key][0]
-            raise DataError(
-                f"The rows of {self.key} {person!r} differ in their quasi columns, so that person could be found by the combination. "
-                "Give all rows of a person the same quasi values (for instance those of the latest row)."
-            )
+        for rows in self.people():
+            keys = rows[self.key]
+            if keys.null_count():
+                raise DataError(f"The key column {self.key!r} has missing values; every row needs to say whose it is.")
+            if keys.n_unique() == len(keys):
+                continue
+            if self.unit == "row":
+                repeated = keys.filter(keys.is_duplicated())[0]
+                raise DataError(
+                    f"The key {self.key!r} repeats: {repeated!r} has several rows, but a row is taken for a person. "
+                    "Say unit='person' so that k counts people, or keep one row for each."
+                )
+            distinct = rows.unique()
+            if distinct.height > distinct[self.key].n_unique():
+                person = distinct.filter(pl.col(self.key).is_duplicated())[self.key][0]
+                raise DataError(
+                    f"The rows of {self.key} {person!r} differ in their quasi columns, so that person could be found by the combination. "
+                    "Give all rows of a person the same quasi values (for instance those of the latest row)."
+                )
 
 
-def _like(people: pl.Series, own: pl.Series) -> pl.Series:
+def _like(people: pl.Series, own: pl.DataType) -> pl.Series:
     """A column of the population as the type of the table's; missing and unreadable values are refused."""
     if people.null_count():
         raise DataError(
             f"The population has {people.null_count()} missing values in column {people.name!r}: such people belong to no group. "
             "Leave them out, or fill the values in."
         )
-    if people.dtype == own.dtype and own.dtype != pl.Categorical:
+    if people.dtype == own and own != pl.Categorical:
         return people
     plain = people.cast(pl.String) if people.dtype == pl.Categorical or people.dtype == pl.Enum else people
     try:
-        return plain.cast(own.dtype)
+        return plain.cast(own)
     except pl.exceptions.PolarsError:
         raise DataError(
-            f"Column {people.name!r} of the population has type {people.dtype}, and that of the table {own.dtype}. Read both alike."
+            f"Column {people.name!r} of the population has type {people.dtype}, and that of the table {own}. Read both alike."
         ) from None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -23,7 +24,7 @@ class LocalEngine:
     def frequencies(self, table: Table, *, sensitive: bool = True, floor: Levels | None = None) -> FrequencySet:
         """Count the distinct quasi points of the table, at level 0 or at ``floor``."""
         levels = floor if floor is not None else (0,) * len(table.hierarchies)
-        codes = self._codes(table, levels)
+        codes = self.codes(table, levels)
         sizes = [hierarchy.levels[level].size for hierarchy, level in zip(table.hierarchies, levels, strict=True)]
         ids, points = number(*pack(codes, sizes, table.rows))
         firsts = first_rows(ids, points)
@@ -38,18 +39,22 @@ class LocalEngine:
             domain,
             self._extras(table, ids, points),
         )
-        return counted if table.population is None else counted + self._people(table, counted)
+        return counted if table.population is None else counted + self.people(table, counted)
+
+    def recoded(self, table: Table, recode: Callable[[Table], pl.DataFrame], schema: pl.Schema) -> pl.DataFrame:
+        """What ``recode`` makes of the rows."""
+        return recode(table)
 
     def single_rows(self, table: Table, order: NDArray[np.int64]) -> FrequencySet:
         """Every row as a point of its own, in the given order: for methods that may part people with equal quasi values."""
-        codes = tuple(column.take(order) for column in self._codes(table, (0,) * len(table.hierarchies)))
+        codes = tuple(column.take(order) for column in self.codes(table, (0,) * len(table.hierarchies)))
         domain, joint = self._sensitive(table)
         ones = np.ones(table.rows, dtype=np.int64)
         values = np.zeros(table.rows, dtype=np.int32) if joint is None else joint.take(order).astype(np.int32)
         histograms = Histograms(np.arange(table.rows + 1), values, ones)
         return FrequencySet(table.hierarchies, (0,) * len(codes), codes, ones, histograms, domain)
 
-    def _people(self, table: Table, counted: FrequencySet) -> FrequencySet:
+    def people(self, table: Table, counted: FrequencySet) -> FrequencySet:
         """The population as points without rows, each with the number of its people."""
         people = cast(pl.DataFrame, table.population)
         codes = []
@@ -75,7 +80,7 @@ class LocalEngine:
 
     def points(self, table: Table, frequencies: FrequencySet) -> NDArray[np.int64]:
         """For every row of the table the point of the frequency set that it was counted in."""
-        codes = self._codes(table, frequencies.levels)
+        codes = self.codes(table, frequencies.levels)
         sizes = [h.levels[level].size for h, level in zip(table.hierarchies, frequencies.levels, strict=True)]
         together = [np.concatenate([mine, rows]) for mine, rows in zip(frequencies.codes, codes, strict=True)]
         ids, groups = number(*pack(together, sizes, len(frequencies) + table.rows))
@@ -87,18 +92,18 @@ class LocalEngine:
     def labelled(self, table: Table, levels: Levels, kept: NDArray[np.bool_] | None = None) -> pl.DataFrame:
         """The quasi columns of the kept rows as labels of their level."""
         columns = []
-        for hierarchy, level, codes in zip(table.hierarchies, levels, self._codes(table, levels), strict=True):
+        for hierarchy, level, codes in zip(table.hierarchies, levels, self.codes(table, levels), strict=True):
             chosen = codes if kept is None else codes[kept]
             labels = pl.Series(hierarchy.column, hierarchy.levels[level].labels, dtype=pl.String)
             columns.append(labels.gather(chosen))
         return pl.DataFrame(columns)
 
-    def _codes(self, table: Table, levels: Levels) -> list[Codes]:
+    def codes(self, table: Table, levels: Levels) -> list[Codes]:
         """Every quasi column as part numbers."""
         found = looked_up(table.frame, {hierarchy.column: hierarchy.leaves for hierarchy in table.hierarchies})
         codes = []
         for hierarchy, level in zip(table.hierarchies, levels, strict=True):
-            leaves = hierarchy.codes(table.frame[hierarchy.column], found.get(hierarchy.column))
+            leaves = hierarchy.codes(table.frame[hierarchy.column], found.get(hierarchy.column), table.first_row)
             codes.append(leaves if level == 0 else hierarchy.levels[level].parts.take(leaves))
         return codes
 
@@ -106,7 +111,7 @@ class LocalEngine:
         columns = table.sensitive_columns
         if not columns:
             return SensitiveDomain.none(), None
-        codes = [column.codes(table.frame[column.name]) for column in columns]
+        codes = [column.codes(table.frame[column.name], table.first_row) for column in columns]
         if len(columns) == 1:
             return SensitiveDomain.single(columns[0]), codes[0]
         ids, count = number(*pack(codes, [column.size for column in columns], table.rows))

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from reticent.anonymize.assembly import Assembled, bucketized, domains, generalized, meanings
+from reticent.anonymize.assembly import Assembled, bucketized, domains, generalized, meanings, streamed
 from reticent.anonymize.lattice.objectives import NodeView, describe
 from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.lattice.search import Node, Search, Strategy, search
 from reticent.anonymize.repair import capped, caps
 from reticent.data.draft import Draft, Format
+from reticent.data.engine import Engine
 from reticent.data.frequencies import FrequencySet
 from reticent.data.groups import Groups
+from reticent.data.hierarchy import Codes
 from reticent.data.recoding import Levels
 from reticent.data.table import Table
 from reticent.definitions.base import Definition
 from reticent.definitions.feasibility import require_feasible
-from reticent.engine import LocalEngine
+from reticent.engine import LocalEngine, engine_of
 from reticent.errors import Infeasible, PolicyError
 from reticent.exact import Number, exact
 from reticent.randomness import Randomness
 from reticent.utility import Measured, Picture
+
+_NOTHING_LEFT = (
+    "The best generalization would leave out every row. Allow less suppression, so that coarser nodes are preferred."
+)
 
 
 @dataclass(frozen=True)
@@ -60,6 +67,7 @@ class Lattice:
         """The least distorted generalization that satisfies the definition."""
         self._check_fit(table, definition)
         table = definition.prepare(table)
+        engine = engine_of(table)
         found = search(
             table,
             definition,
@@ -70,43 +78,35 @@ class Lattice:
             strategy=self.strategy,
             floor=self.floor,
             node=self.node,
+            engine=engine,
         )
-        engine = LocalEngine()
         frequencies = engine.frequencies(table, floor=tuple(found.floor.values()))
         best = self._require(found, frequencies, definition)
         levels = tuple(best.levels.values())
         start = Points.of(frequencies)
         points = start if start.levels == levels else start.at(levels)
         suppressed = found.evaluator.suppressed(points)
-        point_of_row = engine.points(table, frequencies)
-        group_of_row = point_of_row if points.ids is None else points.ids[point_of_row]
         randomness = Randomness(insecure_seed)
-        if self.repair == "rows" and suppressed.any() and table.sensitive:
-            kept, published = self._repaired(table, definition, points, suppressed, group_of_row, randomness)
+        cut = self.repair == "rows" and bool(suppressed.any()) and bool(table.sensitive)
+        if self.format == "bucketize" or cut:
+            _refuse_streamed(table, "format='bucketize'" if self.format == "bucketize" else "repair='rows'")
+            recoded = self._row_by_row(table, definition, frequencies, points, suppressed, randomness, cut)
         else:
-            kept, published = ~suppressed[group_of_row], _left_out(points.groups(), suppressed)
-        gone = published.sizes == 0
-        groups = published.select(~gone)
-        if not kept.any():
-            raise Infeasible(
-                "The best generalization would leave out every row. Allow less suppression, so that coarser nodes are preferred."
-            )
-        assembled = self._assemble(table, engine, levels, group_of_row, kept, randomness)
-        main = assembled.tables["data" if self.format == "generalize" else "quasi"]
-        shown = levels if self.format == "generalize" else (0,) * len(levels)
-        texts = main if self.format == "generalize" else engine.labelled(table, shown, kept)
+            recoded = self._group_by_group(table, engine, points, suppressed, randomness)
+        gone = recoded.groups.sizes == 0
+        groups = recoded.groups.select(~gone)
         return Draft(
             format=self.format,
             recoding=Levels(dict(best.levels), _generalized_points(points, gone)),
             groups=groups,
-            tables=assembled.tables,
-            meanings=meanings(table.hierarchies, shown, texts),
-            suppressed=int((~kept).sum()),
+            tables=recoded.assembled.tables,
+            meanings=meanings(table.hierarchies, *(recoded.shown or (levels, _codes_of(points, ~gone)))),
+            suppressed=frequencies.rows - int(groups.sizes.sum()),
             method=self.describe(),
             utility=Measured(lambda: _picture(frequencies, levels, gone, groups, self.format)),
             search=_search_figures(found, best),
             domains=domains(table.hierarchies),
-            private=assembled.private,
+            private=recoded.assembled.private,
             insecure=not randomness.is_secure,
         )
 
@@ -121,6 +121,10 @@ class Lattice:
         }
 
     def _check_fit(self, table: Table, definition: Definition) -> None:
+        if self.format == "bucketize":
+            _refuse_streamed(table, "format='bucketize'")
+        if table.pseudonyms:
+            _refuse_streamed(table, "pseudonyms=")
         if self.repair == "rows" and table.quasi_sets is not None:
             raise PolicyError(
                 "Lattice: repair='rows' cannot cut groups down for several quasi sets at once; use repair='groups'."
@@ -148,6 +152,50 @@ class Lattice:
             + ". Allow more suppression (suppression='0.05'), weaken the definition, or add coarser levels to the hierarchies."
         )
 
+    def _group_by_group(
+        self, table: Table, engine: Engine, points: Points, suppressed: NDArray[np.bool_], randomness: Randomness
+    ) -> _Recoded:
+        """Whole groups are published or left out, so that a row is recoded by itself, wherever it stands."""
+        local, dropped = LocalEngine(), _points_under(points, suppressed)
+        published = _left_out(points.groups(), suppressed)
+        if not published.sizes.any():
+            raise Infeasible(_NOTHING_LEFT)
+
+        def quasi(part: Table) -> tuple[pl.DataFrame, NDArray[np.bool_]]:
+            kept = local.points(part, dropped) < 0 if len(dropped) else np.ones(part.rows, dtype=bool)
+            return local.labelled(part, points.levels, kept), kept
+
+        if table.streamed:
+            return _Recoded(streamed(table, engine, quasi), published)
+        return _Recoded(generalized(table, *quasi(table), randomness), published)
+
+    def _row_by_row(
+        self,
+        table: Table,
+        definition: Definition,
+        frequencies: FrequencySet,
+        points: Points,
+        suppressed: NDArray[np.bool_],
+        randomness: Randomness,
+        cut: bool,
+    ) -> _Recoded:
+        """Rows of one group are treated differently: chance decides which are left out, or in which order they stand."""
+        local = LocalEngine()
+        point_of_row = local.points(table, frequencies)
+        group_of_row = point_of_row if points.ids is None else points.ids[point_of_row]
+        if cut:
+            kept, published = self._repaired(table, definition, points, suppressed, group_of_row, randomness)
+        else:
+            kept, published = ~suppressed[group_of_row], _left_out(points.groups(), suppressed)
+        if not kept.any():
+            raise Infeasible(_NOTHING_LEFT)
+        if self.format == "generalize":
+            labels = local.labelled(table, points.levels, kept)
+            return _Recoded(generalized(table, labels, kept, randomness), published)
+        values = (0,) * len(points.levels)
+        shown = [codes[kept] for codes in local.codes(table, values)]
+        return _Recoded(bucketized(table, group_of_row, kept, randomness), published, (values, shown))
+
     def _repaired(
         self,
         table: Table,
@@ -170,18 +218,33 @@ class Lattice:
         kept[order] = ranks < limits[group_of_row[order]]
         return kept, capped(groups, limits)
 
-    def _assemble(
-        self,
-        table: Table,
-        engine: LocalEngine,
-        levels: tuple[int, ...],
-        group_of_row: NDArray[Any],
-        kept: NDArray[np.bool_],
-        randomness: Randomness,
-    ) -> Assembled:
-        if self.format == "bucketize":
-            return bucketized(table, group_of_row, kept, randomness)
-        return generalized(table, engine.labelled(table, levels, kept), kept, randomness)
+
+@dataclass(frozen=True)
+class _Recoded:
+    """Public tables, what is left of every group, and the levels and parts that are shown where these are not the groups' own."""
+
+    assembled: Assembled
+    groups: Groups
+    shown: tuple[tuple[int, ...], Sequence[Codes]] | None = None
+
+
+def _refuse_streamed(table: Table, what: str) -> None:
+    if table.streamed:
+        raise PolicyError(
+            f"Lattice: {what} needs all rows in memory, and this table is streamed. Say engine='local' if it fits, or publish without it."
+        )
+
+
+def _points_under(points: Points, mask: NDArray[np.bool_]) -> FrequencySet:
+    """Some of the groups as a frequency set, in which rows can be looked up."""
+    chosen, whole = points.groups().select(mask), points.frequencies
+    return FrequencySet(
+        whole.hierarchies, points.levels, _codes_of(points, mask), chosen.sizes, chosen.histograms, whole.domain
+    )
+
+
+def _codes_of(points: Points, mask: NDArray[np.bool_]) -> tuple[Codes, ...]:
+    return tuple(codes[mask] for codes in points.codes)
 
 
 def _left_out(groups: Groups, mask: NDArray[np.bool_]) -> Groups:
@@ -203,7 +266,7 @@ def _picture(
 
 
 def _generalized_points(points: Points, mask: NDArray[np.bool_]) -> NDArray[np.int32]:
-    return np.stack([codes[mask].astype(np.int32) for codes in points.codes], axis=1)
+    return np.stack([codes.astype(np.int32) for codes in _codes_of(points, mask)], axis=1)
 
 
 def _joint_values(table: Table) -> NDArray[np.int64]:

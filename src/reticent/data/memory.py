@@ -1,0 +1,70 @@
+"""How much memory there is, so that rows which do not fit are streamed instead of loaded.
+
+Two thirds of what is free may be used. The environment variable ``RETICENT_MEMORY`` (such as ``2GB`` or ``500MB``) says it instead.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from reticent.errors import PolicyError
+
+VARIABLE = "RETICENT_MEMORY"
+
+_UNITS = {"": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
+_UNKNOWN = 4 << 30
+# What a cell of a table costs on its way from the source to the public file while all rows are in memory: its value, its code,
+# its label, and the sorted copy of that. Measured on the ten million rows of ``python -m benchmarks big``.
+_BYTES_PER_CELL = 72
+_LARGEST_CHUNK, _SMALLEST_CHUNK = 500_000, 1_000
+_CHUNK_SHARE = 16
+
+
+def budget() -> int:
+    """How many bytes a job may use."""
+    said = os.environ.get(VARIABLE)
+    return _read(said) if said else 2 * _available() // 3
+
+
+def fits(rows: int, columns: int) -> bool:
+    """Whether a table of this size can be published with all its rows in memory."""
+    return rows * max(columns, 1) * _BYTES_PER_CELL <= budget()
+
+
+def rows_at_once(columns: int) -> int:
+    """How many rows of a stream are looked at together."""
+    wanted = budget() // (_CHUNK_SHARE * _BYTES_PER_CELL * max(columns, 1))
+    return min(max(wanted, _SMALLEST_CHUNK), _LARGEST_CHUNK)
+
+
+def _read(said: str) -> int:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([KMGT]B)?", said.strip().upper())
+    if found is None:
+        raise PolicyError(f"{VARIABLE} must be a size such as 500MB or 2GB, but it is {said!r}.")
+    return int(float(found[1]) * _UNITS[found[2] or ""])
+
+
+def _available() -> int:
+    """Free memory, or what the control group of the process leaves of it."""
+    limits = [*_group_room(), *_system_room()]
+    return max(min(limits), 0) if limits else _UNKNOWN
+
+
+def _system_room() -> list[int]:
+    try:
+        text = Path("/proc/meminfo").read_text(encoding="ascii")
+    except OSError:
+        return []
+    found = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
+    return [int(found[1]) << 10] if found else []
+
+
+def _group_room() -> list[int]:
+    folder = Path("/sys/fs/cgroup")
+    try:
+        limit, used = ((folder / name).read_text(encoding="ascii").strip() for name in ("memory.max", "memory.current"))
+    except OSError:
+        return []
+    return [int(limit) - int(used)] if limit.isdigit() else []
