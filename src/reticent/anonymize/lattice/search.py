@@ -20,7 +20,7 @@ from reticent.data.engine import Engine
 from reticent.data.frequencies import Levels
 from reticent.data.table import Table
 from reticent.definitions.base import Definition
-from reticent.engine import LocalEngine
+from reticent.engine import engine_of
 from reticent.errors import PolicyError, did_you_mean
 from reticent.exact import Number, exact
 
@@ -116,7 +116,7 @@ def search(
     start = _levels(table, floor, "floor")
     only = None if node is None else _levels(table, node, "node")
     wants_values = definition.needs_sensitive or not isinstance(objective, str) or objective == "kl"
-    frequencies = (engine or LocalEngine()).frequencies(table, sensitive=wants_values, floor=start)
+    frequencies = (engine or engine_of(table)).frequencies(table, sensitive=wants_values, floor=start)
     columns = list(table.quasi)
     quasi_sets = None
     if table.quasi_sets is not None:
