@@ -108,8 +108,14 @@ def read_postgres(
     with _connect(selection) as connection:
         statement = _postgres_statement(connection, selection)
         wanted = selection.check(columns, _postgres_columns(connection, statement))
-        frames, wide = _fetch(connection, _projected(statement, wanted), wanted)
-    return cast_declared(_plain_types(pl.concat(frames), wide), types or {})
+        frame = fetch_postgres(connection, _projected(statement, wanted), wanted)
+    return cast_declared(frame, types or {})
+
+
+def fetch_postgres(connection: psycopg.Connection[Any], statement: sql.Composed, names: Sequence[str]) -> pl.DataFrame:
+    """The rows of a statement on an open connection, within its transaction; ``names`` are the statement's columns."""
+    frames, wide = _fetch(connection, statement, names)
+    return _plain_types(pl.concat(frames), wide)
 
 
 def postgres_columns(selection: Selection) -> list[str]:

@@ -14,6 +14,8 @@ class ConditionError(PolicyError):
     begins, counted from 1.
     """
 
+    what = "condition"
+
     def __init__(self, reason: str, text: str, span: Span) -> None:
         self.text, self.span = text, span
         start = min(max(span[0], 0), len(text))
@@ -25,5 +27,5 @@ class ConditionError(PolicyError):
         where = f"column {self.column}" if "\n" not in text else f"line {self.line}, column {self.column}"
         marks = "^" * max(1, min(span[1], line_end) - start)
         shown = text[line_start:line_end].replace("\t", " ")
-        super().__init__(f"In the condition, {where}: {reason}\n  {shown}\n  {' ' * (start - line_start)}{marks}")
+        super().__init__(f"In the {self.what}, {where}: {reason}\n  {shown}\n  {' ' * (start - line_start)}{marks}")
         self.reason = reason

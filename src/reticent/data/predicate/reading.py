@@ -101,6 +101,11 @@ def read(text: str) -> Node:
         raise ConditionError("it is nested too deeply. Write it flatter.", text[:80], (0, 80)) from None
 
 
+def read_expression(expression: exp.Expr, text: str) -> Node:
+    """The tree of a condition that stands inside a statement which sqlglot has read already; ``text`` is the whole statement."""
+    return _Reader(text).condition(expression)
+
+
 class _Reader:
     """Turns sqlglot's expressions into nodes, remembering the text for messages."""
 
