@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from reticent.data import Table
 from reticent.demo import hospital, hospital_table
-from reticent.inspect import risk_view
+from reticent.inspect import risk_view, risk_views
 
 rows_of_three = st.lists(st.tuples(*(st.integers(0, size) for size in (1, 3, 5))), min_size=1, max_size=12)
 
@@ -71,3 +71,35 @@ def test_thirty_thousand_people_are_looked_at_within_seconds() -> None:
     started = time.perf_counter()
     assert risk_view(table).rows == 30_000
     assert time.perf_counter() - started < 5
+
+
+def test_each_set_of_columns_that_somebody_may_know_has_its_own_risk() -> None:
+    """R-LD-4: by age and sex nobody stands alone, by zip and sex two people do; all three together are nobody's knowledge."""
+    frame = pl.DataFrame(
+        {"age": [20, 20, 30, 30, 30, 30], "sex": ["f", "f", "m", "m", "m", "m"], "zip": ["1", "2", "3", "3", "3", "3"]}
+    )
+    table = Table(frame, quasi=["age", "sex", "zip"], quasi_sets=[["age", "sex"], ["sex", "zip"]])
+    by_age, by_zip = risk_views(table)
+    assert (by_age.together.columns, by_age.together.alone) == (("age", "sex"), 0)
+    assert (by_zip.together.columns, by_zip.together.alone) == (("sex", "zip"), 2)
+    assert (by_age.success, by_zip.success) == (Fraction(2, 6), Fraction(3, 6))
+    assert {each.column: each.drives for each in by_zip.columns} == {"sex": 0, "zip": 2}
+    assert [(each.column, each.value) for each in by_zip.values] == [("zip", "1"), ("zip", "2")]
+    assert by_age.values == ()
+    assert {each.columns for each in by_zip.sets} == {("sex",), ("zip",), ("sex", "zip")}
+    assert risk_view(table) == by_zip
+
+
+@settings(max_examples=30, deadline=None)
+@given(rows=rows_of_three)
+def test_the_risk_of_a_set_is_that_of_a_table_with_these_columns_only(rows: list[tuple[int, ...]]) -> None:
+    frame = pl.DataFrame(rows, schema=["a", "b", "c"], orient="row")
+    sets = [["a", "b"], ["c", "a"], ["b", "c"]]
+    table = Table(frame, quasi=["a", "b", "c"], quasi_sets=sets)
+    assert list(risk_views(table, 50)) == [risk_view(Table(frame, quasi=columns), 50) for columns in sets]
+
+
+def test_somebody_with_several_rows_stands_alone_all_the_same() -> None:
+    frame = pl.DataFrame({"who": [1, 1, 1, 2, 3], "zip": ["1", "1", "1", "2", "2"]})
+    found = risk_view(Table(frame, quasi=["zip"], key="who", unit="person"))
+    assert (found.rows, found.together.alone, found.success) == (3, 1, Fraction(2, 3))

@@ -26,7 +26,7 @@ from reticent.data import Table
 from reticent.definitions import DistinctLDiversity, KAnonymity, TCloseness
 from reticent.demo import hospital, hospital_policy_text, hospital_table, ten_people_table, voter_roll
 from reticent.errors import DataError
-from reticent.inspect import exposures, risk_view
+from reticent.inspect import exposures, risk_views
 from reticent.release import PublicSide, Release, publish
 from reticent.release.figures import Bar, attacks, best_guesses, crowd_sizes, sensitive_values
 from reticent.release.lattice_figure import LatticeFacts, lattice
@@ -181,7 +181,7 @@ def test_the_public_report_does_not_depend_on_the_table_or_attacks(
     release: Release, table: Table, tmp_path: Path
 ) -> None:
     pairs = list(zip(attack(table, Homogeneity()), attack(release.public, Homogeneity()), strict=True))
-    risk = {"risk": risk_view(table), "exposed": exposures(table, ())[0].exposed}
+    risk = {"risks": risk_views(table), "exposed": [each.exposed for each in exposures(table, ())]}
     told = written(release, tmp_path, public=True, table=table, attacks=pairs, **risk)
     assert told == written(release, tmp_path, public=True)
 

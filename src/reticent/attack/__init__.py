@@ -7,7 +7,7 @@
 ``homogeneity``    groups that share a sensitive value; ``exclusion`` after ruling some values out
 ``skewness``       groups unlike the whole; ``similarity`` groups whose values mean nearly the same
 ``singling_out``   descriptions that one row fits
-``inference``      a trained model against a control group
+``inference``      a trained model against a control group; ``control`` makes one by holding people out
 ``suite``          all of them, before and after
 """
 
@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 from reticent.attack.base import Adversary, Findings, wilson
+from reticent.attack.control import Trial, hold_out
 from reticent.attack.exclusion import Exclusion
 from reticent.attack.homogeneity import Homogeneity
 from reticent.attack.inference import Inference
@@ -40,14 +41,16 @@ __all__ = [
     "Similarity",
     "SinglingOut",
     "Skewness",
+    "Trial",
     "adversaries_for",
     "attack",
     "compare",
+    "hold_out",
     "wilson",
 ]
 
 
 def attack(target: Any, *adversaries: Adversary) -> list[Findings]:
-    """Run adversaries against a table as it stands, a draft, a release or its folder. Without any: all that need no list of people."""
+    """Run adversaries against a table as it stands, a release or its folder. Without any: all that need no list of people."""
     published = Published.of(target)
     return [adversary.attack(published) for adversary in adversaries or adversaries_for(published)]

@@ -69,6 +69,9 @@ class Findings:
             text += f"; among people like them between {low:.1%} and {high:.1%} (95 % sure)"
         if self.baseline is not None:
             text += f"; without the release {self.baseline:.1%}"
+        if self.baseline_interval is not None:
+            low, high = (100 * end for end in self.excess)
+            text += f" (a control group), so {low:+.1f} to {high:+.1f} points are its doing"
         return text + "."
 
     def as_dict(self) -> dict[str, Any]:

@@ -26,8 +26,10 @@ class Inference:
     column with their real value (default: the sensitive column), used for scoring only.
 
     *Baseline.* What a model learns about people in general, it also knows about people who are not in the data. ``control`` is a list of
-    such people: only accuracy beyond theirs is the release's doing (Newcombe's interval). Without one the baseline is the most frequent value.
-    At most ``sample`` people of each list are attacked.
+    such people, drawn like those who are (``outsiders`` says how they came to be outside): only accuracy beyond theirs is the release's
+    doing, and ``excess`` of the findings is that leak with its interval (Newcombe's). :func:`reticent.attack.hold_out` makes such
+    a list from a table. Without one the baseline is the most frequent value, and a success may only mean that the columns say
+    something about everybody. At most ``sample`` people of each list are attacked.
     """
 
     people: Any = field(repr=False)
@@ -38,6 +40,7 @@ class Inference:
     smoothing: Number = 1
     sample: int | None = 5000
     seed: int = 0
+    outsiders: str = "people who are not in the data"
 
     name = "inference"
 
@@ -68,10 +71,10 @@ class Inference:
             guessed = really_have(others[truth], self._guess(published, places, others, quasi)[0], texts)
             baseline = float(guessed.mean())
             interval = wilson(int(guessed.sum()), len(guessed))
-            compared = f"{others.height:,} people who are not in the data"
+            compared = f"{others.height:,} {self.outsiders}"
         return Findings(
             self.name,
-            f"{listing(quasi)} of people in the data, and how to train a model on what was published",
+            f"{listing(quasi)} of people in the data, and how to train a model on what was published; compared with {compared}",
             f"have their {sensitive} guessed rightly by the model",
             int(right.sum()),
             members.height,

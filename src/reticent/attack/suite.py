@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from reticent.attack.base import Adversary, Findings
+from reticent.attack.control import Trial, hold_out
 from reticent.attack.exclusion import Exclusion
 from reticent.attack.homogeneity import Homogeneity
 from reticent.attack.inference import Inference
@@ -18,6 +20,7 @@ from reticent.attack.similarity import Similarity
 from reticent.attack.singling_out import SinglingOut
 from reticent.attack.skewness import Skewness
 from reticent.data import Table
+from reticent.errors import ReticentError
 
 _SAMPLE = 10_000
 
@@ -52,14 +55,40 @@ def adversaries_for(
 
 
 def compare(
-    before: Any, after: Any, people: Any = None, control: Any = None, who: str | None = None
+    before: Any, after: Any, people: Any = None, control: Any = None, who: str | None = None, seed: int = 0
 ) -> list[tuple[Findings, Findings]]:
     """The same adversaries on what stood before (a table) and on what was published.
 
-    Without ``people`` a table's own rows are the list: somebody who knows the quasi columns of everybody, without a mistake.
+    Without ``people`` a table's own rows are the list: somebody who knows the quasi columns of everybody, without a mistake. Without
+    ``control``, where a table and a release of it are there, the release is made again of half of the people (:func:`hold_out`), and the
+    model is tried on both halves. Where that cannot be done the model is compared with the most frequent value.
     """
     first, second = Published.of(before), Published.of(after)
-    if people is None and isinstance(before, Table):
+    is_table = isinstance(before, Table)
+    if people is None and is_table:
         people = before.frame.select([*before.quasi, *before.sensitive])
     chosen = adversaries_for(second, people, control, who)
-    return [(adversary.attack(first), adversary.attack(second)) for adversary in chosen]
+    trial = _trial(before, after, seed) if is_table and control is None else None
+    if trial is None:
+        return [_pair(adversary, first, second) for adversary in chosen]
+    model = trial.adversary()
+    tried = (model.attack(Published.of(trial.members)), model.attack(trial.release))
+    return [*(_pair(each, first, second) for each in chosen if not isinstance(each, Inference)), tried]
+
+
+def _pair(adversary: Adversary, first: Published, second: Published) -> tuple[Findings, Findings]:
+    """Before and after. Whoever is the example before, is looked up again after: that is whom the release should hide."""
+    before = adversary.attack(first)
+    if isinstance(adversary, Linkage):
+        adversary = replace(adversary, about=before.details["person"])
+    return before, adversary.attack(second)
+
+
+def _trial(table: Table, release: Any, seed: int) -> Trial | None:
+    """A trial of the release on half of the table; None where there is no release, no secret, or it cannot be repeated."""
+    if not table.sensitive or isinstance(release, Table | Published):
+        return None
+    try:
+        return hold_out(table, release, seed)
+    except ReticentError:
+        return None

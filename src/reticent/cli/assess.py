@@ -40,24 +40,25 @@ def assess(
 
     Example: reticent assess policy.toml
     """
-    from reticent.inspect import exposures, risk_view
+    from reticent.inspect import exposures, risk_views
 
     with working("Counting who stands alone ...", as_json):
         rows, definitions = _load(policy, quasi or [], sensitive or [], definition, nulls)
         found = exposures(rows, definitions, groups)
-        risk = risk_view(rows)
-    worst = min(found, key=lambda exposure: exposure.k)
+        risks = risk_views(rows)
+    worst, risk = min(zip(found, risks, strict=True), key=lambda pair: (pair[0].k, -pair[1].together.alone))
     payload: dict[str, Any] = {
         "ok": all(exposure.holds for exposure in found),
         **worst.as_dict(),
         "sets": [exposure.as_dict() for exposure in found],
         "risk": risk.as_dict(),
+        "risks": [each.as_dict() for each in risks],
         "unpublished": list(rows.unpublished),
     }
     payload["holds"] = payload["ok"]
     if advise:
         payload["advice"] = _advice(definitions)
-    answer(payload, as_json, lambda console: _render(console, found, rows, risk, payload.get("advice")))
+    answer(payload, as_json, lambda console: _render(console, found, rows, risks, payload.get("advice")))
 
 
 def _advice(definitions: tuple[Definition, ...]) -> dict[str, Any]:
@@ -108,7 +109,11 @@ def _load(
 
 
 def _render(
-    console: Console, found: tuple[Exposure, ...], rows: Table, risk: Risk, advice: Mapping[str, Any] | None
+    console: Console,
+    found: tuple[Exposure, ...],
+    rows: Table,
+    risks: tuple[Risk, ...],
+    advice: Mapping[str, Any] | None,
 ) -> None:
     from reticent.cli.wording import shown
 
@@ -149,7 +154,10 @@ def _render(
             )
     if advice is not None:
         _render_advice(console, advice)
-    _render_risk(console, risk)
+    for risk in risks:
+        if len(risks) > 1:
+            console.print(f"What drives the risk from {', '.join(risk.together.columns)}:", markup=False)
+        _render_risk(console, risk)
     if rows.unpublished:
         console.print(f"Without a role, so not published: {', '.join(rows.unpublished)}.", markup=False)
 

@@ -36,8 +36,9 @@ def report(
 
     Example: reticent report release -o report.html
     """
+    from reticent.data.readers import Source
     from reticent.errors import PolicyError
-    from reticent.policy import Policy
+    from reticent.policy import Policy, write_stewards_report
     from reticent.release.report import write_report
 
     if public and (policy or people):
@@ -47,23 +48,12 @@ def report(
     default = Path("report.html") if public else release / "private" / "report.html"
     target = output if output is not None else default
     with working("Drawing ...", as_json):
-        table = Policy.read(policy).table() if policy else None
-        told = _before_and_after(release, table, people) if table is not None else {}
-        write_report(release, target, table=table, public=public, **told)
+        if policy:
+            listed = Source(str(people)).read() if people is not None else None
+            write_stewards_report(release, target, Policy.read(policy).table(), people=listed)
+        else:
+            write_report(release, target, public=public)
     payload: dict[str, Any] = {"ok": True, "report": target, "public": public}
     whose = "for everybody" if public else "for the steward: do not publish it"
     answer(payload, as_json, lambda screen: screen.print(f"The report is {target} ({whose}).", markup=False))
 
-
-def _before_and_after(release: Path, table: Any, people: Path | None) -> dict[str, Any]:
-    """What adversaries achieve before and after, and what drove the risk before."""
-    from reticent.attack import compare
-    from reticent.data.readers import Source
-    from reticent.inspect import exposures, risk_view
-
-    listed = Source(str(people)).read() if people is not None else None
-    return {
-        "attacks": compare(table, release, listed),
-        "risk": risk_view(table),
-        "exposed": exposures(table, ())[0].exposed,
-    }

@@ -22,9 +22,8 @@ from reticent.demo.hospital import hospital, hospital_policy_text
 from reticent.demo.voters import voter_roll
 from reticent.errors import DataError, LedgerError
 from reticent.inspect import exposures, propose
-from reticent.policy import Policy
+from reticent.policy import Policy, write_stewards_report
 from reticent.release import Release, publish, verify
-from reticent.release.report import write_report
 
 FILES = {
     "hospital.csv": "the register: confidential",
@@ -262,12 +261,7 @@ class Tour:
         )
 
     def _report(self) -> Step:
-        write_report(
-            self.release,
-            self.path("report.html"),
-            table=self.table,
-            attacks=list(zip(self.before, self.after, strict=True)),
-        )
+        write_stewards_report(self.release, self.path("report.html"), self.table, people=self.roll, who="name")
         return Step(
             "The report",
             "Everything on one page for the steward: verdict, promise, attacks, pictures, cost, and what remains.",

@@ -15,7 +15,7 @@ from reticent.inspect.drafting import propose_policy
 from reticent.inspect.exposure import ExposedGroup, Exposure, exposures
 from reticent.inspect.profile import ColumnProfile, profile
 from reticent.inspect.proposal import ColumnProposal, Proposal, missing_words, propose
-from reticent.inspect.risk import ColumnRisk, ColumnSet, Risk, ValueRisk, risk_view
+from reticent.inspect.risk import ColumnRisk, ColumnSet, Risk, ValueRisk, risk_view, risk_views
 from reticent.inspect.safe_harbor import HIPAA, safe_harbor
 
 __all__ = [
@@ -36,5 +36,6 @@ __all__ = [
     "propose",
     "propose_policy",
     "risk_view",
+    "risk_views",
     "safe_harbor",
 ]

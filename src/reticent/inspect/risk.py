@@ -1,6 +1,6 @@
 """What drives the risk of a table as it stands: which columns, which of their values, and which columns together tell people apart.
 
-Everything here is about real people and is for the steward only.
+Everything here is about real people and is for the steward only. Rows are counted, or people where a person may have several rows.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data.frequencies import FrequencySet
-from reticent.data.keys import number, pack, sum_by
+from reticent.data.keys import first_rows, number, pack, sum_by
 from reticent.data.table import Table
 from reticent.engine.local import LocalEngine
 
@@ -74,10 +74,11 @@ class ValueRisk:
 
 @dataclass(frozen=True)
 class Risk:
-    """The whole view: all columns together, each by itself, values that expose most, sets of columns that tell most people apart.
+    """The whole view for somebody who knows some quasi columns: these together, each by itself, values that expose most, and which
+    of the columns tell most people apart.
 
     ``columns`` begin with the one that drives the risk most, ``values`` with those that set most people apart. ``sets`` are
-    sets of at most ``largest_set`` columns, those that separate most pairs first; ``together`` are all quasi columns.
+    sets of at most ``largest_set`` columns, those that separate most pairs first; ``together`` are all columns that are known.
     """
 
     rows: int
@@ -101,43 +102,89 @@ class Risk:
         }
 
 
+def risk_views(table: Table, shown: int = _SHOWN) -> tuple[Risk, ...]:
+    """The risk from each set of quasi columns that an adversary may know; one set unless the table names several (R-LD-4).
+
+    ``shown`` values and sets of columns at most.
+    """
+    counted = _Counted.of(LocalEngine().frequencies(table, sensitive=False))
+    names = list(table.quasi)
+    chosen = table.quasi_sets or (tuple(names),)
+    return tuple(_risk(counted.only([names.index(name) for name in columns]), shown) for columns in chosen)
+
+
 def risk_view(table: Table, shown: int = _SHOWN) -> Risk:
-    """What drives the risk among the quasi columns; ``shown`` values and sets of columns at most."""
-    frequencies = LocalEngine().frequencies(table, sensitive=False)
-    everything = tuple(range(len(frequencies.codes)))
-    rows, sizes = int(frequencies.sizes.sum()), frequencies.sizes
-    together = _column_set(frequencies, everything)
-    columns = [_column_risk(frequencies, place, together.alone) for place in everything]
-    sets, largest = _sets(frequencies)
+    """The largest of the risks: that of the set of quasi columns by which most people stand alone."""
+    return max(risk_views(table, shown), key=lambda risk: (risk.together.alone, risk.success))
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """The distinct points of some columns, with the label of every code, and how many rows (or people) each point has."""
+
+    names: tuple[str, ...]
+    labels: tuple[Sequence[str], ...]
+    codes: tuple[NDArray[Any], ...]
+    sizes: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, frequencies: FrequencySet) -> _Counted:
+        bound = frequencies.hierarchies
+        return cls(
+            tuple(each.column for each in bound),
+            tuple(each.levels[level].labels for each, level in zip(bound, frequencies.levels, strict=True)),
+            tuple(frequencies.codes),
+            # All rows of a person lie in one point, so people add up as rows do.
+            frequencies.extras.get("persons", frequencies.sizes),
+        )
+
+    def only(self, places: Sequence[int]) -> _Counted:
+        """The same for somebody who knows some of the columns only."""
+        if list(places) == list(range(len(self.names))):
+            return self
+        ids, count = self.number(places)
+        firsts = first_rows(ids, count)
+        return _Counted(
+            tuple(self.names[place] for place in places),
+            tuple(self.labels[place] for place in places),
+            tuple(self.codes[place][firsts] for place in places),
+            sum_by(ids, self.sizes, count),
+        )
+
+    def number(self, places: Sequence[int]) -> tuple[NDArray[Any], int]:
+        """Points numbered by their combination of some columns."""
+        sizes = [int(self.codes[place].max(initial=0)) + 1 for place in places]
+        return number(*pack([self.codes[place] for place in places], sizes, len(self.sizes)))
+
+    def together(self, places: Sequence[int]) -> NDArray[np.int64]:
+        """How many share each combination of some columns."""
+        ids, count = self.number(places)
+        return sum_by(ids, self.sizes, count)
+
+
+def _risk(counted: _Counted, shown: int) -> Risk:
+    everything = tuple(range(len(counted.names)))
+    rows = int(counted.sizes.sum())
+    together = _column_set(counted, everything)
+    columns = [_column_risk(counted, place, together.alone) for place in everything]
+    sets, largest = _sets(counted)
     return Risk(
         rows=rows,
         together=together,
-        success=Fraction(len(sizes), rows),
+        success=Fraction(len(counted.sizes), rows),
         columns=tuple(sorted(columns, key=lambda each: (-each.drives, -each.alone, each.column))),
-        values=_values(frequencies, shown),
+        values=_values(counted, shown),
         sets=tuple(sorted(sets, key=lambda each: (-each.separation, len(each.columns), each.columns))[:shown]),
         largest_set=largest,
     )
 
 
-def _number(frequencies: FrequencySet, places: Sequence[int]) -> tuple[NDArray[Any], int]:
-    """Points numbered by their combination of some columns."""
-    sizes = [int(frequencies.codes[place].max(initial=0)) + 1 for place in places]
-    return number(*pack([frequencies.codes[place] for place in places], sizes, len(frequencies)))
-
-
-def _group_sizes(frequencies: FrequencySet, places: Sequence[int]) -> NDArray[np.int64]:
-    """How many rows share each combination of some columns."""
-    ids, count = _number(frequencies, places)
-    return sum_by(ids, frequencies.sizes, count)
-
-
-def _column_set(frequencies: FrequencySet, places: Sequence[int]) -> ColumnSet:
-    sizes = _group_sizes(frequencies, places)
+def _column_set(counted: _Counted, places: Sequence[int]) -> ColumnSet:
+    sizes = counted.together(places)
     rows = int(sizes.sum())
     alike = int((sizes * (sizes - 1)).sum())
     return ColumnSet(
-        columns=tuple(frequencies.hierarchies[place].column for place in places),
+        columns=tuple(counted.names[place] for place in places),
         combinations=len(sizes),
         alone=int((sizes == 1).sum()),
         distinction=Fraction(len(sizes), rows),
@@ -145,12 +192,12 @@ def _column_set(frequencies: FrequencySet, places: Sequence[int]) -> ColumnSet:
     )
 
 
-def _column_risk(frequencies: FrequencySet, place: int, alone: int) -> ColumnRisk:
-    mine = _group_sizes(frequencies, [place])
-    without = _group_sizes(frequencies, [each for each in range(len(frequencies.codes)) if each != place])
+def _column_risk(counted: _Counted, place: int, alone: int) -> ColumnRisk:
+    mine = counted.together([place])
+    without = counted.together([each for each in range(len(counted.names)) if each != place])
     alone_without = int((without == 1).sum())
     return ColumnRisk(
-        column=frequencies.hierarchies[place].column,
+        column=counted.names[place],
         values=len(mine),
         alone=int((mine == 1).sum()),
         alone_without=alone_without,
@@ -159,34 +206,31 @@ def _column_risk(frequencies: FrequencySet, place: int, alone: int) -> ColumnRis
     )
 
 
-def _values(frequencies: FrequencySet, shown: int) -> tuple[ValueRisk, ...]:
+def _values(counted: _Counted, shown: int) -> tuple[ValueRisk, ...]:
     """The values by which most people stand alone: those who would not, if the column were left out."""
-    alone = frequencies.sizes == 1
+    alone = counted.sizes == 1
     found: list[ValueRisk] = []
-    for place, (hierarchy, codes) in enumerate(zip(frequencies.hierarchies, frequencies.codes, strict=True)):
-        labels = hierarchy.levels[frequencies.levels[place]].labels
-        others = [each for each in range(len(frequencies.codes)) if each != place]
-        ids, count = _number(frequencies, others)
-        driven = alone & (sum_by(ids, frequencies.sizes, count)[ids] > 1)
+    for place, (name, labels, codes) in enumerate(zip(counted.names, counted.labels, counted.codes, strict=True)):
+        others = [each for each in range(len(counted.names)) if each != place]
+        ids, count = counted.number(others)
+        driven = alone & (sum_by(ids, counted.sizes, count)[ids] > 1)
         people, singles, by_it = (
-            sum_by(codes, counted.astype(np.int64), len(labels)) for counted in (frequencies.sizes, alone, driven)
+            sum_by(codes, each.astype(np.int64), len(labels)) for each in (counted.sizes, alone, driven)
         )
         for code in np.argsort(-by_it, kind="stable")[:shown].tolist():
             if by_it[code]:
                 value = str(labels[code])
-                found.append(
-                    ValueRisk(hierarchy.column, value, int(people[code]), int(singles[code]), int(by_it[code]))
-                )
+                found.append(ValueRisk(name, value, int(people[code]), int(singles[code]), int(by_it[code])))
     return tuple(sorted(found, key=lambda each: (-each.drives, each.column, each.value))[:shown])
 
 
-def _sets(frequencies: FrequencySet) -> tuple[list[ColumnSet], int]:
+def _sets(counted: _Counted) -> tuple[list[ColumnSet], int]:
     """All sets of columns, the small ones first, up to the largest size at which they are not too many."""
-    columns = range(len(frequencies.codes))
+    columns = range(len(counted.names))
     found: list[ColumnSet] = []
     for size in range(1, len(columns) + 1):
         chosen = list(combinations(columns, size))
         if found and len(found) + len(chosen) > _MOST_SETS:
             return found, size - 1
-        found += [_column_set(frequencies, places) for places in chosen]
+        found += [_column_set(counted, places) for places in chosen]
     return found, len(columns)

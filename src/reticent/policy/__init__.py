@@ -4,7 +4,7 @@
 ``sections``     what may be written in the file
 ``places``       where in the file it was written; ``complaints`` puts mistakes into words and points at them
 ``reading``      ``rt.read``: rows with their roles
-``publishing``   from a policy to a saved release
+``publishing``   from a policy to a saved release; ``reporting`` the steward's report with attacks and risk
 ``methods``      methods by name; ``expressions`` definitions as written on a command line
 """
 
@@ -13,5 +13,14 @@ from reticent.policy.methods import method_from
 from reticent.policy.policy import Policy
 from reticent.policy.publishing import Published, publish_policy
 from reticent.policy.reading import read
+from reticent.policy.reporting import write_stewards_report
 
-__all__ = ["Policy", "Published", "definition_from_text", "method_from", "publish_policy", "read"]
+__all__ = [
+    "Policy",
+    "Published",
+    "definition_from_text",
+    "method_from",
+    "publish_policy",
+    "read",
+    "write_stewards_report",
+]

@@ -86,6 +86,6 @@ def _report(release: Release, table: Table, target: Path, wanted: bool) -> Path 
     """The steward's report goes to the private side: it tells what the raw table looked like."""
     if not wanted:
         return None
-    from reticent.release.report import write_report
+    from reticent.policy.reporting import write_stewards_report
 
-    return write_report(release, target / "private" / "report.html", table=table)
+    return write_stewards_report(release, target / "private" / "report.html", table)

@@ -41,7 +41,11 @@ class Figure:
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar of a before/after pair; intervals are confidence intervals, ``baseline`` what is reached without the release."""
+    """A before/after pair of bars: ``name`` and ``words`` say what is counted, intervals are confidence intervals.
+
+    Baselines are what is reached without the release, or among people who are not in it. ``succeeds`` says whether the
+    second bar is still more than that explains.
+    """
 
     name: str
     before: float | None
@@ -49,6 +53,14 @@ class Bar:
     interval_before: tuple[float, float] | None = None
     interval_after: tuple[float, float] | None = None
     baseline: float | None = None
+    words: str = ""
+    baseline_before: float | None = None
+    succeeds: bool = False
+
+    @property
+    def title(self) -> str:
+        """The adversary and what is counted, in one line."""
+        return f"{self.name}: {self.words}" if self.words else self.name
 
 
 def picture(width: float, height: float, content: Sequence[str], label: str) -> str:
@@ -246,12 +258,12 @@ def best_guesses(name: str, tops: NDArray[np.int64], sizes: NDArray[np.int64]) -
 def attacks(bars: Sequence[Bar]) -> Figure:
     """Each adversary's success on the table as it stood and on the release; a notch marks what is reached without the release."""
     words = "; ".join(
-        f"{bar.name}: {_percent(bar.before) + ' before, ' if bar.before is not None else ''}{_percent(bar.after)} after"
+        f"{bar.title}: {_percent(bar.before) + ' before, ' if bar.before is not None else ''}{_percent(bar.after)} after"
         for bar in bars
     )
     rows = tuple(
         (
-            bar.name,
+            bar.title,
             _percent(bar.before) if bar.before is not None else "–",
             _percent(bar.after),
             " to ".join(map(_percent, bar.interval_after)) if bar.interval_after is not None else "–",
@@ -268,14 +280,17 @@ def _pairs_of_bars(bars: Sequence[Bar], label: str, width: float) -> str:
     left, right = 90.0, width - 56.0
     parts, y = [], 4.0
     for bar in bars:
-        for words in _wrapped(bar.name, int(width / 7)):
-            parts.append(text(0, y + 15, words, "label strong"))
-            y += 18
+        parts.append(text(0, y + 15, bar.name, "label strong"))
+        y += 18
+        for words in _wrapped(bar.words, int(width / 6.6)) if bar.words else []:
+            parts.append(text(0, y + 13, words, "tick"))
+            y += 16
         y += 6
-        pair = [("as it stood", bar.before, bar.interval_before, "bad")] if bar.before is not None else []
-        pair.append(("published", bar.after, bar.interval_after, "good"))
-        for word, share, interval, kind in pair:
-            assert share is not None
+        stood = ("as it stood", bar.before, bar.interval_before, bar.baseline_before, "bad")
+        now = ("published", bar.after, bar.interval_after, bar.baseline, "warn" if bar.succeeds else "good")
+        for word, share, interval, baseline, kind in (stood, now):
+            if share is None:
+                continue
             parts.append(text(left - 8, y + 15, word, "tick", "end"))
             parts.append(box(left, y + 2, right - left, 18, "trough"))
             parts.append(box(left, y + 2, share * (right - left), 18, kind, f"{bar.name}, {word}: {share:.1%}"))
@@ -283,8 +298,8 @@ def _pairs_of_bars(bars: Sequence[Bar], label: str, width: float) -> str:
                 low, high = (left + end * (right - left) for end in interval)
                 if high - low >= _SHORTEST_WHISKER:
                     parts.append(line(low, y + 11, high, y + 11, "whisker"))
-            if bar.baseline is not None:
-                x = left + bar.baseline * (right - left)
+            if baseline is not None:
+                x = left + baseline * (right - left)
                 parts.append(line(x, y - 1, x, y + 23, "notch"))
             parts.append(text(right + 8, y + 16, _percent(share), f"value {kind}text"))
             y += 24

@@ -1,37 +1,34 @@
-"""The page of a report: sections as HTML, one self-contained file. What it tells is decided in ``report``."""
+"""The page of a report: sections as HTML, one self-contained file. What it tells is decided in ``report_facts``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
-from math import floor
 from string import Template
 from typing import Any
 
 from reticent import __version__
 from reticent.release import figures
-from reticent.release.figures import Bar, Figure
 from reticent.release.knowledge_figure import knowledge_curves
 from reticent.release.lattice_figure import ladder, lattice
+from reticent.release.page_parts import figure, section
+from reticent.release.page_risk import attacks, risk
 from reticent.release.report_facts import ReportFacts
-
-_MOST_LISTED = 6
 
 
 def render(facts: ReportFacts) -> str:
     """The whole page."""
     home = files("reticent.release")
     body = "\n".join(
-        section
-        for section in (
+        part
+        for part in (
             _head(facts),
             _verdict(facts),
             _tiles(facts),
             _promises(facts),
-            _attacks(facts),
-            _risk(facts),
+            attacks(facts),
+            risk(facts),
             _crowds(facts),
             _sensitive(facts),
             _lattice(facts),
@@ -40,7 +37,7 @@ def render(facts: ReportFacts) -> str:
             _certificate(facts),
             _foot(facts),
         )
-        if section
+        if part
     )
     return Template(home.joinpath("report.html").read_text("utf-8")).substitute(
         version=__version__,
@@ -96,90 +93,10 @@ def _promises(facts: ReportFacts) -> str:
     )
     open_ends = list(dict.fromkeys(each.not_covered for each in facts.promises))
     left = "".join(f'<div class="promise open"><p>{escape(words)}</p></div>' for words in open_ends)
-    return _section(
+    return section(
         "What was promised, and against whom",
         "Each line is a definition that every published group was checked against, in exact arithmetic.",
         f"{kept}<h3>Not covered</h3>{left}",
-    )
-
-
-def _attacks(facts: ReportFacts) -> str:
-    if not facts.attacks:
-        return ""
-    bars, quotes = [], []
-    for before, after in facts.attacks:
-        bars.append(
-            Bar(
-                f"{after.adversary.capitalize()}: people who {after.hit}",
-                before.share if before is not None else None,
-                after.share,
-                before.interval if before is not None else None,
-                after.interval,
-                after.baseline,
-            )
-        )
-        lines = [f"<p><b>{escape(after.adversary.capitalize())}</b> knows {escape(after.knows)}.</p>"]
-        if before is not None:
-            lines.append(f'<p><b class="was">As it stood:</b> {escape(before.example)}</p>')
-        lines.append(f'<p><b class="is">Published:</b> {escape(after.example)}</p>')
-        quotes.append(f'<div class="quote">{"".join(lines)}</div>')
-    return _section(
-        "What adversaries achieve",
-        "Attacks that were run, on the table as it stood (identifiers dropped) and on the published files. Thin lines: 95 % intervals. "
-        "Notches: what is reached without the release.",
-        _figure(figures.attacks(bars)) + "".join(quotes),
-    )
-
-
-def _risk(facts: ReportFacts) -> str:
-    if facts.risk is None:
-        return ""
-    risk = facts.risk
-    drawn = figures.risk_columns(risk.rows, risk.together.alone, {each.column: each.drives for each in risk.columns})
-    values = [
-        (f"{each.column} {each.value}", f"{each.rows:,}", f"{each.alone:,}", f"{each.drives:,}")
-        for each in risk.values[:_MOST_LISTED]
-    ]
-    sets = [
-        (", ".join(each.columns), f"{float(each.distinction):.2%}", _nearly(each.separation), f"{each.alone:,}")
-        for each in risk.sets[:_MOST_LISTED]
-    ]
-    groups = [
-        (
-            ", ".join(f"{name} {label}" for name, label in each.quasi.items()),
-            f"{each.people:,}",
-            ", ".join(f"{value} {count}" for value, count in each.histogram.items()),
-        )
-        for each in facts.exposed
-    ]
-    parts = [
-        _figure(drawn),
-        _listing("Values by which people stand alone", ("value", "rows", "alone", "alone by it"), values),
-        _listing("Columns that tell people apart together", ("columns", "distinction", "separation", "alone"), sets),
-        "<p><small>Distinction: different combinations per row. Separation: pairs of rows that differ.</small></p>",
-        _listing("The most exposed, as it stood", ("who", "people", "sensitive values"), groups),
-    ]
-    return _section(
-        "What drove the risk", "Why people stood alone in the table before it was published.", "".join(parts)
-    )
-
-
-def _nearly(share: Fraction) -> str:
-    """A share that is often close to 1, rounded down so that 100 % means all."""
-    return f"{floor(share * 100_000) / 1000:.3f}%" if share < 1 else "100%"
-
-
-def _listing(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    if not rows:
-        return ""
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
-    body = "".join(
-        f'<tr><th scope="row">{escape(row[0])}</th>' + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:]) + "</tr>"
-        for row in rows
-    )
-    return (
-        f'<h3>{escape(title)}</h3><div class="scroll"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
     )
 
 
@@ -190,7 +107,7 @@ def _crowds(facts: ReportFacts) -> str:
         if facts.format == "generalize"
         else "Whoever finds somebody finds a bucket with this many people, each of whom may have any of its values."
     )
-    return _section(drawn.title, lead, _key(facts.before is not None, round_after=False) + _figure(drawn))
+    return section(drawn.title, lead, _key(facts.before is not None, round_after=False) + figure(drawn))
 
 
 def _sensitive(facts: ReportFacts) -> str:
@@ -201,25 +118,25 @@ def _sensitive(facts: ReportFacts) -> str:
         spread = figures.sensitive_values(column.name, before, facts.published(column.name))
         guesses = figures.best_guesses(column.name, groups.histograms.top, groups.sizes)
         drawn.append(
-            _section(
+            section(
                 spread.title,
                 "Publishing should not distort what the data are for.",
-                _key(before is not None, round_after=True) + _figure(spread),
+                _key(before is not None, round_after=True) + figure(spread),
             )
         )
         drawn.append(
-            _section(
+            section(
                 guesses.title,
                 f"Somebody who knows a person's group guesses the most frequent {column.name} in it.",
-                _figure(guesses),
+                figure(guesses),
             )
         )
         facts_known = knowledge_curves(column.name, groups)
         drawn.append(
-            _section(
+            section(
                 facts_known.title,
                 "The worst case over all facts that somebody could know, and over those that only rule values out.",
-                _KNOWLEDGE_KEY + _figure(facts_known),
+                _KNOWLEDGE_KEY + figure(facts_known),
             )
         )
     return "\n".join(drawn)
@@ -237,12 +154,12 @@ def _lattice(facts: ReportFacts) -> str:
             f'aria-label="level {level} of {height}">{steps}</span></td><td>{level} of {height}</td><td>{shown}</td></tr>'
         )
     head = '<thead><tr><th scope="col">column</th><th scope="col">coarser</th><th scope="col">level</th><th scope="col">published as</th></tr></thead>'
-    return _section(
+    return section(
         "How it was made",
         "Every dot is one way to coarsen the columns, finest at the bottom. The search takes the one that keeps the promise "
         f"and gives up least.{_proof(facts.private.search)}",
         f'<div class="scroll"><table>{head}<tbody>{"".join(rows)}</tbody></table></div>'
-        + _figure(lattice(facts.lattice)),
+        + figure(lattice(facts.lattice)),
     )
 
 
@@ -272,7 +189,7 @@ def _utility(facts: ReportFacts) -> str:
     if not rows:
         return ""
     head = '<thead><tr><th scope="col">measure</th><th scope="col">value</th><th scope="col">in plain words (less is better)</th></tr></thead>'
-    return _section(
+    return section(
         "What it cost",
         "How much of the table's detail was given up for the promise, by the measures in use.",
         f'<div class="scroll"><table>{head}<tbody>{"".join(rows)}</tbody></table></div>',
@@ -283,7 +200,7 @@ def _residual(facts: ReportFacts) -> str:
     if not facts.residual:
         return ""
     items = "".join(f"<li>{escape(words)}</li>" for words in facts.residual)
-    return _section("What remains", "Risks that the promise does not remove.", f'<ul class="plain">{items}</ul>')
+    return section("What remains", "Risks that the promise does not remove.", f'<ul class="plain">{items}</ul>')
 
 
 def _certificate(facts: ReportFacts) -> str:
@@ -293,7 +210,7 @@ def _certificate(facts: ReportFacts) -> str:
         f'<tr><th scope="row">{escape(name)}</th><td>{_plain_or_code(value)}</td></tr>'
         for name, value in facts.certificate
     )
-    return _section(
+    return section(
         "Certificate",
         "Anybody can check these claims again from the published files: reticent verify.",
         f'<div class="scroll"><table><tbody>{rows}</tbody></table></div>',
@@ -312,29 +229,6 @@ def _foot(facts: ReportFacts) -> str:
         else "This page holds facts about the confidential table. Keep it with the private side of the release."
     )
     return f"<footer>{words} Written by Reticent {escape(__version__)}.</footer>"
-
-
-def _section(title: str, lead: str, content: str) -> str:
-    return f"<section><h2>{escape(title)}</h2><p>{escape(lead)}</p>{content}</section>"
-
-
-def _figure(drawn: Figure) -> str:
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in drawn.columns)
-    rows = "".join(
-        f'<tr><th scope="row">{escape(row[0])}</th>'
-        + "".join(f'<td class="number">{escape(cell)}</td>' for cell in row[1:])
-        + "</tr>"
-        for row in drawn.rows
-    )
-    numbers = (
-        f'<details><summary>The numbers</summary><div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></details>'
-        if rows
-        else ""
-    )
-    caption = f"<figcaption>{escape(drawn.description)}</figcaption>" if drawn.captioned else ""
-    narrow = f'<div class="narrow">{drawn.narrow}</div>' if drawn.narrow else ""
-    kind = ' class="wide"' if drawn.narrow else ""
-    return f"<figure><div{kind}>{drawn.svg}</div>{narrow}{caption}</figure>{numbers}"
 
 
 def _key(both: bool, *, round_after: bool) -> str:

@@ -27,19 +27,20 @@ def write_report(
     *,
     table: Table | None = None,
     attacks: Sequence[Comparison] = (),
-    risk: RiskFound | None = None,
-    exposed: Sequence[Exposed] = (),
+    risks: Sequence[RiskFound] = (),
+    exposed: Sequence[Sequence[Exposed]] = (),
     public: bool = False,
 ) -> Path:
     """Write the report on a release, or on the folder of a saved one, to ``path``: the steward's, or the ``public`` one.
 
     ``table`` is the table that was published; with it the steward's report also tells how exposed people were before. ``attacks``
-    are pairs of findings (before or None, after) of :mod:`reticent.attack`; ``risk`` and ``exposed`` are what :mod:`reticent.inspect`
-    says about the table before. The steward's file is readable by its owner only.
+    are pairs of findings (before or None, after) of :mod:`reticent.attack`; ``risks`` and ``exposed`` are what :mod:`reticent.inspect`
+    says about the table before, for each set of quasi columns that an adversary may know. The steward's file is readable by its owner
+    only. :func:`reticent.policy.write_stewards_report` gathers all of that.
     """
     target = Path(path)
     side, private = _sides(release, public)
-    content = render(gather(side, private, table, attacks, risk, exposed))
+    content = render(gather(side, private, table, attacks, risks, exposed))
     target.parent.mkdir(parents=True, exist_ok=True)
     write_whole(target, content.encode(), _EVERYBODY if public else _OWNER_ONLY)
     return target

@@ -45,6 +45,10 @@ class Found(Protocol):
     @property
     def baseline(self) -> float | None: ...
     @property
+    def excess(self) -> tuple[float, float]: ...
+    @property
+    def succeeds(self) -> bool: ...
+    @property
     def example(self) -> str: ...
 
 
@@ -179,8 +183,8 @@ class ReportFacts:
     lattice: LatticeFacts | None = None
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     attacks: tuple[Comparison, ...] = ()
-    risk: RiskFound | None = None
-    exposed: tuple[Exposed, ...] = ()
+    risks: tuple[RiskFound, ...] = ()
+    exposed: tuple[Sequence[Exposed], ...] = ()
     residual: tuple[str, ...] = ()
     certificate: tuple[tuple[str, str], ...] = ()
 
@@ -199,13 +203,14 @@ def gather(
     private: PrivateFacts | None,
     table: Table | None = None,
     attacks: Sequence[Comparison] = (),
-    risk: RiskFound | None = None,
-    exposed: Sequence[Exposed] = (),
+    risks: Sequence[RiskFound] = (),
+    exposed: Sequence[Sequence[Exposed]] = (),
 ) -> ReportFacts:
     """Everything about a release; without ``private`` only what follows from its public side.
 
     ``table`` is the table that was published: with it the report also shows the crowds before publishing and judges every node
-    of a small lattice. ``attacks`` are pairs of findings, before (or None) and after; ``risk`` and ``exposed`` tell what drove the risk before.
+    of a small lattice. ``attacks`` are pairs of findings, before (or None) and after; ``risks`` and ``exposed`` tell what drove the risk
+    before, for each set of quasi columns that an adversary may know.
     """
     claims = read_claims(side.certificate)
     checks = list(check_claims(side))
@@ -228,7 +233,7 @@ def gather(
     )
     if private is None:
         return facts
-    told = replace(facts, attacks=tuple(attacks), risk=risk, exposed=tuple(exposed))
+    told = replace(facts, attacks=tuple(attacks), risks=tuple(risks), exposed=tuple(exposed))
     return _with_private(told, private, side, table, known)
 
 
