@@ -43,6 +43,14 @@ class FrequencySet:
         return int(self.sizes.sum())
 
     @cached_property
+    def column_sizes(self) -> tuple[NDArray[np.int64], ...]:
+        """For every column the rows of each part."""
+        return tuple(
+            sum_by(codes, self.sizes, hierarchy.levels[level].size)
+            for hierarchy, level, codes in zip(self.hierarchies, self.levels, self.codes, strict=True)
+        )
+
+    @cached_property
     def reference(self) -> NDArray[np.int64]:
         """The whole table's histogram of joint sensitive values."""
         return self.histograms.total(self.domain.size)

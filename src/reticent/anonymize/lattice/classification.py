@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.anonymize.lattice.evaluation import Evaluator
-from reticent.anonymize.lattice.space import Space, count_above, count_below
+from reticent.anonymize.lattice.space import Space
 from reticent.data.frequencies import Levels
 from reticent.errors import PolicyError
 
@@ -38,7 +38,7 @@ def tagging(evaluator: Evaluator) -> NDArray[np.bool_]:
     while unknown.any():
         flat = np.flatnonzero(unknown)
         if evaluator.monotone:
-            settled = np.minimum(count_below(unknown), count_above(unknown)).ravel()[flat]
+            settled = np.minimum(space.count_below(unknown), space.count_above(unknown)).ravel()[flat]
             levels = space.node(int(flat[np.argmax(settled)]))
         else:
             levels = space.node(int(flat[-1]))

@@ -26,8 +26,9 @@ class Costs:
 def column_masses(frequencies: FrequencySet) -> list[list[NDArray[np.float64]]]:
     """Rows by part, for every column and level (levels below the frequency set's own are left empty)."""
     masses: list[list[NDArray[Any]]] = []
-    for hierarchy, start, codes in zip(frequencies.hierarchies, frequencies.levels, frequencies.codes, strict=True):
-        own = np.bincount(codes, weights=frequencies.sizes, minlength=hierarchy.levels[start].size)
+    for hierarchy, start, own in zip(
+        frequencies.hierarchies, frequencies.levels, frequencies.column_sizes, strict=True
+    ):
         masses.append(
             [
                 np.zeros(hierarchy.levels[level].size)

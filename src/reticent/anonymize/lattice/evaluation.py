@@ -25,8 +25,8 @@ class Evaluation:
     """What is known of a node: does it pass, how many rows are suppressed, what does it cost.
 
     ``objective`` is None for a node that does not pass. ``penalty`` and ``growth`` are the bounds that the node puts on its specializations and
-    generalizations. ``hopeless`` says that every specialization fails as well. ``outlier`` tells the smallest failing group of a
-    node that fails, by its parts. ``doomed`` counts rows that are lost here and at every specialization.
+    generalizations. ``hopeless`` says that every specialization fails as well. ``outlier`` is a point of the frequency set that lies in
+    the smallest failing group of a node that fails. ``doomed`` counts rows that are lost here and at every specialization.
     """
 
     levels: Levels
@@ -37,7 +37,7 @@ class Evaluation:
     penalty: float = 0.0
     growth: float | None = None
     hopeless: bool = False
-    outlier: tuple[int, ...] | None = None
+    outlier: int | None = None
     doomed: float = 0.0
 
 
@@ -144,7 +144,7 @@ class Evaluator:
             penalty,
             self.objective.growth(points, suppressed if self._absorbing else None),
             hopeless or (not passes and self.monotone),
-            None if passes else _smallest(points, suppressed),
+            None if passes else _outlier(points, suppressed),
             lost,
         )
 
@@ -189,9 +189,9 @@ def failing_groups(definition: Definition, groups: Groups, already: Mask, allowe
     return mask
 
 
-def _smallest(points: Points, failing: Mask) -> tuple[int, ...]:
+def _outlier(points: Points, failing: Mask) -> int:
     chosen = np.flatnonzero(failing)
-    return points.parts_of(int(chosen[np.argmin(points.sizes[chosen])]))
+    return points.point_in(int(chosen[np.argmin(points.sizes[chosen])]))
 
 
 def _split(definition: Definition) -> tuple[Definition | None, Definition | None]:

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from reticent.anonymize.lattice.evaluation import Evaluation, Evaluator
 from reticent.anonymize.lattice.forecast import Forecast
-from reticent.anonymize.lattice.outliers import Outliers, Tables
-from reticent.anonymize.lattice.space import count_above, count_below
+from reticent.anonymize.lattice.outliers import Outliers
 
 _ROUNDING = 1e-12
 
@@ -44,10 +43,10 @@ class Frontier:
         self.best: Evaluation | None = None
         self._index = np.arange(self.space.size).reshape(self.space.shape)
         usable = evaluator.allowed == 0 and evaluator.quasi_sets is None
-        self._by_outliers = usable and Outliers.applicable(evaluator.frequencies, self.space, evaluator.definition)
+        usable = usable and Outliers.applicable(evaluator.frequencies, self.space, evaluator.definition)
+        self._outliers = Outliers(evaluator.frequencies, self.space, evaluator.definition) if usable else None
         self._start = evaluator.points(self.space.floor)
         self._last_count = self.space.size
-        self._tables: Tables = {}
         self._evaluated: NDArray[np.bool_] = np.zeros(self.space.shape, dtype=bool)
         self._forecast = self._forecaster()
         # When suppression costs nothing and the objective only grows, generalizations of a passing node cannot win.
@@ -81,14 +80,10 @@ class Frontier:
 
     def _look_at_outliers(self, found: Evaluation | None = None) -> None:
         """Close every node at which the group of one rare person fails: the rarest of all, or one that was just found."""
-        if not self._by_outliers:
+        if self._outliers is None:
             return
-        outliers = Outliers(self._start, self.space, self.evaluator.definition, self._tables)
-        if found is None or found.outlier is None:
-            chosen = outliers.rarest()
-        else:
-            chosen = outliers.points.find(found.levels, found.outlier)
-        self.open &= ~outliers.failing(chosen)
+        chosen = self._outliers.rarest() if found is None or found.outlier is None else found.outlier
+        self.open &= ~self._outliers.failing(chosen, self._start)
 
     def _raise_start(self, candidates: NDArray[np.bool_]) -> None:
         """Start from the finest node below all candidates: what is finer than that is not needed any more."""
@@ -140,16 +135,16 @@ class Frontier:
         flat = np.flatnonzero(candidates)
         if len(flat) <= 2:
             return int(flat[0])
-        if self._by_outliers:
+        if self._outliers is not None:
             # Half of the candidates cost more, and fall if it passes; a group that fails here is rare enough to fail at many.
             middle = len(flat) // 2
             return int(flat[np.argpartition(self.floors.ravel()[flat], middle)[middle]])
-        below = count_below(candidates)
+        below = self.space.count_below(candidates)
         if self._forecast is not None and self._forecast.is_ready:
             return self._most_promising(candidates, below)
         if_failing = below.ravel()[flat]
         if not self.evaluator.objective.knows_floors:
-            if_passing = count_above(candidates).ravel()[flat]
+            if_passing: NDArray[Any] = self.space.count_above(candidates).ravel()[flat]
         else:
             bounds = self.floors.ravel()[flat]
             if_passing = len(flat) - np.searchsorted(np.sort(bounds), bounds)

@@ -8,36 +8,33 @@ evaluating it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from math import prod
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reticent.anonymize.lattice.points import Points
-from reticent.anonymize.lattice.space import Space, accumulate
+from reticent.anonymize.lattice.space import Space
 from reticent.data.frequencies import FrequencySet
 from reticent.data.groups import Groups, Histograms
-from reticent.data.hierarchy import BoundHierarchy, Codes
-from reticent.data.keys import sum_by
 from reticent.definitions.base import Definition
 
 _LARGEST_TABLE = 4_000_000
 _WIDEST_TABLE = 256
 
-Tables = dict[tuple[str, int], NDArray[np.int32]]
-
 
 class Outliers:
-    """Judges single groups of a fine grouping at every node of the lattice above it.
+    """Judges the groups that single points of a frequency set belong to, at every node of the lattice."""
 
-    ``tables`` remembers where parts of a column meet, from one of these to the next.
-    """
-
-    def __init__(self, points: Points, space: Space, definition: Definition, tables: Tables | None = None) -> None:
-        self.points = points
+    def __init__(self, frequencies: FrequencySet, space: Space, definition: Definition) -> None:
+        self._frequencies = frequencies
         self._space = space
         self._definition = definition
-        self._tables = tables if tables is not None else {}
+        self._steps: dict[tuple[int, int], NDArray[np.int32]] = {}
+        shape = space.shape
+        self._strides = [prod(shape[column + 1 :]) for column in range(len(shape))]
+        self._open_ended = any(h.levels[-1].size > 1 for h in frequencies.hierarchies)
 
     @staticmethod
     def applicable(frequencies: FrequencySet, space: Space, definition: Definition) -> bool:
@@ -46,84 +43,67 @@ class Outliers:
         return definition.local and space.size * values <= _LARGEST_TABLE
 
     def rarest(self) -> int:
-        """The group whose values are the rarest, column by column: the likeliest to stand alone."""
-        commonness = np.zeros(len(self.points))
-        for hierarchy, level, codes in self._columns():
-            counts = sum_by(codes, self.points.sizes, hierarchy.levels[level].size)
-            commonness += np.log(np.maximum(counts, 1))[codes]
-        return int(np.argmin(np.where(self.points.sizes > 0, commonness, np.inf)))
+        """The point whose values are the rarest, column by column: the likeliest to stand alone."""
+        frequencies = self._frequencies
+        commonness = np.zeros(len(frequencies))
+        for codes, counts in zip(frequencies.codes, frequencies.column_sizes, strict=True):
+            commonness += np.log(np.maximum(counts, 1)).take(codes)
+        return int(np.argmin(np.where(frequencies.sizes > 0, commonness, np.inf)))
 
-    def failing(self, group: int) -> NDArray[np.bool_]:
-        """The nodes at which the group that this one has become part of fails the definition.
+    def failing(self, point: int, points: Points) -> NDArray[np.bool_]:
+        """The nodes at which the group that a point has become part of fails the definition.
 
-        Only nodes at or above the points' own levels are meant; the rest of the array says nothing.
+        It is seen from a grouping ``points``: only nodes at or above its levels are meant, the rest of the array says nothing.
         """
-        points = self.points
-        meeting = self._meeting_nodes(group)
+        meeting = self._meeting_nodes(point, points)
         sizes = self._over_lattice(meeting, points.sizes)
         extras = {name: self._over_lattice(meeting, counts) for name, counts in points.extras.items()}
-        histograms = self._histograms(meeting) if self._definition.needs_sensitive else _one_value(sizes)
-        groups = Groups(sizes, histograms, points.frequencies.reference, points.frequencies.domain, extras)
+        histograms = self._histograms(meeting, points) if self._definition.needs_sensitive else _one_value(sizes)
+        groups = Groups(sizes, histograms, self._frequencies.reference, self._frequencies.domain, extras)
         # Where only people of a population have joined so far there is no group that could fail.
         return (self._definition.failing(groups) & (sizes > 0)).reshape(self._space.shape)
 
-    def _columns(self) -> Iterator[tuple[BoundHierarchy, int, Codes]]:
-        return zip(self.points.frequencies.hierarchies, self.points.levels, self.points.codes, strict=True)
+    def _meeting_nodes(self, point: int, points: Points) -> NDArray[np.int32]:
+        """For every group the flat index of the lowest node at which the point joins it; the lattice's size if none."""
+        columns = enumerate(zip(points.levels, self._frequencies.codes, strict=True))
+        tables = [self._steps_to(column, level, int(codes[point])) for column, (level, codes) in columns]
+        index: NDArray[np.int32] = points.runs.added(tables)
+        return np.minimum(index, self._space.size, out=index) if self._open_ended else index
 
-    def _meeting_nodes(self, group: int) -> NDArray[np.int32]:
-        """For every group the flat index of the lowest node at which it joins the given one; the lattice's size if none."""
-        space = self._space
-        index: NDArray[np.int32] | None = None
-        apart: NDArray[np.bool_] | None = None
-        stride = space.size
-        for j, (hierarchy, own_level, codes) in enumerate(self._columns()):
-            low, high = space.floor[j], space.top[j]
-            stride //= high - low + 1
-            steps = self._steps(hierarchy, own_level, high, int(codes[group]))
-            here = ((steps + np.int32(own_level - low)) * np.int32(stride)).take(codes)
-            index = here if index is None else np.add(index, here, out=index)
-            never = steps > high - own_level
-            if hierarchy.levels[high].size > 1 and never.any():
-                apart = never.take(codes) if apart is None else apart | never.take(codes)
-        assert index is not None
-        if apart is not None:
-            index[apart] = space.size
-        return index
+    def _steps_to(self, column: int, level: int, own: int) -> NDArray[np.int32]:
+        """For each part of a level how far up the lattice it takes to meet the part of the frequency set ``own``, in flat indices."""
+        hierarchy, start = self._frequencies.hierarchies[column], self._frequencies.levels[column]
+        here = int(hierarchy.between(start, level)[own])
+        if hierarchy.levels[level].size > _WIDEST_TABLE:
+            return cast(NDArray[np.int32], self._steps_between(column, level, np.array([here]))[0])
+        if (column, level) not in self._steps:
+            everyone = np.arange(hierarchy.levels[level].size)
+            self._steps[column, level] = self._steps_between(column, level, everyone)
+        return cast(NDArray[np.int32], self._steps[column, level][here])
 
-    def _steps(self, hierarchy: BoundHierarchy, low: int, high: int, own: int) -> NDArray[np.int32]:
-        """For each part of level ``low`` how many steps up it takes to meet the part ``own``; one more than there are, if never."""
-        key = (hierarchy.column, low)
-        steps: NDArray[np.int32]
-        if hierarchy.levels[low].size > _WIDEST_TABLE:
-            steps = _steps_between(hierarchy, low, high, np.array([own]))[0]
-            return steps
-        if key not in self._tables:
-            self._tables[key] = _steps_between(hierarchy, low, high, np.arange(hierarchy.levels[low].size))
-        steps = self._tables[key][own]
-        return steps
+    def _steps_between(self, column: int, level: int, chosen: NDArray[np.int64]) -> NDArray[np.int32]:
+        hierarchy, low, high = self._frequencies.hierarchies[column], self._space.floor[column], self._space.top[column]
+        steps = np.full((len(chosen), hierarchy.levels[level].size), level - low, dtype=np.int32)
+        for coarser in range(level, high + 1):
+            parts = hierarchy.between(level, coarser)
+            steps += parts[chosen, None] != parts
+        return np.where(steps > high - low, np.int32(self._space.size), steps * np.int32(self._strides[column]))
 
     def _over_lattice(self, meeting: NDArray[np.int32], counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """At every node, the counts of the points that have joined."""
-        table = sum_by(meeting, counts, self._space.size + 1)[:-1].reshape(self._space.shape)
-        return accumulate(table, table.ndim).ravel()
+        nodes = self._space.size
+        table = np.bincount(meeting, weights=counts, minlength=nodes + 1)[:nodes]
+        return self._space.accumulated(table).ravel().astype(np.int64)
 
-    def _histograms(self, meeting: NDArray[np.int32]) -> Histograms:
-        cells, values, nodes = self.points.histograms, self.points.frequencies.domain.size, self._space.size
+    def _histograms(self, meeting: NDArray[np.int32], points: Points) -> Histograms:
+        cells, values, nodes = points.histograms, self._frequencies.domain.size, self._space.size
         keys = meeting[cells.owners].astype(np.int64) * values + cells.values
-        table = sum_by(keys, cells.counts, (nodes + 1) * values)[: nodes * values]
-        table = accumulate(table.reshape(*self._space.shape, values), len(self._space.shape)).ravel()
-        present = np.flatnonzero(table)
+        table = np.bincount(keys, weights=cells.counts, minlength=(nodes + 1) * values)[: nodes * values]
+        counts = self._space.accumulated(table).ravel()
+        present = np.flatnonzero(counts)
         owners = present // values
         offsets = np.searchsorted(owners, np.arange(nodes + 1))
-        return Histograms(offsets, (present - owners * values).astype(np.int32), table[present])
-
-
-def _steps_between(hierarchy: BoundHierarchy, low: int, high: int, chosen: NDArray[np.int64]) -> NDArray[np.int32]:
-    steps = np.zeros((len(chosen), hierarchy.levels[low].size), dtype=np.int32)
-    for level in range(low, high + 1):
-        parts = hierarchy.between(low, level)
-        steps += parts[chosen, None] != parts
-    return steps
+        return Histograms(offsets, (present - owners * values).astype(np.int32), counts[present].astype(np.int64))
 
 
 def _one_value(sizes: NDArray[np.int64]) -> Histograms:

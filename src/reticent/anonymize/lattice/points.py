@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.anonymize.lattice.runs import Runs
 from reticent.data.frequencies import FrequencySet, Levels
 from reticent.data.groups import Groups, Histograms
 from reticent.data.hierarchy import Codes
@@ -71,11 +72,20 @@ class Points:
             for column, level in enumerate(self.levels)
         )
 
-    def parts_of(self, group: int) -> tuple[int, ...]:
-        """The parts of a single group, without those of all others."""
+    @cached_property
+    def runs(self) -> Runs:
+        """The same in runs of columns, for sums over columns."""
         if self.distinct is None or prod(self.cards) >= _LARGEST_UNPACKED:
-            return tuple(int(codes[group]) for codes in self.codes)
-        return tuple(int(code[0]) for code in _unpack(self.distinct[group : group + 1], self.cards))
+            return Runs.of_columns(self.codes, self.cards)
+        return Runs.of_keys(self.distinct, self.cards)
+
+    def point_in(self, group: int) -> int:
+        """Some point of the frequency set that lies in a group."""
+        points, place = self, group
+        while points.source is not None and points.keys is not None and points.distinct is not None:
+            place = int(np.argmax(points.keys == points.distinct[place]))
+            points = points.source
+        return place
 
     @cached_property
     def extras(self) -> Mapping[str, NDArray[np.int64]]:
@@ -129,15 +139,6 @@ class Points:
         plain = Histograms(np.arange(count + 1), np.zeros(count, dtype=np.int32), self.sizes)
         return Groups(self.sizes, plain, self.frequencies.reference, self.frequencies.domain, self.extras)
 
-    def find(self, levels: Levels, codes: Sequence[int]) -> int:
-        """Some group here that lies in the group with these parts at a coarser node."""
-        inside: NDArray[np.bool_] | None = None
-        for column, (level, code) in enumerate(zip(levels, codes, strict=True)):
-            if self.frequencies.hierarchies[column].levels[level].size > 1:
-                here = (self.map(column, level) == code).take(self.codes[column])
-                inside = here if inside is None else inside & here
-        return 0 if inside is None else int(np.argmax(inside))
-
     def map(self, column: int, level: int) -> NDArray[np.int32]:
         """From the parts of a column here to those at a coarser level."""
         return self.frequencies.hierarchies[column].between(self.levels[column], level)
@@ -149,14 +150,11 @@ class Points:
         if space >= _LARGEST_UNPACKED:
             parts = [self.map(column, level).take(self.codes[column]) for column, level in enumerate(levels)]
             return pack(parts, cards, len(self))
-        keys: NDArray[np.int32] | None = None
-        stride = space
+        scaled, stride = [], space
         for column, (level, card) in enumerate(zip(levels, cards, strict=True)):
             stride //= card
-            if card > 1:
-                scaled = (self.map(column, level) * np.int32(stride)).take(self.codes[column])
-                keys = scaled if keys is None else np.add(keys, scaled, out=keys)
-        return np.zeros(len(self), dtype=np.int32) if keys is None else keys, space
+            scaled.append(self.map(column, level) * np.int32(stride))
+        return self.runs.added(scaled), space
 
 
 def _unpack(keys: NDArray[np.int64], cards: Sequence[int]) -> tuple[NDArray[np.int32], ...]:

@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 
 from reticent.data.frequencies import Levels
 
+# Longer products cost more than they save.
+_LONGEST_LADDER = 24
+
 
 @dataclass(frozen=True)
 class Space:
@@ -78,6 +81,38 @@ class Space:
             total += table[self.floor[column] : self.top[column] + 1].reshape(shape)
         return total
 
+    def accumulated(self, table: NDArray[Any]) -> NDArray[Any]:
+        """For every node the sum of the table's numbers at itself and its specializations.
+
+        The table has one number a node, or a row of them; the result has a row a node. Exact for whole numbers below 2^53.
+        """
+        for ladder in self._ladders:
+            # A product adds up along one run of columns and moves it to the end; after all runs the order is the old one again.
+            table = table.reshape(len(ladder), -1).T @ ladder
+        return table.reshape(-1, self.size).T
+
+    @cached_property
+    def _ladders(self) -> list[NDArray[Any]]:
+        """Neighbouring columns in runs, each with the matrix whose product adds up along it: a one where low is at or below high."""
+        ladders: list[NDArray[Any]] = [np.ones((1, 1))]
+        for levels in self.shape:
+            step = np.tri(levels).T
+            if len(ladders[-1]) * levels <= _LONGEST_LADDER:
+                ladders[-1] = np.kron(ladders[-1], step)
+            else:
+                ladders.append(step)
+        return ladders
+
+    def count_below(self, mask: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """For every node the number of marked nodes among itself and its specializations."""
+        return self.accumulated(mask.astype(np.float64)).reshape(self.shape)
+
+    def count_above(self, mask: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """For every node the number of marked nodes among itself and its generalizations."""
+        # Backwards, every generalization stands before its specializations.
+        backwards = self.accumulated(mask.ravel()[::-1].astype(np.float64)).ravel()[::-1]
+        return backwards.reshape(self.shape)
+
     def corner(self, mask: NDArray[np.bool_]) -> Levels:
         """The finest node that all marked nodes generalize."""
         places = np.unravel_index(np.flatnonzero(mask), self.shape)
@@ -92,35 +127,3 @@ class Space:
             finer[axis], coarser[axis] = slice(None, -1), slice(1, None)
             minimal[tuple(coarser)] &= ~passing[tuple(finer)]
         return [self.node(int(index)) for index in np.flatnonzero(minimal)]
-
-
-def accumulate(table: NDArray[Any], axes: int) -> NDArray[Any]:
-    """Add up along the first ``axes`` axes: each cell becomes the sum of the cells at or below it. Overwrites the table.
-
-    Axes are short, so adding slice to slice beats a cumulative sum along the axis, as long as slices are long runs of memory: the
-    second half of the axes is therefore brought to the front first.
-    """
-    half = axes // 2
-    _add_slices(table, half)
-    order = (*range(half, axes), *range(half), *range(axes, table.ndim))
-    turned = np.ascontiguousarray(table.transpose(order))
-    _add_slices(turned, axes - half)
-    return turned.transpose(np.argsort(order))
-
-
-def _add_slices(table: NDArray[Any], axes: int) -> None:
-    for axis in range(axes):
-        before: tuple[Any, ...] = (slice(None),) * axis
-        for level in range(1, table.shape[axis]):
-            table[(*before, level)] += table[(*before, level - 1)]
-
-
-def count_below(mask: NDArray[np.bool_]) -> NDArray[Any]:
-    """For every node the number of marked nodes among itself and its specializations."""
-    return accumulate(mask.astype(np.int32), mask.ndim)
-
-
-def count_above(mask: NDArray[np.bool_]) -> NDArray[Any]:
-    """For every node the number of marked nodes among itself and its generalizations."""
-    flip = (slice(None, None, -1),) * mask.ndim
-    return count_below(mask[flip])[flip]
