@@ -23,6 +23,9 @@ Members = Iterable[int] | NDArray[np.integer]
 
 FAMILIES = {"sum": "linear", "max": "max", "min": "min"}
 
+# Two different coefficients then differ modulo every 61-bit prime.
+LARGEST_COEFFICIENT = 2**59
+
 
 def as_members(members: Members, n: int | None = None) -> NDArray[np.int64]:
     """The people of a query as a strictly increasing array, each a whole number in 0..n-1 and named once.
@@ -94,6 +97,8 @@ class Query:
             raise PolicyError(f"coefficients belong to sums, but the function is {self.function!r}.")
         if coefficients.dtype.kind != "i" or coefficients.shape != self.members.shape or not coefficients.all():
             raise PolicyError("coefficients must be one non-zero whole number for each member.")
+        if (np.abs(coefficients) >= LARGEST_COEFFICIENT).any():
+            raise PolicyError("coefficients must lie between -2^59 and 2^59.")
         if (coefficients == 1).all():
             return None
         coefficients = coefficients.astype(np.int64)
@@ -110,10 +115,13 @@ class Query:
         """The sum of ``coefficient * value`` over people; a coefficient of 0 leaves its person out."""
         kept = {person: coefficient for person, coefficient in coefficients.items() if coefficient != 0}
         members = as_members(kept.keys())
-        weights = [whole(kept[int(person)], f"the coefficient of person {person}", low=-(2**62)) for person in members]
-        if any(weight > 2**62 for weight in weights):
-            raise PolicyError("coefficients must lie between -2^62 and 2^62.")
-        return cls(members, "sum", np.array(weights, dtype=np.int64))
+        weights = [kept[int(person)] for person in members]
+        for person, weight in zip(members, weights, strict=True):
+            whole(weight, f"the coefficient of person {person}", low=1 - LARGEST_COEFFICIENT)
+        try:
+            return cls(members, "sum", np.array(weights, dtype=np.int64))
+        except OverflowError:
+            raise PolicyError("coefficients must lie between -2^59 and 2^59.") from None
 
     @property
     def family(self) -> str:

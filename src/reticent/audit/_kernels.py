@@ -1,0 +1,169 @@
+"""Compiled loops of the null-space auditor: arithmetic modulo a 61-bit prime on arrays of uint64.
+
+numba has no 128-bit product. A number times one below 2^31 is reduced with a floating quotient, which is off by at most one and
+corrected exactly, in wrapping 64-bit arithmetic; a long number is multiplied in two such halves. A scalar product keeps the
+partial products of the halves in 32-bit halves and reduces once at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba as nb
+import numpy as np
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+
+def _compiled(function: Kernel) -> Kernel:
+    return cast(Kernel, nb.njit(cache=True, nogil=True)(function))
+
+
+ZERO = np.uint64(0)
+SHIFT, MASK, HALF = np.uint64(31), np.uint64(2**31 - 1), np.uint64(2**31)
+WORD, WORD_MASK, LONG = np.uint64(32), np.uint64(2**32 - 1), np.uint64(2**32)
+
+
+@_compiled
+def _short_product(long: Any, short: Any, prime: Any) -> Any:
+    """``long * short`` for long < prime and short <= 2^32: the quotient is below 2^33, so its rounding error is below one."""
+    quotient = np.uint64(np.float64(long) * np.float64(short) / np.float64(prime))
+    rest = np.int64(long * short - quotient * prime)
+    if rest < 0:
+        rest += np.int64(prime)
+    elif rest >= np.int64(prime):
+        rest -= np.int64(prime)
+    return np.uint64(rest)
+
+
+@_compiled
+def _plus(first: Any, second: Any, prime: Any) -> Any:
+    total = first + second
+    return total - prime if total >= prime else total
+
+
+@_compiled
+def product(first: Any, second: Any, prime: Any) -> Any:
+    """``first * second`` modulo ``prime``."""
+    high = _short_product(_short_product(first, second >> SHIFT, prime), HALF, prime)
+    return _plus(high, _short_product(first, second & MASK, prime), prime)
+
+
+@_compiled
+def products(first: Any, second: Any, prime: Any) -> Any:
+    """The products of two arrays, number by number."""
+    found = np.empty_like(first)
+    for i in range(first.size):
+        found[i] = product(first[i], second[i], prime)
+    return found
+
+
+@_compiled
+def _joined(high: Any, low: Any, prime: Any) -> Any:
+    """``2^32 * high + low``, two sums of 32-bit halves."""
+    return _plus(_short_product(high % prime, LONG, prime), low % prime, prime)
+
+
+@_compiled
+def dot(first: Any, second: Any, prime: Any) -> Any:
+    """The scalar product of two arrays of numbers below ``prime``."""
+    low_0, low_1, low_2, high_0, high_1, high_2 = ZERO, ZERO, ZERO, ZERO, ZERO, ZERO
+    for i in range(first.size):
+        a_0, a_1 = first[i] & MASK, (first[i] >> SHIFT) & MASK
+        b_0, b_1 = second[i] & MASK, (second[i] >> SHIFT) & MASK
+        p_0, p_1, p_2 = a_0 * b_0, a_0 * b_1 + a_1 * b_0, a_1 * b_1
+        low_0 += p_0 & WORD_MASK
+        low_1 += p_1 & WORD_MASK
+        low_2 += p_2 & WORD_MASK
+        high_0 += p_0 >> WORD
+        high_1 += p_1 >> WORD
+        high_2 += p_2 >> WORD
+    total = _joined(high_2, low_2, prime)
+    total = _plus(_short_product(total, HALF, prime), _joined(high_1, low_1, prime), prime)
+    return _plus(_short_product(total, HALF, prime), _joined(high_0, low_0, prime), prime)
+
+
+@_compiled
+def _minus(first: Any, second: Any, prime: Any) -> Any:
+    return first - second if first >= second else first + prime - second
+
+
+@_compiled
+def solve_row(upper_columns: Any, dense: Any, row: Any, prime: Any) -> Any:
+    """l with l U = row, U unit upper triangular; the columns of U that are not ``dense`` are unit vectors."""
+    found = row.copy()
+    for j in range(row.size):
+        if dense[j]:
+            found[j] = _minus(found[j], dot(found[:j], upper_columns[j, :j], prime), prime)
+    return found
+
+
+@_compiled
+def solve_column(lower_rows: Any, inverses: Any, column: Any, prime: Any) -> Any:
+    """u with L u = column, L lower triangular with a diagonal whose inverses are given."""
+    found = column.copy()
+    for k in range(column.size):
+        rest = _minus(found[k], dot(lower_rows[k, :k], found[:k], prime), prime)
+        found[k] = product(rest, inverses[k], prime)
+    return found
+
+
+@_compiled
+def solve_combination(lower_columns: Any, inverses: Any, row: Any, prime: Any) -> Any:
+    """x with x L = row."""
+    found, size = row.copy(), row.size
+    for k in range(size - 1, -1, -1):
+        rest = _minus(found[k], dot(lower_columns[k, k + 1 : size], found[k + 1 :], prime), prime)
+        found[k] = product(rest, inverses[k], prime)
+    return found
+
+
+@_compiled
+def solve_weights(upper_rows: Any, column: Any, prime: Any) -> Any:
+    """y with U y = column."""
+    found, size = column.copy(), column.size
+    for k in range(size - 1, -1, -1):
+        found[k] = _minus(found[k], dot(upper_rows[k, k + 1 : size], found[k + 1 :], prime), prime)
+    return found
+
+
+@_compiled
+def some_vanish(first: Any, second: Any, ratio: Any, sizes: Any, prime: Any) -> Any:
+    """Whether ``first - ratio * second`` is 0 at some class of one person."""
+    found = False
+    for c in range(sizes.size):
+        found |= sizes[c] == 1 and first[c] == product(ratio, second[c], prime)
+    return found
+
+
+@_compiled
+def spread(vector: Any, plus: Any, minus: Any, weights: Any, factor: Any, prime: Any) -> None:
+    """Add ``factor * weights[k]`` at class ``plus[k]`` and take it away at ``minus[k]`` (-1: nowhere), for every k."""
+    for k in range(weights.size):
+        if weights[k]:
+            amount = product(factor, weights[k], prime)
+            vector[plus[k]] = _plus(vector[plus[k]], amount, prime)
+            if minus[k] >= 0:
+                vector[minus[k]] = _minus(vector[minus[k]], amount, prime)
+
+
+@_compiled
+def first_different(coefficient: Any, traces: Any, weights: Any, prime: Any) -> Any:
+    """The first class whose coefficient is not the sum of the weights of its traces' set bits, -1 if there is none.
+
+    Eight bits are added at a time, from a table of all sums of eight weights.
+    """
+    width = (weights.size + 7) // 8
+    table = np.zeros((width, 256), dtype=np.uint64)
+    for byte in range(width):
+        for bit in range(min(8, weights.size - 8 * byte)):
+            for low in range(1 << bit):
+                table[byte, low + (1 << bit)] = _plus(table[byte, low], weights[8 * byte + bit], prime)
+    for c in range(coefficient.size):
+        total = ZERO
+        for byte in range(width):
+            total = _plus(total, table[byte, traces[c, byte]], prime)
+        if total != coefficient[c]:
+            return c
+    return -1

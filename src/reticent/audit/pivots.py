@@ -1,0 +1,155 @@
+"""Pivots of the answered queries: a triangular factorisation that gives a null vector for any further query.
+
+Every independent answered query a_k has a pivot d_k: e_i - e_j for two people of a class that it cut, or e_c for a person. The
+square matrix T with T[k, j] = a_k.d_j is kept as T = L U (U with a unit diagonal), and grows by a row and a column at each answer.
+A cut leaves the new column of U empty, because i and j are in the same earlier queries. For any class c, e_c - sum y_j d_j with
+T y = A e_c is a null vector of A: the one that a query needs which cuts no class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.audit import _kernels as kernels
+from reticent.audit.trace import Cut
+
+Integers = NDArray[np.int64]
+Words = NDArray[np.uint64]
+Array = TypeVar("Array", bound=NDArray[Any])
+
+
+@dataclass(frozen=True)
+class Pivot:
+    """The null vector e_label - sum weights[j] d_j, and the inverse of the query's product with it."""
+
+    label: int
+    weights: Words
+    inverse: int
+
+
+class Pivots:
+    """The factorisation, the pivots' people, and which answered query gives which class which coefficient."""
+
+    def __init__(self, modulus: np.uint64) -> None:
+        self._modulus = modulus
+        self._prime = int(modulus)
+        self.rank = 0
+        self._people: Integers = np.empty((2, 8), dtype=np.int64)
+        self._inverses: Words = np.empty(8, dtype=np.uint64)
+        self._dense: NDArray[np.bool_] = np.empty(8, dtype=bool)
+        # Row k: L left of the diagonal, U right of it. The second array is the transpose, so that all products run along memory.
+        self._factors: Words = np.zeros((8, 8), dtype=np.uint64)
+        self._transposed: Words = np.zeros((8, 8), dtype=np.uint64)
+        # A bit plane for each coefficient of each answered query: which classes it has that coefficient on.
+        self._planes = 0
+        self._plane_row: Integers = np.empty(8, dtype=np.int64)
+        self._plane_weight: Words = np.empty(8, dtype=np.uint64)
+        self._traces: NDArray[np.uint8] = np.zeros((8, 1), dtype=np.uint8)
+
+    @property
+    def state_bytes(self) -> int:
+        held = (self._people, self._inverses, self._dense, self._factors, self._transposed)
+        return sum(array.nbytes for array in (*held, self._plane_row, self._plane_weight, self._traces))
+
+    def places(self, labels: Integers) -> tuple[Integers, Integers]:
+        """The classes where pivots add and take away; -1 for nowhere."""
+        plus, minus = self._people[:, : self.rank]
+        return labels[plus], np.where(minus >= 0, labels[minus], -1)
+
+    def add_cut(self, labels: Integers, cut: Cut, inside: int, outside: int) -> None:
+        """A query that cuts classes, with a person of either part of one of them as its pivot."""
+        self._copy_traces(cut)
+        step = int(cut.coefficient[labels[inside]] - cut.coefficient[labels[outside]])
+        row = kernels.solve_row(self._transposed, self._dense, self._row(labels, cut.coefficient), self._modulus)
+        self._append(row, None, inside, outside, pow(step, -1, self._prime))
+        self._add_planes(cut.coefficient)
+
+    def add_whole(self, labels: Integers, coefficient: Integers) -> Pivot:
+        """A query that cuts nothing and does not follow: some class gives it a null vector that it does not vanish on."""
+        row = kernels.solve_row(self._transposed, self._dense, self._row(labels, coefficient), self._modulus)
+        label = self._find(row, coefficient)
+        column = kernels.solve_column(self._factors, self._inverses, self._column(label), self._modulus)
+        value = (int(coefficient[label]) - int(kernels.dot(row, column, self._modulus))) % self._prime
+        weights = kernels.solve_weights(self._factors, column, self._modulus)
+        inverse = pow(value, -1, self._prime)
+        self._append(row, column, int(np.argmax(labels == label)), -1, inverse)
+        self._add_planes(coefficient)
+        return Pivot(label, weights, inverse)
+
+    def _row(self, labels: Integers, coefficient: Integers) -> Words:
+        """The query's product with every pivot."""
+        plus, minus = self.places(labels)
+        return self._reduced(coefficient[plus] - np.where(minus >= 0, coefficient[minus], 0))
+
+    def _column(self, label: int) -> Words:
+        """The coefficients of one class in all answered queries."""
+        bits = np.unpackbits(self._trace(label + 1)[label], count=self._planes, bitorder="little").view(bool)
+        column = np.zeros(self.rank, dtype=np.uint64)
+        column[self._plane_row[: self._planes][bits]] = self._plane_weight[: self._planes][bits]
+        return column
+
+    def _find(self, row: Words, coefficient: Integers) -> int:
+        """A class where the query is not the combination of answered queries that it equals on the pivots."""
+        combination = kernels.solve_combination(self._transposed, self._inverses, row, self._modulus)
+        planes = slice(self._planes)
+        weights = kernels.products(combination[self._plane_row[planes]], self._plane_weight[planes], self._modulus)
+        traces = self._trace(len(coefficient))
+        return int(kernels.first_different(self._reduced(coefficient), traces, weights, self._modulus))
+
+    def _reduced(self, values: Integers) -> Words:
+        return (values % self._prime).astype(np.uint64)
+
+    def _append(self, row: Words, column: Words | None, plus: int, minus: int, inverse: int) -> None:
+        k = self.rank
+        self._people = _grown(self._people, 1, k + 1)
+        self._inverses = _grown(self._inverses, 0, k + 1)
+        self._dense = _grown(self._dense, 0, k + 1)
+        for axis in (0, 1):
+            self._factors = _grown(self._factors, axis, k + 1)
+            self._transposed = _grown(self._transposed, axis, k + 1)
+        self._people[:, k] = plus, minus
+        self._inverses[k] = inverse
+        self._dense[k] = column is not None
+        self._factors[k, :k] = row
+        self._transposed[:k, k] = row
+        if column is not None:
+            self._transposed[k, :k] = column
+            self._factors[:k, k] = column
+        self.rank += 1
+
+    def _trace(self, classes: int) -> NDArray[np.uint8]:
+        self._traces = _grown(self._traces, 0, classes)
+        return self._traces
+
+    def _copy_traces(self, cut: Cut) -> None:
+        traces = self._trace(len(cut.coefficient))
+        traces[cut.new] = traces[cut.parent]
+
+    def _add_planes(self, coefficient: Integers) -> None:
+        for weight in np.unique(coefficient[coefficient != 0]).tolist():
+            plane = self._planes
+            self._plane_row = _grown(self._plane_row, 0, plane + 1)
+            self._plane_weight = _grown(self._plane_weight, 0, plane + 1)
+            self._traces = _grown(self._traces, 1, plane // 8 + 1)
+            self._plane_row[plane] = self.rank - 1
+            self._plane_weight[plane] = weight % self._prime
+            self._trace(len(coefficient))[: len(coefficient), plane // 8] |= (coefficient == weight).astype(
+                np.uint8
+            ) << (plane % 8)
+            self._planes += 1
+
+
+def _grown(array: Array, axis: int, size: int) -> Array:
+    """``array`` with room for ``size`` along ``axis``: it grows by half, filled with zeros."""
+    room = array.shape[axis]
+    if size <= room:
+        return array
+    shape = list(array.shape)
+    shape[axis] = max(size, room + room // 2)
+    larger = np.zeros(shape, dtype=array.dtype)
+    larger[tuple(map(slice, array.shape))] = array
+    return cast(Array, larger)

@@ -1,0 +1,115 @@
+"""The sum auditor that ships (R-QA-3): exact fractions for small groups of people, random null vectors beyond."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from reticent.audit.decision import Decision, History, Members, Query, as_answer, as_members
+from reticent.audit.exact_sums import ExactSums
+from reticent.errors import PolicyError
+from reticent.exact import Number, whole
+
+if TYPE_CHECKING:
+    from reticent.audit.null_space import NullSpace
+
+# Up to here fractions take milliseconds, and nobody waits for a compiler.
+EXACT_UP_TO = 100
+
+
+class SumAuditor:
+    """Answers a sum iff no person's value follows from it and the sums answered before.
+
+    ``ask(members)`` decides and remembers what is answered. Members are people numbered 0..n-1; a mapping from people to whole
+    numbers asks for a weighted sum. Values are taken to be unbounded, so a column with declared bounds needs another auditor.
+
+    *Guarantee*: classical: every person's value can still be anything. Whole numbers change nothing, since a null vector can be
+    scaled to whole numbers. *Adversary*: knows all queries, answers and refusals, and no value. *Cost*: see
+    :mod:`reticent.audit.null_space`; with at most 100 people the verdict is exact, otherwise its error probability is stated there.
+
+    >>> auditor = SumAuditor(n=3)
+    >>> auditor.ask({0, 1}), auditor.ask({1, 2}), auditor.ask({0, 2})
+    (True, True, False)
+    """
+
+    def __init__(self, n: int, *, insecure_seed: int | None = None) -> None:
+        self._insecure_seed = insecure_seed
+        self._kept: list[Query] = []
+        self._space = self._space_for(whole(n, "n", low=1))
+
+    @classmethod
+    def of(cls, history: History) -> SumAuditor:
+        """The auditor that has answered this history."""
+        auditor = cls(history.n)
+        for entry in history.answered:
+            auditor.record(entry.query)
+        return auditor
+
+    @property
+    def n(self) -> int:
+        """How many variables there are."""
+        return self._space.n
+
+    @property
+    def rank(self) -> int:
+        """How many independent sums were answered."""
+        return self._space.rank
+
+    @property
+    def trace_classes(self) -> int:
+        """How many groups of people the answered sums tell apart."""
+        return self._space.traces.count
+
+    def would_answer(self, members: Members | Mapping[int, int] | Query) -> Decision:
+        """The decision on a sum, without asking it."""
+        return self._space.decide(self._query(members))
+
+    def ask(self, members: Members | Mapping[int, int] | Query) -> bool:
+        """Whether the sum is answered; if so it is remembered."""
+        query = self._query(members)
+        decision = self._space.decide(query)
+        if decision.answer and decision.rule != "implied":
+            self._remember(query)
+        return decision.answer
+
+    def record(self, members: Members | Mapping[int, int] | Query, answer: Number | None = None) -> None:
+        """The sum was answered, here or before a restart. What is known already changes nothing; the answer is not used."""
+        if answer is not None:
+            as_answer(answer)
+        self._remember(self._query(members))
+
+    def extend(self, n: int) -> None:
+        """There are ``n`` variables from now on; the new ones are in no answered sum."""
+        if whole(n, "n", low=1) < self.n:
+            raise PolicyError(
+                f"n cannot fall from {self.n} to {n}: variables of people who left stay, because answers name them."
+            )
+        self._space.extend(n)
+        if n > EXACT_UP_TO and isinstance(self._space, ExactSums):
+            self._space = self._space_for(n)
+            for query in self._kept:
+                self._space.remember(query)
+            self._kept = []
+
+    def _space_for(self, n: int) -> ExactSums | NullSpace:
+        if n <= EXACT_UP_TO:
+            return ExactSums(n)
+        from reticent.audit.null_space import NullSpace
+
+        return NullSpace(n, insecure_seed=self._insecure_seed)
+
+    def _remember(self, query: Query) -> None:
+        self._space.remember(query)
+        if isinstance(self._space, ExactSums):
+            self._kept.append(query)
+
+    def _query(self, members: Members | Mapping[int, int] | Query) -> Query:
+        query = (
+            members
+            if isinstance(members, Query)
+            else (Query.linear(members) if isinstance(members, Mapping) else Query.of(members))
+        )
+        if query.family != "linear":
+            raise PolicyError(f"A sum auditor cannot decide on a {query.function}.")
+        as_members(query.members, self.n)
+        return query
