@@ -1,0 +1,219 @@
+"""Arguments by cases that nothing in a region exceeds a bound, and the checker that trusts no solver.
+
+A leaf is a weighted sum of questions. In it ``sign * x`` equals what the answers add up to plus leftovers, and each leftover
+is at most what the box allows; if that is at most the bound, the leaf is proved. A leaf is also proved when no values in the
+box reach what the answers add up to. A split looks at everybody who may hold an extreme, or at a whole number from both sides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from reticent.audit.offline.certificate import named, signed
+from reticent.audit.offline.log import Log
+from reticent.audit.offline.region import Bound, Box, Region
+
+
+@dataclass(frozen=True)
+class Goal:
+    """``sign * piece <= value`` everywhere; with ``piece`` None, that the region is empty."""
+
+    piece: int | None = None
+    sign: int = 1
+    value: Fraction = Fraction(0)
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """Weights of questions, by row of the region's matrix."""
+
+    weights: tuple[tuple[int, Fraction], ...]
+
+
+@dataclass(frozen=True)
+class ByHolder:
+    """One case for every piece that may hold the extreme of ``holding`` (a place in the region's list)."""
+
+    holding: int
+    cases: tuple[tuple[int, Tree], ...]
+
+
+@dataclass(frozen=True)
+class ByValue:
+    """A whole number is at most ``at``, or at least ``at + 1``."""
+
+    piece: int
+    at: int
+    below: Tree
+    above: Tree
+
+
+Tree = Leaf | ByHolder | ByValue
+
+
+def proves(region: Region, goal: Goal, tree: Tree, box: Box | None = None) -> bool:
+    """Whether the argument shows the goal, checked in fractions alone."""
+    box = region.box if box is None else box
+    if box.is_empty:
+        return True
+    if isinstance(tree, Leaf):
+        return leaf_proves(region, goal, tree, box)
+    if isinstance(tree, ByValue):
+        lower = box.narrowed(tree.piece, None, Fraction(tree.at))
+        upper = box.narrowed(tree.piece, Fraction(tree.at + 1), None)
+        return region.integral and proves(region, goal, tree.below, lower) and proves(region, goal, tree.above, upper)
+    holding = region.holdings[tree.holding]
+    cases = dict(tree.cases)
+    return all(
+        piece in cases and proves(region, goal, cases[piece], box.narrowed(piece, holding.value, holding.value))
+        for piece in holding.pieces
+        if box.allows(piece, holding.value)
+    )
+
+
+def leaf_proves(region: Region, goal: Goal, leaf: Leaf, box: Box) -> bool:
+    """Whether a weighted sum of questions proves the goal in the box."""
+    coefficients, total = region.combined(leaf.weights)
+    reach = _most(box, coefficients)
+    if reach is not None and reach < total:
+        return True
+    bound = upper_bound(region, goal, leaf, box)
+    return bound is not None and bound <= goal.value
+
+
+def upper_bound(region: Region, goal: Goal, leaf: Leaf, box: Box) -> Bound:
+    """What the leaf proves ``sign * piece`` to be at most; None if nothing."""
+    if goal.piece is None:
+        return None
+    coefficients, total = region.combined(leaf.weights)
+    leftovers = {piece: -factor for piece, factor in coefficients.items()}
+    leftovers[goal.piece] = leftovers.get(goal.piece, Fraction(0)) + goal.sign
+    reach = _most(box, leftovers)
+    return None if reach is None else total + reach
+
+
+def _most(box: Box, factors: dict[int, Fraction]) -> Bound:
+    """The greatest weighted sum in the box, None if unbounded."""
+    total = Fraction(0)
+    for piece, factor in factors.items():
+        most = box.most(piece, factor)
+        if most is None:
+            return None
+        total += most
+    return total
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A proof about a region: that a person has one value only, or that nothing fits the log (``person`` None).
+
+    ``upper`` shows that the value is at most ``value`` and ``lower`` that it is at least that. The person may stand for
+    another one of its trace class: they appear in the same questions, so what holds for one holds for the other.
+    """
+
+    person: int | None
+    value: Fraction
+    upper: Tree
+    lower: Tree | None = None
+
+    def holds(self, log: Log) -> bool:
+        """Check every step again in fractions."""
+        region = Region.of(log)
+        if self.person is None:
+            return proves(region, Goal(), self.upper)
+        head = int(region.head[self.person])
+        return (
+            self.lower is not None
+            and proves(region, Goal(head, 1, self.value), self.upper)
+            and proves(region, Goal(head, -1, -self.value), self.lower)
+        )
+
+    def lines(self, log: Log) -> list[str]:
+        """The cases, indented."""
+        region = Region.of(log)
+        if self.person is None or self.lower is None:
+            return [*_told(region, Goal(), self.upper, region.box), "So no data fit the log."]
+        head = int(region.head[self.person])
+        lines = []
+        if head_person(region, head) != self.person:
+            lines.append(
+                f"Person {self.person} is in the same questions as person {head_person(region, head)}, so both have:"
+            )
+        lines += [f"At most {self.value}:", *_indent(_told(region, Goal(head, 1, self.value), self.upper, region.box))]
+        lines += [
+            f"At least {self.value}:",
+            *_indent(_told(region, Goal(head, -1, -self.value), self.lower, region.box)),
+        ]
+        return lines
+
+    def as_json(self) -> dict[str, Any]:
+        """The tree of cases; questions by their row among the sums, people by piece."""
+        return {
+            "kind": "argument",
+            "person": self.person,
+            "value": str(self.value),
+            "upper": _tree_json(self.upper),
+            "lower": None if self.lower is None else _tree_json(self.lower),
+        }
+
+
+def head_person(region: Region, piece: int) -> int:
+    """The person that a single piece is."""
+    return int(region.people[piece][0])
+
+
+def _told(region: Region, goal: Goal, tree: Tree, box: Box) -> list[str]:
+    if box.is_empty:
+        return ["The bounds already exclude this."]
+    if isinstance(tree, Leaf):
+        return [_leaf_told(region, goal, tree, box)]
+    if isinstance(tree, ByValue):
+        name = _piece_name(region, tree.piece)
+        lines = [f"If {name} is at most {tree.at}:"]
+        lines += _indent(_told(region, goal, tree.below, box.narrowed(tree.piece, None, Fraction(tree.at))))
+        lines.append(f"If {name} is at least {tree.at + 1}:")
+        return lines + _indent(_told(region, goal, tree.above, box.narrowed(tree.piece, Fraction(tree.at + 1), None)))
+    holding = region.holdings[tree.holding]
+    lines = [f"Somebody in question {holding.number} has {holding.value}."]
+    if not any(box.allows(piece, holding.value) for piece in holding.pieces):
+        return [*lines, "Nobody in it can."]
+    for piece, child in tree.cases:
+        if box.allows(piece, holding.value):
+            lines.append(f"If it is {_piece_name(region, piece)}:")
+            lines += _indent(_told(region, goal, child, box.narrowed(piece, holding.value, holding.value)))
+    return lines
+
+
+def _leaf_told(region: Region, goal: Goal, leaf: Leaf, box: Box) -> str:
+    coefficients, total = region.combined(leaf.weights)
+    shown = goal.sign if goal.piece is not None else 1
+    left = signed((shown * weight, f"question {region.numbers[row]}") for row, weight in leaf.weights)
+    reach = _most(box, coefficients)
+    if reach is not None and reach < total:
+        side = "at most" if shown > 0 else "at least"
+        return f"{left} adds up to {shown * total}, but within the bounds to {side} {shown * reach}: impossible."
+    side = "at most" if goal.sign > 0 else "at least"
+    bound = goal.sign * (upper_bound(region, goal, leaf, box) or Fraction(0))
+    name = _piece_name(region, goal.piece or 0)
+    if not leaf.weights:
+        return f"The bounds say that {name} is {side} {bound}."
+    return f"{left} adds up to {shown * total}; with the bounds of everybody else in it, {name} is {side} {bound}."
+
+
+def _piece_name(region: Region, piece: int) -> str:
+    people = tuple(region.people[piece].tolist())
+    return named(people) if len(people) == 1 else f"the sum of {named(people)}"
+
+
+def _indent(lines: list[str]) -> list[str]:
+    return [f"  {line}" for line in lines]
+
+
+def _tree_json(tree: Tree) -> dict[str, Any]:
+    if isinstance(tree, Leaf):
+        return {"weights": {str(row): str(weight) for row, weight in tree.weights}}
+    if isinstance(tree, ByValue):
+        return {"piece": tree.piece, "at": tree.at, "below": _tree_json(tree.below), "above": _tree_json(tree.above)}
+    return {"holding": tree.holding, "cases": {str(piece): _tree_json(child) for piece, child in tree.cases}}

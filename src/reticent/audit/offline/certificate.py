@@ -1,0 +1,176 @@
+"""Proofs that a reader can check by hand: why a value follows from a log, or why a log contradicts itself (R-QA-13).
+
+Every certificate has ``holds(log)``, which checks it again from the log alone in exact arithmetic, ``lines(log)``, the
+proof in words, and ``as_json()``. None of them knows how it was found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import Any, Protocol
+
+import numpy as np
+
+from reticent.audit.offline.log import Log
+
+Weights = tuple[tuple[int, Fraction], ...]
+
+_LISTED = 12
+
+
+class Certificate(Protocol):
+    """What every proof can do."""
+
+    def holds(self, log: Log) -> bool:
+        """Whether the proof is right about this log, checked in exact arithmetic."""
+
+    def lines(self, log: Log) -> list[str]:
+        """The proof in words."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The proof for machines; numbers are texts such as ``"-2/3"``."""
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Sums, weighted and added, in which everybody cancels but one person (or everybody, where ``person`` is None).
+
+    ``weights`` is the vector y with ``y^T A = e_person``, so the value is ``y . answers``. With ``person`` None everybody
+    cancels although the answers add up to ``value``, which is not 0: the log contradicts itself.
+    """
+
+    person: int | None
+    value: Fraction
+    weights: Weights
+
+    def holds(self, log: Log) -> bool:
+        scale = lcm(*(weight.denominator for _, weight in self.weights)) if self.weights else 1
+        totals = np.zeros(log.n, dtype=object)
+        answer = Fraction(0)
+        for number, weight in self.weights:
+            entry = log.entry(number)
+            if entry.query.function != "sum":
+                return False
+            factor = int(weight * scale)
+            coefficients = entry.query.coefficients
+            totals[entry.query.members] += factor if coefficients is None else coefficients.astype(object) * factor
+            answer += weight * entry.answer
+        expected = np.zeros(log.n, dtype=object)
+        if self.person is not None:
+            expected[self.person] = scale
+        return answer == self.value and bool((totals == expected).all()) and (self.person is not None or answer != 0)
+
+    def lines(self, log: Log) -> list[str]:
+        left = signed((weight, f"question {number}") for number, weight in self.weights)
+        right = signed((weight, str(log.entry(number).answer)) for number, weight in self.weights)
+        if self.person is None:
+            return [f"{left}: everybody cancels, so the answers must add up to 0.", f"But {right} = {self.value}."]
+        return [
+            f"{left}: everybody cancels but person {self.person}.",
+            f"So person {self.person} has {right} = {self.value}.",
+        ]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "kind": "combination",
+            "person": self.person,
+            "value": str(self.value),
+            "weights": {str(number): str(weight) for number, weight in self.weights},
+        }
+
+
+@dataclass(frozen=True)
+class SoleHolder:
+    """Everybody in a maximum (or minimum) but one person is kept away from its answer by another question.
+
+    ``number`` is the question. ``excluded`` names, for every other member, the question that keeps it away: one with a
+    smaller maximum (larger minimum), or, where values are distinct, one with the same answer and without the member.
+    With ``person`` None nobody is left, and the log contradicts itself.
+    """
+
+    person: int | None
+    value: Fraction
+    number: int
+    excluded: tuple[tuple[int, tuple[int, ...]], ...]
+
+    def holds(self, log: Log) -> bool:
+        asked = log.entry(self.number)
+        if asked.query.function == "sum" or asked.answer != self.value:
+            return False
+        left = set(asked.query.members.tolist())
+        for number, people in self.excluded:
+            other = log.entry(number)
+            if other.query.function != asked.query.function:
+                return False
+            inside = np.isin(np.array(people, dtype=np.int64), other.query.members)
+            tighter = other.answer < self.value if asked.query.function == "max" else other.answer > self.value
+            elsewhere = not log.duplicates and other.answer == self.value
+            if not ((tighter and inside.all()) or (elsewhere and not inside.any())):
+                return False
+            left -= set(people)
+        return left == (set() if self.person is None else {self.person})
+
+    def lines(self, log: Log) -> list[str]:
+        asked = log.entry(self.number)
+        function = asked.query.function
+        side = "at most" if function == "max" else "at least"
+        lines = [f"Somebody in question {self.number} has its {function}imum, {self.value}."]
+        for number, people in self.excluded:
+            other = log.entry(number)
+            if other.answer == self.value:
+                lines.append(
+                    f"Not {named(people)}: the one holder of {self.value} is in question {number}, they are not."
+                )
+            else:
+                lines.append(f"Not {named(people)}: {side} {other.answer} by question {number}.")
+        if self.person is None:
+            return [*lines, "Nobody is left to have it."]
+        return [*lines, f"So it is person {self.person}, whose value is {self.value}."]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "kind": "sole holder",
+            "person": self.person,
+            "value": str(self.value),
+            "question": self.number,
+            "excluded": {str(number): list(people) for number, people in self.excluded},
+        }
+
+
+@dataclass(frozen=True)
+class NotWhole:
+    """A sum of values that are 0 or 1 was answered with a number that is not whole: no data fit."""
+
+    number: int
+    person: None = None
+
+    def holds(self, log: Log) -> bool:
+        entry = log.entry(self.number)
+        return log.values == "boolean" and entry.answer.denominator != 1
+
+    def lines(self, log: Log) -> list[str]:
+        return [f"Question {self.number} was answered with {log.entry(self.number).answer}, but every value is 0 or 1."]
+
+    def as_json(self) -> dict[str, Any]:
+        return {"kind": "not whole", "question": self.number}
+
+
+def signed(terms: Any) -> str:
+    """``1/2 * a - b`` from weighted names."""
+    text = ""
+    for weight, name in terms:
+        sign = ("-" if weight < 0 else "") if not text else (" - " if weight < 0 else " + ")
+        size = abs(weight)
+        name = f"({name})" if name.startswith("-") or ("/" in name and size != 1) else name
+        text += sign + (name if size == 1 else f"{size} * {name}")
+    return text or "0"
+
+
+def named(people: tuple[int, ...]) -> str:
+    """``person 3`` or ``people 1, 2 and 88 more``."""
+    if len(people) == 1:
+        return f"person {people[0]}"
+    shown = ", ".join(map(str, people[:_LISTED]))
+    return f"people {shown}" + (f" and {len(people) - _LISTED} more" if len(people) > _LISTED else "")

@@ -1,0 +1,69 @@
+"""Trace classes: people who appear in exactly the same questions are one column (R-QA-3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from reticent.audit.offline.log import Entry
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Classes:
+    """``of`` maps each person to its class; ``first`` is the lowest person of each class and ``size`` how many there are."""
+
+    of: IntArray
+    first: IntArray
+    size: IntArray
+
+    @classmethod
+    def traced(cls, entries: tuple[Entry, ...], n: int) -> Classes:
+        """Split everybody by one question after the other; linear in the members, exact."""
+        of = np.zeros(n, dtype=np.int64)
+        size = np.array([n], dtype=np.int64)
+        for entry in entries:
+            members = entry.query.members
+            for part in _parts(members, entry.query.coefficients):
+                inside = np.bincount(of[part], minlength=len(size))
+                split = np.flatnonzero((inside > 0) & (inside < size))
+                renamed = np.arange(len(size))
+                renamed[split] = len(size) + np.arange(len(split))
+                of[part] = renamed[of[part]]
+                size = np.concatenate([size, inside[split]])
+                size[split] -= inside[split]
+        _, first, of = np.unique(of, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        of = rank[of].astype(np.int64)
+        return cls(of, first[order].astype(np.int64), np.bincount(of).astype(np.int64))
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def matrix(self, entries: tuple[Entry, ...]) -> sparse.csr_array:
+        """One row a question, one column a class, the coefficient of each member of the class."""
+        is_first = np.zeros(len(self.of), dtype=bool)
+        is_first[self.first] = True
+        columns, values, ends = [], [], [0]
+        for entry in entries:
+            kept = is_first[entry.query.members]
+            columns.append(self.of[entry.query.members[kept]])
+            weights = entry.query.coefficients
+            values.append(np.ones(int(kept.sum()), dtype=np.int64) if weights is None else weights[kept])
+            ends.append(ends[-1] + len(columns[-1]))
+        data = np.concatenate(values) if values else np.zeros(0, dtype=np.int64)
+        indices = np.concatenate(columns) if columns else np.zeros(0, dtype=np.int64)
+        return sparse.csr_array((data, indices, np.array(ends)), shape=(len(entries), len(self)))
+
+
+def _parts(members: IntArray, coefficients: IntArray | None) -> list[IntArray]:
+    """The members of each coefficient apart."""
+    if coefficients is None:
+        return [members]
+    return [members[coefficients == value] for value in np.unique(coefficients)]

@@ -1,0 +1,89 @@
+"""Logs that linear algebra alone does not decide: bounded and Boolean columns, and sums beside maxima or minima (R-QA-13).
+
+General Boolean and mixed logs are hard (coNP and NP), so the search has a limit, and what it leaves open is reported as
+undecided. What is reported as exposed or as hidden is proved in fractions: by an argument, or by two data sets that differ.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from reticent.audit.offline.argument import Argument, Goal, Leaf
+from reticent.audit.offline.certificate import Certificate, NotWhole
+from reticent.audit.offline.log import Log
+from reticent.audit.offline.region import Bound, Region
+from reticent.audit.offline.report import Report
+from reticent.audit.offline.search import Search
+
+# Points from a few directions tell most people apart before anybody is looked at singly.
+_DIRECTIONS = 4
+_METHOD = "Linear programs and a search by cases; every verdict proved in exact fractions, the rest undecided."
+
+
+def check_constrained(log: Log, limit: int) -> Report:
+    """Who is exposed, at the cost of at most ``limit`` linear programs; see the module."""
+    impossible = not_whole(log)
+    if impossible is not None:
+        return Report(log, _METHOD, contradiction=impossible, consistent=False)
+    region = Region.of(log)
+    search = Search(region, limit)
+    first = search.beyond(Goal())
+    if first is None:
+        return Report(log, _METHOD, consistent=None, undecided=tuple(range(log.n)))
+    if not isinstance(first, tuple):
+        return Report(log, _METHOD, contradiction=Argument(None, Fraction(0), first), consistent=False)
+    for _ in range(_DIRECTIONS):
+        search.beyond(Goal())
+    ends = _intervals(search) if log.bounded and not region.integral and not region.holdings else {}
+    verdicts = {int(piece): _verdict(search, int(piece), ends.get(int(piece))) for piece in region.heads}
+    proofs: dict[int, Certificate] = {}
+    exposed: dict[int, Fraction] = {}
+    undecided = []
+    for person, piece in enumerate(region.head.tolist()):
+        verdict = verdicts[piece]
+        if verdict is None:
+            undecided.append(person)
+        elif isinstance(verdict, Argument):
+            exposed[person] = verdict.value
+            proofs[person] = Argument(person, verdict.value, verdict.upper, verdict.lower)
+    intervals = {person: (ends[p][0], ends[p][1]) for person, p in enumerate(region.head.tolist()) if p in ends}
+    return Report(log, _METHOD, exposed=exposed, certificate=proofs, undecided=tuple(undecided), intervals=intervals)
+
+
+def not_whole(log: Log) -> NotWhole | None:
+    """A Boolean log with an answer that is not a whole number."""
+    if log.values != "boolean":
+        return None
+    return next((NotWhole(entry.number) for entry in log.entries if entry.answer.denominator != 1), None)
+
+
+_Ends = tuple[Bound, Bound, Leaf | None, Leaf | None]
+
+
+def _intervals(search: Search) -> dict[int, _Ends]:
+    """Proved lower and upper ends of every head piece, with the weights that prove them."""
+    ends = {}
+    for piece in map(int, search.region.heads):
+        if search.solved + 2 > search.limit:
+            break
+        high, above, _ = search.extent(piece, 1)
+        low, below, _ = search.extent(piece, -1)
+        ends[piece] = (None if low is None else -low, high, below, above)
+    return ends
+
+
+def _verdict(search: Search, piece: int, ends: _Ends | None) -> Argument | bool | None:
+    """The proof that the piece has one value, True where two points differ in it, None where neither was found."""
+    value = search.points[0][piece]
+    if any(point[piece] != value for point in search.points):
+        return True
+    person = int(search.region.people[piece][0])
+    if ends is not None and ends[0] == ends[1] == value and ends[2] is not None and ends[3] is not None:
+        return Argument(person, value, ends[3], ends[2])
+    upper = search.beyond(Goal(piece, 1, value))
+    if isinstance(upper, tuple):
+        return True
+    lower = search.beyond(Goal(piece, -1, -value))
+    if isinstance(lower, tuple):
+        return True
+    return None if upper is None or lower is None else Argument(person, value, upper, lower)

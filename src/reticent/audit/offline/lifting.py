@@ -1,0 +1,229 @@
+"""Exact solutions of large integer systems: solve modulo a random prime, lift digit by digit, check in integers.
+
+The system is ``rows rows^T w = b`` for the independent rows of a log's matrix. Its solution is unique over the rationals, so a
+lifted candidate that passes the check in integers is the solution, whatever the prime was (Dixon's p-adic lifting).
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import isqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from reticent.audit.primes import is_prime
+
+IntArray = NDArray[np.int64]
+BigArray = NDArray[np.object_]
+
+_BLOCK = 64
+_LIMIT = 2**62
+
+
+def random_prime() -> int:
+    """A private random prime between 2^30 and 2^31."""
+    while True:
+        candidate = secrets.randbits(30) | 2**30 | 1
+        if is_prime(candidate):
+            return candidate
+
+
+def multiply(left: IntArray, right: IntArray, prime: int) -> IntArray:
+    """The matrix product modulo a 31-bit prime; halves of 16 bits keep every partial sum exact in a double."""
+    high, low = (left >> 16).astype(float), (left & 0xFFFF).astype(float)
+    above, below = (right >> 16).astype(float), (right & 0xFFFF).astype(float)
+    top = (high @ above).astype(np.int64) % prime
+    middle = (high @ below + low @ above).astype(np.int64) % prime
+    bottom = (low @ below).astype(np.int64)
+    product: IntArray = ((((top << 16) + middle) % prime << 16) + bottom) % prime
+    return product
+
+
+def reduce_rows(matrix: IntArray, prime: int) -> tuple[IntArray, list[int], list[int]]:
+    """The reduced row echelon form modulo ``prime``, its pivot columns, and which rows were independent of those above."""
+    rows = np.zeros((0, matrix.shape[1]), dtype=np.int64)
+    pivots: list[int] = []
+    independent: list[int] = []
+    for start in range(0, len(matrix), _BLOCK):
+        block = matrix[start : start + _BLOCK] % prime
+        if pivots:
+            block = (block - multiply(block[:, pivots], rows, prime)) % prime
+        found, kept = _reduce_block(block, prime)
+        if found:
+            block = block[kept]
+            rows = np.vstack([(rows - multiply(rows[:, found], block, prime)) % prime, block])
+            pivots += found
+            independent += [start + row for row in kept]
+    return rows, pivots, independent
+
+
+def _reduce_block(block: IntArray, prime: int) -> tuple[list[int], list[int]]:
+    """Eliminate inside a few rows, in place; the pivot columns and the rows that hold them."""
+    pivots, kept = [], []
+    for row in range(len(block)):
+        nonzero = np.flatnonzero(block[row])
+        if not len(nonzero):
+            continue
+        pivot = int(nonzero[0])
+        block[row] = block[row] * pow(int(block[row, pivot]), -1, prime) % prime
+        factors = block[:, pivot].copy()
+        factors[row] = 0
+        touched = np.flatnonzero(factors)
+        block[touched] = (block[touched] - factors[touched, None] * block[row]) % prime
+        pivots.append(pivot)
+        kept.append(row)
+    return pivots, kept
+
+
+def times(matrix: sparse.csr_array, vector: NDArray[Any]) -> BigArray:
+    """``matrix @ vector`` in unbounded integers; in machine words where they are certain to hold it."""
+    largest = max((abs(int(value)) for value in vector), default=0)
+    weight = int(np.abs(matrix.data).max(initial=0))
+    if largest * weight * matrix.shape[1] < _LIMIT:
+        return np.asarray(matrix @ vector.astype(np.int64)).astype(object)
+    sums = np.zeros(matrix.shape[0], dtype=object)
+    for row, (start, end) in enumerate(zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True)):
+        taken = vector[matrix.indices[start:end]]
+        weights = matrix.data[start:end]
+        sums[row] = taken.sum() if (weights == 1).all() else (weights.astype(object) * taken).sum()
+    return sums
+
+
+@dataclass(frozen=True)
+class Basis:
+    """The independent rows of an integer matrix, first come, and exact solutions of ``rows rows^T w = b``.
+
+    Independence was found modulo a private random prime: rows that are independent there are independent, and a dependence that
+    only the prime sees has a chance of at most about rank^2 / 10^8 for plain sums; users check what they conclude.
+    """
+
+    matrix: sparse.csr_array
+    independent: tuple[int, ...]
+    prime: int
+
+    @classmethod
+    def of(cls, matrix: sparse.csr_array) -> Basis:
+        """Find the rows."""
+        prime = random_prime()
+        _, _, independent = reduce_rows(_gram(matrix, prime), prime)
+        return cls(matrix, tuple(independent), prime)
+
+    @property
+    def rank(self) -> int:
+        """How many independent rows there are."""
+        return len(self.independent)
+
+    @cached_property
+    def rows(self) -> sparse.csr_array:
+        """The independent rows."""
+        return self.matrix[list(self.independent)]
+
+    @cached_property
+    def columns(self) -> sparse.csr_array:
+        """The independent rows, transposed."""
+        return self.rows.T.tocsr()
+
+    @cached_property
+    def inverse(self) -> IntArray:
+        """The inverse of ``rows rows^T`` modulo the prime, which exists because the rows of the Gram matrix are independent."""
+        gram = _gram(self.rows, self.prime)
+        size = len(gram)
+        reduced, pivots, _ = reduce_rows(np.hstack([gram, np.eye(size, dtype=np.int64)]), self.prime)
+        found = np.empty((size, size), dtype=np.int64)
+        found[pivots] = reduced[:, size:]
+        return found
+
+    @cached_property
+    def _gram(self) -> NDArray[np.float64] | None:
+        """``rows rows^T`` where doubles hold its products with 16-bit numbers exactly; None elsewhere."""
+        weight = int(np.abs(self.rows.data).max(initial=0))
+        fits = weight**2 * self.rows.shape[1] * self.rank * 2**16 < 2**53
+        return _small_gram(self.rows) if fits else None
+
+    def _times_gram(self, digits: IntArray) -> BigArray:
+        if self._gram is None:
+            return times(self.rows, times(self.columns, digits))
+        high, low = (digits >> 16).astype(float), (digits & 0xFFFF).astype(float)
+        product = ((self._gram @ high).astype(np.int64) << 16) + (self._gram @ low).astype(np.int64)
+        found: BigArray = product.astype(object)
+        return found
+
+    def solve(self, right: NDArray[Any]) -> tuple[BigArray, int]:
+        """Integers ``w`` and a positive ``d`` with ``rows rows^T w = d * right``, exactly."""
+        residual = right.astype(object)
+        value = np.zeros(self.rank, dtype=object)
+        modulus, steps, attempt = 1, 0, 1
+        while True:
+            digits = multiply(self.inverse, (residual % self.prime).astype(np.int64)[:, None], self.prime)[:, 0]
+            value = value + digits.astype(object) * modulus
+            residual = (residual - self._times_gram(digits)) // self.prime
+            modulus *= self.prime
+            steps += 1
+            if steps < attempt and residual.any():
+                continue
+            attempt = max(attempt + 1, attempt * 3 // 2)
+            candidate = reconstruct(value, modulus)
+            if candidate is not None:
+                numerators, denominator = candidate
+                if (times(self.rows, times(self.columns, numerators)) == denominator * right.astype(object)).all():
+                    return numerators, denominator
+
+
+def _gram(matrix: sparse.csr_array, prime: int) -> IntArray:
+    """``matrix matrix^T`` modulo the prime."""
+    weight = int(np.abs(matrix.data).max(initial=0))
+    if weight**2 * matrix.shape[1] < 2**53:
+        return _small_gram(matrix).astype(np.int64) % prime
+    gram = np.zeros((matrix.shape[0], matrix.shape[0]), dtype=np.int64)
+    for part in _slices(matrix):
+        residues = part % prime
+        gram = (gram + multiply(residues, np.ascontiguousarray(residues.T), prime)) % prime
+    return gram
+
+
+def _small_gram(matrix: sparse.csr_array) -> NDArray[np.float64]:
+    gram = np.zeros((matrix.shape[0], matrix.shape[0]))
+    for part in _slices(matrix):
+        dense = part.astype(float)
+        gram += dense @ dense.T
+    return gram
+
+
+def _slices(matrix: sparse.csr_array) -> Iterator[IntArray]:
+    """The matrix as dense pieces of a few thousand columns."""
+    by_column = matrix.tocsc()
+    for start in range(0, matrix.shape[1], 4096):
+        yield by_column[:, start : start + 4096].toarray()
+
+
+def reconstruct(values: BigArray, modulus: int) -> tuple[BigArray, int] | None:
+    """Small numerators over one small denominator that agree with ``values`` modulo ``modulus``, if there are any."""
+    bound = isqrt(modulus // 2)
+    denominator = 1
+    for value in values:
+        shifted = value * denominator % modulus
+        if min(shifted, modulus - shifted) > bound:
+            denominator *= _denominator(shifted, modulus, bound)
+            if denominator > bound:
+                return None
+    numerators = values * denominator % modulus
+    numerators = np.where(numerators > modulus // 2, numerators - modulus, numerators)
+    if len(numerators) and max(abs(value) for value in numerators) > bound:
+        return None
+    return numerators, denominator
+
+
+def _denominator(value: int, modulus: int, bound: int) -> int:
+    """The denominator of the fraction with a small numerator that equals ``value`` modulo ``modulus``."""
+    before, now, before_factor, factor = modulus, value, 0, 1
+    while now > bound:
+        quotient = before // now
+        before, now = now, before - quotient * now
+        before_factor, factor = factor, before_factor - quotient * factor
+    return abs(factor)

@@ -1,0 +1,286 @@
+"""A log of questions and the answers given: what an offline audit reads (R-QA-13).
+
+A log file holds one JSON object a line::
+
+    {"people": 6, "lower": 0, "upper": 100}
+    {"members": [0, 1], "function": "sum", "answer": "7"}
+    {"members": [0, 1, 2], "function": "max", "answer": "9/2", "column": "salary"}
+    {"members": [3], "function": "sum", "decision": "denied"}
+
+The first line may declare the number of people, bounds known to everybody, ``"values": "boolean"`` and ``"duplicates": false``.
+People are numbered from 0. Answers are numbers, or texts when they must be exact (``"7.25"``, ``"1/3"``). ``avg`` counts as the
+sum it gives away, ``count`` is public and skipped, and so are denied questions. ``coefficients`` makes a sum a linear query.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from reticent.audit.decision import Answered, Query
+from reticent.errors import DataError, PolicyError, ReticentError, did_you_mean
+from reticent.exact import Number, exact, whole
+
+VALUES = ("real", "boolean")
+_QUESTION = ("members", "function", "answer", "column", "decision", "coefficients")
+_HEADER = ("people", "lower", "upper", "values", "duplicates")
+_SKIPPED = ("denied", "deny", "refused")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One answered question; ``number`` is its place in the log, from 1, or the line of the file."""
+
+    number: int
+    query: Query
+    answer: Fraction
+
+
+@dataclass(frozen=True)
+class Log:
+    """The answered questions about one column of ``n`` people, and what everybody knows about its values.
+
+    ``values`` is ``"real"`` or ``"boolean"`` (every value 0 or 1); ``lower`` and ``upper`` bound every value; ``duplicates``
+    says whether two people may share a value.
+    """
+
+    entries: tuple[Entry, ...]
+    n: int
+    values: str = "real"
+    lower: Fraction | None = None
+    upper: Fraction | None = None
+    duplicates: bool = True
+
+    def __post_init__(self) -> None:
+        whole(self.n, "n", low=1)
+        if self.values not in VALUES:
+            raise PolicyError(
+                f"values must be one of {', '.join(VALUES)}, but it is {self.values!r}.{did_you_mean(self.values, VALUES)}"
+            )
+        if not isinstance(self.duplicates, bool):
+            raise PolicyError(f"duplicates must be true or false, but it is {self.duplicates!r}.")
+        if self.values == "boolean":
+            if not (self.lower in (None, 0) and self.upper in (None, 1)):
+                raise PolicyError("values='boolean' has the bounds 0 and 1; leave out lower and upper.")
+            object.__setattr__(self, "lower", Fraction(0))
+            object.__setattr__(self, "upper", Fraction(1))
+        for name in ("lower", "upper"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, exact(getattr(self, name), name))
+        if self.lower is not None and self.upper is not None and self.lower > self.upper:
+            raise PolicyError(f"lower must not be above upper, but they are {self.lower} and {self.upper}.")
+        if not self.duplicates and (self.values == "boolean" or self.bounded):
+            raise PolicyError("duplicates=False is decided for columns without bounds only; leave out the bounds.")
+        for entry in self.entries:
+            if entry.query.members[-1] >= self.n:
+                raise DataError(
+                    f"Question {entry.number} asks about person {entry.query.members[-1]}, "
+                    f"but there are {self.n} people, numbered 0 to {self.n - 1}."
+                )
+
+    @property
+    def bounded(self) -> bool:
+        """Whether everybody knows a bound of the values."""
+        return self.lower is not None or self.upper is not None
+
+    @property
+    def functions(self) -> frozenset[str]:
+        """Which of ``sum``, ``max`` and ``min`` were answered."""
+        return frozenset(entry.query.function for entry in self.entries)
+
+    def entry(self, number: int) -> Entry:
+        """The question with this number."""
+        return self._by_number()[number]
+
+    def _by_number(self) -> dict[int, Entry]:
+        found: dict[int, Entry] | None = self.__dict__.get("_numbers")
+        if found is None:
+            found = {entry.number: entry for entry in self.entries}
+            object.__setattr__(self, "_numbers", found)
+        return found
+
+    def only(self, numbers: Iterable[int]) -> Log:
+        """The same log with only these questions."""
+        kept = set(numbers)
+        return replace(self, entries=tuple(entry for entry in self.entries if entry.number in kept))
+
+
+LogLike = Log | Iterable[Any]
+
+
+def as_log(
+    log: LogLike,
+    n: int | None = None,
+    *,
+    values: str = "real",
+    lower: Number | None = None,
+    upper: Number | None = None,
+    duplicates: bool = True,
+) -> Log:
+    """A log from ``(members, function, answer)`` triples, :class:`Answered` records, or a log as it is.
+
+    Without ``n`` there are as many people as the highest member says. Declarations that differ from their defaults win
+    over those of a given :class:`Log`.
+    """
+    if isinstance(log, Log):
+        entries, declared = log.entries, log
+        n = log.n if n is None else n
+        values = declared.values if values == "real" else values
+        lower = declared.lower if lower is None and values != "boolean" else lower
+        upper = declared.upper if upper is None and values != "boolean" else upper
+        duplicates = declared.duplicates and duplicates
+    else:
+        if isinstance(log, (str, bytes, Path, Mapping)):
+            raise PolicyError("A log is a list of (members, function, answer); read a file with read_log(path).")
+        entries = tuple(
+            entry for number, item in enumerate(log, start=1) if (entry := _from_item(number, item)) is not None
+        )
+    if n is None:
+        n = 1 + max((int(entry.query.members[-1]) for entry in entries), default=0)
+    least = None if lower is None else exact(lower, "lower")
+    greatest = None if upper is None else exact(upper, "upper")
+    return Log(entries, n, values, least, greatest, duplicates)
+
+
+def _from_item(number: int, item: Any) -> Entry | None:
+    place = f"Question {number}"
+    if isinstance(item, Answered):
+        if item.answer is None:
+            raise DataError(f"{place} has no answer; an offline audit needs the answers that were given.")
+        return Entry(number, item.query, Fraction(item.answer))
+    if not isinstance(item, (tuple, list)) or len(item) != 3:
+        raise DataError(f"{place} must be (members, function, answer), but it is {item!r}.")
+    return _entry(number, place, *item)
+
+
+def _entry(number: int, place: str, members: Any, function: Any, answer: Any, coefficients: Any = None) -> Entry | None:
+    """A checked entry; None for a count, which says nothing about a value."""
+    name = function.lower() if isinstance(function, str) else function
+    if name == "count":
+        return None
+    known = ("sum", "avg", "max", "min", "count")
+    if name not in known:
+        raise DataError(
+            f"{place}: function must be one of {', '.join(known)}, but it is {function!r}.{did_you_mean(function, known)}"
+        )
+    try:
+        if coefficients is not None:
+            query = _linear(members, name, coefficients)
+        else:
+            query = Query.of(members, "sum" if name == "avg" else name)
+        given = exact(answer, "answer")
+    except ReticentError as error:
+        raise DataError(f"{place}: {error}") from None
+    return Entry(number, query, given * len(query) if name == "avg" else given)
+
+
+def _linear(members: Any, function: str, coefficients: Any) -> Query:
+    if function != "sum":
+        raise PolicyError(f"coefficients belong to sums, but the function is {function!r}.")
+    if not isinstance(coefficients, (list, tuple, np.ndarray)) or len(coefficients) != len(members):
+        raise PolicyError("coefficients must be one whole number for each member.")
+    return Query.linear(dict(zip(Query.of(members).members.tolist(), _in_order(members, coefficients), strict=True)))
+
+
+def _in_order(members: Any, coefficients: Any) -> list[int]:
+    return [coefficient for _, coefficient in sorted(zip(members, coefficients, strict=True))]
+
+
+def read_log(path: str | Path, *, column: str | None = None) -> Log:
+    """The log in a file of JSON lines (see above); errors name the line.
+
+    Where the lines name several columns, ``column`` says which one to audit.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"The log {path} cannot be read: {error.strerror or error}.") from None
+    except UnicodeDecodeError:
+        raise DataError(f"The log {path} is not UTF-8 text; a log holds one JSON object a line.") from None
+    return parse_log(text.splitlines(), str(path), column=column)
+
+
+def parse_log(lines: Iterable[str], source: str = "the log", *, column: str | None = None) -> Log:
+    """The log in these lines; ``source`` is how errors call it."""
+    header: dict[str, Any] = {}
+    found: dict[str | None, list[Entry]] = {}
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        place = f"{source}, line {number}"
+        fields = _fields(line, place)
+        if "members" not in fields and "people" in fields and not found and not header:
+            header = _header(fields, place)
+            continue
+        entry, name = _question(number, fields, place)
+        if entry is not None:
+            found.setdefault(name, []).append(entry)
+    names = sorted(str(name) for name in found if name is not None)
+    if column is None and len(found) > 1:
+        listed = ", ".join(names)
+        raise DataError(f"{source} holds questions about several columns ({listed}); say which one to audit (column).")
+    if column is not None and column not in found:
+        raise DataError(
+            f"{source} holds no answered question about the column {column!r}.{did_you_mean(column, names)}"
+        )
+    entries = found.get(column, []) if column is not None else next(iter(found.values()), [])
+    if not entries and not header:
+        raise DataError(f"{source} holds no answered question; a log holds one JSON object a line.")
+    n = header.pop("people", None)
+    try:
+        return as_log(Log(tuple(entries), n or 1 + max(int(entry.query.members[-1]) for entry in entries)), **header)
+    except ReticentError as error:
+        raise DataError(f"{source}: {error}") from None
+
+
+def _fields(line: str, place: str) -> dict[str, Any]:
+    try:
+        # Decimal keeps the digits of an answer as they were written.
+        fields = json.loads(line, parse_float=Decimal)
+    except json.JSONDecodeError as error:
+        raise DataError(f"{place}: not a JSON object ({error.msg} at character {error.colno}).") from None
+    if not isinstance(fields, dict):
+        raise DataError(
+            f'{place}: a line must be an object such as {{"members": [0, 1], "function": "sum", "answer": 7}}.'
+        )
+    return fields
+
+
+def _header(fields: dict[str, Any], place: str) -> dict[str, Any]:
+    _known(fields, _HEADER, place)
+    try:
+        whole(fields["people"], "people", low=1)
+    except PolicyError as error:
+        raise DataError(f"{place}: {error}") from None
+    return fields
+
+
+def _known(fields: dict[str, Any], known: tuple[str, ...], place: str) -> None:
+    for name in fields:
+        if name not in known:
+            raise DataError(
+                f"{place}: unknown field {name!r}; known are {', '.join(known)}.{did_you_mean(name, known)}"
+            )
+
+
+def _question(number: int, fields: dict[str, Any], place: str) -> tuple[Entry | None, str | None]:
+    _known(fields, _QUESTION, place)
+    column = fields.get("column")
+    if column is not None and not isinstance(column, str):
+        raise DataError(f"{place}: column must be a text, but it is {column!r}.")
+    if str(fields.get("decision", "")).lower() in _SKIPPED:
+        return None, column
+    for name in ("members", "function", "answer"):
+        if name not in fields:
+            raise DataError(f"{place}: the field {name!r} is missing.")
+    if not isinstance(fields["members"], list):
+        raise DataError(f"{place}: members must be a list of whole numbers, but it is {fields['members']!r}.")
+    entry = _entry(number, place, fields["members"], fields["function"], fields["answer"], fields.get("coefficients"))
+    return entry, column

@@ -1,0 +1,199 @@
+"""The data that fit a log, as a region: a box, equations, and "somebody holds this extreme" (R-QA-13).
+
+Sums are equations; a maximum bounds its members and says that one of them reaches the bound. People of one trace class are
+interchangeable, so a class becomes a few single people (the first stands for all) and one bundle with the total of the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from reticent.audit.offline.classes import Classes
+from reticent.audit.offline.log import Log
+
+Bound = Fraction | None
+IntArray = NDArray[np.int64]
+
+# One person for whom we ask, one to hold a maximum and one to hold a minimum: nobody else of a class need be looked at singly.
+_SINGLES_IF_EXTREMES = 3
+
+
+def _higher(first: Bound, second: Bound) -> Bound:
+    """The stricter of two lower bounds."""
+    return max((bound for bound in (first, second) if bound is not None), default=None)
+
+
+def _lower(first: Bound, second: Bound) -> Bound:
+    """The stricter of two upper bounds."""
+    return min((bound for bound in (first, second) if bound is not None), default=None)
+
+
+@dataclass(frozen=True)
+class Box:
+    """Least and greatest value of every piece; None is unbounded."""
+
+    lower: tuple[Bound, ...]
+    upper: tuple[Bound, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether some lower bound lies above its upper one."""
+        return any(
+            low is not None and high is not None and low > high
+            for low, high in zip(self.lower, self.upper, strict=True)
+        )
+
+    def narrowed(self, piece: int, low: Bound, high: Bound) -> Box:
+        """The part of the box where ``piece`` also lies between ``low`` and ``high``."""
+        lower, upper = list(self.lower), list(self.upper)
+        lower[piece] = _higher(lower[piece], low)
+        upper[piece] = _lower(upper[piece], high)
+        return Box(tuple(lower), tuple(upper))
+
+    def allows(self, piece: int, value: Fraction) -> bool:
+        """Whether the piece may have the value."""
+        low, high = self.lower[piece], self.upper[piece]
+        return (low is None or low <= value) and (high is None or value <= high)
+
+    def most(self, piece: int, factor: Fraction) -> Bound:
+        """The greatest ``factor * value`` of a piece, None if unbounded."""
+        if not factor:
+            return Fraction(0)
+        bound = self.upper[piece] if factor > 0 else self.lower[piece]
+        return None if bound is None else factor * bound
+
+
+@dataclass(frozen=True)
+class Holding:
+    """One of ``pieces`` equals ``value``, because question ``number`` says so."""
+
+    number: int
+    value: Fraction
+    pieces: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Region:
+    """All data that fit a log, over pieces.
+
+    ``people[k]`` are the people of piece k and ``head[j]`` is the single piece that stands for person j. ``matrix`` has a row for
+    each sum; ``integral`` says that every piece is a whole number.
+    """
+
+    people: tuple[IntArray, ...]
+    head: IntArray
+    box: Box
+    matrix: sparse.csr_array
+    answers: tuple[Fraction, ...]
+    numbers: tuple[int, ...]
+    holdings: tuple[Holding, ...]
+    integral: bool
+
+    @classmethod
+    def of(cls, log: Log) -> Region:
+        """The region of a log."""
+        extremes = bool(log.functions - {"sum"})
+        classes = Classes.traced(log.entries, log.n)
+        people, head, classes_of_pieces = _pieces(classes, _SINGLES_IF_EXTREMES if extremes else 1)
+        sums = tuple(entry for entry in log.entries if entry.query.function == "sum")
+        by_class = classes.matrix(sums)
+        box = _box(log, people)
+        return cls(
+            people,
+            head,
+            box,
+            sparse.csr_array(by_class[:, classes_of_pieces]),
+            tuple(entry.answer for entry in sums),
+            tuple(entry.number for entry in sums),
+            _holdings(log, people, box),
+            log.values == "boolean",
+        )
+
+    @cached_property
+    def heads(self) -> IntArray:
+        """The pieces that stand for people, one a class."""
+        return np.unique(self.head)
+
+    def fits(self, point: Sequence[Fraction]) -> bool:
+        """Whether these values of the pieces fit the log, exactly."""
+        inside = all(self.box.allows(piece, value) for piece, value in enumerate(point))
+        whole = not self.integral or all(value.denominator == 1 for value in point)
+        held = all(any(point[piece] == holding.value for piece in holding.pieces) for holding in self.holdings)
+        return inside and whole and held and self.sums(point) == list(self.answers)
+
+    def sums(self, point: Sequence[Fraction]) -> list[Fraction]:
+        """The sums of the questions over these values."""
+        start, data, columns = self.matrix.indptr, self.matrix.data, self.matrix.indices
+        return [
+            sum((int(data[k]) * point[columns[k]] for k in range(start[row], start[row + 1])), Fraction(0))
+            for row in range(self.matrix.shape[0])
+        ]
+
+    def combined(self, weights: Sequence[tuple[int, Fraction]]) -> tuple[dict[int, Fraction], Fraction]:
+        """The coefficient of every piece in a weighted sum of questions (by row), and what the answers add up to."""
+        start, data, columns = self.matrix.indptr, self.matrix.data, self.matrix.indices
+        coefficients: dict[int, Fraction] = {}
+        for row, weight in weights:
+            for k in range(start[row], start[row + 1]):
+                piece = int(columns[k])
+                coefficients[piece] = coefficients.get(piece, Fraction(0)) + weight * int(data[k])
+        return coefficients, sum((weight * self.answers[row] for row, weight in weights), Fraction(0))
+
+
+def _pieces(classes: Classes, singles: int) -> tuple[tuple[IntArray, ...], IntArray, IntArray]:
+    order = np.argsort(classes.of, kind="stable")
+    ends = np.cumsum(classes.size)
+    people: list[IntArray] = []
+    owners: list[int] = []
+    heads = np.empty(len(classes), dtype=np.int64)
+    for owner, end in enumerate(ends.tolist()):
+        members = order[end - int(classes.size[owner]) : end]
+        heads[owner] = len(people)
+        parts = [members[k : k + 1] for k in range(min(singles, len(members)))]
+        if len(members) > singles:
+            parts.append(members[singles:])
+        people += parts
+        owners += [owner] * len(parts)
+    return tuple(people), heads[classes.of], np.array(owners, dtype=np.int64)
+
+
+def _box(log: Log, people: tuple[IntArray, ...]) -> Box:
+    """Bounds everybody knows, and those that maxima and minima give."""
+    first = {int(members[0]): piece for piece, members in enumerate(people)}
+    lower: list[Bound] = [log.lower] * len(people)
+    upper: list[Bound] = [log.upper] * len(people)
+    for entry in log.entries:
+        if entry.query.function == "sum":
+            continue
+        for person in entry.query.members.tolist():
+            piece = first.get(person)
+            if piece is None:
+                continue
+            if entry.query.function == "max":
+                upper[piece] = _lower(upper[piece], entry.answer)
+            else:
+                lower[piece] = _higher(lower[piece], entry.answer)
+    sizes = [len(members) for members in people]
+    return Box(
+        tuple(None if low is None else low * size for low, size in zip(lower, sizes, strict=True)),
+        tuple(None if high is None else high * size for high, size in zip(upper, sizes, strict=True)),
+    )
+
+
+def _holdings(log: Log, people: tuple[IntArray, ...], box: Box) -> tuple[Holding, ...]:
+    singles = {int(members[0]): piece for piece, members in enumerate(people) if len(members) == 1}
+    found = []
+    for entry in log.entries:
+        if entry.query.function == "sum":
+            continue
+        pieces = [singles[person] for person in entry.query.members.tolist() if person in singles]
+        able = tuple(piece for piece in pieces if box.allows(piece, entry.answer))
+        found.append(Holding(entry.number, entry.answer, able))
+    return tuple(found)
