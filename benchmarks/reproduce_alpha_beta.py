@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks.adult import SHARED
-from reticent.randomize import Plan, View, ViewDomain, ViewManifest, frapp_plan, marginals, plan
+from reticent.randomize import Plan, View, ViewDomain, ViewManifest, frapp_plan, marginals, perturb, plan
 from reticent.randomize.domain import Keys
 from reticent.randomize.draws import Draws
 from reticent.randomize.keys import distinct, in_order
@@ -105,7 +105,7 @@ def _frapp(
     q, gain = float(made.replaced), float(made.kept - made.replaced)
     errors = []
     for seed in range(seeds):
-        shown = counts(domain, made.publish(frame, insecure_seed=seed).keys, base)
+        shown = counts(domain, perturb(frame, made, insecure_seed=seed).keys, base)
         found = {c: (table - q * frame.height * domain.size / table.size) / gain for c, table in shown.items()}
         errors.append(mean_errors(truth, found))
     return [float(value) for value in np.mean(errors, axis=0)]

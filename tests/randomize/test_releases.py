@@ -14,7 +14,7 @@ from reticent.data import Hierarchy, Table
 from reticent.definitions import KAnonymity
 from reticent.definitions.mechanisms import BoundedBelief
 from reticent.errors import LedgerError, PolicyError
-from reticent.randomize import AlphaBeta, Frapp, FrappView, plan
+from reticent.randomize import AlphaBeta, Frapp, open_published, plan
 from reticent.randomize import publish as publish_view
 from reticent.release import generate_keys, publish, verify
 from tests.randomize.examples import scores_domain, scores_frame
@@ -69,7 +69,7 @@ def test_frapp_is_a_method_of_publish_for_beliefs_about_records(tmp_path):
     assert len(made.frame) == 6
     assert made.plan.kept == Fraction(1, 3)
     made.save(tmp_path / "records")
-    assert FrappView.open(tmp_path / "records").count("score > 90") == made.count("score > 90")
+    assert open_published(tmp_path / "records").count("score > 90") == made.count("score > 90")
     with pytest.raises(PolicyError, match="adversary='record'"):
         publish(_table(), BoundedBelief("1/1200", "1/3"), method=Frapp(domain=VALUES))
 

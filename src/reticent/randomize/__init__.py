@@ -5,12 +5,12 @@ can still be estimated (alpha-beta publishing, spec 003).
 ``domain``       the public domain and its tuples as keys; ``keys`` sorted sets of them
 ``publishing``   publish: a view in memory; ``storing`` the same as files, chunk by chunk, and back; ``instance`` the private tuples
 ``sampling``     the sampler of uniform noise; ``sources`` non-uniform noise; ``draws`` randomness
-``view``         a view and what it can be asked; ``estimating``, ``intervals``, ``bounds`` how answers and errors are made
+``view``         a view and what it can be asked; ``estimating``, ``averaging``, ``intervals``, ``bounds`` how answers and errors are made
 ``marginals``    all queries on one to three columns at once
 ``counting``     exact counts over the domain; ``elimination`` the algorithm
 ``series``       several views of data that change
 ``posteriors``   the exact audit of beliefs; ``adversaries`` who holds them, ``notions`` how notions translate into each other
-``frapp``        the baseline; ``chart`` error against gamma; ``methods`` AlphaBeta and Frapp for ``publish``
+``frapp``        the baseline; ``records`` what it makes; ``chart`` error against gamma; ``methods`` AlphaBeta and Frapp for ``publish``
 """
 
 from reticent.randomize.adversaries import ArbitraryAdversary, ExclusiveAdversary, IndependentAdversary
@@ -18,7 +18,7 @@ from reticent.randomize.counting import count_domain
 from reticent.randomize.domain import Attribute, ViewDomain
 from reticent.randomize.estimate import Estimate
 from reticent.randomize.feasibility import Feasibility, feasibility
-from reticent.randomize.frapp import FrappPlan, FrappView, error_constants, frapp_plan, kept_share
+from reticent.randomize.frapp import FrappPlan, error_constants, frapp_plan, kept_share
 from reticent.randomize.manifest import ViewManifest
 from reticent.randomize.marginals import Marginal, marginals
 from reticent.randomize.methods import AlphaBeta, Frapp
@@ -32,9 +32,10 @@ from reticent.randomize.posteriors import (
 )
 from reticent.randomize.publishing import publish
 from reticent.randomize.rates import Rates, rates_for
+from reticent.randomize.records import FrappManifest, FrappView, perturb
 from reticent.randomize.series import Series, independent_posterior, read_views
 from reticent.randomize.sources import Source, SourceRates
-from reticent.randomize.storing import is_view, open_view, publish_to, verify_view
+from reticent.randomize.storing import is_view, open_published, open_view, publish_to, verify_view
 from reticent.randomize.view import View
 
 
@@ -51,6 +52,7 @@ __all__ = [
     "ExclusiveAdversary",
     "Feasibility",
     "Frapp",
+    "FrappManifest",
     "FrappPlan",
     "FrappView",
     "IndependentAdversary",
@@ -75,7 +77,9 @@ __all__ = [
     "is_view",
     "kept_share",
     "marginals",
+    "open_published",
     "open_view",
+    "perturb",
     "plan",
     "publish",
     "publish_to",

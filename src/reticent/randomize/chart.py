@@ -50,9 +50,8 @@ def errors_by_gamma(
             spread = math.sqrt(variance(rates, Fraction(true), cells))
             rows.append((float(gamma), preset, MEAN_DISTANCE * spread, impossible))
         if d < gamma:
-            rows.append(
-                (float(gamma), "FRAPP", MEAN_DISTANCE * _frapp_spread(n, space, k, gamma, true, cells), impossible)
-            )
+            spread = math.sqrt(frapp_plan(n, space, k, gamma).variance(Fraction(true), n, cells))
+            rows.append((float(gamma), "FRAPP", MEAN_DISTANCE * spread, impossible))
     return pl.DataFrame(rows, schema=["gamma", "method", "error", "impossible"], orient="row")
 
 
@@ -100,10 +99,3 @@ def draw_chart(frame: pl.DataFrame, path: str | Path, *, n: int, impossible_belo
     picture = {"width": 520, "height": 320, "title": title, "layer": layers}
     write_whole(path, vl_convert.vegalite_to_svg(picture).encode())
     return Path(path)
-
-
-def _frapp_spread(n: int, domain: ViewDomain, k: Number, gamma: Fraction, true: int, cells: int) -> float:
-    made = frapp_plan(n, domain, k, gamma)
-    present, absent = made.kept + (cells - 1) * made.replaced, cells * made.replaced
-    spread = true * present * (1 - present) + (n - true) * absent * (1 - absent)
-    return math.sqrt(float(spread)) / float(made.kept - made.replaced)

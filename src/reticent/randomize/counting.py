@@ -31,16 +31,46 @@ Part = Node | Factor
 
 
 @dataclass(frozen=True)
+class Sample:
+    """A domain count that was sampled (R-AB-15): ``hits`` of ``tries`` uniform tuples of a domain of ``size`` met the condition."""
+
+    hits: int
+    tries: int
+    size: int
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of the count; one hit and one miss more, so that a share of 0 or 1 is not taken for certain."""
+        share = (self.hits + 1) / (self.tries + 2)
+        return float(Fraction(self.size) * Fraction(math.sqrt(share * (1 - share) / self.tries)))
+
+    def deviation(self, error: Fraction) -> Fraction:
+        """How far the count may be off, except with probability ``error``: the farther end of the exact interval of a share (Clopper, Pearson)."""
+        from scipy.special import betaincinv
+
+        side, misses = float(error) / 2, self.tries - self.hits
+        low = betaincinv(self.hits, misses + 1, side) if self.hits else 0.0
+        high = betaincinv(self.hits + 1, misses, 1 - side) if misses else 1.0
+        share = Fraction(self.hits, self.tries)
+        return self.size * max(share - Fraction(float(low)), Fraction(float(high)) - share)
+
+
+@dataclass(frozen=True)
 class DomainCount:
-    """The number of tuples of the domain that meet a condition; ``standard_error`` is 0 when it is exact."""
+    """The number of tuples of the domain that meet a condition: exact, or estimated from a ``sample``."""
 
     value: Fraction
-    standard_error: float = 0.0
+    sample: Sample | None = None
 
     @property
     def is_exact(self) -> bool:
         """Whether nothing was sampled."""
-        return self.standard_error == 0.0
+        return self.sample is None
+
+    @property
+    def standard_error(self) -> float:
+        """0 when it is exact."""
+        return 0.0 if self.sample is None else self.sample.standard_error
 
 
 def count_domain(condition: str | Condition, domain: ViewDomain | Mapping[str, Any]) -> int:
@@ -67,12 +97,8 @@ def count_or_sample(condition: Condition, domain: ViewDomain, *, samples: int = 
         frame = pl.DataFrame(
             [domain[name].decode(generator.integers(0, domain[name].size, samples)) for name in condition.scope]
         )
-        hits = int(condition.mask(frame).sum())
-        # One hit more and one miss more, so that a share of 0 or 1 is not taken for certain.
-        share = (hits + 1) / (samples + 2)
-        return DomainCount(
-            Fraction(hits * domain.size, samples), domain.size * math.sqrt(share * (1 - share) / samples)
-        )
+        found = Sample(int(condition.mask(frame).sum()), samples, domain.size)
+        return DomainCount(Fraction(found.hits * domain.size, samples), found)
 
 
 def checked(condition: str | Condition, domain: ViewDomain) -> Condition:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from reticent.randomize.bounds import bernstein_from
+from reticent.randomize.counting import Sample
 from reticent.randomize.estimate import Estimate
 from reticent.randomize.intervals import exact_interval
 
@@ -21,7 +22,7 @@ class Stratum:
     """A part of the domain: how much of a query the view shows in it, how much there is, and the chances of true and other tuples.
 
     ``shown`` and ``total`` sum the query's weights, ``total_squares`` and ``shown_squares`` their squares; for counts all weights are 1.
-    ``total_error`` is the standard error of ``total`` where it was sampled.
+    ``sample`` is what ``total`` was estimated from, where it could not be counted.
     """
 
     shown: Fraction
@@ -30,7 +31,7 @@ class Stratum:
     absent: Fraction
     shown_squares: Fraction
     total_squares: Fraction
-    total_error: float = 0.0
+    sample: Sample | None = None
 
     @property
     def gain(self) -> Fraction:
@@ -49,13 +50,31 @@ class Stratum:
         spread = true * self.present * (1 - self.present) + (self.total_squares - true) * self.absent * (
             1 - self.absent
         )
-        sampled = (float(self.absent) * self.total_error) ** 2
+        sampled = (float(self.absent) * self.sample.standard_error) ** 2 if self.sample is not None else 0.0
         return (float(spread) + sampled) / float(self.gain) ** 2
 
-    def largest_spread(self, most: Fraction) -> float:
-        """A bound on the variance of what is shown, whatever the table holds."""
-        true = min(most, self.total_squares)
-        return float(true * self.present * (1 - self.present) + self.total_squares * self.absent * (1 - self.absent))
+    def bound(self, true: Fraction, error: Fraction, largest: Fraction) -> float:
+        """What :attr:`value` is off by at most, except with probability ``error``, when the squared weights of the true tuples add up to at most ``true``.
+
+        Bernstein's bound; where the total was sampled two things may go wrong, so that each gets half of the error.
+        """
+        level, deviation = error, Fraction(0)
+        if self.sample is not None:
+            level, deviation = error / 2, self.sample.deviation(error / 2)
+        others = self.total_squares + deviation
+        spread = true * self.present * (1 - self.present) + others * self.absent * (1 - self.absent)
+        noise = bernstein_from(float(spread), float(self.gain), level, float(largest))
+        return noise + float(self.absent * deviation / self.gain)
+
+    def centred(self, count: Stratum, at: Fraction) -> Stratum:
+        """The stratum of a sum with every weight w replaced by w - ``at``; ``count`` is the stratum of the count of the same query."""
+        return replace(
+            self,
+            shown=self.shown - at * count.shown,
+            total=self.total - at * count.total,
+            shown_squares=self.shown_squares - 2 * at * self.shown + at**2 * count.shown,
+            total_squares=self.total_squares - 2 * at * self.total + at**2 * count.total,
+        )
 
 
 def answer(
@@ -75,17 +94,14 @@ def answer(
     value = sum((each.value for each in strata), Fraction(0))
     most = n * largest**2
     deviation = math.sqrt(sum(each.variance(most) for each in strata))
-    bound = 0.0
-    for each in strata:
-        bound += bernstein_from(
-            each.largest_spread(most), float(each.gain), error / len(strata), float(largest)
-        ) + _sampling_bound(each, error / len(strata))
+    level = error / len(strata)
+    bound = sum(each.bound(_most_squares(each, most), level, largest) for each in strata)
     total = sum((each.total for each in strata), Fraction(0))
     if not whole:
         interval: tuple[float, float] = (float(value) - bound, float(value) + bound)
         clipped = value
     else:
-        top = min(n, math.floor(total)) if all(not each.total_error for each in strata) else n
+        top = min(n, math.floor(total)) if all(each.sample is None for each in strata) else n
         clipped = max(Fraction(0), min(value, Fraction(top)))
         interval = _whole_interval(strata, value, bound, top, error)
     return Estimate(
@@ -98,26 +114,26 @@ def answer(
         error,
         sum((each.shown for each in strata), Fraction(0)),
         total,
-        math.sqrt(sum(each.total_error**2 for each in strata)),
+        math.sqrt(sum(each.sample.standard_error**2 for each in strata if each.sample is not None)),
     )
+
+
+def _most_squares(stratum: Stratum, most: Fraction) -> Fraction:
+    """What the squared weights of true tuples can add up to: no more than the domain's, where that was counted."""
+    return min(most, stratum.total_squares) if stratum.sample is None else most
 
 
 def _whole_interval(
     strata: Sequence[Stratum], value: Fraction, bound: float, top: int, error: Fraction
 ) -> tuple[int, int]:
     """The exact interval where there is one stratum; else Bernstein's, rounded outwards and cut to what is possible."""
-    if len(strata) == 1 and strata[0].total_error == 0.0:
+    if len(strata) == 1 and strata[0].sample is None:
         only = strata[0]
-        return exact_interval(
-            int(only.shown), int(only.total), top, float(only.present), float(only.absent), float(error)
-        )
+        return exact_interval(int(only.shown), int(only.total), top, only.present, only.absent, error)
+    return cut_outwards(value, bound, top)
+
+
+def cut_outwards(value: Fraction, bound: float, top: int) -> tuple[int, int]:
+    """``value`` plus or minus ``bound`` as whole numbers, rounded outwards and cut to 0..top."""
     low, high = math.floor(float(value) - bound), math.ceil(float(value) + bound)
     return max(0, min(low, top)), min(top, max(high, 0))
-
-
-def _sampling_bound(stratum: Stratum, error: Fraction) -> float:
-    """What a sampled domain count can add to the error: normal tail at the same level, inflated for the sample's size."""
-    if stratum.total_error == 0.0:
-        return 0.0
-    deviations = math.sqrt(2 * math.log(2 / float(error)))
-    return deviations * float(stratum.absent) * stratum.total_error / float(stratum.gain)

@@ -1,30 +1,43 @@
 """Exact intervals (R-AB-12): every count that does not make what was published too unlikely.
 
-With q true tuples in a query that n_D tuples of the domain meet, the view shows Bin(q, s) + Bin(n_D - q, beta) of them. That grows with q, so the
-counts that fit form an interval whose ends are found by bisection.
+With q true tuples in a query that N tuples can be shown for, the release shows Bin(q, s) + Bin(N - q, beta) of them. That grows with q, so the
+counts that fit form an interval whose ends are found by bisection. Perturbed records (FRAPP) show the same law with N = n.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-# What the distribution functions may be off by; the interval is widened by it, never narrowed.
-_MARGIN = 1e-11
-_POISSON_ABOVE = 2**50
+from reticent.exact import Number, exact
+
+# Relative error that the tails are granted, far above what the distribution functions have (1e-12); the interval is widened by it, never narrowed.
+_MARGIN = 1e-9
+# What the hits that are left out weigh together.
+_LEFT_OUT = 1e-14
+# Beyond this many trials the binomial law is its Poisson limit: they differ by at most beta (Le Cam), which is far below any margin here.
+_POISSON_ABOVE = 10**100
 
 
-def exact_interval(shown: int, domain_count: int, most: int, s: float, beta: float, error: float) -> tuple[int, int]:
-    """The whole numbers q in 0..most whose central 1-error region contains ``shown``; coverage is at least 1-error."""
-    side = error / 2 - _MARGIN
+def exact_interval(shown: int, possible: int, most: int, s: Number, beta: Number, error: Number) -> tuple[int, int]:
+    """The whole numbers q in 0..most whose central 1-error region contains ``shown``.
+
+    Guarantee: whatever q is, it is inside with probability at least 1-error; each tail is missed with at most error/2. Nothing is plugged in and
+    nothing is approximated by a normal law, so that this holds for small counts too.
+    """
+    present, absent = exact(s, "s"), exact(beta, "beta")
+    side = float(exact(error, "error")) / 2 * (1 - _MARGIN) - _LEFT_OUT
     # Too few true tuples make so many shown ones unlikely; too many make so few unlikely.
-    low = _first(lambda q: _at_least(shown, q, domain_count, s, beta) > side, most)
-    high = most - _first(lambda back: _at_most(shown, most - back, domain_count, s, beta) > side, most)
+    low = _first(lambda q: _tail(_at_least, shown, q, possible, present, absent) > side, most)
+    high = most - _first(lambda back: _tail(_at_most, shown, most - back, possible, present, absent) > side, most)
     if low > high:
-        middle = min(max(round((shown - beta * domain_count) / (s - beta)), 0), most)
+        # No count fits; the nearest one to the estimate says so best.
+        middle = min(max(round((shown - absent * possible) / (present - absent)), 0), most)
         return middle, middle
     return low, high
 
@@ -41,19 +54,20 @@ def _first(holds: Callable[[int], bool], most: int) -> int:
     return high
 
 
-def _at_most(shown: int, q: int, domain_count: int, s: float, beta: float) -> float:
-    """Pr[ Bin(q, s) + Bin(domain_count - q, beta) <= shown ]."""
-    if shown < 0:
-        return 0.0
-    hits, chances = _likely(q, s)
-    return float(chances @ _distribution(shown - hits, domain_count - q, beta))
+def _tail(
+    tail: Callable[[NDArray[np.int64], int, Fraction], NDArray[np.float64]],
+    shown: int,
+    q: int,
+    possible: int,
+    present: Fraction,
+    absent: Fraction,
+) -> float:
+    """A tail of Bin(q, present) + Bin(possible - q, absent) at ``shown``."""
+    hits, chances = _likely(q, float(present))
+    return float(chances @ tail(shown - hits, possible - q, absent))
 
 
-def _at_least(shown: int, q: int, domain_count: int, s: float, beta: float) -> float:
-    return 1.0 - _at_most(shown - 1, q, domain_count, s, beta)
-
-
-def _likely(q: int, s: float) -> tuple[np.ndarray, np.ndarray]:
+def _likely(q: int, s: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The numbers of true tuples that may be shown, and their chances; what is left out weighs less than 1e-15."""
     from scipy.stats import binom
 
@@ -64,15 +78,28 @@ def _likely(q: int, s: float) -> tuple[np.ndarray, np.ndarray]:
     return hits, binom.pmf(hits, q, s)
 
 
-def _distribution(counts: np.ndarray, trials: int, beta: float) -> np.ndarray:
-    """Pr[ Bin(trials, beta) <= counts ]."""
+def _at_most(counts: NDArray[np.int64], trials: int, chance: Fraction) -> NDArray[np.float64]:
+    """Pr[ Bin(trials, chance) <= counts ]."""
     from scipy.special import betaincc, pdtr
 
-    inside = counts.clip(0, max(trials - 1, 0))
-    if trials <= 0:
-        known: Any = np.ones(len(counts))
-    elif trials > _POISSON_ABOVE:
-        known = pdtr(inside, trials * beta)
+    inside = counts.clip(0).astype(float)
+    if trials > _POISSON_ABOVE:
+        known: Any = pdtr(inside, float(trials * chance))
     else:
-        known = np.where(counts >= trials, 1.0, betaincc(inside + 1.0, trials - inside.astype(float), beta))
+        # The last count of all is certain; it is set below, and the function must only not be asked outside its range.
+        inside = np.minimum(inside, max(trials - 1, 0))
+        known = np.where(counts >= trials, 1.0, betaincc(inside + 1, np.maximum(trials - inside, 1), float(chance)))
     return np.where(counts < 0, 0.0, known)
+
+
+def _at_least(counts: NDArray[np.int64], trials: int, chance: Fraction) -> NDArray[np.float64]:
+    """Pr[ Bin(trials, chance) >= counts ], not as a difference: it stays accurate where it is small."""
+    from scipy.special import betainc, pdtrc
+
+    inside = counts.clip(1).astype(float)
+    if trials > _POISSON_ABOVE:
+        known: Any = pdtrc(inside - 1, float(trials * chance))
+    else:
+        inside = np.minimum(inside, max(trials, 1))
+        known = np.where(counts > trials, 0.0, betainc(inside, trials - inside + 1, float(chance)))
+    return np.where(counts <= 0, 1.0, known)

@@ -18,6 +18,17 @@ def in_order(keys: Keys) -> Keys:
     return ordered
 
 
+def is_rising(keys: Keys) -> bool:
+    """Whether keys are in rising order, each once; of several words the first is the most significant."""
+    words = [keys] if keys.dtype.names is None else [keys[name] for name in keys.dtype.names]
+    undecided = np.ones(max(len(keys) - 1, 0), dtype=bool)
+    for word in words:
+        if (undecided & (word[1:] < word[:-1])).any():
+            return False
+        undecided &= word[1:] == word[:-1]
+    return not undecided.any()
+
+
 def distinct(keys: Keys) -> Keys:
     """The different keys, in rising order."""
     ordered = np.sort(keys) if keys.dtype.names is None else in_order(keys)

@@ -1,30 +1,55 @@
 """AlphaBeta and Frapp as methods: how a table with roles and a :class:`BoundedBelief` become a randomized view.
 
-They group nothing, so they return a view instead of a draft; ``publish`` of the release room hands over to :meth:`view`.
+They group nothing, so they return a view (or perturbed records) instead of a draft; ``publish`` of the release room hands over to :meth:`view`.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 from reticent.data.table import Table
 from reticent.definitions.base import Definition
 from reticent.definitions.mechanisms import BoundedBelief
 from reticent.errors import PolicyError
-from reticent.exact import exact
+from reticent.exact import whole
 from reticent.randomize.domain import ViewDomain
-from reticent.randomize.frapp import FrappPlan, FrappView
+from reticent.randomize.frapp import FrappPlan
 from reticent.randomize.planning import Plan, plan
-from reticent.randomize.publishing import publish, record_digest
+from reticent.randomize.publishing import digest_of, opened, publish
+from reticent.randomize.records import FrappView, perturb
 from reticent.randomize.storing import certificate_of
 from reticent.randomize.view import Signer, View
 
 
+class _Mechanism(ABC):
+    """What both methods do with a table: plan, draw, record, and state what is claimed."""
+
+    def view(
+        self,
+        table: Table,
+        definition: Definition,
+        *,
+        ledger: Any = None,
+        again: bool = False,
+        insecure_seed: int | None = None,
+        files: str = "csv",
+        signer: Signer | None = None,
+    ) -> View | FrappView:
+        """The release, recorded in the ledger when the table's data set has a name; ``signer`` signs it when it is saved."""
+        made = self._drawn(table, _belief(definition, type(self).__name__), ledger, again, insecure_seed)
+        return replace(made, certificate=certificate_of(made.manifest, table.dataset), files=files, signer=signer)
+
+    @abstractmethod
+    def _drawn(
+        self, table: Table, promise: BoundedBelief, ledger: Any, again: bool, insecure_seed: int | None
+    ) -> View | FrappView: ...
+
+
 @dataclass(frozen=True)
-class AlphaBeta:
+class AlphaBeta(_Mechanism):
     """Alpha-beta publishing (3.2): true tuples with probability s, all others of the public domain with beta.
 
     Guarantee: that of the definition, verified on the rates exactly. Adversary: the definition's.
@@ -52,21 +77,10 @@ class AlphaBeta:
             n_public=self.n_public,
         )
 
-    def view(
-        self,
-        table: Table,
-        definition: Definition,
-        *,
-        ledger: Any = None,
-        again: bool = False,
-        insecure_seed: int | None = None,
-        files: str = "csv",
-        signer: Signer | None = None,
-    ) -> View:
-        """The view, recorded in the ledger when the table's data set has a name."""
-        made = publish(
+    def _drawn(self, table: Table, promise: BoundedBelief, ledger: Any, again: bool, insecure_seed: int | None) -> View:
+        return publish(
             table.frame,
-            self.plan(table, definition),
+            self.plan(table, promise),
             dataset=table.dataset,
             duplicates=self.duplicates,
             source=self.source,
@@ -74,8 +88,6 @@ class AlphaBeta:
             again=again,
             insecure_seed=insecure_seed,
         )
-        stated = certificate_of(made.manifest, table.dataset)
-        return replace(made, certificate=stated, files=files, signer=signer)
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""
@@ -83,44 +95,31 @@ class AlphaBeta:
 
 
 @dataclass(frozen=True)
-class Frapp:
+class Frapp(_Mechanism):
     """FRAPP (3.9): every record kept with one probability, else replaced by a uniform other tuple. The baseline.
 
     Guarantee: BoundedBelief(d, gamma, "record"): beliefs about one record. It does not hide that a tuple exists.
     """
 
     domain: Mapping[str, Any] | None = None
+    n_public: int | None = None
 
     def plan(self, table: Table, definition: Definition) -> FrappPlan:
         """The plan for a table, verified on the definition."""
         promise = _belief(definition, type(self).__name__)
-        d, gamma = exact(promise.d, "d"), exact(promise.gamma, "gamma")
-        made = FrappPlan.for_belief(table.rows, _domain(table, self.domain), Fraction(d), Fraction(gamma))
-        found = promise.assess_plan(made)
-        if not found.holds and found.witness is not None:
-            raise PolicyError(found.witness.text)
-        return made
+        rows = table.rows if self.n_public is None else whole(self.n_public, "n_public", low=table.rows)
+        return FrappPlan.for_belief(rows, _domain(table, self.domain), promise)
 
-    def view(
-        self,
-        table: Table,
-        definition: Definition,
-        *,
-        ledger: Any = None,
-        again: bool = False,
-        insecure_seed: int | None = None,
-        files: str = "csv",
-        signer: Signer | None = None,
+    def _drawn(
+        self, table: Table, promise: BoundedBelief, ledger: Any, again: bool, insecure_seed: int | None
     ) -> FrappView:
-        """The perturbed records, recorded in the ledger when the table's data set has a name."""
-        if signer is not None:
-            raise PolicyError(
-                "Perturbed records of Frapp cannot be signed: it is a baseline for comparison. Use AlphaBeta."
-            )
-        made = self.plan(table, definition).publish(table.frame, insecure_seed=insecure_seed)
+        made = perturb(table.frame, self.plan(table, promise), insecure_seed=insecure_seed)
         if table.dataset is not None:
-            record_digest(table.dataset, made.keys, ledger, again)
-        return replace(made, files=files)
+            digest = digest_of(made.keys)
+            with opened(ledger) as book:
+                book.releases.record(table.dataset, digest, lambda number, when: digest, again=again)
+                book.views.record(table.dataset, made.manifest.format, digest, promise.parameters())
+        return made
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""
@@ -143,12 +142,12 @@ def _domain(table: Table, declared: Mapping[str, Any] | None) -> ViewDomain:
     for hierarchy in table.hierarchies:
         if hierarchy.data_dependent:
             raise PolicyError(
-                f"The values of column {hierarchy.column!r} are known from the data only. Declare its domain: method=AlphaBeta(domain={{...}}), or a "
+                f"The values of column {hierarchy.column!r} are known from the data only. Declare its domain: domain={{...}} of the method, or a "
                 "hierarchy with declared leaves."
             )
         found[hierarchy.column] = hierarchy.leaves
     for name in table.sensitive:
         raise PolicyError(
-            f"Say which values the sensitive column {name!r} can take: AlphaBeta(domain={{{name!r}: [...], ...}})."
+            f"Say which values the sensitive column {name!r} can take: domain={{{name!r}: [...], ...}} of the method."
         )
     return ViewDomain.of(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -16,7 +17,7 @@ from reticent.ledger import Ledger
 from reticent.randomize.domain import Keys, ViewDomain
 from reticent.randomize.draws import POISSON_ABOVE, Draws
 from reticent.randomize.instance import full_domain, instance_of
-from reticent.randomize.manifest import FORMAT, ViewManifest
+from reticent.randomize.manifest import ViewManifest
 from reticent.randomize.planning import Plan
 from reticent.randomize.sampling import ROWS_AT_ONCE, Listed, sample
 from reticent.randomize.sources import Source, SourceRates
@@ -106,32 +107,25 @@ def record(
     dataset: str, manifest: ViewManifest, digest: str, ledger: str | Path | Ledger | None, again: bool = False
 ) -> None:
     """Write a view down in the ledger: as a release of its data set, and as a view of its plan, of which no more than planned may leave."""
-    book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
-    details = {
-        "index": manifest.index,
-        "views": manifest.plan.views,
-        "d": str(manifest.plan.d),
-        "gamma": str(manifest.plan.gamma),
-    }
-    try:
-        given = len(book.views.of(dataset, FORMAT))
+    plan = manifest.plan
+    details = {"index": manifest.index, "views": plan.views, "d": str(plan.d), "gamma": str(plan.gamma)}
+    with opened(ledger) as book:
+        given = len(book.views.of(dataset, manifest.format))
         if manifest.index > 1 and given != manifest.index - 1:
             raise LedgerError(
                 f"The ledger knows {given} views of the data set {dataset!r}, but this would be view {manifest.index}: the series at hand is not the one that "
                 "was published last. Open it again from its folder; nothing was published."
             )
         book.releases.record(dataset, digest, lambda number, made: digest, again=again or manifest.index > 1)
-        book.views.record(dataset, FORMAT, digest, details, at_most=None if again else manifest.plan.views)
-    finally:
-        if book is not ledger:
-            book.close()
+        book.views.record(dataset, manifest.format, digest, details, at_most=None if again else plan.views)
 
 
-def record_digest(dataset: str, keys: Keys, ledger: str | Path | Ledger | None, again: bool) -> None:
-    """Write perturbed records down in the ledger as a release of their data set."""
+@contextmanager
+def opened(ledger: str | Path | Ledger | None) -> Iterator[Ledger]:
+    """A ledger, closed again if it was opened here."""
     book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
     try:
-        book.releases.record(dataset, digest_of(keys), lambda number, made: digest_of(keys), again=again)
+        yield book
     finally:
         if book is not ledger:
             book.close()

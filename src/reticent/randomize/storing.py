@@ -1,6 +1,6 @@
-"""Views as files: ``public/`` with the tuples, the manifest, a certificate and a statement, whole or not at all; and back.
+"""Randomized releases as files: ``public/`` with the tuples, the manifest, a certificate and a statement, whole or not at all; and back.
 
-A view of any size is written chunk by chunk, so that memory is that of a chunk. A view without its manifest is rejected (R-AB-32).
+Views and perturbed records share everything but their manifests. A view of any size is written chunk by chunk, so that memory is that of a chunk. A view without its manifest is rejected (R-AB-32).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 import os
 import textwrap
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,11 @@ from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.files import folder_aside, write_new
 from reticent.ledger import Ledger
 from reticent.randomize.domain import Keys, ViewDomain
-from reticent.randomize.manifest import ViewManifest
+from reticent.randomize.keys import in_order, is_rising
+from reticent.randomize.manifest import Manifest, ViewManifest
 from reticent.randomize.planning import Plan
-from reticent.randomize.publishing import Drawing, draw, record
+from reticent.randomize.publishing import draw, record
+from reticent.randomize.records import FrappManifest, FrappView
 from reticent.randomize.view import Signer, View
 
 MANIFEST, CERTIFICATE, STATEMENT = "manifest.json", "certificate.json", "STATEMENT.txt"
@@ -45,40 +48,43 @@ def publish_to(
     again: bool = False,
     overwrite: bool = False,
     insecure_seed: int | None = None,
+    signer: Signer | None = None,
 ) -> int:
     """Draw a view and write it to a folder chunk by chunk; returns the number of its rows.
 
     The ledger is written when everything is on the disk but before the folder gets its name, so that nothing leaves unrecorded.
     """
     drawing = draw(frame, plan, domain, duplicates=duplicates, source=source, insecure_seed=insecure_seed)
-    return _write(drawing, Path(path), files, overwrite, dataset, ledger, again)
+    manifest = drawing.manifest
+    with _written(manifest, drawing.chunks, Path(path), files, overwrite, dataset, signer) as (rows, digest):
+        if dataset is not None:
+            record(dataset, manifest, digest, ledger, again)
+    return rows
 
 
-def save_view(view: View, path: str | Path, *, files: str = "csv", overwrite: bool = False) -> Path:
-    """Write a view that is in memory; it was recorded when it was made."""
+def save_view(view: View | FrappView, path: str | Path, *, files: str = "csv", overwrite: bool = False) -> Path:
+    """Write a view or perturbed records that are in memory; they were recorded when they were made."""
     chunks = (view.keys[start : start + _ROWS_AT_ONCE] for start in range(0, max(len(view), 1), _ROWS_AT_ONCE))
     dataset = view.certificate.get("dataset")
-    _write(Drawing(view.manifest, chunks), Path(path), files, overwrite, None, None, False, dataset, view.signer)
-    return Path(path)
+    with _written(view.manifest, chunks, Path(path), files, overwrite, dataset, view.signer):
+        return Path(path)
 
 
 def open_view(path: str | Path, earlier: Keys | None = None) -> View:
     """A view from its folder. What does not fit its manifest, or has none, is a :class:`DataError`."""
     folder = view_folder(path)
     manifest = ViewManifest.from_json(_json(folder / MANIFEST))
-    certificate = _json(folder / CERTIFICATE) if (folder / CERTIFICATE).exists() else {}
-    listed = [folder / f"view.{kind}" for kind in FILES if (folder / f"view.{kind}").exists()]
-    if len(listed) != 1:
-        raise DataError(f"{str(folder)!r} must hold one file view.csv or view.parquet, and holds {len(listed)}.")
-    chunks = [
-        manifest.plan.domain.pack(manifest.plan.domain.frame_columns(part)) for part in _read(listed[0], manifest)
-    ]
-    keys = np.concatenate(chunks) if chunks else np.empty(0, manifest.plan.domain.key_type)
-    if len(keys) > 1 and not (keys[1:] > keys[:-1]).all():
-        raise DataError(
-            f"{listed[0].name} is not a set in the order of its domain; it was changed after it was published."
-        )
-    return View(manifest, keys, earlier, certificate)
+    return View(manifest, _keys(folder, manifest), earlier, _certificate(folder))
+
+
+def open_published(path: str | Path) -> View | FrappView:
+    """A view or perturbed records from their folder, whichever its manifest says."""
+    folder = view_folder(path)
+    stated = _json(folder / MANIFEST)
+    if stated.get("format") != FrappManifest.format:
+        return open_view(path)
+    manifest = FrappManifest.from_json(stated)
+    return FrappView(manifest, _keys(folder, manifest), _certificate(folder))
 
 
 def view_folder(path: str | Path) -> Path:
@@ -93,23 +99,22 @@ def view_folder(path: str | Path) -> Path:
 
 
 def is_view(path: str | Path) -> bool:
-    """Whether a folder holds a randomized view, judged by its manifest."""
+    """Whether a folder holds a randomized view or perturbed records, judged by its manifest."""
     try:
-        return _json(view_folder(path) / MANIFEST).get("format") == "alpha-beta"
+        return _json(view_folder(path) / MANIFEST).get("format") in (ViewManifest.format, FrappManifest.format)
     except DataError:
         return False
 
 
 def certificate_of(
-    manifest: ViewManifest, dataset: str | None, files: Mapping[str, Mapping[str, Any]] | None = None
+    manifest: Manifest, dataset: str | None, files: Mapping[str, Mapping[str, Any]] | None = None
 ) -> dict[str, Any]:
-    """What is claimed about a view, and the fingerprints of its files once they are written."""
-    plan = manifest.plan
-    found, worst = manifest.definition, manifest.assess().value
+    """What is claimed about a randomized release, and the fingerprints of its files once they are written."""
+    found = manifest.definition
     return {
         "layout": 1,
         "reticent": reticent.__version__,
-        "format": "alpha-beta",
+        "format": manifest.format,
         "claims": [
             {
                 "definition": found.name,
@@ -118,9 +123,8 @@ def certificate_of(
                 "does_not_cover": found.not_covered(),
             }
         ],
-        "worst_posterior": str(worst),
-        "dp_epsilon": plan.dp_epsilon if plan.s < 1 else None,
-        "rho": plan.rho,
+        "worst_posterior": str(manifest.assess().value),
+        **manifest.facts(),
         "randomness": "operating system" if manifest.secure else "NOT RELEASABLE: drawn with an insecure seed",
         "files": dict(files or {}),
         "dataset": dataset,
@@ -128,62 +132,103 @@ def certificate_of(
 
 
 def verify_view(path: str | Path) -> dict[str, Any]:
-    """Check a view from its public folder alone: its file is the certificate's, it is a set inside the domain, and its plan keeps the promise."""
-    view = open_view(path)
-    folder = view_folder(path)
-    problems = []
-    for name, said in view.certificate.get("files", {}).items():
-        if name not in (*(f"view.{kind}" for kind in FILES), MANIFEST, STATEMENT):
-            problems.append(f"The certificate speaks of a file {name!r} that a view does not have.")
-        elif not (folder / name).is_file() or _digest(folder / name) != said["sha256"]:
-            problems.append(f"{name} is not the file that the certificate was made for.")
-    if not view.certificate:
-        problems.append("There is no certificate.")
-    found = view.manifest.assess()
-    claims = view.certificate.get("claims", [{}])
-    if view.certificate and claims[0].get("parameters") != view.manifest.definition.parameters():
-        problems.append("The certificate claims something else than the plan in the manifest.")
+    """Check a randomized release from its public folder alone.
+
+    Its files are the certificate's and no others, its rows lie in the domain in their order, the plan keeps the promise, and the certificate
+    and the statement say what follows from manifest and rows, word by word (where this version wrote them).
+    """
+    opened = open_published(path)
+    problems = _problems(opened, view_folder(path))
     return {
         "ok": not problems,
         "holds": not problems,
         "problems": problems,
-        "worst_posterior": found.value,
-        "rows": len(view),
-        "secure": view.manifest.secure,
+        "format": opened.manifest.format,
+        "worst_posterior": opened.manifest.assess().value,
+        "rows": len(opened),
+        "secure": opened.manifest.secure,
     }
 
 
-def _write(
-    drawing: Drawing,
+def _problems(opened: View | FrappView, folder: Path) -> list[str]:
+    """What does not fit: first the files, and only if they are those of the certificate what it says about them."""
+    manifest, said = opened.manifest, opened.certificate
+    if not said:
+        return ["There is no certificate."]
+    prints = _prints(folder, _table_file(folder, manifest).name, len(opened))
+    listed = said.get("files")
+    listed = listed if isinstance(listed, dict) else {}
+    found = {each.name for each in folder.iterdir()} - {CERTIFICATE}
+    problems = [f"{name} is not part of the release." for name in sorted(found - set(prints))]
+    problems += [
+        f"The certificate speaks of a file {name!r} that is not there." for name in sorted(set(listed) - set(prints))
+    ]
+    problems += [
+        f"{name} is not the file that the certificate was made for."
+        for name in prints
+        if listed.get(name) != prints[name]
+    ]
+    if problems:
+        return problems
+    wanted = certificate_of(manifest, said.get("dataset"), prints)
+    if said.get("reticent") != reticent.__version__:
+        # Another version may word things differently; what is claimed must be the same.
+        return [] if _promised(said) == _promised(wanted) else [f"{CERTIFICATE} claims something else than {MANIFEST}."]
+    if (folder / STATEMENT).read_text(encoding="utf-8") != _statement(manifest, len(opened)):
+        problems.append(f"{STATEMENT} does not say what {MANIFEST} says.")
+    differing = [name for name in {*wanted, *said} - {"signature"} if wanted.get(name) != said.get(name)]
+    return problems + [
+        f"{CERTIFICATE}: the entry {name!r} does not follow from {MANIFEST}." for name in sorted(differing)
+    ]
+
+
+def _promised(certificate: Mapping[str, Any]) -> list[Any]:
+    """The format and the claims of a certificate without their words."""
+    claims = certificate.get("claims")
+    exactly = [
+        (each.get("definition"), each.get("parameters")) if isinstance(each, dict) else each
+        for each in (claims if isinstance(claims, list) else [])
+    ]
+    return [certificate.get("layout"), certificate.get("format"), exactly]
+
+
+@contextmanager
+def _written(
+    manifest: Manifest,
+    chunks: Iterator[Keys],
     target: Path,
     files: str,
     overwrite: bool,
     dataset: str | None,
-    ledger: str | Path | Ledger | None,
-    again: bool,
-    named: str | None = None,
-    signer: Signer | None = None,
-) -> int:
+    signer: Signer | None,
+) -> Iterator[tuple[int, str]]:
+    """Everything on the disk, but not under its name before the block ends well; gives the number of rows and the fingerprint of the table."""
     if files not in FILES:
         raise PolicyError(f"files must be 'csv' or 'parquet', but it is {files!r}.{did_you_mean(files, FILES)}")
-    manifest = drawing.manifest
-    name = f"view.{files}"
+    name = f"{manifest.table}.{files}"
     with folder_aside(target, replace=overwrite) as aside:
         public = aside / "public"
         public.mkdir(mode=0o755)
-        frames = (manifest.plan.domain.unpack(keys) for keys in drawing.chunks)
+        frames = (manifest.domain.unpack(keys) for keys in chunks)
         rows = (_write_csv if files == "csv" else _write_parquet)(public / name, frames)
-        digest = _digest(public / name)
         write_new(public / MANIFEST, _readable(manifest.as_json()))
         write_new(public / STATEMENT, _statement(manifest, rows).encode())
-        prints = {each: {"sha256": _digest(public / each)} for each in (MANIFEST, STATEMENT)}
-        certificate = certificate_of(manifest, dataset or named, {name: {"sha256": digest, "rows": rows}, **prints})
+        prints = _prints(public, name, rows)
+        certificate = certificate_of(manifest, dataset, prints)
         if signer is not None:
             certificate["signature"] = dict(signer(certificate))
         write_new(public / CERTIFICATE, _readable(certificate))
-        if dataset is not None:
-            record(dataset, manifest, digest, ledger, again)
-    return rows
+        yield rows, prints[name]["sha256"]
+
+
+def _prints(folder: Path, table: str, rows: int) -> dict[str, dict[str, Any]]:
+    """The fingerprints of a folder's files, as a certificate states them."""
+    prints: dict[str, dict[str, Any]] = {table: {"sha256": _digest(folder / table), "rows": rows}}
+    for name in (MANIFEST, STATEMENT):
+        if not (folder / name).is_file():
+            raise DataError(f"{name} is missing.")
+        prints[name] = {"sha256": _digest(folder / name)}
+    return prints
 
 
 def _write_csv(path: Path, frames: Iterator[pl.DataFrame]) -> int:
@@ -221,9 +266,29 @@ def _write_parquet(path: Path, frames: Iterator[pl.DataFrame]) -> int:
     return rows
 
 
-def _read(path: Path, manifest: ViewManifest) -> Iterator[pl.DataFrame]:
+def _table_file(folder: Path, manifest: Manifest) -> Path:
+    """The file with the rows; there must be one."""
+    listed = [folder / f"{manifest.table}.{kind}" for kind in FILES if (folder / f"{manifest.table}.{kind}").exists()]
+    if len(listed) != 1:
+        names = " or ".join(f"{manifest.table}.{kind}" for kind in FILES)
+        raise DataError(f"{str(folder)!r} must hold one file {names}, and holds {len(listed)}.")
+    return listed[0]
+
+
+def _keys(folder: Path, manifest: Manifest) -> Keys:
+    """The rows as keys; they must lie in the domain, in its order, and be different where the release is a set."""
+    file, domain = _table_file(folder, manifest), manifest.domain
+    chunks = [domain.pack(domain.frame_columns(part)) for part in _read(file, domain)]
+    keys = np.concatenate(chunks) if chunks else np.empty(0, domain.key_type)
+    ordered = is_rising(keys) if manifest.is_set else np.array_equal(keys, in_order(keys))
+    if not ordered:
+        what = "a set in the order of its domain" if manifest.is_set else "in the order of its domain"
+        raise DataError(f"{file.name} is not {what}; it was changed after it was published.")
+    return keys
+
+
+def _read(path: Path, domain: ViewDomain) -> Iterator[pl.DataFrame]:
     """The rows of a file, a part at a time, with the types of the domain."""
-    domain = manifest.plan.domain
     schema = {each.name: each.listed.dtype for each in domain.attributes}
     try:
         if path.suffix == ".parquet":
@@ -239,18 +304,21 @@ def _read(path: Path, manifest: ViewManifest) -> Iterator[pl.DataFrame]:
         ) from None
 
 
-def _statement(manifest: ViewManifest, rows: int) -> str:
+def _certificate(folder: Path) -> dict[str, Any]:
+    return _json(folder / CERTIFICATE) if (folder / CERTIFICATE).exists() else {}
+
+
+def _statement(manifest: Manifest, rows: int) -> str:
     parts = [
         "WHAT THIS IS",
-        f"A randomized view: {rows:,} records of which most are not in the original table. No single record proves anything; counts over many "
-        "can be estimated with stated errors.",
+        manifest.words(rows),
         "WHAT IS PROMISED",
         f"- {manifest.definition.meaning()}",
         "WHAT IS NOT PROMISED",
         f"- {manifest.definition.not_covered()}",
         *([] if manifest.secure else ["NOT RELEASABLE: it was drawn with an insecure seed, which is for tests only."]),
         "HOW TO USE IT",
-        "reticent randomize estimate FOLDER CONDITION; manifest.json holds everything that an estimate needs.",
+        "reticent query FOLDER CONDITION; manifest.json holds everything that an estimate needs.",
     ]
     return "\n\n".join(textwrap.fill(part, 100) for part in parts) + "\n"
 

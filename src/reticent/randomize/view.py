@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from reticent.data.predicate import Condition
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact, whole
+from reticent.randomize.averaging import average_interval
 from reticent.randomize.bounds import bernstein_from
 from reticent.randomize.counting import DomainCount, checked, count_exactly, count_or_sample, tabulate
 from reticent.randomize.domain import Keys, ViewDomain
@@ -122,31 +123,34 @@ class View:
         return replace(made, condition=f"sum of {column} where {asked.text}")
 
     def average(self, column: str, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
-        """The average of a numeric column: the ratio of a sum and a count, its standard error by the delta method.
+        """The average of a numeric column, nulls left out: the ratio of a sum and a count, its standard error by the delta method.
 
-        The interval is that of the sum of (column - average), divided by the count; it is approximate where the count is small.
+        The interval needs no large counts (:func:`average_interval`); ``bound`` is the distance to its farther end.
         """
-        asked = checked(condition, self.domain)
-        filled = self._without_nulls(asked, column)
-        total, count = self.sum(column, filled, error=error), self.estimate(filled, error=error)
-        if count.value <= 0:
+        asked = self._without_nulls(checked(condition, self.domain), column)
+        level, weights = self._level(error, 1), self._numbers(column)
+        counts, sums = self._strata(asked), self._strata(asked, column, weights)
+        count = sum((each.value for each in counts), Fraction(0))
+        if count <= 0:
             raise PolicyError(
-                f"The count of {asked.text!r} is estimated as {float(count.value):.4g}, so that there is no average. Ask for a larger part of the table."
+                f"The count of {asked.text!r} is estimated as {float(count):.4g}, so that there is no average. Ask for a larger part of the table."
             )
-        value = total.value / count.value
-        centred = [weight - value for weight in self._numbers(column)]
-        strata = self._strata(filled, column, centred)
-        largest = max(max(abs(weight) for weight in centred), Fraction(1))
-        spread = answer(asked.text, strata, self.plan.n, self._level(error, 1), largest=largest, whole=False)
-        off = float(count.value)
-        return replace(
-            spread,
-            condition=f"average of {column} where {asked.text}",
-            value=value,
-            clipped=max(min(self._numbers(column)), min(value, max(self._numbers(column)))),
-            standard_error=spread.standard_error / off,
-            bound=spread.bound / off,
-            interval=(float(value) - spread.bound / off, float(value) + spread.bound / off),
+        value = sum((each.value for each in sums), Fraction(0)) / count
+        possible = [exact(each, column) for each in self.domain[column].listed.drop_nulls().to_list()]
+        least, most = min(possible), max(possible)
+        interval = average_interval(sums, counts, self.plan.n, level, least, most)
+        squares = self.plan.n * max(abs(least - value), abs(most - value)) ** 2
+        centred = [each.centred(other, value) for each, other in zip(sums, counts, strict=True)]
+        return Estimate(
+            f"average of {column} where {asked.text}",
+            value,
+            math.sqrt(sum(each.variance(squares) for each in centred)) / float(count),
+            max(least, min(value, most)),
+            interval,
+            max(abs(end - float(value)) for end in interval),
+            level,
+            sum((each.shown for each in counts), Fraction(0)),
+            sum((each.total for each in counts), Fraction(0)),
         )
 
     def rows_estimate(self, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
@@ -223,9 +227,7 @@ class View:
         totals = self._totals(asked, column, weights)
         inside = self._sums(asked, self.keys, column, weights)
         if index == 1:
-            return [
-                Stratum(inside[0], totals[0].value, rates.s, rates.beta, inside[1], totals[1], totals[0].standard_error)
-            ]
+            return [Stratum(inside[0], totals[0].value, rates.s, rates.beta, inside[1], totals[1], totals[0].sample)]
         if self.earlier is None:
             raise PolicyError(
                 f"This is view {index} of a series. It can only be read beside the earlier ones: open it with them (rt.randomize.Series)."
@@ -242,7 +244,7 @@ class View:
                 noise,
                 inside[1] - again[1],
                 totals[1] - old[1],
-                totals[0].standard_error,
+                totals[0].sample,
             ),
         ]
 
