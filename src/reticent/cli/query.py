@@ -30,12 +30,12 @@ def query(
 
     Example: reticent query release "age between 30 and 40 and diagnosis = 'flu'"
     """
-    from reticent.randomize import is_view, open_view
+    from reticent.randomize import is_view, open_published
 
     if is_view(release):
         from reticent.cli.randomize import show_estimate
 
-        made = open_view(release).count(condition, estimator)
+        made = open_published(release).count(condition, estimator)
         answer({"ok": True, **made.describe()}, as_json, lambda console: show_estimate(console, made))
         return
     from reticent.release import open_public

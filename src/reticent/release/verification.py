@@ -6,7 +6,6 @@ any change of any byte is found.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +17,11 @@ import reticent
 from reticent.definitions import All
 from reticent.errors import DataError, ReticentError
 from reticent.release import wording
-from reticent.release.certificate import CERTIFICATE, FIELDS, LAYOUT, STATEMENT, claims_of, unsigned
+from reticent.release.certificate import CERTIFICATE, FIELDS, LAYOUT, STATEMENT, claims_of, fingerprint, unsigned
 from reticent.release.claims import Check, check_claims, read_claims
-from reticent.release.public import PublicSide, public_folder, read_files, read_public
-from reticent.release.rows import is_in_order
+from reticent.release.public import PublicFile, PublicSide, public_folder, read_files, read_public, small_file
 from reticent.release.signing import is_signed_by, public_key, stated_key
+from reticent.release.stored import hash_file, stands_in_order
 from reticent.release.values import parsed, readable
 
 
@@ -68,6 +67,7 @@ def verify(path: str | Path, population: Any = None, key: Any = None) -> Verific
         certificate = _read_certificate(files)
     except DataError as error:
         return Verification(folder, (Check("certificate", "fails", str(error)),), False)
+    before = _states(files)
     checks = [Check("certificate", "holds", "It can be read, and it is written as Reticent writes it.")]
     origin, signed = _check_origin(certificate, known)
     checks.extend([_check_files(files, certificate), origin])
@@ -87,18 +87,20 @@ def verify(path: str | Path, population: Any = None, key: Any = None) -> Verific
         checks.append(
             Check("consistency", "fails", f"The files cannot be understood ({type(error).__name__}: {error}).")
         )
+    if _states(files) != before:
+        checks.append(Check("consistency", "fails", "A table was changed while it was being checked."))
     checks.extend(_stated(certificate))
     return Verification(folder, tuple(checks), signed)
 
 
 def _verify_view(path: str | Path, known: Any) -> Verification:
-    """A randomized view has no groups: its file, its manifest and the plan that it was made by are checked."""
-    from reticent.randomize.storing import open_view, verify_view, view_folder
+    """A randomized view, or perturbed records, have no groups: its file, its manifest and the plan that it was made by are checked."""
+    from reticent.randomize.storing import open_published, verify_view, view_folder
 
     checks: list[Check] = []
     signed = False
     try:
-        origin, signed = _check_origin(open_view(path).certificate, known)
+        origin, signed = _check_origin(open_published(path).certificate, known)
         checks.append(origin)
         found = verify_view(path)
         held = f"The plan keeps it: no belief passes {found['worst_posterior']}."
@@ -107,14 +109,21 @@ def _verify_view(path: str | Path, known: Any) -> Verification:
         ]
     except ReticentError as error:
         checks.append(Check("claim BoundedBelief", "fails", str(error)))
-    checks.append(Check("randomness", "not re-checked", "How the view was drawn does not follow from it."))
+    checks.append(Check("randomness", "not re-checked", "How the rows were drawn does not follow from them."))
     return Verification(view_folder(path), tuple(checks), signed)
 
 
-def _read_certificate(files: Mapping[str, bytes]) -> dict[str, Any]:
+def _states(files: Mapping[str, PublicFile]) -> dict[str, tuple[int, ...]]:
+    """What tells whether a table that is read where it lies is still the one whose bytes were hashed."""
+    found = {name: content.stat() for name, content in files.items() if isinstance(content, Path)}
+    return {name: (each.st_ino, each.st_size, each.st_mtime_ns) for name, each in found.items()}
+
+
+def _read_certificate(files: Mapping[str, PublicFile]) -> dict[str, Any]:
     if CERTIFICATE not in files:
         raise DataError(f"public/{CERTIFICATE} is missing.")
-    certificate = parsed(files[CERTIFICATE], CERTIFICATE)
+    content = small_file(files, CERTIFICATE)
+    certificate = parsed(content, CERTIFICATE)
     expected = {*FIELDS, *(["signature"] if "signature" in certificate else [])}
     if certificate.get("layout") != LAYOUT:
         raise DataError(
@@ -125,12 +134,12 @@ def _read_certificate(files: Mapping[str, bytes]) -> dict[str, Any]:
     for name in ("files", "ledger", "randomness"):
         if not isinstance(certificate[name], dict):
             raise DataError(f"{CERTIFICATE}: the entry {name!r} must be an object.")
-    if readable(certificate) != files[CERTIFICATE]:
+    if readable(certificate) != content:
         raise DataError(f"{CERTIFICATE} is not written the way Reticent writes it; it was changed.")
     return certificate
 
 
-def _check_files(files: Mapping[str, bytes], certificate: Mapping[str, Any]) -> Check:
+def _check_files(files: Mapping[str, PublicFile], certificate: Mapping[str, Any]) -> Check:
     listed = certificate["files"]
     for name in sorted(set(listed) - set(files)):
         return Check("files", "fails", f"public/{name} is missing.")
@@ -138,7 +147,7 @@ def _check_files(files: Mapping[str, bytes], certificate: Mapping[str, Any]) -> 
         return Check("files", "fails", f"public/{name} is not part of the release.")
     for name, said in listed.items():
         content = files[name]
-        if said != {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}:
+        if said != (hash_file(content) if isinstance(content, Path) else fingerprint(content)):
             return Check("files", "fails", f"public/{name} is not the file that the certificate was made for.")
     return Check("files", "holds", f"{len(listed)} files have the fingerprints that the certificate states.")
 
@@ -183,13 +192,13 @@ def _check_agreement(side: PublicSide) -> Check:
 
 
 def _check_order(side: PublicSide) -> Check:
-    for name, frame in side.tables.items():
-        if not is_in_order(frame):
+    for name in side.tables:
+        if not stands_in_order(side.tables, name):
             return Check("order", "fails", f"The rows of {name} are not sorted, so their order may tell something.")
     return Check("order", "holds", "Rows are sorted by their own values: their order tells nothing.")
 
 
-def _check_wording(side: PublicSide, files: Mapping[str, bytes]) -> Check:
+def _check_wording(side: PublicSide, files: Mapping[str, PublicFile]) -> Check:
     """The plain words say what the exact entries say; only the version that wrote them can tell."""
     said = side.certificate
     if said["reticent"] != reticent.__version__:
