@@ -3,10 +3,44 @@
 An auditor decides *before* anything touches the data, from the queries and answers so far. So a refusal carries no information.
 
 * ``decision`` – the shapes: `Query`, `Decision`, `Answered`, `History`, the protocol `Auditor`.
+* ``chance`` – auditors for partial disclosure: answers may shift beliefs a little, with small probability more (R-QA-9..12).
+* ``offline`` – who a log of answers exposes, with proofs (R-QA-13).
 """
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from reticent.audit.decision import Answered, Auditor, Decision, History, Query
 
-__all__ = ["Answered", "Auditor", "Decision", "History", "Query"]
+if TYPE_CHECKING:
+    from reticent.audit.offline import Log, Report, check_log, largest_safe_subset, read_log
+
+# Offered here, but loaded when first used: they need scipy.
+_LATER = {
+    "Log": "offline",
+    "Report": "offline",
+    "check_log": "offline",
+    "largest_safe_subset": "offline",
+    "read_log": "offline",
+}
+
+__all__ = [
+    "Answered",
+    "Auditor",
+    "Decision",
+    "History",
+    "Log",
+    "Query",
+    "Report",
+    "check_log",
+    "largest_safe_subset",
+    "read_log",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
