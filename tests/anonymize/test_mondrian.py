@@ -2,67 +2,22 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
-from fractions import Fraction
 
 import numpy as np
 import polars as pl
 import pytest
 
 from reticent.anonymize import Datafly, Lattice, Mondrian
-from reticent.anonymize.mondrian.partition import order_of
 from reticent.data import Hierarchy, Table
-from reticent.definitions import DistinctLDiversity, EntropyLDiversity, KAnonymity, TCloseness
+from reticent.definitions import DistinctLDiversity, KAnonymity
 from reticent.definitions.knowledge import WorstCaseKnowledge
 from reticent.errors import Infeasible, PolicyError
-from tests.anonymize.worlds import random_world
-from tests.oracles import lattice as judges
-from tests.oracles import mondrian as oracle
 
 
 def published_groups(draft, columns) -> Counter:
     data = draft.tables["data"]
     return Counter(data.group_by(columns).len()["len"].to_list())
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_it_makes_the_groups_of_the_slow_twin(seed):
-    rng = random.Random(seed)
-    tried = 0
-    while tried < 40:
-        rows, _, table = random_world(rng)
-        k = rng.randint(1, 5)
-        definition, twins = rng.choice(
-            [
-                (KAnonymity(k), [judges.k_anonymous(k)]),
-                (KAnonymity(k) & DistinctLDiversity(2), [judges.k_anonymous(k), judges.distinct(2)]),
-                (KAnonymity(k) & EntropyLDiversity(2), [judges.k_anonymous(k), judges.entropy(2)]),
-                (KAnonymity(k) & TCloseness("0.4"), [judges.k_anonymous(k), judges.close(Fraction(2, 5))]),
-            ]
-        )
-        try:
-            draft = Mondrian().draft(table, definition)
-        except Infeasible:
-            whole = Counter(row[-1] for row in rows)
-            assert not all(judge(whole, whole) for judge in twins)
-            continue
-        tried += 1
-        order = [[h.leaves[int(leaf)] for leaf in np.argsort(order_of(h))] for h in table.hierarchies]
-        parts = oracle.partition(rows, order, twins, definition.least_rows())
-        expected = Counter(frozenset(Counter(part).items()) for part in parts)
-        found: dict[int, list] = {}
-        group_of_row = _groups_of_rows(draft, table)
-        for row, group in zip(rows, group_of_row, strict=True):
-            found.setdefault(int(group), []).append(row)
-        assert Counter(frozenset(Counter(part).items()) for part in found.values()) == expected
-
-
-def _groups_of_rows(draft, table):
-    from reticent.engine import LocalEngine
-
-    engine = LocalEngine()
-    return draft.recoding.group_of_point[engine.points(table, engine.frequencies(table))]
 
 
 def people(rows: int = 2000, seed: int = 1) -> Table:

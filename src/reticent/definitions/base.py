@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data.groups import Groups, SensitiveDomain
+from reticent.definitions.exchanges import Exchanges, Rejudged
 from reticent.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -102,6 +103,14 @@ class Definition(ABC):
         if relaxed is None:
             return np.zeros(len(groups))
         return np.where(relaxed.failing(groups), groups.sizes, 0).astype(np.float64)
+
+    def hopeless(self, groups: Groups) -> NDArray[np.bool_]:
+        """Groups that no passing grouping holds; where groups are judged together others may fail beside some as well."""
+        return self.failing(groups) if self.local else np.zeros(len(groups), dtype=bool)
+
+    def exchanges(self, rest: Groups, before: Groups, after: Groups) -> Exchanges:
+        """A running verdict on groups of which many are to be exchanged for finer ones; for definitions that are not local."""
+        return Rejudged(self, rest, before, after)
 
     def least_rows(self) -> int:
         """How many rows a passing group has at least; tightens the bounds of a search."""

@@ -13,6 +13,8 @@ from reticent.data.groups import Groups
 from reticent.definitions.base import Assessment, Definition, SensitiveDefinition, Witness
 from reticent.definitions.diagnostics import failures, occupied
 from reticent.definitions.diversity import ValuesAtLeast
+from reticent.definitions.exchanges import Exchanges
+from reticent.definitions.knowledge_exchanges import KnowledgeExchanges
 from reticent.definitions.wording import measured, shown
 from reticent.errors import DataError, PolicyError
 from reticent.exact import Number, exact, whole
@@ -125,6 +127,20 @@ class WorstCaseKnowledge(_Knowledge):
             None if safe else _told(groups, filled, worst, self),
             diagnostics,
         )
+
+    def hopeless(self, groups: Groups) -> NDArray[np.bool_]:
+        """The groups that break the promise by themselves, whatever stands beside them."""
+        hopeless = np.zeros(len(groups), dtype=bool)
+        for refined in self._refined(groups):
+            filled = refined.sizes > 0
+            if filled.any():
+                alone = unsafe_alone(Buckets.of(refined.select(filled)), self.threshold, self.k)
+                hopeless[refined.parents()[filled][alone]] = True
+        return hopeless
+
+    def exchanges(self, rest: Groups, before: Groups, after: Groups) -> Exchanges:
+        limits = (self.threshold, self.k)
+        return KnowledgeExchanges(limits, self.holds, self._refined, rest, before, after)
 
     def tally(self, groups: Groups) -> KnowledgeTally:
         """A verdict on these groups that follows single changes, for methods that split groups one by one."""

@@ -18,6 +18,7 @@ from reticent.data.groups import Groups
 from reticent.definitions.base import Assessment, Definition, Witness
 from reticent.definitions.comparison import at_most
 from reticent.definitions.diagnostics import failures, occupied
+from reticent.definitions.exchanges import Exchanges
 from reticent.definitions.population import POPULATION
 from reticent.definitions.shares import share
 from reticent.definitions.wording import measured, shown
@@ -68,6 +69,9 @@ class AverageRisk(Definition):
         diagnostics = {**failures(groups, failing), **reidentification(groups).as_dict()}
         return Assessment(self, witness is None, average, witness, diagnostics)
 
+    def exchanges(self, rest: Groups, before: Groups, after: Groups) -> Exchanges:
+        return RiskExchanges(Fraction(self.limit), rest, before, after)
+
     def meaning(self) -> str:
         return (
             "Somebody who knows every quasi-identifying value of everybody, and picks a row for each, is right for at most "
@@ -76,6 +80,19 @@ class AverageRisk(Definition):
 
     def not_covered(self) -> str:
         return "A bound on the average protects nobody in particular: single people may stand alone. Sensitive values are not protected."
+
+
+class RiskExchanges(Exchanges):
+    """The exchanges under :class:`AverageRisk`: each makes one group more of the same people."""
+
+    def __init__(self, limit: Fraction, rest: Groups, before: Groups, after: Groups) -> None:
+        super().__init__(rest, before, after)
+        people = int(rest.people.sum() + before.people.sum())
+        now = int((rest.sizes > 0).sum() + (before.sizes > 0).sum())
+        self._room = math.floor(limit * people) - now
+
+    def fits(self, level: int, block: int) -> bool:
+        return int(self.made.sum()) + len(self.made[self.places(level, block)]) <= self._room
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,8 @@ class LocalEngine:
         ones = np.ones(table.rows, dtype=np.int64)
         values = np.zeros(table.rows, dtype=np.int32) if joint is None else joint.take(order).astype(np.int32)
         histograms = Histograms(np.arange(table.rows + 1), values, ones)
-        return FrequencySet(table.hierarchies, (0,) * len(codes), codes, ones, histograms, domain)
+        extras = {name: counts.to_numpy()[order].astype(np.int64) for name, counts in table.extra_counts.items()}
+        return FrequencySet(table.hierarchies, (0,) * len(codes), codes, ones, histograms, domain, extras)
 
     def people(self, table: Table, counted: FrequencySet) -> FrequencySet:
         """The population as points without rows, each with the number of its people."""

@@ -10,11 +10,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.anonymize.mondrian.partition import order_of
+from reticent.anonymize.mondrian.stage import order_of
 from reticent.data.hierarchy import NULL_LABEL, SUPPRESSED, BoundHierarchy, Codes, unused
 from reticent.utility import LeafSets
 
 Values = Literal["sets", "ranges", "hierarchy"]
+
+_PAIRS_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,18 @@ class ColumnCells:
     def of_groups(self, groups: NDArray[np.int64]) -> ColumnCells:
         """The same cells, for some of the groups only."""
         return replace(self, of_group=self.of_group[groups])
+
+    def shown_meanings(self) -> dict[str, Mapping[str, Any]]:
+        """The meanings of the labels that some group shows."""
+        places = np.unique(self.of_group).tolist()
+        return {self.labels[place]: self.meanings[place] for place in places}
+
+    def covering(self, size: int) -> NDArray[np.bool_]:
+        """Which of the first ``size`` leaves (rows) the cell of which group (column) covers."""
+        by_cell = np.zeros((size, len(self.leaves)), dtype=bool)
+        for place, leaves in enumerate(self.leaves):
+            by_cell[leaves[leaves < size], place] = True
+        return by_cell[:, self.of_group]
 
     def leaf_sets(self) -> LeafSets:
         """The cells as measures of utility see them."""
@@ -156,6 +170,21 @@ def merge_alike(columns: list[ColumnCells], count: int) -> tuple[NDArray[np.int6
     keys = np.stack([cells.of_group for cells in columns], axis=1)
     _, firsts, numbers = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     return numbers.ravel().astype(np.int64), firsts
+
+
+def covered(codes: Sequence[Codes], counts: NDArray[np.int64], columns: Sequence[ColumnCells]) -> NDArray[np.int64]:
+    """How many people each group's cells cover, given the leaves and the number of people of every point; some may fit several groups."""
+    there = np.flatnonzero(counts)
+    inside = [cells.covering(int(leaves.max(initial=0)) + 1) for cells, leaves in zip(columns, codes, strict=True)]
+    people = np.zeros(len(columns[0].of_group), dtype=np.int64)
+    step = max(_PAIRS_AT_ONCE // max(len(people), 1), 1)
+    for start in range(0, len(there), step):
+        points = there[start : start + step]
+        fits = np.ones((len(points), len(people)), dtype=bool)
+        for column, leaves in zip(inside, codes, strict=True):
+            fits &= column[leaves[points]]
+        people += counts[points] @ fits
+    return people
 
 
 def labels_of_rows(name: str, cells: ColumnCells, group_of_row: NDArray[np.int64]) -> pl.Series:

@@ -1,0 +1,79 @@
+"""Compiled loops over the units of open groups, for tables with hundreds of thousands of them: widths, cuts, and halves.
+
+``cache=True`` keeps the machine code on disk, and small inputs never come here. Units stand group after group, so that each loop reads
+memory in order. The twins in numpy are in :mod:`reticent.anonymize.mondrian.stage`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba as nb
+import numpy as np
+
+
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]
+def distinct_values(starts: Any, ranks: Any, leaves: Any, fresh: Any, widths: Any) -> None:
+    """Fill ``widths[g, j]`` with the number of different values that fresh group ``g`` has in column ``j``."""
+    columns = len(leaves)
+    seen = np.full(np.max(leaves), -1, dtype=np.int64)
+    for j in range(columns):
+        seen[:] = -1
+        for group in range(len(starts) - 1):
+            if fresh[group]:
+                count = 0
+                for unit in range(starts[group], starts[group + 1]):
+                    rank = ranks[j, unit]
+                    if seen[rank] != group:
+                        seen[rank] = group
+                        count += 1
+                widths[group, j] = count
+
+
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]
+def cuts(
+    starts: Any, ranks: Any, sizes: Any, column: Any, rows: Any, least: int, widest: int, left: Any, right: Any
+) -> None:
+    """Cut every group in its column between two values, as near to the median as leaves ``least`` rows on both sides.
+
+    ``left[g]`` becomes the rows left of the cut (0 where there is none), ``right[u]`` whether unit ``u`` lies to the right of it.
+    """
+    held = np.zeros(widest, dtype=np.int64)
+    there = np.zeros(widest, dtype=np.bool_)
+    for group in range(len(starts) - 1):
+        j, first, last = column[group], starts[group], starts[group + 1]
+        low, high = widest, -1
+        for unit in range(first, last):
+            rank = int(ranks[j, unit])
+            held[rank] += sizes[unit]
+            there[rank] = True
+            low, high = min(low, rank), max(high, rank)
+        total, before = rows[group], 0
+        nearest, chosen, kept = -1, -1, 0
+        for rank in range(low, high):
+            before += held[rank]
+            if there[rank] and before >= least and total - before >= least:
+                distance = abs(2 * before - total)
+                if chosen < 0 or distance < nearest:
+                    nearest, chosen, kept = distance, rank, before
+        held[low : high + 1] = 0
+        there[low : high + 1] = False
+        left[group] = kept
+        for unit in range(first, last):
+            right[unit] = chosen >= 0 and ranks[j, unit] > chosen
+
+
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]
+def halves_apart(starts: Any, right: Any, order: Any, lefts: Any) -> None:
+    """Fill ``order`` with the units, those left of their group's cut before those right of it, and ``lefts`` with their number."""
+    for group in range(len(starts) - 1):
+        place = starts[group]
+        for unit in range(starts[group], starts[group + 1]):
+            if not right[unit]:
+                order[place] = unit
+                place += 1
+        lefts[group] = place - starts[group]
+        for unit in range(starts[group], starts[group + 1]):
+            if right[unit]:
+                order[place] = unit
+                place += 1

@@ -1,0 +1,137 @@
+"""Which cuts a definition allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from reticent.anonymize.mondrian.stage import Cut, Ids, Mask, Stage
+from reticent.data.frequencies import FrequencySet
+from reticent.data.groups import Groups, Histograms
+from reticent.data.keys import sum_by
+from reticent.definitions.base import All, Definition
+from reticent.definitions.exchanges import admitted
+from reticent.errors import PolicyError
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The cuts that are made, and of every half whether it passes the wavering parts of the definition."""
+
+    made: Mask
+    passing: Mask
+
+
+class Judge:
+    """A definition in its three parts, each of which limits the cuts in its own way.
+
+    ``firm`` parts judge groups one by one and are monotone: both halves must pass, or none of their descendants could.
+    ``wavering`` parts are not monotone. A group that passes them is cut only into halves that pass; one that fails (the whole table may) is cut
+    as long as both halves may still have parts that pass, and what fails in the end has to be suppressed.
+    ``together`` parts judge all groups at once: cuts are made one after the other, in the order of the groups, as long as they hold.
+    """
+
+    def __init__(self, units: FrequencySet, definition: Definition) -> None:
+        self.units = units
+        parts = definition.parts()
+        self.firm = _all(parts, lambda part: part.local and part.monotone)
+        self.wavering = _all(parts, lambda part: part.local and not part.monotone)
+        self.together = tuple(part for part in parts if not part.local)
+        for part in self.together:
+            if not part.monotone:
+                raise PolicyError(
+                    f"{part} judges all groups together and may fail where finer groups pass; use Lattice."
+                )
+        self._hope = None if self.wavering is None else self.wavering.relaxation()
+
+    @property
+    def monotone(self) -> Definition | None:
+        """What the whole table in one group must pass, if anything is to pass."""
+        parts = (*(() if self.firm is None else self.firm.parts()), *self.together)
+        return _all(parts, lambda part: True)
+
+    def passes(self) -> bool:
+        """Whether the whole table passes the wavering parts."""
+        return self.wavering is None or self.wavering.holds(self.units.groups().whole())
+
+    def verdict(self, stage: Stage, cut: Cut, rows: Ids, passing: Mask, groups: Ids) -> Verdict:
+        """Judge a cut of every group on the stage; ``groups`` is the finished group of every unit (-1: it is on the stage)."""
+        made, halves_pass = cut.possible, np.ones(2 * len(stage), dtype=bool)
+        if not made.any():
+            return Verdict(made, halves_pass)
+        halves = self._halves(stage, cut, rows)
+        if self.firm is not None:
+            made = made & ~_either(self.firm.failing(halves) & (halves.sizes > 0))
+        if self.wavering is not None:
+            failing = self.wavering.failing(halves) & (halves.sizes > 0)
+            lost = np.zeros_like(failing) if self._hope is None else self._hope.failing(halves) & (halves.sizes > 0)
+            made = made & ~_either(np.where(np.repeat(passing, 2), failing, lost))
+            halves_pass = ~failing
+        if self.together:
+            made = self._admitted(stage, made, halves, groups)
+        return Verdict(made, halves_pass)
+
+    def _admitted(self, stage: Stage, wanted: Mask, halves: Groups, groups: Ids) -> Mask:
+        """Of the wanted cuts those that are made one after the other while the parts that judge all groups together hold."""
+        for part in self.together:
+            wanted = wanted & ~_either(part.hopeless(halves) & (halves.sizes > 0))
+        made = np.zeros(len(stage), dtype=bool)
+        chosen = np.flatnonzero(wanted)
+        if not len(chosen):
+            return made
+        finished = int(groups.max(initial=-1)) + 1
+        now = groups.copy()
+        now[stage.members] = finished + stage.owners
+        current = self._groups(np.arange(len(now)), now, finished + len(stage), True)
+        staying = np.ones(len(current), dtype=bool)
+        staying[finished + chosen] = False
+        rest, before, after = current.select(staying), current.select(~staying), halves.select(np.repeat(wanted, 2))
+        tallies = [part.exchanges(rest, before, after) for part in self.together]
+        made[chosen] = admitted(tallies, len(chosen))
+        return made
+
+    def _halves(self, stage: Stage, cut: Cut, rows: Ids) -> Groups:
+        """The halves of every group, left before right."""
+        needs_values = any(
+            part.needs_sensitive for part in (self.firm, self.wavering, *self.together) if part is not None
+        )
+        if needs_values or self.units.extras:
+            return self._groups(stage.members, 2 * stage.owners + cut.right, 2 * len(stage), needs_values)
+        sizes = np.stack([np.where(cut.possible, cut.left, rows), np.where(cut.possible, rows - cut.left, 0)], axis=1)
+        return Groups(sizes.ravel(), _plain(sizes.ravel()), self.units.reference, self.units.domain)
+
+    def _groups(self, members: Ids, ids: Ids, count: int, needs_values: bool) -> Groups:
+        units = self.units
+        sizes = sum_by(ids, units.sizes.take(members), count)
+        extras = {name: sum_by(ids, values.take(members), count) for name, values in units.extras.items()}
+        if not needs_values:
+            return Groups(sizes, _plain(sizes), units.reference, units.domain, extras)
+        target = np.full(len(units), -1, dtype=np.int64)
+        target[members] = ids
+        cells = units.histograms
+        owner = target.take(cells.owners)
+        inside = owner >= 0
+        histograms = Histograms.from_cells(
+            owner[inside], cells.values[inside], cells.counts[inside], count, units.domain.size
+        )
+        return Groups(sizes, histograms, units.reference, units.domain, extras)
+
+
+def _plain(sizes: Ids) -> Histograms:
+    """Histograms for definitions that do not look at them."""
+    return Histograms(np.arange(len(sizes) + 1), np.zeros(len(sizes), dtype=np.int32), sizes)
+
+
+def _either(halves: Mask) -> Mask:
+    """The groups of which one half or both are marked."""
+    return halves[0::2] | halves[1::2]
+
+
+def _all(parts: tuple[Definition, ...], wanted: Callable[[Definition], bool]) -> Definition | None:
+    """Some of the parts as one definition; None where there are none."""
+    chosen = tuple(part for part in parts if wanted(part))
+    if not chosen:
+        return None
+    return chosen[0] if len(chosen) == 1 else All(chosen)

@@ -1,0 +1,89 @@
+"""Groups exchanged for finer ones, many at a time: what a definition that judges all groups together has to say about it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.groups import Groups
+
+if TYPE_CHECKING:
+    from reticent.definitions.base import Definition
+
+
+class Exchanges(ABC):
+    """Some groups, and for each two others that may take its place; decided block by block, in their order.
+
+    Exchange ``i`` puts ``after[2 i]`` and ``after[2 i + 1]`` in the place of ``before[i]``; ``rest`` are the groups that stay. Blocks are
+    aligned: block ``b`` of level ``v`` holds the exchanges from ``b 2^v`` up to ``(b + 1) 2^v``. Those behind the last decided one are
+    taken to stay as they are. Mutable on purpose: it is a tally of what was decided.
+    """
+
+    def __init__(self, rest: Groups, before: Groups, after: Groups) -> None:
+        self.rest, self.before, self.after = rest, before, after
+        self.made = np.zeros(len(before), dtype=bool)
+
+    @abstractmethod
+    def fits(self, level: int, block: int) -> bool:
+        """Whether the definition holds if all exchanges of a block are made as well."""
+
+    def settle(self, level: int, block: int, made: bool) -> None:
+        """Make the exchanges of a block, or leave them."""
+        self.made[self.places(level, block)] = made
+
+    def places(self, level: int, block: int) -> slice:
+        """The exchanges of a block."""
+        return slice(block << level, min((block + 1) << level, len(self.before)))
+
+    def partition(self, level: int, block: int) -> Groups:
+        """All groups, as they are after what was decided and with the exchanges of a block."""
+        made = self.made.copy()
+        made[self.places(level, block)] = True
+        return joined([self.rest, self.before.select(~made), self.after.select(np.repeat(made, 2))])
+
+
+class Rejudged(Exchanges):
+    """The exchanges of any definition: the whole partition is judged every time. Slow, and what faster ones are tested against."""
+
+    def __init__(self, definition: Definition, rest: Groups, before: Groups, after: Groups) -> None:
+        super().__init__(rest, before, after)
+        self._definition = definition
+
+    def fits(self, level: int, block: int) -> bool:
+        return self._definition.holds(self.partition(level, block))
+
+
+def admitted(tallies: Sequence[Exchanges], count: int) -> NDArray[np.bool_]:
+    """Of ``count`` exchanges, taken one after the other, those after which every definition still holds.
+
+    A monotone definition that admits a block admits each of its exchanges in turn, and one that fails with the first few fails with more;
+    so blocks that fit are made at once, and only those that do not are looked into.
+    """
+    made = np.zeros(count, dtype=bool)
+    pending = [(max(count - 1, 0).bit_length(), 0)] if count else []
+    while pending:
+        level, block = pending.pop()
+        fits = all(tally.fits(level, block) for tally in tallies)
+        if fits or level == 0:
+            for tally in tallies:
+                tally.settle(level, block, fits)
+            made[block << level : (block + 1) << level] = fits
+            continue
+        halves = [(level - 1, 2 * block + 1), (level - 1, 2 * block)]
+        pending.extend(half for half in halves if half[1] << half[0] < count)
+    return made
+
+
+def joined(several: Sequence[Groups]) -> Groups:
+    """The groups of all, one after the other; they are of one table."""
+    first, *others = several
+    histograms = first.histograms
+    for other in others:
+        histograms = histograms.append(other.histograms, 1)
+    extras = {name: np.concatenate([each.extras[name] for each in several]) for name in first.extras}
+    sizes = np.concatenate([each.sizes for each in several])
+    return Groups(sizes, histograms, first.reference, first.domain, extras, first.exclusive)

@@ -1,0 +1,116 @@
+"""Worst-case knowledge of a partition whose groups are exchanged, many at a time, without judging the whole again (R-WK-10)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.groups import Groups
+from reticent.definitions.exchanges import Exchanges
+from reticent.knowledge.buckets import Buckets
+from reticent.knowledge.disclosure import screened_verdict
+from reticent.knowledge.screen import Floats, least_chances, merge, merge_all
+
+Refine = Callable[[Groups], Iterable[Groups]]
+
+
+class KnowledgeExchanges(Exchanges):
+    """The exchanges under (c,k)-safety. Every ``before`` is safe beside ``rest``, and every group has more than ``k + 1`` values.
+
+    A set of groups is summed up by its least factors with and without the consequent, and two sums merge into one (R-WK-10). Kept are the sum
+    of what is decided, the sums of aligned blocks of new groups, and those of all old groups behind each place; so a question costs two
+    merges of k^2 each. Doubles screen; where rounding might matter the whole partition is judged exactly.
+    """
+
+    def __init__(
+        self,
+        limits: tuple[Fraction, int],
+        holds: Callable[[Groups], bool],
+        refine: Refine,
+        rest: Groups,
+        before: Groups,
+        after: Groups,
+    ) -> None:
+        super().__init__(rest, before, after)
+        self._c, self._k = limits
+        self._holds = holds
+        columns = zip(refine(rest), refine(before), refine(after), strict=True)
+        self._sums = [
+            _Sums(*(_sums(groups, many, self._k) for groups, many in zip(each, self._sizes, strict=True)))
+            for each in columns
+        ]
+
+    @property
+    def _sizes(self) -> tuple[int, int, int]:
+        return len(self.rest), len(self.before), len(self.after)
+
+    def fits(self, level: int, block: int) -> bool:
+        needed = (1 - self._c) / self._c
+        behind = self.places(level, block).stop
+        verdicts = [screened_verdict(each.ratio(level, block, behind), needed, self._k) for each in self._sums]
+        if None in verdicts:
+            return self._holds(self.partition(level, block))
+        return all(verdicts)
+
+    def settle(self, level: int, block: int, made: bool) -> None:
+        super().settle(level, block, made)
+        for each in self._sums:
+            each.settle(level, block, made)
+
+
+class _Sums:
+    """The sums of one sensitive column."""
+
+    def __init__(self, rest: Floats, before: Floats, after: Floats) -> None:
+        self._decided = merge_all(rest) if len(rest) else _absent(1, after.shape[-1])[0]
+        self._before = before
+        self._blocks = [merge(after[0::2], after[1::2])]
+        while len(self._blocks[-1]) > 1:
+            lower = self._blocks[-1]
+            even = np.concatenate([lower, _absent(len(lower) % 2, lower.shape[-1])])
+            self._blocks.append(merge(even[0::2], even[1::2]))
+        self._behind = np.concatenate([before, _absent(1, before.shape[-1])])
+        step = 1
+        while step < len(before):
+            self._behind[:-step] = merge(self._behind[:-step], self._behind[step:])
+            step *= 2
+
+    def ratio(self, level: int, block: int, behind: int) -> float:
+        """The least ratio of all groups, with a block exchanged and everything behind it as it was."""
+        exchanged = merge(self._decided, self._blocks[level][block])
+        return float(merge(exchanged, self._behind[behind])[1, -1])
+
+    def settle(self, level: int, block: int, made: bool) -> None:
+        self._decided = merge(self._decided, self._blocks[level][block] if made else self._before[block])
+
+
+def _sums(groups: Groups, many: int, k: int) -> Floats:
+    """The (N, A) pairs of groups, each merged from those of its refined groups."""
+    sums, filled = _absent(many, k + 1), groups.sizes > 0
+    if not filled.any():
+        return sums
+    buckets, parents = Buckets.of(groups.select(filled)), groups.parents()[filled]
+    top = buckets.top(k + 1)
+    chances = least_chances(buckets.sizes, top)
+    pairs = np.stack([chances[:-1].T, (chances[1:] * (buckets.sizes / top[0])).T], axis=1)
+    for places in _one_of_each(parents):
+        sums[parents[places]] = merge(sums[parents[places]], pairs[places])
+    return sums
+
+
+def _one_of_each(parents: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """The refined groups in turns, at most one of each parent in a turn."""
+    order = np.argsort(parents, kind="stable")
+    ordered = parents[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    turn = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    for number in range(int(turn.max()) + 1):
+        yield order[turn == number]
+
+
+def _absent(many: int, length: int) -> Floats:
+    """The sums of no group at all."""
+    return np.repeat(np.stack([np.ones(length), np.full(length, np.inf)])[None], many, axis=0)
