@@ -25,8 +25,8 @@ class Table:
     """Rows about people with a role for each column (R-LD-1). Nothing changes after it is made.
 
     ``quasi`` columns may link a row to a person and are generalized; ``sensitive`` ones must not be learned about
-    anybody; ``identifiers`` are dropped, but for those in ``pseudonyms`` a random name per person is published; ``other`` ones are published as they are and named as unprotected; a
-    column without a role is not published.
+    anybody; ``identifiers`` are dropped, but for those in ``pseudonyms`` a random name per person is published; ``other`` ones are published as they are and named as unprotected;
+    ``private`` ones are never published, but a definition may look at them (people's own wishes); a column without a role is not published.
 
     One row is one person unless ``unit="person"``: then ``key`` tells people apart, all rows of a person share
     their quasi values, and k counts people. ``quasi_sets`` lists several sets of quasi columns that an adversary may
@@ -57,11 +57,13 @@ class Table:
         pseudonyms: Sequence[str] = (),
         left_out: Sequence[str] = (),
         engine: EngineName | None = None,
+        private: Sequence[str] = (),
     ) -> None:
         self.quasi: dict[str, Hierarchy] = _hierarchies(quasi)
         self.sensitive: dict[str, Kind] = _sensitive_kinds(sensitive)
         self.identifiers = tuple([identifiers] if isinstance(identifiers, str) else identifiers)
         self.other = tuple([other] if isinstance(other, str) else other)
+        self.private = tuple([private] if isinstance(private, str) else private)
         self.pseudonyms = tuple([pseudonyms] if isinstance(pseudonyms, str) else pseudonyms)
         self.key, self.weight = key, weight
         self.nulls: Nulls = nulls
@@ -179,7 +181,7 @@ class Table:
     @property
     def unpublished(self) -> tuple[str, ...]:
         """Columns that have no role and are therefore not published."""
-        roles = {*self.quasi, *self.sensitive, *self.identifiers, *self.other, self.key, self.weight}
+        roles = {*self.quasi, *self.sensitive, *self.identifiers, *self.other, *self.private, self.key, self.weight}
         return tuple(name for name in [*self.schema, *self.left_out] if name not in roles)
 
     def people(self) -> Iterator[pl.DataFrame]:
@@ -214,7 +216,7 @@ class Table:
     def _wanted(self, available: Mapping[str, pl.DataType]) -> list[str]:
         """The columns with a role; others are left in the source."""
         self._check_roles(list(available))
-        named = (*self.quasi, *self.sensitive, *self.other, *self.identifiers, self.key, self.weight)
+        named = (*self.quasi, *self.sensitive, *self.other, *self.identifiers, *self.private, self.key, self.weight)
         wanted = list(dict.fromkeys(name for name in named if name is not None))
         self.left_out = (*self.left_out, *(name for name in available if name not in wanted))
         return wanted
@@ -238,6 +240,7 @@ class Table:
             *((name, "sensitive") for name in self.sensitive),
             *((name, "identifier") for name in self.identifiers),
             *((name, "other") for name in self.other),
+            *((name, "private") for name in self.private),
         ]
         for name, role in named:
             if name in roles:

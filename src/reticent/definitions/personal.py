@@ -24,80 +24,141 @@ from reticent.exact import Number, exact
 if TYPE_CHECKING:
     from reticent.data.table import Table
 
-_WISH = "wish: "
+
+@dataclass(frozen=True)
+class Wish:
+    """What some people want: that nobody concludes a value below ``node`` about them with a chance above ``limit`` (None: as for all)."""
+
+    node: str
+    limit: Fraction | None
+
+    def write(self) -> str:
+        """The wish as the name of a count."""
+        return f"{'' if self.limit is None else self.limit} {self.node}"
+
+    @classmethod
+    def read(cls, text: str) -> Wish:
+        """The wish that was written as the name of a count."""
+        limit, _, node = text.partition(" ")
+        return cls(node, Fraction(limit) if limit else None)
 
 
 @dataclass(frozen=True)
 class PersonalPrivacy(SensitiveDefinition):
-    """Whoever names a guarding node is hidden from it: at most ``h`` of the person's group has a value below that node (R-PM-7).
+    """Whoever names a guarding node is hidden from it: at most a threshold of the person's group has a value below that node (R-PM-7).
 
     ``guards`` is the column in which people name a value or a category of the sensitive column's hierarchy; nobody who leaves it empty is
-    guarded. It is not published, so that nobody but the publisher can check this again. Guarantee: about every person who asked,
-    whoever knows the quasi values concludes a value below the node with a chance of at most ``h``. Adversary: knows quasi values.
-    Not monotone: a group may hold many of a value as long as nobody in it minds. One sensitive column only.
+    guarded. ``thresholds`` is the column in which they say how sure of it anybody may be; ``h`` holds for those who leave that empty, and for
+    all where there is no such column. Neither is published, so that nobody but the publisher can check this again. Guarantee: about every
+    person who asked, whoever knows the quasi values concludes a value below the node with a chance of at most the person's threshold.
+    Adversary: knows quasi values. Not monotone: a group may hold many of a value as long as nobody in it minds. One sensitive column only.
     """
 
     h: Number
     guards: str
     column: str | None = None
+    thresholds: str | None = None
 
     monotone = False
     shown_by_files = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "h", exact(self.h, "PersonalPrivacy: h", low=0, high=1))
-        if not isinstance(self.guards, str) or not self.guards:
-            raise PolicyError(f"PersonalPrivacy: guards must be the name of a column, but it is {self.guards!r}.")
+        for name in ("guards", "thresholds"):
+            given = getattr(self, name)
+            if (given is not None or name == "guards") and (not isinstance(given, str) or not given):
+                raise PolicyError(f"PersonalPrivacy: {name} must be the name of a column, but it is {given!r}.")
 
     def prepare(self, table: Table) -> Table:
-        if self.guards not in table.frame.columns:
-            raise DataError(
-                f"There is no column {self.guards!r} in which people name what is to be guarded."
-                f"{did_you_mean(self.guards, table.frame.columns)}"
+        nodes = self._private(table, self.guards).cast(pl.String).alias("node")
+        said = pl.Series("limit", [None] * len(nodes), dtype=pl.String)
+        if self.thresholds is not None:
+            said = self._private(table, self.thresholds).cast(pl.String).alias("limit")
+        wishes = pl.DataFrame([nodes, said]).with_columns(pl.when(pl.col("node").is_not_null()).then("limit"))
+        counts: dict[str, pl.Series] = {}
+        for node, limit in wishes.unique().drop_nulls("node").sort("node", "limit").iter_rows():
+            wish = Wish(node, None if limit is None else self._limit(limit))
+            mine = (pl.col("node") == node).fill_null(False) & pl.col("limit").eq_missing(
+                pl.lit(limit, dtype=pl.String)
             )
-        wishes = table.frame[self.guards].cast(pl.String)
-        named = wishes.drop_nulls().unique().sort().to_list()
-        return table.with_extra_counts(
-            {_WISH + node: (wishes == node).fill_null(False).cast(pl.Int64) for node in named}
-        )
+            asked = wishes.select(mine.cast(pl.Int64)).to_series()
+            name = self._prefix + wish.write()
+            # Two spellings of one threshold are one wish.
+            counts[name] = counts[name] + asked if name in counts else asked
+        return table.with_extra_counts(counts)
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
         failing = np.zeros(len(groups), dtype=bool)
-        for _, guarded in self._guarded(groups):
-            failing |= ~at_most(guarded, Fraction(self.h), groups.sizes)
+        for wish, guarded in self._guarded(groups):
+            failing |= ~at_most(guarded, self._allowed(wish), groups.sizes)
         return failing
 
     def assess_in(self, groups: Groups) -> Assessment:
         """The achieved value is the largest chance, over all who asked, that their node covers their value."""
         filled, failing = occupied(groups), self.failing_in(groups)
-        worst, largest, named = int(filled[0]), Fraction(0), ""
-        for node, guarded in self._guarded(groups):
+        largest, excess, worst, told = Fraction(0), Fraction(-1), int(filled[0]), ""
+        for wish, guarded in self._guarded(groups):
             place, ratio = largest_ratio(guarded[filled], groups.sizes[filled])
-            if ratio > largest:
-                worst, largest, named = int(filled[place]), Fraction(ratio), node
-        text = (
-            f"{int(failing.sum())} of {len(groups)} groups have more than {shown(self.h)} of their rows below a node that somebody in them "
-            f"guards; the worst has {measured(largest)} below {named!r}."
-        )
-        witness = Witness(worst, text, {"node": named}) if failing.any() else None
+            chance, allowed = Fraction(ratio), self._allowed(wish)
+            largest = max(largest, chance)
+            if chance - allowed > excess:
+                excess, worst = chance - allowed, int(filled[place])
+                told = f"{measured(chance)} below {wish.node!r}, where {shown(allowed)} is allowed"
+        text = f"{int(failing.sum())} of {len(groups)} groups have more below a node than somebody in them who guards it allows; the worst has {told}."
+        witness = Witness(worst, text) if failing.any() else None
         return Assessment(self, witness is None, largest, witness, failures(groups, failing))
 
     def meaning(self) -> str:
+        who = "of at most what that person allows" if self.thresholds is not None else f"of at most {shown(self.h)}"
+        rest = f", or of {shown(self.h)} where nothing was said" if self.thresholds is not None else ""
         return (
-            "About everybody who named what is to be guarded, somebody who knows the quasi-identifying values concludes it with a chance of "
-            f"at most {shown(self.h)}."
+            "About everybody who named what is to be guarded, somebody who knows the quasi-identifying values concludes it with a chance "
+            f"{who}{rest}."
         )
 
     def not_covered(self) -> str:
-        return "People who named nothing are not protected, and nobody is protected from those who can rule values out."
+        return (
+            "People who named nothing are not protected, and nobody is protected from those who can rule values out. What people asked for is not "
+            "published: the files show how frequent each value is in each group, and that this is little enough for everybody in it is the "
+            "publisher's word."
+        )
 
-    def _guarded(self, groups: Groups) -> Iterator[tuple[str, NDArray[np.int64]]]:
-        """For each node that was named, the rows below it in every group where somebody named it."""
-        column = groups.domain.columns[0]
-        for name, wishes in groups.extras.items():
-            if name.startswith(_WISH):
-                node = name.removeprefix(_WISH)
-                yield node, np.where(wishes > 0, rows_in(groups.histograms, below(column, node)), 0)
+    @property
+    def _prefix(self) -> str:
+        """How the counts of this definition's wishes begin; others may look at other columns of the same table."""
+        return f"wish {self.guards!r} {self.thresholds!r}: "
+
+    def _private(self, table: Table, name: str) -> pl.Series:
+        """A column of people's own wishes, which must not be among those that are published."""
+        if name not in table.schema:
+            known = [*table.schema, *table.left_out]
+            unread = f" It was not read; declare it private: private=[{name!r}]." if name in table.left_out else ""
+            raise DataError(
+                f"PersonalPrivacy: there is no column {name!r} in which people say what is to be guarded."
+                f"{unread or did_you_mean(name, known)}"
+            )
+        published = (*table.quasi, *table.sensitive, *table.other, *table.pseudonyms)
+        if name in published:
+            raise PolicyError(
+                f"PersonalPrivacy: the column {name!r} tells what people want guarded, but it would be published. Give it the role private."
+            )
+        return table.frame[name]
+
+    def _limit(self, given: str) -> Fraction:
+        return exact(given, f"PersonalPrivacy: a threshold in column {self.thresholds!r}", low=0, high=1)
+
+    def _allowed(self, wish: Wish) -> Fraction:
+        return Fraction(self.h) if wish.limit is None else wish.limit
+
+    def _guarded(self, groups: Groups) -> Iterator[tuple[Wish, NDArray[np.int64]]]:
+        """For each wish the rows below its node in every group where somebody has it."""
+        below_node: dict[str, NDArray[np.int64]] = {}
+        for name, asking in groups.extras.items():
+            if name.startswith(self._prefix):
+                wish = Wish.read(name.removeprefix(self._prefix))
+                if wish.node not in below_node:
+                    below_node[wish.node] = rows_in(groups.histograms, below(groups.domain.columns[0], wish.node))
+                yield wish, np.where(asking > 0, below_node[wish.node], 0)
 
     def _refined(self, groups: Groups) -> Iterator[Groups]:
         if len(groups.domain.columns) > 1:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from reticent.anonymize.base import Method
     from reticent.data.sensitive import Kind
 
-_ROLES = ("identifiers", "quasi", "sensitive", "other")
+_ROLES = ("identifiers", "quasi", "sensitive", "other", "private")
 _ORDERED = "ordered"
 
 
@@ -78,6 +78,7 @@ class Policy(PolicyFile):
             "sensitive": {name: self.hierarchies.get(name) for name in roles.sensitive},
             "identifiers": roles.identifiers,
             "other": roles.other,
+            "private": roles.private,
             "key": roles.key,
             "weight": roles.weight,
             "nulls": roles.nulls,

@@ -39,7 +39,7 @@ def read(source: Any = None, policy: str | Path | Policy | None = None, **overri
 
 
 def _table(source: Source, roles: dict[str, Any]) -> Table:
-    listed = ("quasi", "sensitive", "identifiers", "other")
+    listed = ("quasi", "sensitive", "identifiers", "other", "private")
     wanted = [name for role in listed for name in _names(roles.get(role, ()))]
     wanted += [roles[single] for single in ("key", "weight") if roles.get(single) is not None]
     available = source.columns()

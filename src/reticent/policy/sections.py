@@ -45,6 +45,7 @@ class RolesSection(Section):
     quasi: Names = Field(default_factory=list)
     sensitive: Names = Field(default_factory=list)
     other: Names = Field(default_factory=list)
+    private: Names = Field(default_factory=list)
     key: str | None = None
     weight: str | None = None
     unit: Literal["row", "person"] = "row"
