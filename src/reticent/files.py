@@ -12,14 +12,17 @@ import os
 import shutil
 import sys
 import tempfile
+import weakref
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from reticent.errors import DataError
 
 _EXCHANGE = 2
 _CURRENT_FOLDER = -100
+_SCRATCH = ".reticent-scratch-"
+_BLOCK = 1 << 22
 
 
 def write_whole(path: str | Path, chunks: bytes | Iterable[bytes], mode: int = 0o644) -> None:
@@ -69,6 +72,36 @@ def folder_aside(target: Path, *, replace: bool = False) -> Iterator[Path]:
             shutil.rmtree(aside, ignore_errors=True)
             raise
         sync_folder(target.parent)
+
+
+class Scratch:
+    """A folder for intermediate files: only its owner can read it, and it goes when nobody refers to it any more.
+
+    A killed process leaves it behind; the next scratch folder at the same place removes it.
+    """
+
+    def __init__(self, parent: str | Path | None = None) -> None:
+        place = Path(parent if parent is not None else tempfile.gettempdir())
+        _sweep(place, _SCRATCH)
+        held = _held(place, _SCRATCH)
+        self.folder = held.__enter__()
+        self._gone = weakref.finalize(self, _forget, held, self.folder)
+
+    def close(self) -> None:
+        """Remove the folder now."""
+        self._gone()
+
+
+def _forget(held: AbstractContextManager[Path], folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    held.__exit__(None, None, None)
+
+
+def read_blocks(path: Path) -> Iterator[bytes]:
+    """The bytes of a file, a few megabytes at a time."""
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            yield block
 
 
 def sync_folder(folder: Path) -> None:

@@ -18,6 +18,7 @@ _UNKNOWN = 4 << 30
 # What a cell of a table costs on its way from the source to the public file while all rows are in memory: its value, its code,
 # its label, and the sorted copy of that. Measured on the ten million rows of ``python -m benchmarks big``.
 _BYTES_PER_CELL = 72
+_BYTES_PER_TEXT_BYTE = 8
 _LARGEST_CHUNK, _SMALLEST_CHUNK = 500_000, 1_000
 _CHUNK_SHARE = 16
 
@@ -31,6 +32,23 @@ def budget() -> int:
 def fits(rows: int, columns: int) -> bool:
     """Whether a table of this size can be published with all its rows in memory."""
     return rows * max(columns, 1) * _BYTES_PER_CELL <= budget()
+
+
+def file_fits(path: Path) -> bool:
+    """Whether the table in a CSV or Parquet file can be worked with in memory. A damaged file does: reading it will tell."""
+    size = path.stat().st_size
+    if size * _BYTES_PER_CELL < budget():
+        return True
+    if path.suffix != ".parquet":
+        return size * _BYTES_PER_TEXT_BYTE <= budget()
+    from pyarrow import ArrowException
+    from pyarrow.parquet import read_metadata
+
+    try:
+        found = read_metadata(path)
+    except (ArrowException, OSError):
+        return True
+    return fits(found.num_rows, found.num_columns)
 
 
 def rows_at_once(columns: int) -> int:

@@ -71,9 +71,7 @@ def read_duckdb(selection: Selection, columns: Sequence[str] | None = None) -> p
             wanted = selection.check(columns, relation.columns)
             types = dict(zip(relation.columns, map(str, relation.types), strict=True))
             wide = [name for name in wanted if types[name].startswith(_WIDE_INTEGERS)]
-            chosen = (
-                f"{_quoted(name)}::varchar as {_quoted(name)}" if name in wide else _quoted(name) for name in wanted
-            )
+            chosen = (f"{quoted(name)}::varchar as {quoted(name)}" if name in wide else quoted(name) for name in wanted)
             return _plain_types(relation.project(", ".join(chosen)).pl(), wide)
     except duckdb.Error as error:
         raise DataError(f"{path}: DuckDB says: {_first_line(error)}") from None
@@ -98,7 +96,7 @@ def _duckdb_relation(connection: Any, selection: Selection) -> Any:
     parts = name.split(".")
     if len(parts) == 1 and name not in known:
         raise DataError(f"{selection.name} has no table {name!r}.{did_you_mean(name, known)}")
-    return connection.sql(f"select * from {'.'.join(_quoted(part) for part in parts)}")
+    return connection.sql(f"select * from {'.'.join(quoted(part) for part in parts)}")
 
 
 def read_postgres(
@@ -244,7 +242,8 @@ def _as_kind(frame: pl.DataFrame, name: str, kind: Kind) -> pl.Series:
     return read
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A name as SQL writes it."""
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -33,6 +34,58 @@ def as_parquet(frame: pl.DataFrame) -> bytes:
     frame.rechunk().write_parquet(buffer, compression="zstd", statistics=False)
     return buffer.getvalue()
 
+
+def csv_blocks(schema: pl.Schema, chunks: Iterable[pl.DataFrame]) -> Iterator[bytes]:
+    """The bytes of :func:`as_csv`, of rows that come chunk by chunk."""
+    yield as_csv(pl.DataFrame(schema=schema))
+    for chunk in chunks:
+        yield chunk.write_csv(include_header=False, quote_style="necessary").encode()
+
+
+def parquet_blocks(schema: pl.Schema, chunks: Iterable[pl.DataFrame]) -> Iterator[bytes]:
+    """Parquet of rows that come chunk by chunk, each a row group. A reader finds the rows of :func:`as_parquet` in other bytes."""
+    from pyarrow.parquet import ParquetWriter
+
+    sink = _Drained()
+    with ParquetWriter(sink, pl.DataFrame(schema=schema).to_arrow().schema, compression="zstd") as writer:
+        for chunk in chunks:
+            writer.write_table(chunk.to_arrow())
+            yield sink.drain()
+    yield sink.drain()
+
+
+class _Drained(io.RawIOBase):
+    """A file to which bytes are only appended, and taken away as they come. It has state because it is a file."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._buffer, self._taken = io.BytesIO(), 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        return self._buffer.write(data)
+
+    def tell(self) -> int:
+        return self._taken + self._buffer.tell()
+
+    def drain(self) -> bytes:
+        """What was written since the last time."""
+        content = self._buffer.getvalue()
+        self._taken += len(content)
+        self._buffer.seek(0)
+        self._buffer.truncate()
+        return content
+
+    def close(self) -> None:
+        """Nothing to close: the last bytes are still to be taken."""
+
+
+BLOCKS: Mapping[str, Callable[[pl.Schema, Iterable[pl.DataFrame]], Iterator[bytes]]] = {
+    "csv": csv_blocks,
+    "parquet": parquet_blocks,
+}
 
 FORMATS: Mapping[str, Callable[[pl.DataFrame], bytes]] = {"csv": as_csv, "parquet": as_parquet}
 

@@ -8,11 +8,12 @@ from reticent.data.groups import Groups
 from reticent.data.table import Table
 from reticent.definitions.base import Assessment, Definition
 from reticent.definitions.population import PopulationDefinition
-from reticent.engine import LocalEngine
+from reticent.engine import engine_of
 from reticent.errors import PolicyError
 from reticent.release.population import people_of, with_population
 from reticent.release.public import PublicSide, open_public
 from reticent.release.release import Release
+from reticent.release.stored import counted
 
 
 def assess(subject: Table | Release | str | Path, definition: Definition) -> Assessment:
@@ -24,7 +25,8 @@ def assess(subject: Table | Release | str | Path, definition: Definition) -> Ass
 
 def _groups(subject: Table | Release | str | Path, definition: Definition) -> Groups:
     if isinstance(subject, Table):
-        groups = LocalEngine().frequencies(definition.prepare(subject)).groups()
+        table = definition.prepare(subject)
+        groups = engine_of(table).frequencies(table).groups()
         return groups.select(groups.sizes > 0)
     if isinstance(subject, Release):
         return _beside_population(subject.groups, subject.public, definition)
@@ -45,4 +47,5 @@ def _beside_population(groups: Groups, side: PublicSide, definition: Definition)
             "the one, the steward's groups the other."
         )
     quasi = side.manifest.named("quasi")
-    return with_population(side.groups, side.frame, side.manifest, people_of(people.population), quasi)
+    shown, _ = counted(side.tables, "data", quasi)
+    return with_population(side.groups, shown, side.manifest, people_of(people.population), quasi)

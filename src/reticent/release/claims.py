@@ -16,6 +16,7 @@ from reticent.release.formats import format_of, groups_from, occurring
 from reticent.release.population import people_of, with_population
 from reticent.release.public import PublicSide
 from reticent.release.reference import ReferenceColumn, columns_compared, read_reference
+from reticent.release.stored import counted
 
 Status = Literal["holds", "fails", "not re-checked"]
 
@@ -116,7 +117,7 @@ def _check_claim(
         try:
             groups = groups_from(side.tables, side.manifest, quasi, columns, counts)
             if definition.needs_population and people is not None:
-                groups = with_population(groups, side.frame, side.manifest, people, quasi)
+                groups = with_population(groups, counted(side.tables, "data", quasi)[0], side.manifest, people, quasi)
             found = definition.assess(groups)
         except ReticentError as error:
             return Check(name, "fails", str(error))

@@ -21,6 +21,7 @@ from reticent.data.predicate import Condition, Covers, Domain, Kind
 from reticent.data.predicate.domain import series_of, values_of
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.release.buckets import PEOPLE, TIMES, Pairs
+from reticent.release.stored import distinct_rows, height, schema_of
 
 if TYPE_CHECKING:
     from reticent.release.public import PublicSide
@@ -99,7 +100,7 @@ def count(
     known = {name: _domain(name, (kinds or {}).get(name), (domains or {}).get(name)) for name in meanings}
     described = {name: domain for name, domain in known.items() if domain is not None}
     if format == "generalize":
-        return _generalized(tables["data"], meanings, asked, chosen, described)
+        return _generalized(tables, meanings, asked, chosen, described)
     if format == "bucketize":
         quasi = tables["quasi"].with_columns(
             [_exact_values(tables["quasi"][name], meanings[name], described.get(name)) for name in meanings]
@@ -140,25 +141,25 @@ def _domain(name: str, kind: str | None, declared: Sequence[Any] | None) -> Doma
 
 
 def _generalized(
-    data: pl.DataFrame, meanings: Meanings, condition: Condition, estimator: Estimator, domains: Mapping[str, Domain]
+    tables: Frames, meanings: Meanings, condition: Condition, estimator: Estimator, domains: Mapping[str, Domain]
 ) -> Count:
-    condition.check_names(data.columns)
-    sizes, found = _covered(data, meanings, condition, domains)
+    condition.check_names(schema_of(tables, "data").names())
+    rows = height(tables, "data")
+    sizes, found = _covered(tables, meanings, condition, domains)
     certain, possible = int(sizes[found.certain].sum()), int(sizes[found.possible].sum())
     if estimator == "intersect":
-        return Count(condition.text, estimator, possible, (certain, possible), None, data.height)
+        return Count(condition.text, estimator, possible, (certain, possible), None, rows)
     value = math.fsum((sizes * found.share).tolist())
-    return Count(condition.text, estimator, value, (certain, possible), _uniform_error(sizes, found), data.height)
+    return Count(condition.text, estimator, value, (certain, possible), _uniform_error(sizes, found), rows)
 
 
 def _covered(
-    data: pl.DataFrame, meanings: Meanings, condition: Condition, domains: Mapping[str, Domain]
+    tables: Frames, meanings: Meanings, condition: Condition, domains: Mapping[str, Domain]
 ) -> tuple[NDArray[np.int64], Covers]:
     """The rows that share their labels in the condition's columns, and what the condition covers of them."""
     if not condition.scope:
-        return np.array([data.height]), condition.covers({}, {})
-    groups = data.group_by(condition.scope).agg(pl.len().alias(_free_name(data.columns)))
-    sizes = groups.to_series(-1).to_numpy().astype(np.int64)
+        return np.array([height(tables, "data")]), condition.covers({}, {})
+    groups, sizes = distinct_rows(tables, "data", condition.scope)
     codes: dict[str, NDArray[np.int64]] = {}
     labels: dict[str, list[Meaning]] = {}
     known: dict[str, Domain] = {name: domain for name, domain in domains.items() if name in condition.scope}
@@ -239,10 +240,3 @@ def _bucketized(
         return Count(condition.text, estimator, pairs.meeting(), (low, high), None, quasi.height)
     value, variance = pairs.moments()
     return Count(condition.text, estimator, value, (low, high), math.sqrt(max(variance, 0.0)), quasi.height)
-
-
-def _free_name(names: Sequence[str]) -> str:
-    name = "rows"
-    while name in names:
-        name += "_"
-    return name

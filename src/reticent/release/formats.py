@@ -20,6 +20,7 @@ from reticent.data.sensitive import bind_sensitive
 from reticent.errors import DataError
 from reticent.release.manifest import Manifest
 from reticent.release.rows import group_rows
+from reticent.release.stored import counted
 
 Frames = Mapping[str, pl.DataFrame]
 Columns = Sequence[SensitiveColumn]
@@ -40,6 +41,10 @@ class PublishedFormat(Protocol):
     @property
     def hides_identity(self) -> bool:
         """Whether people of a group look alike, so that quasi values do not single anybody out."""
+
+    @property
+    def streams(self) -> bool:
+        """Whether tables that are too large for memory can be judged where they lie."""
 
     def check(self, tables: Frames, manifest: Manifest) -> None:
         """Whether the tables fit together; a :class:`DataError` says where they do not."""
@@ -67,6 +72,7 @@ class Generalized:
     tables: tuple[str, ...] = ("data",)
     sensitive_table: str = "data"
     hides_identity: bool = True
+    streams: bool = True
 
     def check(self, tables: Frames, manifest: Manifest) -> None:
         if manifest.bucket is not None or manifest.count is not None:
@@ -75,9 +81,10 @@ class Generalized:
             raise DataError("manifest.json: the quasi columns of a generalized release are published as labels.")
 
     def cells(self, tables: Frames, manifest: Manifest, quasi: Sequence[str]) -> Cells:
-        data = tables["data"]
-        ids, groups = group_rows([data[name] for name in quasi], data.height)
-        return Cells(ids, groups, data.select(manifest.named("sensitive")))
+        sensitive = manifest.named("sensitive")
+        rows, times = counted(tables, "data", [*quasi, *sensitive])
+        ids, groups = group_rows([rows[name] for name in quasi], rows.height)
+        return Cells(ids, groups, rows.select(sensitive), times)
 
 
 @dataclass(frozen=True)
@@ -87,6 +94,7 @@ class Bucketized:
     tables: tuple[str, ...] = ("quasi", "sensitive")
     sensitive_table: str = "sensitive"
     hides_identity: bool = False
+    streams: bool = False
 
     def check(self, tables: Frames, manifest: Manifest) -> None:
         bucket = manifest.bucket
@@ -102,10 +110,10 @@ class Bucketized:
         if (counts < 1).any():
             raise DataError(f"The sensitive table counts {int(counts.min())} rows for a value; a count is at least 1.")
         shown = tables["quasi"].group_by(bucket).agg(pl.len().cast(pl.Int64).alias("rows"))
-        counted = (
+        values = (
             tables["sensitive"].select(bucket, counts=pl.Series(counts)).group_by(bucket).agg(pl.col("counts").sum())
         )
-        wrong = shown.join(counted, on=bucket, how="full", coalesce=True).filter(
+        wrong = shown.join(values, on=bucket, how="full", coalesce=True).filter(
             pl.col("rows").ne_missing(pl.col("counts"))
         )
         if wrong.height:
@@ -156,16 +164,17 @@ def groups_from(
     form = format_of(manifest.format)
     cells = form.cells(tables, manifest, manifest.named("quasi") if quasi is None else quasi)
     bound = columns if columns is not None else occurring(tables, manifest)
-    return _groups(cells, bound, reference or {})
+    return groups_of_cells(cells, bound, reference)
 
 
 def occurring(tables: Frames, manifest: Manifest) -> tuple[SensitiveColumn, ...]:
     """The sensitive columns with the values that occur."""
-    table = tables[format_of(manifest.format).sensitive_table]
-    return tuple(bind_sensitive(name, None, table[name]) for name in manifest.named("sensitive"))
+    rows, _ = counted(tables, format_of(manifest.format).sensitive_table, manifest.named("sensitive"))
+    return tuple(bind_sensitive(name, None, rows[name]) for name in manifest.named("sensitive"))
 
 
-def _groups(cells: Cells, columns: Columns, reference: References) -> Groups:
+def groups_of_cells(cells: Cells, columns: Columns, reference: References | None = None) -> Groups:
+    """Groups from rows (or counted cells) with the domains of the sensitive columns; see :func:`groups_from`."""
     sizes = sum_by(cells.ids, cells.counts, cells.groups)
     codes = [column.codes(cells.values[column.name]) for column in columns]
     if not columns:

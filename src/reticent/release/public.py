@@ -13,20 +13,28 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from reticent.data import NULL_LABEL, SUPPRESSED, Groups
+from reticent.data.memory import file_fits
 from reticent.errors import DataError
 from reticent.release.certificate import CERTIFICATE, MANIFEST
 from reticent.release.formats import format_of, groups_from
 from reticent.release.manifest import Manifest, ManifestColumn, Meaning
-from reticent.release.tables import labels_of, read_table
+from reticent.release.stored import StoredTable, StoredTables, counted
+from reticent.release.tables import labels_of, published_schema, read_table
 from reticent.release.values import TYPES, parsed
 
 if TYPE_CHECKING:
     from reticent.release.counting import Count
 
+PublicFile = bytes | Path
+_TABLES = (".csv", ".parquet")
+
 
 @dataclass(frozen=True)
 class PublicSide:
-    """The published tables with their manifest and certificate."""
+    """The published tables with their manifest and certificate.
+
+    Tables too large for memory stay in their files: ``frame`` and ``tables[name]`` load them, everything else looks at distinct rows.
+    """
 
     manifest: Manifest
     certificate: Mapping[str, Any]
@@ -70,36 +78,66 @@ def public_folder(path: str | Path) -> Path:
     raise DataError(f"{str(place)!r} is no release: it has no folder public/ with a {CERTIFICATE}.")
 
 
-def read_files(folder: Path) -> dict[str, bytes]:
-    """Every file of a public folder; links and folders are refused, since they may lead to the private side."""
-    files = {}
+def read_files(folder: Path) -> dict[str, PublicFile]:
+    """Every file of a public folder, a table that does not fit into memory by its path.
+
+    Links and folders are refused, since they may lead to the private side.
+    """
+    files: dict[str, PublicFile] = {}
     for name in sorted(os.listdir(folder)):
         path = folder / name
         if not stat.S_ISREG(path.lstat().st_mode):
             raise DataError(f"public/{name} is not an ordinary file.")
         try:
-            files[name] = path.read_bytes()
+            files[name] = path.read_bytes() if path.suffix not in _TABLES or file_fits(path) else path
         except OSError as error:
             raise DataError(f"public/{name} cannot be read: {error.strerror}.") from None
     return files
 
 
-def read_public(files: Mapping[str, bytes]) -> PublicSide:
+def read_public(files: Mapping[str, PublicFile]) -> PublicSide:
     """The public side that files hold; whatever does not fit is a :class:`DataError` that says where."""
-    certificate = parsed(_needed(files, CERTIFICATE), CERTIFICATE)
-    manifest = Manifest.from_json(parsed(_needed(files, MANIFEST), MANIFEST))
-    expected = format_of(manifest.format).tables
-    if set(manifest.tables) != set(expected):
+    certificate = parsed(small_file(files, CERTIFICATE), CERTIFICATE)
+    manifest = Manifest.from_json(parsed(small_file(files, MANIFEST), MANIFEST))
+    form = format_of(manifest.format)
+    if set(manifest.tables) != set(form.tables):
         raise DataError(
-            f"manifest.json: a release of format {manifest.format!r} has the tables {', '.join(expected)}, not {', '.join(manifest.tables)}."
+            f"manifest.json: a release of format {manifest.format!r} has the tables {', '.join(form.tables)}, not {', '.join(manifest.tables)}."
         )
     for name, table in manifest.tables.items():
         if table.file not in (f"{name}.csv", f"{name}.parquet"):
             raise DataError(f"manifest.json: table {name!r} cannot be in a file called {table.file!r}.")
-    tables = {name: read_table(_needed(files, table.file), name, manifest) for name, table in manifest.tables.items()}
-    format_of(manifest.format).check(tables, manifest)
+    contents = {name: _needed(files, table.file) for name, table in manifest.tables.items()}
+    tables: Mapping[str, pl.DataFrame]
+    if form.streams and all(isinstance(content, Path) for content in contents.values()):
+        tables = _stored(contents, manifest)
+    else:
+        tables = {name: read_table(_bytes(content), name, manifest) for name, content in contents.items()}
+    form.check(tables, manifest)
     check_labels(tables, manifest)
     return PublicSide(manifest, certificate, tables)
+
+
+def _stored(contents: Mapping[str, PublicFile], manifest: Manifest) -> StoredTables:
+    """The tables as they lie on disk."""
+    judged = (*manifest.named("quasi"), *manifest.named("sensitive"))
+    tables = {
+        name: StoredTable(path, published_schema(name, manifest), judged)
+        for name, path in contents.items()
+        if isinstance(path, Path)
+    }
+    for table in tables.values():
+        table.check()
+    return StoredTables(tables)
+
+
+def small_file(files: Mapping[str, PublicFile], name: str) -> bytes:
+    """A file that is no table."""
+    return _bytes(_needed(files, name))
+
+
+def _bytes(content: PublicFile) -> bytes:
+    return content.read_bytes() if isinstance(content, Path) else content
 
 
 def open_public(path: str | Path) -> PublicSide:
@@ -109,11 +147,11 @@ def open_public(path: str | Path) -> PublicSide:
 
 def check_labels(tables: Mapping[str, pl.DataFrame], manifest: Manifest) -> None:
     """The labels that occur are exactly those that the manifest explains, and no two mean the same."""
-    main = tables[format_of(manifest.format).tables[0]]
+    rows, _ = counted(tables, format_of(manifest.format).tables[0], manifest.named("quasi"))
     for column in manifest.columns:
         if column.role != "quasi":
             continue
-        occurring = set(labels_of(main[column.name]).to_list())
+        occurring = set(labels_of(rows[column.name]).to_list())
         for label in sorted(occurring - set(column.labels)):
             raise DataError(f"Column {column.name!r} shows the label {label!r}, which the manifest does not explain.")
         for label in sorted(set(column.labels) - occurring):
@@ -143,7 +181,7 @@ def _check_texts(column: ManifestColumn) -> None:
             )
 
 
-def _needed(files: Mapping[str, bytes], name: str) -> bytes:
+def _needed(files: Mapping[str, PublicFile], name: str) -> PublicFile:
     if name not in files:
         raise DataError(f"public/{name} is missing.")
     return files[name]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import polars as pl
 
 from reticent.data import Draft, Table
+from reticent.data.stream import Stream
 from reticent.definitions import Definition
 from reticent.errors import PolicyError, did_you_mean
 from reticent.ledger import Ledger
@@ -30,6 +31,7 @@ from reticent.release.reference import reference_of
 from reticent.release.release import Release
 from reticent.release.scheme import scheme_of
 from reticent.release.signing import private_key, sign
+from reticent.release.stored import counted, schema_of, write_sorted
 from reticent.release.tables import FILE_KINDS, file_bytes, labels_of, public_frames
 from reticent.release.values import readable, type_of
 from reticent.release.wording import statement
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from reticent.anonymize.base import Method
 
 FileKind = Literal["csv", "parquet"]
+Frames = Mapping[str, pl.DataFrame]
 PSEUDONYM = "pseudonym"
 
 
@@ -51,12 +54,14 @@ def publish(
     signing_key: Any = None,
     insecure_seed: int | None = None,
     files: FileKind = "csv",
+    scratch: str | Path | None = None,
 ) -> Release:
     """The least distorted release of ``table`` that keeps the promise ``definition``, certified and recorded.
 
     Without a ``method`` it is :class:`reticent.anonymize.Lattice`. A data set that has a name is released once: another release is a
     :class:`LedgerError` unless ``again``. Everything is judged once more on the public tables before the ledger is
-    written, and the ledger is written before this returns.
+    written, and the ledger is written before this returns. Public rows of a streamed table wait in a folder below ``scratch`` (that for
+    temporary files, if not said) until they are saved.
     """
     if isinstance(table, Table) and callable(getattr(method, "view", None)):
         return _from_mechanism(table, definition, method, ledger, again, signing_key, insecure_seed, files)
@@ -69,12 +74,13 @@ def publish(
         # Domains that come from the data come from a population too, in the draft and in the scheme that recodes later rows.
         table = definition.prepare(table)
         draft = chosen.draft(table, definition, insecure_seed=insecure_seed)
-        manifest, tables = _public_tables(table, draft, files)
+        tables, prints = _public_tables(table, draft, files, scratch)
+        manifest = _manifest(table, draft, tables, files)
         reference = reference_of(definition, draft.groups, table.sensitive)
         content = content_of(definition, manifest, reference, draft.insecure or insecure_seed is not None)
         _judge(definition, draft, PublicSide(manifest, content, tables))
-        prints = _fingerprints(manifest, tables, content)
-        scheme = scheme_of(draft, table)
+        prints = _fingerprints(manifest, tables, content, prints)
+        scheme = scheme_of(draft, table, tables)
         certificates: list[dict[str, Any]] = []
 
         def certify(number: int | None, made: str) -> str:
@@ -121,6 +127,10 @@ def _method(table: Table, definition: Definition, method: Method | None) -> Meth
         return Lattice()
     if isinstance(method, type) or not callable(getattr(method, "draft", None)):
         raise PolicyError(f"publish needs a method such as Lattice(), but it got {method!r}.")
+    if table.streamed and not getattr(method, "streams", False):
+        raise PolicyError(
+            f"{type(method).__name__} needs all rows in memory, and this table is streamed. Say engine='local' if it fits, or use Lattice."
+        )
     return method
 
 
@@ -131,20 +141,40 @@ def _ledger(table: Table, given: str | Path | Ledger | None) -> Ledger | None:
     return given if isinstance(given, Ledger) else Ledger(given)
 
 
-def _public_tables(table: Table, draft: Draft, files: FileKind) -> tuple[Manifest, dict[str, pl.DataFrame]]:
+def _public_tables(
+    table: Table, draft: Draft, files: FileKind, scratch: str | Path | None
+) -> tuple[Frames, dict[str, dict[str, Any]]]:
+    """The drafted tables as they are published, and what is known already of the files they will be."""
     if draft.format not in FORMATS or set(draft.tables) != set(FORMATS[draft.format].tables):
         raise PolicyError(
             f"The method {draft.method.get('name')!r} drafted the tables {sorted(draft.tables)} as {draft.format!r}, which is not a "
             "published format."
         )
-    bucket, count = _bucket_columns(table, draft)
-    if table.pseudonyms and PSEUDONYM in table.frame.columns:
+    if table.pseudonyms and PSEUDONYM in table.schema:
         raise PolicyError(f"Pseudonyms are published in a column {PSEUDONYM!r}. Rename the column of that name.")
-    tables = public_frames(draft.tables, bucket)
+    frames = {name: rows for name, rows in draft.tables.items() if isinstance(rows, pl.DataFrame)}
+    if len(frames) == len(draft.tables):
+        return public_frames(frames, _bucket_columns(table, draft)[0]), {}
+    streams = {name: rows for name, rows in draft.tables.items() if isinstance(rows, Stream)}
+    written = write_sorted(streams, files, (*table.quasi, *table.sensitive), scratch)
+    return written.tables, {f"{name}.{files}": dict(told) for name, told in written.prints.items()}
+
+
+def _manifest(table: Table, draft: Draft, tables: Frames, files: FileKind) -> Manifest:
+    bucket, count = _bucket_columns(table, draft)
+    schemas = {name: schema_of(tables, name) for name in tables}
+    main = FORMATS[draft.format].tables[0]
+    quasi, _ = counted(tables, main, [name for name in schemas[main] if name in table.quasi])
+    listed = {name: schema[name] for schema in schemas.values() for name in schema if name not in (bucket, count)}
     manifest = Manifest(
         draft.format,
-        tuple(_column(table, draft, tables, name) for name in _columns_in_order(tables, (bucket, count))),
-        {name: ManifestTable(f"{name}.{files}", tuple(frame.columns)) for name, frame in tables.items()},
+        tuple(
+            _quasi_column(table, draft, quasi[name])
+            if name in table.quasi
+            else ManifestColumn(name, _role(table, name), type_of(dtype))
+            for name, dtype in listed.items()
+        ),
+        {name: ManifestTable(f"{name}.{files}", tuple(schema)) for name, schema in schemas.items()},
         draft.method,
         table.unit,
         table.quasi_sets,
@@ -153,41 +183,33 @@ def _public_tables(table: Table, draft: Draft, files: FileKind) -> tuple[Manifes
     )
     FORMATS[draft.format].check(tables, manifest)
     check_labels(tables, manifest)
-    return manifest, tables
+    return manifest
 
 
 def _bucket_columns(table: Table, draft: Draft) -> tuple[str | None, str | None]:
     """The columns of a bucketized draft that no column of the table stands behind: the bucket, in both tables, and a count."""
     if draft.format != "bucketize":
         return None, None
-    quasi, sensitive = draft.tables["quasi"].columns, draft.tables["sensitive"].columns
+    quasi, sensitive = (draft.tables[name].columns for name in ("quasi", "sensitive"))
     shared = [name for name in quasi if name in sensitive]
     if len(shared) != 1:
         raise PolicyError(
             f"The two tables of a bucketized draft must share one column, the bucket, but they share {shared}."
         )
-    if shared[0] in table.frame.columns:
+    if shared[0] in table.schema:
         raise PolicyError(f"A bucketized release calls its bucket {shared[0]!r}. Rename the column of that name.")
     counts = [name for name in sensitive if name not in table.sensitive and name not in shared]
     return shared[0], counts[0] if counts else None
 
 
-def _columns_in_order(tables: Mapping[str, pl.DataFrame], but: Sequence[str | None]) -> list[str]:
-    return list(dict.fromkeys(name for frame in tables.values() for name in frame.columns if name not in but))
-
-
-def _column(table: Table, draft: Draft, tables: Mapping[str, pl.DataFrame], name: str) -> ManifestColumn:
-    series = next(frame[name] for frame in tables.values() if name in frame.columns)
-    if name not in table.quasi:
-        return ManifestColumn(name, _role(table, name), type_of(series.dtype))
-    kind = type_of(table.frame[name].dtype)
-    exact = draft.format == "bucketize"
+def _quasi_column(table: Table, draft: Draft, series: pl.Series) -> ManifestColumn:
+    name, exact = series.name, draft.format == "bucketize"
     meanings = draft.meanings.get(name, {})
     labels = {label: meanings[label] for label in labels_of(series).to_list() if label in meanings}
     domain = draft.domains.get(name)
     # Whether values are missing depends on the data, so it is not part of what was declared.
     declared = [value for value in domain if value is not None] if domain is not None else None
-    return ManifestColumn(name, "quasi", kind, labels, exact, declared)
+    return ManifestColumn(name, "quasi", type_of(table.schema[name]), labels, exact, declared)
 
 
 def _role(table: Table, name: str) -> Role:
@@ -222,7 +244,7 @@ def _population(definition: Definition) -> Any:
 
 
 def _fingerprints(
-    manifest: Manifest, tables: Mapping[str, pl.DataFrame], content: Mapping[str, Any]
+    manifest: Manifest, tables: Frames, content: Mapping[str, Any], known: Mapping[str, dict[str, Any]]
 ) -> dict[str, dict[str, Any]]:
     contents = {
         MANIFEST: readable(manifest.as_json()),
@@ -231,5 +253,5 @@ def _fingerprints(
     prints = {name: fingerprint(each) for name, each in contents.items()}
     for name, table in manifest.tables.items():
         kind = cast(FileKind, Path(table.file).suffix.lstrip("."))
-        prints[table.file] = fingerprint(file_bytes(tables[name], kind))
+        prints[table.file] = known.get(table.file) or fingerprint(file_bytes(tables[name], kind))
     return prints

@@ -15,6 +15,7 @@ from reticent.data.keys import first_rows, number, pack
 from reticent.data.predicate import Kind, LeafIndex, as_kind
 from reticent.errors import DataError, did_you_mean
 from reticent.release.manifest import Meaning, read_meaning
+from reticent.release.stored import counted
 from reticent.release.values import settled, to_plain, type_of
 
 Unseen = Literal["error", "suppress"]
@@ -41,12 +42,10 @@ class RegionScheme:
     groups: pl.DataFrame = field(repr=False)
 
     @classmethod
-    def of(cls, draft: Draft, table: Table) -> RegionScheme:
-        """The scheme behind a draft."""
-        columns = tuple(
-            RegionColumn(name, type_of(table.frame[name].dtype), draft.meanings[name]) for name in table.quasi
-        )
-        groups = draft.tables["data"].select(list(table.quasi)).unique().sort(pl.all())
+    def of(cls, draft: Draft, table: Table, tables: Mapping[str, pl.DataFrame]) -> RegionScheme:
+        """The scheme behind a draft that was published as ``tables``."""
+        columns = tuple(RegionColumn(name, type_of(table.schema[name]), draft.meanings[name]) for name in table.quasi)
+        groups = counted(tables, "data", list(table.quasi))[0].unique().sort(pl.all())
         return cls(columns, (*table.sensitive, *table.other), groups)
 
     def as_json(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from reticent.data import Draft, Groups, Table
-from reticent.data.writers import as_parquet
+from reticent.data.stream import Stream
+from reticent.data.writers import as_parquet, parquet_blocks
 from reticent.errors import DataError
 from reticent.files import folder_aside, write_new
 from reticent.release.certificate import CERTIFICATE, MANIFEST, STATEMENT
@@ -18,6 +19,7 @@ from reticent.release.manifest import Manifest, Meaning
 from reticent.release.public import PublicSide
 from reticent.release.region_scheme import RegionScheme
 from reticent.release.scheme import Scheme
+from reticent.release.stored import stored_bytes
 from reticent.release.tables import file_bytes
 from reticent.release.values import readable, to_plain
 from reticent.release.wording import statement
@@ -25,6 +27,7 @@ from reticent.release.wording import statement
 if TYPE_CHECKING:
     from reticent.release.counting import Count
 
+Content = bytes | Iterable[bytes]
 _PUBLIC, _PRIVATE = "public", "private"
 
 
@@ -42,7 +45,7 @@ class Release:
 
     @property
     def frame(self) -> pl.DataFrame:
-        """The main public table."""
+        """The main public table. One that is too large for memory lies on disk, and is loaded here."""
         return self.public.frame
 
     @property
@@ -113,22 +116,30 @@ class Release:
             ) from error
         return target
 
-    def _public_files(self) -> list[tuple[str, bytes]]:
+    def _public_files(self) -> Iterator[tuple[str, Content]]:
         manifest = self.public.manifest
-        files = [(STATEMENT, statement(self.certificate, manifest).encode()), (MANIFEST, readable(manifest.as_json()))]
+        yield STATEMENT, statement(self.certificate, manifest).encode()
+        yield MANIFEST, readable(manifest.as_json())
         for name, table in manifest.tables.items():
-            files.append((table.file, file_bytes(self.tables[name], Path(table.file).suffix.lstrip("."))))
-        return [*files, (CERTIFICATE, readable(self.certificate))]
+            yield (
+                table.file,
+                stored_bytes(self.tables, name) or file_bytes(self.tables[name], Path(table.file).suffix.lstrip(".")),
+            )
+        yield CERTIFICATE, readable(self.certificate)
 
-    def _private_files(self) -> list[tuple[str, bytes]]:
+    def _private_files(self) -> list[tuple[str, Content]]:
         draft = self.draft
         figures = {"suppressed_rows": draft.suppressed, **draft.search}
         return [
             ("scheme.json", readable(self.scheme.as_json())),
             ("utility.json", readable(to_plain(draft.utility))),
             ("search.json", readable(to_plain(figures))),
-            *((f"{name}.parquet", as_parquet(frame)) for name, frame in draft.private.items()),
+            *((f"{name}.parquet", _as_parquet(rows)) for name, rows in draft.private.items()),
         ]
+
+
+def _as_parquet(rows: pl.DataFrame | Stream) -> Content:
+    return parquet_blocks(rows.schema, rows.chunks()) if isinstance(rows, Stream) else as_parquet(rows)
 
 
 def _check_target(target: Path, overwrite: bool) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from reticent.data import Groups, Table
 from reticent.definitions import Definition, KAnonymity
-from reticent.engine import LocalEngine
+from reticent.engine import engine_of
 from reticent.errors import DataError
 from reticent.release.claims import Check, check_claims, read_claims
 from reticent.release.lattice_figure import MOST_DOTS, LatticeFacts
@@ -247,7 +247,7 @@ def _with_private(
     if table is not None and not private.whole:
         whole = {name: _column_counts(table.frame[name]) for name in side.manifest.named("sensitive")}
         private = PrivateFacts(private.suppressed, private.utility, private.search, whole)
-    before = None if table is None else LocalEngine().frequencies(table, sensitive=False).sizes
+    before = None if table is None else engine_of(table).frequencies(table, sensitive=False).sizes
     lattice = LatticeFacts.of(private.search)
     if lattice is not None and table is not None and definitions and lattice.size <= MOST_DOTS:
         lattice = _judged(lattice, table, reduce(and_, definitions), str(side.manifest.method.get("suppression", "0")))

@@ -14,7 +14,10 @@ from reticent.data.descriptions import hierarchy_from
 from reticent.engine import LocalEngine
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.release.region_scheme import LAYOUT, RegionScheme, Unseen
+from reticent.release.stored import counted
 from reticent.release.values import parsed, settled, to_plain
+
+Frames = Mapping[str, pl.DataFrame]
 
 _LABEL = "label of the value"
 
@@ -43,16 +46,18 @@ class Scheme:
     published: pl.DataFrame = field(repr=False)
 
     @classmethod
-    def of(cls, draft: Draft, table: Table) -> Scheme:
-        """The scheme behind a draft."""
+    def of(cls, draft: Draft, table: Table, tables: Frames) -> Scheme:
+        """The scheme behind a draft that was published as ``tables``."""
         assert isinstance(draft.recoding, Levels)
         levels = draft.recoding.levels
         columns = tuple(_column(bound, table.quasi[bound.column], levels[bound.column]) for bound in table.hierarchies)
         names = list(levels)
         if draft.format == "generalize":
-            published = draft.tables["data"].select(names).unique()
+            published = counted(tables, "data", names)[0].unique()
         else:
-            exact = Table(draft.tables["quasi"].select(names), quasi=dict(table.quasi), nulls="category")
+            raw = draft.tables["quasi"]
+            assert isinstance(raw, pl.DataFrame)
+            exact = Table(raw.select(names), quasi=dict(table.quasi), nulls="category")
             published = LocalEngine().labelled(exact, tuple(levels.values())).unique()
         return cls(columns, (*table.sensitive, *table.other), published.sort(names) if names else published)
 
@@ -129,11 +134,11 @@ def _column(bound: BoundHierarchy, hierarchy: Hierarchy, level: int) -> SchemeCo
     return SchemeColumn(bound.column, hierarchy, level, bound.null_leaf is not None, labels)
 
 
-def scheme_of(draft: Draft, table: Table) -> Scheme | RegionScheme:
-    """What is kept of a draft, so that later rows can be recoded alike."""
+def scheme_of(draft: Draft, table: Table, tables: Frames) -> Scheme | RegionScheme:
+    """What is kept of a draft that was published as ``tables``, so that later rows can be recoded alike."""
     if isinstance(draft.recoding, Levels):
-        return Scheme.of(draft, table)
-    return RegionScheme.of(draft, table)
+        return Scheme.of(draft, table, tables)
+    return RegionScheme.of(draft, table, tables)
 
 
 def _read(payload: Mapping[str, Any], where: str) -> Scheme | RegionScheme:

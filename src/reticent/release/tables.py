@@ -38,12 +38,12 @@ def file_bytes(frame: pl.DataFrame, kind: str) -> bytes:
 def read_table(content: bytes, name: str, manifest: Manifest) -> pl.DataFrame:
     """A public table as the manifest describes it; whatever does not fit is a :class:`DataError` that says what."""
     table = manifest.tables[name]
-    schema = {column: _published_type(column, manifest) for column in table.columns}
+    schema = published_schema(name, manifest)
     try:
         if table.file.endswith(".parquet"):
             frame = pl.read_parquet(io.BytesIO(content))
         else:
-            frame = pl.read_csv(io.BytesIO(content), infer_schema=False, schema_overrides=schema)
+            frame = pl.read_csv(io.BytesIO(content), infer_schema=False, schema_overrides=dict(schema))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         raise DataError(f"{table.file} cannot be read as the manifest describes it: {_first_line(error)}") from None
     if frame.columns != list(table.columns):
@@ -52,6 +52,11 @@ def read_table(content: bytes, name: str, manifest: Manifest) -> pl.DataFrame:
         if frame[column].dtype != dtype:
             raise DataError(f"{table.file}: column {column!r} has type {frame[column].dtype}, not {dtype}.")
     return frame
+
+
+def published_schema(name: str, manifest: Manifest) -> pl.Schema:
+    """The columns of a public table with the types that the manifest gives them."""
+    return pl.Schema({column: _published_type(column, manifest) for column in manifest.tables[name].columns})
 
 
 def _published_type(column: str, manifest: Manifest) -> pl.DataType:

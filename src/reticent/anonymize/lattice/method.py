@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -53,6 +53,8 @@ class Lattice:
     repair: Literal["groups", "rows"] = "groups"
     floor: Mapping[str, int] | None = None
     node: Mapping[str, int] | None = None
+
+    streams: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         exact(self.suppression, "Lattice: suppression", low=0, high=1)

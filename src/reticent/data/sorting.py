@@ -1,0 +1,78 @@
+"""Sorting more rows than fit into memory, by DuckDB and a folder on disk.
+
+Equal rows are counted chunk by chunk before anything is written, so that a release, whose rows are meant to be alike, seldom needs
+much of either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reticent.data.hierarchy import unused
+from reticent.data.memory import budget, rows_at_once
+from reticent.data.readers_sql import quoted
+from reticent.data.stream import Chunks, Stream
+from reticent.data.writers import as_parquet
+from reticent.errors import DataError
+from reticent.files import write_new
+
+_SMALLEST_SORT = 64 << 20
+
+
+def in_order(stream: Stream, folder: Path) -> Chunks:
+    """The rows sorted by all columns in turn, nulls last, equal rows side by side; ``folder`` holds what memory cannot."""
+    times = unused("times", stream.columns)
+    parts = folder / "parts"
+    parts.mkdir()
+    for number, chunk in enumerate(stream.chunks()):
+        counted = chunk.group_by(stream.columns).agg(pl.len().cast(pl.Int64).alias(times))
+        write_new(parts / f"{number}.parquet", as_parquet(counted), mode=0o600)
+    for distinct in _sorted(parts, folder / "spilled", stream.columns, times):
+        yield from _repeated(distinct.drop(times).cast(stream.schema), distinct[times].to_numpy())
+
+
+def _sorted(parts: Path, spilled: Path, columns: list[str], times: str) -> Iterator[pl.DataFrame]:
+    import duckdb
+
+    listed = ", ".join(quoted(name) for name in columns)
+    order = ", ".join(f"{quoted(name)} asc nulls last" for name in columns)
+    statement = (
+        f"select {listed}, sum({quoted(times)})::bigint as {quoted(times)} "
+        f"from read_parquet('{_text(parts)}/*.parquet') group by {listed} order by {order}"
+    )
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "memory_limit": f"{max(budget() // 3, _SMALLEST_SORT) >> 20}MiB",
+        "temp_directory": str(spilled),
+        "preserve_insertion_order": False,
+    }
+    try:
+        with duckdb.connect(config=settings) as connection:
+            reader: Any = connection.sql(statement).to_arrow_reader(rows_at_once(len(columns) + 1))
+            for batch in reader:
+                frame = pl.from_arrow(batch)
+                assert isinstance(frame, pl.DataFrame)
+                yield frame
+    except duckdb.Error as error:
+        first = str(error).strip().splitlines()[0]
+        raise DataError(
+            f"The rows could not be sorted in {str(spilled.parent.parent)!r}: {first} Make room there, or name another folder with TMPDIR. "
+            "Nothing was published."
+        ) from None
+
+
+def _repeated(rows: pl.DataFrame, times: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Chunks:
+    """Every row as often as it stands there."""
+    ends = np.cumsum(times)
+    step = rows_at_once(rows.width)
+    for start in range(0, int(ends[-1]) if len(ends) else 0, step):
+        places = np.arange(start, min(start + step, int(ends[-1])))
+        yield rows[np.searchsorted(ends, places, side="right")]
+
+
+def _text(path: Path) -> str:
+    return str(path).replace("'", "''")
