@@ -61,7 +61,7 @@ class Source:
         """How messages call it; never with a password."""
         if not isinstance(self.location, str | Path):
             return f"a {type(self.location).__name__}"
-        return "the PostgreSQL database" if self._is_postgres else str(self.location)
+        return "the PostgreSQL database" if self.is_postgres else str(self.location)
 
     @property
     def address(self) -> str:
@@ -75,12 +75,13 @@ class Source:
         return os.environ[name]
 
     @property
-    def _is_postgres(self) -> bool:
+    def is_postgres(self) -> bool:
+        """Whether the rows are on a PostgreSQL server."""
         return isinstance(self.location, str) and self.location.startswith((*_POSTGRES, "env:"))
 
     @property
     def _is_database(self) -> bool:
-        return self._is_postgres or (
+        return self.is_postgres or (
             isinstance(self.location, str | Path) and Path(self.location).suffix.lower() in _DUCKDB
         )
 
@@ -88,7 +89,7 @@ class Source:
         """The wanted columns (all if none are named)."""
         if not isinstance(self.location, str | Path):
             return self._of(as_polars(self.location), columns)
-        if self._is_postgres:
+        if self.is_postgres:
             return read_postgres(self._selection(self.address), columns, self.types)
         path = _existing(self.location)
         suffix = _suffix(path)
@@ -102,7 +103,7 @@ class Source:
         """The names of all columns, without reading the rows."""
         if not isinstance(self.location, str | Path):
             return as_polars(self.location).columns
-        if self._is_postgres:
+        if self.is_postgres:
             return postgres_columns(self._selection(self.address))
         path = _existing(self.location)
         suffix = _suffix(path)

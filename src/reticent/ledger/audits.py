@@ -7,7 +7,7 @@ without an answer was therefore never delivered: whoever finds one after a crash
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from reticent.errors import LedgerError
@@ -84,6 +84,14 @@ class Audits:
 
     def __init__(self, store: Store, budgets: Budgets) -> None:
         self._store, self._budgets = store, budgets
+
+    def is_empty(self) -> bool:
+        """Whether nothing in the ledger depends on the secret key yet."""
+        with self._store.reading() as connection:
+            row = connection.execute(
+                "SELECT (SELECT count(*) FROM audit_variables) + (SELECT count(*) FROM audit_tokens)"
+            ).fetchone()
+            return int(row[0]) == 0
 
     def hashes(self, dataset: str, column: str, secret: str) -> bytes:
         """The hashes of a column's variables, in the order of their numbers, 16 bytes each.
@@ -178,6 +186,17 @@ class Audits:
             ).rowcount
             if changed != 1:
                 raise LedgerError(f"Decision {number} has another answer already, or was denied. Nothing was changed.")
+
+    def withdraw(self, entry: AuditEntry) -> AuditEntry:
+        """Turn a decision whose answer never left, and can no longer be worked out, into a denied one."""
+        reason = "The answer was never given: the service stopped before it left, and the values have changed since."
+        with self._store.writing() as connection:
+            connection.execute(
+                "UPDATE audit_decisions SET answered = 0, rule = 'withdrawn', reason = ?, members = NULL "
+                "WHERE id = ? AND answer IS NULL",
+                (reason, entry.number),
+            )
+        return replace(entry, answered=False, rule="withdrawn", reason=reason, members=None)
 
     def find(self, dataset: str, column: str, function: str, identity: str) -> AuditEntry | None:
         """The decision on a query that was asked before."""

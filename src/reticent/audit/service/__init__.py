@@ -1,0 +1,35 @@
+"""The audited SQL front: exact answers or refusals that say nothing, from a real database (R-QA-1, R-QA-14).
+
+``settings``    what the steward declared, checked; ``reticent.policy.auditing`` reads it from a file
+``statement``   the SQL that may be asked, read by sqlglot; nothing of it reaches a database
+``database``    one consistent look at a table: ``embedded`` (DuckDB over a file) and ``postgres``
+``people``      rows and variables: a variable is one value of one person; ``secret`` the key of their hashes
+``column``      a sensitive column as its auditor sees it: the family lock, and what was answered
+``service``     the order of R-QA-1: lock, decide, write down, compute, return
+``replies``     what somebody who asked gets back
+``access``      roles, quotas and tokens; ``noise`` noisy answers from a budget; ``guarantee`` what is promised, in words
+"""
+
+from reticent.audit.service.access import Forbidden, QuotaUsed
+from reticent.audit.service.replies import Answer, Reply, Row
+from reticent.audit.service.service import AuditService
+from reticent.audit.service.settings import STEWARD, Chance, Noise, Prior, Role, SensitiveColumn, Settings
+from reticent.audit.service.statement import Statement, StatementError
+
+__all__ = [
+    "STEWARD",
+    "Answer",
+    "AuditService",
+    "Chance",
+    "Forbidden",
+    "Noise",
+    "Prior",
+    "QuotaUsed",
+    "Reply",
+    "Role",
+    "Row",
+    "SensitiveColumn",
+    "Settings",
+    "Statement",
+    "StatementError",
+]

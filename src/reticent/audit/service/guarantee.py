@@ -1,0 +1,43 @@
+"""What is promised about a column, in words that follow from the policy and the history alone."""
+
+from __future__ import annotations
+
+from reticent.audit.service.settings import SensitiveColumn
+
+_CALLED = {"linear": "Sums and averages", "max": "Maxima", "min": "Minima"}
+
+
+def guarantee(column: SensitiveColumn, family: str | None) -> list[str]:
+    """Sentences about one column, for everybody to read."""
+    said = [_exact(column)]
+    if column.refusal is None:
+        said.append(
+            f"{_CALLED[family]} are answered; the other functions are refused, whatever the values are."
+            if family is not None
+            else "The first answer decides whether sums, maxima or minima are answered from then on."
+        )
+        said.append("A refusal is decided before the values are touched, so it says nothing about them.")
+    if column.noise is not None:
+        when = "Every answer" if column.noise.only else "An answer instead of a denied sum"
+        said.append(
+            f"{when} may be noisy and is marked so. All noisy answers together are differentially private with epsilon = "
+            f"{column.noise.epsilon}, which exact answers do not spend; where exact answers tie a person's value to those of others, the "
+            "bound holds for all of them together."
+        )
+    said.append("Counts, who is in the table, the public columns, and whether a value changed are taken to be public.")
+    return said
+
+
+def _exact(column: SensitiveColumn) -> str:
+    if column.refusal is not None:
+        return column.refusal
+    if column.chance is not None:
+        chance = column.chance
+        return (
+            f"With probability at least 1 - {chance.delta} no answer of {chance.rounds} rounds changes anybody's belief in any interval of "
+            f"prior mass 1/{chance.beta} by more than a factor 1 + {chance.ratio}, for people who believe what the prior says."
+        )
+    return (
+        "Nobody's value follows from all answers together, for people who do not use bounds of the values and do not know any value "
+        "beforehand."
+    )

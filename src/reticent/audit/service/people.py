@@ -1,0 +1,97 @@
+"""Rows and variables: which variable of an auditor every row's value is (R-QA-14).
+
+A variable is *one value of one person*. So an inserted row brings new variables, a deleted row's variables stay in what was answered, a
+modified value is a new variable, and a value that comes back is the variable that it was. What was seen is kept as keyed
+hashes in the ledger, never as plain values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.audit.service.database import Rows
+from reticent.audit.service.secret import Secret
+from reticent.audit.service.settings import Settings
+from reticent.ledger import Audits
+
+MISSING = -1
+"""Stands where a row has no value, and therefore no variable."""
+
+
+class People:
+    """The rows as last seen, and their variables. Mutable because the table changes."""
+
+    def __init__(self, settings: Settings, audits: Audits, secret: Secret) -> None:
+        self._settings, self._audits, self._secret = settings, audits, secret
+        self.state: str | None = None
+        self.public = pl.DataFrame()
+        self.variables: Mapping[str, NDArray[np.int64]] = {}
+        self.counts: dict[str, int] = dict.fromkeys(settings.sensitive, 0)
+        self._rows: dict[str, NDArray[np.int64]] = {}
+
+    def update(self, rows: Rows) -> dict[str, int]:
+        """Take the rows as they are now; returns how many variables are new in each column."""
+        variables, counts, new = {}, {}, {}
+        for column in self._settings.sensitive:
+            hashes = pair_hashes(column, rows.keys, rows.values[column], self._secret)
+            known = np.frombuffer(
+                self._audits.hashes(self._settings.dataset, column, self._secret.fingerprint), dtype=">u8"
+            )
+            found, unseen = _look_up(hashes, known.reshape(-1, 2))
+            if unseen.size:
+                first = len(known) // 2
+                fresh = hashes[unseen].astype(">u8").tobytes()
+                self._audits.register(self._settings.dataset, column, self._secret.fingerprint, first, fresh)
+                found[unseen] = np.arange(first, first + unseen.size)
+            found[rows.values[column].is_null().to_numpy()] = MISSING
+            variables[column], new[column] = found, int(unseen.size)
+            counts[column] = len(known) // 2 + unseen.size
+        self.public, self.variables, self.counts, self.state = rows.public, variables, counts, rows.state
+        self._rows = {}
+        return new
+
+    def rows_of(self, column: str, members: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """The rows that hold these variables now, in order; None where one of the values is gone."""
+        if column not in self._rows:
+            places = np.full(self.counts[column], MISSING, dtype=np.int64)
+            held = np.flatnonzero(self.variables[column] != MISSING)
+            places[self.variables[column][held]] = held
+            self._rows[column] = places
+        places = self._rows[column]
+        if members[-1] >= len(places):
+            return None
+        rows = np.sort(places[members])
+        return None if rows[0] == MISSING else rows
+
+
+def pair_hashes(column: str, keys: pl.Series, values: pl.Series, secret: Secret) -> NDArray[np.uint64]:
+    """The first 128 bits of the HMAC of every (column, key, value), as two numbers a row. Lengths keep the parts apart."""
+    import duckdb
+
+    if not len(keys):
+        return np.empty((0, 2), dtype=np.uint64)
+    inner, outer = secret.pads
+    with duckdb.connect(":memory:") as connection:
+        connection.register("pairs", pl.DataFrame({"key": keys, "value": values}).to_arrow())
+        hexadecimal = connection.execute(
+            "SELECT string_agg(left(sha256($outer::BLOB || unhex(sha256($inner::BLOB || "
+            "encode(concat($column::VARCHAR, strlen(key), ':', key, coalesce(value, 'missing')))))), 32), '' ORDER BY place) "
+            "FROM (SELECT key, value, row_number() OVER () AS place FROM pairs)",
+            {"outer": outer, "inner": inner, "column": f"{len(column.encode())}:{column}"},
+        ).fetchall()[0][0]
+    return np.frombuffer(bytes.fromhex(hexadecimal), dtype=">u8").reshape(-1, 2).astype(np.uint64)
+
+
+def _look_up(hashes: NDArray[np.uint64], known: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The number of each hash among those known, and the rows whose hash is not."""
+    there = pl.DataFrame(
+        {"a": known[:, 0].astype(np.uint64), "b": known[:, 1].astype(np.uint64), "variable": np.arange(len(known))}
+    )
+    here = pl.DataFrame({"a": hashes[:, 0].copy(), "b": hashes[:, 1].copy()})
+    found = here.join(there, on=["a", "b"], how="left", maintain_order="left")["variable"]
+    return found.fill_null(MISSING).to_numpy().copy(), np.flatnonzero(found.is_null().to_numpy())

@@ -1,0 +1,280 @@
+"""A table or view of a PostgreSQL server as the audited table. Every look is one read-only transaction on one snapshot."""
+
+from __future__ import annotations
+
+import secrets
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.audit.service.database import (
+    KEPT_STATEMENTS,
+    Rows,
+    Total,
+    check_keys,
+    check_nulls,
+    check_rounding,
+    check_total,
+    first_line,
+    floating,
+    trimmed,
+)
+from reticent.audit.service.settings import SensitiveColumn, Settings
+from reticent.data.readers_sql import fetch_postgres
+from reticent.errors import DataError, did_you_mean
+
+if TYPE_CHECKING:
+    import psycopg
+    from psycopg import sql
+
+_WHOLE = ("smallint", "integer", "bigint")
+_FLOATS = ("real", "double precision")
+_TEXTS = ("text", "character varying", "character", "uuid", "USER-DEFINED", "name")
+_PUBLIC = (
+    *_WHOLE,
+    *_FLOATS,
+    *_TEXTS,
+    "numeric",
+    "boolean",
+    "date",
+    "timestamp without time zone",
+    "timestamp with time zone",
+)
+# What the text of a row looks like must not depend on whose session it is.
+_SESSION = (
+    "-c DateStyle=ISO -c extra_float_digits=3 -c TimeZone=UTC -c bytea_output=hex -c default_transaction_read_only=on"
+)
+
+
+class PostgresDatabase:
+    """A table on a server. Mutable because it holds a connection and the rows as last read; one thread uses it at a time."""
+
+    def __init__(self, settings: Settings) -> None:
+        try:
+            import psycopg
+        except ModuleNotFoundError:
+            raise DataError(
+                "PostgreSQL needs the package psycopg, which is not installed. Install it with: pip install 'reticent[postgres]'"
+            ) from None
+        self._psycopg = psycopg
+        self._settings = settings
+        self._connection: psycopg.Connection[Any] | None = None
+        self._types: dict[str, str] = {}
+        self._keys = np.array([], dtype=object)
+        self._quiet: tuple[str, str] | None = None
+        # Digests of the table are compared within this process only; nobody outside can aim at a collision.
+        self._seed = secrets.randbits(62)
+        self.statements: deque[str] = deque(maxlen=KEPT_STATEMENTS)
+
+    @contextmanager
+    def look(self) -> Iterator[PostgresDatabase]:
+        """One snapshot of the table: what others commit meanwhile is not seen."""
+        try:
+            if self._connection is None or self._connection.closed:
+                self._connection = self._psycopg.connect(self._settings.source.address, options=_SESSION)
+                self._connection.isolation_level = self._psycopg.IsolationLevel.REPEATABLE_READ
+                self._connection.read_only = True
+            with self._connection.transaction():
+                if not self._types:
+                    self._types = self._column_types()
+                yield self
+        except self._psycopg.OperationalError as error:
+            self.close()
+            raise DataError(f"PostgreSQL cannot be reached: {first_line(error)}") from None
+        except self._psycopg.Error as error:
+            raise DataError(f"PostgreSQL says: {first_line(error)}") from None
+
+    def close(self) -> None:
+        """Leave the server."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def state(self) -> str:
+        """A digest of all rows. While nobody in the whole server has committed anything, the last one is still right."""
+        from psycopg import sql
+
+        snapshot = str(self._fetch(sql.SQL("SELECT pg_current_snapshot()::text"))[0][0])
+        if self._quiet is not None and self._quiet[0] == snapshot and self._is_table():
+            return self._quiet[1]
+        listed = sql.SQL(", ").join(sql.Identifier(name) for name in self._names())
+        count, digest = self._fetch(
+            sql.SQL("SELECT count(*), coalesce(sum(hashtextextended(ROW({})::text, {})), 0) FROM {}").format(
+                listed, sql.Placeholder(), self._table()
+            ),
+            (self._seed,),
+        )[0]
+        self._quiet = (snapshot, f"{count}:{digest}")
+        return self._quiet[1]
+
+    def rows(self) -> Rows:
+        """All rows in the order of their keys."""
+        from psycopg import sql
+
+        state = self.state()
+        settings = self._settings
+        for column in settings.sensitive.values():
+            self._check_values(column)
+        key = sql.Identifier(settings.key)
+        values = [
+            sql.SQL("({})::text").format(self._value(column, self._types[column.name]))
+            for column in settings.sensitive.values()
+        ]
+        listed = sql.SQL(", ").join(
+            [key, sql.SQL("{}::text").format(key), *map(self._public, settings.public), *values]
+        )
+        names = [
+            "key",
+            *(f"public {name}" for name in settings.public),
+            *(f"value {name}" for name in settings.sensitive),
+        ]
+        aliased = sql.SQL("SELECT * FROM (SELECT {} FROM {} ORDER BY {}) AS people ({})").format(
+            listed, self._table(), key, sql.SQL(", ").join(map(sql.Identifier, names))
+        )
+        self.statements.append(aliased.as_string(self._open))
+        frame = fetch_postgres(self._open, aliased, names)
+        check_keys(frame["key"], settings.key)
+        self._keys = frame["key"].to_numpy()
+        public = frame.select(pl.col(f"public {name}").alias(name) for name in settings.public)
+        return Rows(
+            state,
+            frame["key"],
+            public,
+            {name: trimmed(frame[f"value {name}"].rename(name)) for name in settings.sensitive},
+        )
+
+    def total(
+        self, column: str, function: Total, chosen: NDArray[np.int64], cut: tuple[Fraction, Fraction] | None = None
+    ) -> Fraction:
+        """The exact total over rows, which are named by their keys as a bound parameter."""
+        from psycopg import sql
+
+        value = self._value(self._settings.sensitive[column], self._types[column])
+        parameters: list[Any] = [self._keys[chosen].tolist()]
+        if cut is not None:
+            value = sql.SQL("greatest(least({}, {}::numeric / {}::numeric), {}::numeric / {}::numeric)").format(
+                value, *[sql.Placeholder()] * 4
+            )
+            low, high = cut
+            bounds = [high.numerator, high.denominator, low.numerator, low.denominator]
+            parameters = [*bounds, *bounds, *parameters]
+        statement = sql.SQL("SELECT {}({})::text, count({}) FROM {} WHERE {}").format(
+            sql.SQL(function), value, value, self._table(), self._among()
+        )
+        found = self._fetch(statement, parameters)[0]
+        check_total(found[1], chosen)
+        return Fraction(found[0])
+
+    def _among(self) -> sql.Composed:
+        """The key is one of those in a parameter; in its own type where that can use an index and loses nothing."""
+        from psycopg import sql
+
+        key, kind = sql.Identifier(self._settings.key), self._types[self._settings.key]
+        if kind not in (*_WHOLE, "uuid", "text", "numeric"):
+            return sql.SQL("{}::text = ANY({})").format(key, sql.Placeholder())
+        return sql.SQL("{} = ANY({}::text[]::{}[])").format(key, sql.Placeholder(), sql.SQL(kind))
+
+    @property
+    def _open(self) -> psycopg.Connection[Any]:
+        assert self._connection is not None
+        return self._connection
+
+    def _fetch(self, statement: sql.Composed | sql.SQL, parameters: Any = ()) -> list[Any]:
+        self.statements.append(statement.as_string(self._open))
+        return self._open.execute(statement, parameters).fetchall()
+
+    def _table(self) -> sql.Identifier:
+        from psycopg import sql
+
+        schema, name = self._place()
+        return sql.Identifier(schema, name)
+
+    def _place(self) -> tuple[str, str]:
+        schema, _, name = (self._settings.source.table or self._settings.view).rpartition(".")
+        return schema or "public", name
+
+    def _is_table(self) -> bool:
+        """A view may change without anybody committing (it may use the time); a table cannot."""
+        from psycopg import sql
+
+        found = self._fetch(
+            sql.SQL(
+                "SELECT relkind::text FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = {} AND relname = {}"
+            ).format(sql.Placeholder(), sql.Placeholder()),
+            self._place(),
+        )
+        return bool(found) and found[0][0] in ("r", "p", "m")
+
+    def _names(self) -> list[str]:
+        return list(dict.fromkeys([self._settings.key, *self._settings.public, *self._settings.sensitive]))
+
+    def _column_types(self) -> dict[str, str]:
+        from psycopg import sql
+
+        found = self._fetch(
+            sql.SQL(
+                "SELECT column_name::text, data_type::text FROM information_schema.columns WHERE table_schema = {} AND table_name = {} "
+                "ORDER BY ordinal_position"
+            ).format(sql.Placeholder(), sql.Placeholder()),
+            self._place(),
+        )
+        types = dict(found)
+        if not types:
+            raise DataError(f"The database has no table {'.'.join(self._place())!r}, or it may not be read.")
+        for name in self._names():
+            if name not in types:
+                raise DataError(
+                    f"The table has no column {name!r}.{did_you_mean(name, types)} The columns are: {', '.join(types)}."
+                )
+        return types
+
+    def _public(self, name: str) -> sql.Composed:
+        from psycopg import sql
+
+        kind = self._types[name]
+        if kind not in _PUBLIC:
+            raise DataError(f"The public column {name!r} has type {kind}, which conditions cannot speak about.")
+        return sql.SQL("{}::text" if kind in _TEXTS else "{}").format(sql.Identifier(name))
+
+    def _value(self, column: SensitiveColumn, kind: str) -> sql.Composed:
+        """The exact value of a sensitive column."""
+        from psycopg import sql
+
+        name = sql.Identifier(column.name)
+        if kind == "boolean":
+            return sql.SQL("{}::integer::numeric").format(name)
+        if kind in _FLOATS:
+            if column.decimals is None:
+                raise DataError(floating(column))
+            return sql.SQL("round({}::numeric, {})").format(name, sql.Literal(column.decimals))
+        if kind not in (*_WHOLE, "numeric"):
+            raise DataError(
+                f"The sensitive column {column.name!r} has type {kind}. Only numbers can be added and compared."
+            )
+        return sql.SQL("{}::numeric").format(name)
+
+    def _check_values(self, column: SensitiveColumn) -> None:
+        from psycopg import sql
+
+        name, kind = sql.Identifier(column.name), self._types[column.name]
+        nulls = self._fetch(sql.SQL("SELECT count(*) FROM {} WHERE {} IS NULL").format(self._table(), name))[0][0]
+        check_nulls(nulls, column)
+        if kind not in (*_FLOATS, "numeric"):
+            return
+        # Floating-point numbers that are none come first: they could not be made exact at all.
+        odd = sql.SQL("SELECT count(*) FROM {} WHERE {}::text IN ('NaN', 'Infinity', '-Infinity')").format(
+            self._table(), name
+        )
+        check_rounding(self._fetch(odd)[0][0], column)
+        if kind in _FLOATS:
+            exact = self._value(column, kind)
+            off = sql.SQL("SELECT count(*) FROM {} WHERE {}::{} <> {}").format(
+                self._table(), exact, sql.SQL(kind), name
+            )
+            check_rounding(self._fetch(off)[0][0], column)

@@ -1,0 +1,112 @@
+"""What somebody who asked gets back. Everything here is public or was decided to be given out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+_SAFE_INTEGER = 2**53
+_DIGITS = Context(prec=20, rounding=ROUND_HALF_EVEN)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One aggregate of one cell. ``value`` is None where it was denied, and for an empty selection.
+
+    ``decision`` is the number to explain it by, None where nothing had to be decided (counts are public). ``noisy`` says that the
+    value is not exact.
+    """
+
+    label: str
+    answered: bool
+    rule: str
+    reason: str
+    size: int
+    value: Fraction | None = None
+    decision: int | None = None
+    noisy: bool = False
+
+    def describe(self) -> dict[str, Any]:
+        """As JSON has it: the exact value as a whole number or a fraction, and as a decimal."""
+        return {
+            "label": self.label,
+            "answered": self.answered,
+            "value": exact_text(self.value),
+            "decimal": decimal_text(self.value),
+            "noisy": self.noisy,
+            "size": self.size,
+            "rule": self.rule,
+            "reason": self.reason,
+            "decision": self.decision,
+        }
+
+
+@dataclass(frozen=True)
+class Row:
+    """The answers for one combination of the public columns after GROUP BY; one row without any where there is none."""
+
+    group: Mapping[str, Any]
+    answers: tuple[Answer, ...]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """Everything that a statement led to. ``question`` is its number, None for a dry run."""
+
+    text: str
+    rows: tuple[Row, ...]
+    question: int | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was denied."""
+        return all(answer.answered for row in self.rows for answer in row.answers)
+
+    def describe(self) -> dict[str, Any]:
+        """As JSON has it."""
+        rows = [
+            {
+                "group": {name: plain(value) for name, value in row.group.items()},
+                "answers": [answer.describe() for answer in row.answers],
+            }
+            for row in self.rows
+        ]
+        return {"ok": self.ok, "question": self.question, "rows": rows}
+
+
+def exact_text(value: Fraction | None) -> int | str | None:
+    """A whole number (as text beyond 2^53), or a fraction such as ``"10/19"``."""
+    if value is None:
+        return None
+    return value.numerator if value.denominator == 1 and abs(value) <= _SAFE_INTEGER else str(value)
+
+
+def decimal_text(value: Fraction | None) -> str | None:
+    """The value as a decimal: all of it where it ends, otherwise rounded to 20 digits."""
+    if value is None:
+        return None
+    rest, places = value.denominator, 0
+    for prime in (2, 5):
+        count = 0
+        while rest % prime == 0:
+            rest, count = rest // prime, count + 1
+        places = max(places, count)
+    if rest != 1 or places > 40:
+        return format(_DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator)), "f")
+    whole = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
+    sign = "-" if value < 0 else ""
+    return sign + (f"{whole[:-places]}.{whole[-places:]}" if places else whole)
+
+
+def plain(value: Any) -> Any:
+    """A public value as JSON has it: numbers and truth values as they are, everything else as text."""
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) <= _SAFE_INTEGER else str(value)
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else str(value)
+    return str(value)

@@ -1,0 +1,344 @@
+"""The audited table: lock, decide, write down, compute, return (R-QA-1, R-QA-14).
+
+One history counts for everybody, because users may tell each other what they learned. Processes take turns through the ledger;
+whoever has the turn first catches up with what others decided. The same step, :meth:`AuditService._settle`, finishes a decision in ordinary
+times and after a crash, so there is one way from a decision to an answer.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from types import TracebackType
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.audit.decision import Decision, Query
+from reticent.audit.service.access import Tokens, check_quota, check_role
+from reticent.audit.service.column import Asked, ColumnAudit
+from reticent.audit.service.database import Database, Look
+from reticent.audit.service.guarantee import guarantee
+from reticent.audit.service.noise import noisy, unit_of
+from reticent.audit.service.people import MISSING, People
+from reticent.audit.service.replies import Answer, Reply, Row
+from reticent.audit.service.secret import Secret
+from reticent.audit.service.settings import STEWARD, Settings
+from reticent.audit.service.statement import Aggregate, Statement
+from reticent.data.predicate import Kind
+from reticent.errors import LedgerError, PolicyError
+from reticent.ledger import AuditEntry, Ledger, Question, Verdict
+
+MOST_CELLS = 1_000
+_BUDGET = "noise"
+_NOISY = "noisy sum"
+_PUBLIC = "Counts follow from public columns alone."
+_EMPTY = "Nobody meets the condition, so there is nothing to aggregate."
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """One combination of public values, and the rows that have it."""
+
+    group: Mapping[str, Any]
+    rows: NDArray[np.int64]
+
+
+class AuditService:
+    """An audited table that can be asked. Mutable because it stands for a database, a ledger and what was answered so far.
+
+    One thread uses it at a time; several processes may share the ledger. Close it, or use it in a ``with`` block.
+    """
+
+    def __init__(self, settings: Settings, *, ledger: Ledger | None = None) -> None:
+        self.settings = settings
+        self._database = open_database(settings)
+        self._ledger = ledger if ledger is not None else Ledger(settings.ledger)
+        self._audits = self._ledger.audits
+        self._turns = self._ledger.turns(settings.dataset)
+        secret = Secret.beside(self._ledger.path, may_create=self._audits.is_empty())
+        self.tokens = Tokens(settings, self._audits, secret)
+        self._people = People(settings, self._audits, secret)
+        self._columns = {name: ColumnAudit(column) for name, column in settings.sensitive.items()}
+        self._seen = 0
+        self._open_budgets()
+        self.sync()
+        self.reserved = tuple(self.ask(text) for text in settings.reserved)
+
+    @property
+    def statements(self) -> Sequence[str]:
+        """The last texts sent to the database; no part of them was written by whoever asked."""
+        return tuple(self._database.statements)
+
+    def close(self) -> None:
+        """Let go of database and ledger."""
+        self._database.close()
+        self._turns.close()
+        self._ledger.close()
+
+    def __enter__(self) -> AuditService:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def sync(self) -> dict[str, int]:
+        """Compare the table with what was registered; returns how many values of each column are new."""
+        before = dict(self._people.counts)
+        with self._turn():
+            return {name: count - before[name] for name, count in self._people.counts.items()}
+
+    def ask(self, text: str, user: str = STEWARD, *, allow_noise: bool = False) -> Reply:
+        """Decide on a statement, and answer what is decided to be answered.
+
+        Every aggregate of every cell is a query of its own: aggregates in the order of the text, cells in the order of their public
+        values. ``allow_noise`` takes a noisy answer for a denied sum where the policy has a budget for it.
+        """
+        statement = Statement.parse(text, self.settings)
+        role = self.settings.role_of(user)
+        check_role(role, statement)
+        with self._turn() as look:
+            check_quota(self._audits, self.settings.dataset, user, role)
+            cells = self._cells(statement)
+            question = self._audits.ask(self.settings.dataset, user, text)
+            columns = [
+                [self._answer(look, aggregate, cell, question, allow_noise) for cell in cells]
+                for aggregate in statement.aggregates
+            ]
+        return _reply(text, cells, columns, question)
+
+    def would_answer(self, text: str) -> Reply:
+        """The decision on every query of a statement if it were asked next; nothing is asked and nothing remembered."""
+        statement = Statement.parse(text, self.settings)
+        with self._turn():
+            cells = self._cells(statement)
+            columns = [[self._forecast(aggregate, cell) for cell in cells] for aggregate in statement.aggregates]
+        return _reply(text, cells, columns, None)
+
+    def history(self, user: str | None = None, *, before: int | None = None, limit: int = 100) -> list[Question]:
+        """The latest questions, last first: of one user, or of everybody (for the steward)."""
+        return self._audits.questions(self.settings.dataset, user, before=before, limit=limit)
+
+    def decisions(self) -> list[AuditEntry]:
+        """Every decision so far, first to last (for the steward)."""
+        return self._audits.after(self.settings.dataset)
+
+    def decision(self, number: int, user: str | None = None) -> AuditEntry | None:
+        """One decision, if it exists and the user asked for it."""
+        return self._audits.decision(self.settings.dataset, number, user)
+
+    def family(self, column: str) -> str | None:
+        """The family of queries that a column is locked to, None before its first answer."""
+        return self._columns[column].family
+
+    def guarantee(self, column: str) -> list[str]:
+        """What is promised about a column, in sentences."""
+        return guarantee(self.settings.sensitive[column], self._columns[column].family)
+
+    def describe(self) -> dict[str, Any]:
+        """What can be asked: the table, its public columns and the protected ones. All of it is public."""
+        with self._turn():
+            kinds = self._people.public.schema
+            public = [{"name": name, "kind": str(Kind.of(kind, name))} for name, kind in kinds.items()]
+            sensitive = [
+                {"name": name, "kind": "number", "family": self.family(name), "guarantee": self.guarantee(name)}
+                for name in self.settings.sensitive
+            ]
+            return {"table": self.settings.view, "public": public, "sensitive": sensitive}
+
+    @contextmanager
+    def _turn(self) -> Iterator[Look]:
+        """Our turn: nobody else decides, and we know the table and all decisions as they are."""
+        with self._turns.taken(), self._database.look() as look:
+            if look.state() != self._people.state:
+                self._people.update(look.rows())
+                for name, column in self._columns.items():
+                    column.extend(self._people.counts[name])
+            for entry in self._audits.after(self.settings.dataset, self._seen):
+                self._settle(look, entry)
+            yield look
+
+    def _settle(self, look: Look, entry: AuditEntry) -> AuditEntry:
+        """Finish a decision: work the answer out if it is not known, write it down, remember what was answered."""
+        column = self._columns.get(entry.column)
+        if entry.answered and column is not None and entry.function != _NOISY:
+            members = unpacked(entry)
+            column.extend(int(members[-1]) + 1)
+            function = cast(Asked, entry.function)
+            if entry.answer is None:
+                entry = self._computed(look, entry, members)
+            if entry.answered:
+                column.remember(function, members, entry.answer)
+        self._seen = max(self._seen, entry.number)
+        return entry
+
+    def _computed(self, look: Look, entry: AuditEntry, members: NDArray[np.int64]) -> AuditEntry:
+        """The entry with its answer. Only here are sensitive values touched, after the decision is on the disk."""
+        function = cast(Asked, entry.function)
+        rows = self._people.rows_of(entry.column, members)
+        if rows is None:
+            # Its answer never left. Where decisions need no answers it is counted as answered all the same.
+            return self._audits.withdraw(entry) if self._needs_answers(entry) else entry
+        answer = look.total(entry.column, function, rows)
+        # Where decisions need answers, nobody could work out a lost one after a change, so it must outlast a power cut.
+        self._audits.answer(entry.number, answer, durable=self._needs_answers(entry))
+        return replace(entry, answer=answer)
+
+    def _needs_answers(self, entry: AuditEntry) -> bool:
+        return entry.function != "sum" or self.settings.sensitive[entry.column].chance is not None
+
+    def _cells(self, statement: Statement) -> list[_Cell]:
+        """The row sets, from public columns alone, in the order of their public values."""
+        public = self._people.public
+        height = len(next(iter(self._people.variables.values())))
+        everybody = np.arange(height)
+        rows = everybody if statement.condition is None else np.flatnonzero(statement.condition.mask(public).to_numpy())
+        if not statement.groups:
+            return [_Cell({}, rows)]
+        names = list(statement.groups)
+        chosen = public.select(names)[rows].with_columns(pl.Series("rows of the cell", rows))
+        found = chosen.group_by(names).agg("rows of the cell").sort(names, nulls_last=True)
+        if found.height > MOST_CELLS:
+            raise PolicyError(
+                f"GROUP BY {', '.join(names)} gives {found.height} cells, and at most {MOST_CELLS} are answered at once. Group by less."
+            )
+        values = found.drop("rows of the cell").rows()
+        lists = found["rows of the cell"]
+        return [
+            _Cell(dict(zip(names, value, strict=True)), np.sort(lists[place].to_numpy()))
+            for place, value in enumerate(values)
+        ]
+
+    def _answer(self, look: Look, aggregate: Aggregate, cell: _Cell, question: int, allow_noise: bool) -> Answer:
+        known = self._public_answer(aggregate, cell)
+        if known is not None:
+            return known
+        query = self._query(aggregate, cell)
+        column = str(aggregate.column)
+        entry = self._audits.find(self.settings.dataset, column, query.function, query.identity)
+        if entry is None:
+            decision = self._columns[column].decide(cast(Asked, query.function), query.members)
+            verdict = _verdict(column, query, decision, query.function)
+            entry = self._audits.decide(self.settings.dataset, question, verdict)
+            entry = self._settle(look, entry)
+        else:
+            self._audits.asked_again(question, entry.number)
+            if entry.answered and entry.answer is None:
+                entry = self._computed(look, entry, query.members)
+        if not entry.answered and allow_noise and query.function == "sum":
+            entry = self._noisy_entry(look, column, query, question) or entry
+        return _answered(aggregate, entry)
+
+    def _forecast(self, aggregate: Aggregate, cell: _Cell) -> Answer:
+        known = self._public_answer(aggregate, cell)
+        if known is not None:
+            return replace(known, value=None)
+        query = self._query(aggregate, cell)
+        column = str(aggregate.column)
+        entry = self._audits.find(self.settings.dataset, column, query.function, query.identity)
+        decision: Decision | AuditEntry = (
+            entry if entry is not None else self._columns[column].decide(cast(Asked, query.function), query.members)
+        )
+        answered = decision.answered if isinstance(decision, AuditEntry) else decision.answer
+        return Answer(aggregate.label, answered, decision.rule, decision.reason, len(query))
+
+    def _public_answer(self, aggregate: Aggregate, cell: _Cell) -> Answer | None:
+        """Counts and empty selections: known without any protected value."""
+        rows = cell.rows
+        if aggregate.column in self.settings.sensitive:
+            rows = rows[self._people.variables[str(aggregate.column)][rows] != MISSING]
+        elif aggregate.column is not None:
+            rows = rows[self._people.public[aggregate.column][rows].is_not_null().to_numpy()]
+        if aggregate.function == "count":
+            return Answer(aggregate.label, True, "public", _PUBLIC, len(rows), Fraction(len(rows)))
+        return Answer(aggregate.label, True, "empty", _EMPTY, 0) if not rows.size else None
+
+    def _query(self, aggregate: Aggregate, cell: _Cell) -> Query:
+        """The query's identity is its set of variables, however it was written; an average is its sum."""
+        variables = self._people.variables[str(aggregate.column)][cell.rows]
+        function = "sum" if aggregate.function == "avg" else aggregate.function
+        return Query(np.sort(variables[variables != MISSING]), function)
+
+    def _noisy_entry(self, look: Look, column: str, query: Query, question: int) -> AuditEntry | None:
+        """A noisy sum where the policy has a budget: paid and written down before the noise is drawn."""
+        noise = self.settings.sensitive[column].noise
+        if noise is None:
+            return None
+        entry = self._audits.find(self.settings.dataset, column, _NOISY, query.identity)
+        if entry is None:
+            reason = f"A noisy sum at the cost of {noise.each} from the column's budget, instead of a denied exact one."
+            decision = Decision(True, reason, "noisy")
+            verdict = replace(_verdict(column, query, decision, _NOISY), cost=noise.each)
+            try:
+                entry = self._audits.decide(self.settings.dataset, question, verdict, _BUDGET)
+            except LedgerError:
+                if self._ledger.budgets.of(self.settings.dataset, _BUDGET, column=column).left >= noise.each:
+                    raise
+                return None
+        else:
+            self._audits.asked_again(question, entry.number)
+        if entry.answer is None:
+            rows = self._people.rows_of(column, query.members)
+            assert rows is not None
+            total = look.total(column, "sum", rows, (noise.low, noise.high))
+            answer = noisy(total, noise, unit_of(self.settings.sensitive[column].decimals))
+            # The same question must never get fresh noise after the first was seen.
+            self._audits.answer(entry.number, answer, durable=True)
+            entry = replace(entry, answer=answer)
+        return entry
+
+    def _open_budgets(self) -> None:
+        for name, column in self.settings.sensitive.items():
+            if column.noise is not None:
+                self._ledger.budgets.open(self.settings.dataset, _BUDGET, column.noise.epsilon, column=name)
+
+
+def open_database(settings: Settings) -> Database:
+    """The database that the settings name."""
+    if settings.source.is_postgres:
+        from reticent.audit.service.postgres import PostgresDatabase
+
+        return PostgresDatabase(settings)
+    from reticent.audit.service.embedded import EmbeddedDatabase
+
+    return EmbeddedDatabase(settings)
+
+
+def pack(members: NDArray[np.int64]) -> bytes:
+    """A set of variables as a compressed bitmap."""
+    bits = np.zeros(int(members[-1]) + 1, dtype=bool)
+    bits[members] = True
+    return zlib.compress(np.packbits(bits).tobytes(), 1)
+
+
+def unpacked(entry: AuditEntry) -> NDArray[np.int64]:
+    """The set of variables that an answered decision was about."""
+    assert entry.members is not None
+    return np.flatnonzero(np.unpackbits(np.frombuffer(zlib.decompress(entry.members), dtype=np.uint8)))
+
+
+def _verdict(column: str, query: Query, decision: Decision, function: str) -> Verdict:
+    members = pack(query.members) if decision.answer else None
+    return Verdict(
+        column, function, query.identity, len(query), decision.answer, decision.rule, decision.reason, members
+    )
+
+
+def _answered(aggregate: Aggregate, entry: AuditEntry) -> Answer:
+    value = entry.answer
+    if value is not None and aggregate.function == "avg":
+        value /= entry.size
+    noisy_one = entry.function == _NOISY
+    return Answer(aggregate.label, entry.answered, entry.rule, entry.reason, entry.size, value, entry.number, noisy_one)
+
+
+def _reply(text: str, cells: list[_Cell], columns: list[list[Answer]], question: int | None) -> Reply:
+    rows = [Row(cell.group, tuple(column[place] for column in columns)) for place, cell in enumerate(cells)]
+    return Reply(text, tuple(rows), question)

@@ -1,0 +1,198 @@
+"""What the steward declared: the table, what is public and what is sensitive, who may ask what. Checked at birth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+from reticent.data.readers import Source
+from reticent.errors import PolicyError, did_you_mean
+from reticent.exact import exact, whole
+
+FUNCTIONS = ("sum", "avg", "count", "max", "min")
+STEWARD = "steward"
+"""Who may ask everything from the command line; no user may have this name."""
+
+_FAMILIES = ("linear", "max", "min")
+_BOUNDED = (
+    "a column with bounds cannot be audited classically: if everybody may be at the bound, even the sum over everyone could tell "
+    "every value, so all sums would be refused (QA-G16). Use auditor = 'probabilistic', or say bounds = 'ignored' to protect against "
+    "people who do not use the bounds"
+)
+
+
+@dataclass(frozen=True)
+class Prior:
+    """What is publicly believed of one value: ``normal`` with mean and deviation, or ``uniform`` between two ends."""
+
+    kind: Literal["normal", "uniform"]
+    first: Fraction
+    second: Fraction
+
+    def __post_init__(self) -> None:
+        if self.kind == "normal" and self.second <= 0:
+            raise PolicyError(f"prior: deviation must be above 0, but it is {self.second}.")
+        if self.kind == "uniform" and self.first >= self.second:
+            raise PolicyError(f"prior: low must be below high, but they are {self.first} and {self.second}.")
+
+
+@dataclass(frozen=True)
+class Chance:
+    """Parameters of a probabilistic auditor (R-QA-9): (lambda, delta, beta, T)-privacy under a prior."""
+
+    ratio: Fraction
+    beta: Fraction
+    delta: Fraction
+    rounds: int
+    prior: Prior
+
+    def __post_init__(self) -> None:
+        exact(self.ratio, "lambda", low=0)
+        exact(self.beta, "beta", low=1)
+        exact(self.delta, "delta", low=0, high=1)
+        whole(self.rounds, "rounds", low=1)
+        if self.ratio == 0 or self.delta == 0:
+            raise PolicyError("lambda and delta must be above 0: with 0 nothing could ever be answered.")
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Noisy answers for a column: a budget, what each answer costs, and the range that values are cut to.
+
+    ``only`` says that the column never gives exact answers; otherwise noise is what a denied sum may get instead.
+    """
+
+    epsilon: Fraction
+    each: Fraction
+    low: Fraction
+    high: Fraction
+    only: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("epsilon", "each"):
+            if exact(getattr(self, name), f"noise: {name}", low=0) == 0:
+                raise PolicyError(f"noise: {name} must be above 0.")
+        if self.each > self.epsilon:
+            raise PolicyError(
+                f"noise: each answer costs {self.each}, more than the whole budget epsilon = {self.epsilon}."
+            )
+        if self.low >= self.high:
+            raise PolicyError(f"noise: range must rise, but it goes from {self.low} to {self.high}.")
+
+
+@dataclass(frozen=True)
+class SensitiveColumn:
+    """A column whose values are protected, and what is declared about it; nothing is inferred from the data (R-QA-7).
+
+    ``bounds`` are what everybody knows of the range, or ``"ignored"``; ``decimals`` makes exact numbers of floating-point ones;
+    ``nulls="public"`` says that everybody may know for whom the value is missing.
+    """
+
+    name: str
+    bounds: tuple[Fraction, Fraction] | Literal["ignored"] | None = None
+    duplicates: bool = True
+    family: Literal["linear", "max", "min"] | None = None
+    nulls: Literal["refuse", "public"] = "refuse"
+    decimals: int | None = None
+    chance: Chance | None = None
+    noise: Noise | None = None
+
+    def __post_init__(self) -> None:
+        if self.family is not None and self.family not in _FAMILIES:
+            raise PolicyError(f"family must be one of {', '.join(_FAMILIES)}, but it is {self.family!r}.")
+        if self.decimals is not None and whole(self.decimals, "decimals", low=0) > 18:
+            raise PolicyError(f"decimals must be at most 18, but it is {self.decimals}.")
+        if self.chance is None and self.bounds is None:
+            raise PolicyError(
+                f"bounds must be said for column {self.name!r}: [low, high] if everybody knows the range of its values (a salary is "
+                "never below 0), or 'ignored'. A classical auditor is safe only against people who do not use the range."
+            )
+        if self.noise is not None and self.noise.only and self.chance is not None:
+            raise PolicyError("noise: when = 'always' leaves nothing to audit. Leave the auditor's parameters out.")
+
+    @property
+    def refusal(self) -> str | None:
+        """Why no exact answer can ever be given, None where one can (QA-G16)."""
+        if self.noise is not None and self.noise.only:
+            return f"Column {self.name!r} gives noisy answers only."
+        if self.chance is None and self.bounds != "ignored":
+            return f"Column {self.name!r}: {_BOUNDED}."
+        return None
+
+
+@dataclass(frozen=True)
+class Role:
+    """Who has it may ask these functions of these columns, so many questions a day; None is no limit."""
+
+    name: str
+    columns: frozenset[str] | None = None
+    functions: frozenset[str] = frozenset(FUNCTIONS)
+    questions_per_day: int | None = None
+
+    def __post_init__(self) -> None:
+        for function in self.functions:
+            if function not in FUNCTIONS:
+                raise PolicyError(
+                    f"functions names {function!r}, which is not one of {', '.join(FUNCTIONS)}.{did_you_mean(function, FUNCTIONS)}"
+                )
+        if self.questions_per_day is not None:
+            whole(self.questions_per_day, "questions_per_day", low=0)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A whole audited table. ``view`` is the name that stands after FROM."""
+
+    dataset: str
+    source: Source
+    view: str
+    key: str
+    public: tuple[str, ...]
+    sensitive: Mapping[str, SensitiveColumn]
+    roles: Mapping[str, Role] = field(default_factory=dict)
+    users: Mapping[str, str] = field(default_factory=dict)
+    reserved: tuple[str, ...] = ()
+    ledger: Path | None = None
+
+    def __post_init__(self) -> None:
+        if not self.dataset.strip():
+            raise PolicyError("dataset must be a name that says something: the ledger knows the table by it.")
+        if not self.sensitive:
+            raise PolicyError("sensitive: at least one column must be protected, such as [sensitive.salary].")
+        self._check_roles_of_columns()
+        for name, role in self.roles.items():
+            for column in role.columns or ():
+                if column not in self.sensitive:
+                    raise PolicyError(
+                        f"role {name!r} names column {column!r}, which is not sensitive.{did_you_mean(column, self.sensitive)}"
+                    )
+        for user, role_name in self.users.items():
+            if user == STEWARD:
+                raise PolicyError(f"users: {STEWARD!r} is the name of whoever sits at the command line.")
+            if role_name not in self.roles:
+                raise PolicyError(
+                    f"user {user!r} has the role {role_name!r}, which is not there.{did_you_mean(role_name, self.roles)}"
+                )
+
+    def _check_roles_of_columns(self) -> None:
+        """Every column plays one part; only the key may be public besides."""
+        seen: dict[str, Any] = {}
+        for kind, names in (("public", self.public), ("sensitive", list(self.sensitive))):
+            for name in names:
+                if name in seen:
+                    both = "listed twice" if seen[name] == kind else f"{seen[name]} and {kind}"
+                    raise PolicyError(f"column {name!r} is {both}. Give it one part to play.")
+                seen[name] = kind
+        if self.key in self.sensitive:
+            raise PolicyError(f"key: column {self.key!r} is sensitive. A key tells who a person is, nothing else.")
+
+    def role_of(self, user: str) -> Role:
+        """What somebody may ask; the steward may ask everything."""
+        if user == STEWARD:
+            return Role(STEWARD)
+        if user not in self.users:
+            raise PolicyError(f"There is no user {user!r}.{did_you_mean(user, self.users)}")
+        return self.roles[self.users[user]]

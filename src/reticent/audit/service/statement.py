@@ -1,0 +1,261 @@
+"""The SQL that may be asked: aggregates of sensitive columns over rows chosen by public ones (R-QA-14).
+
+sqlglot reads the text. What is known here becomes a :class:`Statement`; everything else is refused, pointing into the text.
+Nothing of the text is ever sent to a database, not even its constants: rows are chosen in memory from the public columns.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from reticent.audit.service.settings import Settings
+from reticent.data.predicate import Condition
+from reticent.data.predicate.fault import ConditionError, Span
+from reticent.data.predicate.reading import read_expression
+from reticent.errors import did_you_mean
+
+Function = Literal["sum", "avg", "count", "max", "min"]
+
+LONGEST = 10_000
+_DIALECT = "sqlite"
+_FUNCTIONS: Mapping[type[exp.Expr], Function] = {
+    exp.Sum: "sum",
+    exp.Avg: "avg",
+    exp.Count: "count",
+    exp.Max: "max",
+    exp.Min: "min",
+}
+_FORM = "SELECT SUM|AVG|COUNT|MAX|MIN(column) FROM table WHERE condition GROUP BY public columns"
+# What sqlglot calls the parts of a statement, as people call them.
+_PARTS = {
+    "joins": "a join or a second table",
+    "having": "HAVING",
+    "order": "ORDER BY",
+    "limit": "LIMIT",
+    "offset": "OFFSET",
+    "distinct": "DISTINCT",
+    "with_": "WITH",
+    "with": "WITH",
+    "windows": "WINDOW",
+    "laterals": "LATERAL",
+    "sample": "a sample",
+    "pivots": "PIVOT",
+    "qualify": "QUALIFY",
+    "into": "INTO",
+    "locks": "FOR UPDATE",
+    "hint": "a hint",
+    "rollup": "ROLLUP",
+    "cube": "CUBE",
+    "grouping_sets": "GROUPING SETS",
+    "all": "GROUP BY ALL",
+}
+
+
+class StatementError(ConditionError):
+    """A statement that may not be asked; the message points into its text and follows from the text and the policy alone."""
+
+    what = "question"
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One aggregate of a statement. ``column`` is None for ``COUNT(*)``; ``label`` is how the answer is called."""
+
+    function: Function
+    column: str | None
+    label: str
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What is asked: aggregates in order, the condition that chooses rows, and the public columns that part them."""
+
+    text: str
+    aggregates: tuple[Aggregate, ...]
+    condition: Condition | None
+    groups: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str, settings: Settings) -> Statement:
+        """Read a statement; anything but the known form is a :class:`StatementError` or :class:`ConditionError`."""
+        if not text.strip():
+            raise StatementError(f"it is empty. Write {_FORM}.", text, (0, len(text)))
+        unreadable = next((place for place, char in enumerate(text) if not _is_text(char)), None)
+        if unreadable is not None:
+            shown = "".join(char if _is_text(char) else "?" for char in text)
+            raise StatementError("a character here is no text.", shown, (unreadable, unreadable + 1))
+        if len(text) > LONGEST:
+            raise StatementError(f"it has {len(text)} characters, more than {LONGEST}.", text[:80], (0, 80))
+        try:
+            return _Reader(text, settings).statement(_parsed(text))
+        except RecursionError:
+            raise StatementError("it is nested too deeply. Write it flatter.", text[:80], (0, 80)) from None
+
+
+def _is_text(char: str) -> bool:
+    """Whether a character can be written down and shown: no half of a pair, and no control character but for white space."""
+    return char in "\n\r\t" or unicodedata.category(char) not in ("Cs", "Cc")
+
+
+def _parsed(text: str) -> exp.Expr:
+    try:
+        statements = [each for each in sqlglot.parse(text, dialect=_DIALECT) if each is not None]
+    except SqlglotError as error:
+        found = (getattr(error, "errors", None) or [{}])[0]
+        raise StatementError(
+            f"it cannot be read as SQL near {found.get('highlight') or text[-20:]!r}. Write {_FORM}.",
+            text,
+            _place(text, found.get("line"), found.get("col")),
+        ) from None
+    if len(statements) != 1 or isinstance(statements[0], exp.Semicolon):
+        raise StatementError("one statement is expected.", text, (max(text.find(";"), 0), len(text)))
+    return statements[0]
+
+
+def _place(text: str, line: int | None, column: int | None) -> Span:
+    lines = text.split("\n")
+    end = sum(len(each) + 1 for each in lines[: (line or 1) - 1]) + (column or 1)
+    return max(0, end - 1), end
+
+
+class _Reader:
+    """Turns sqlglot's tree into a statement, remembering the text for messages."""
+
+    def __init__(self, text: str, settings: Settings) -> None:
+        self.text, self.settings = text, settings
+        self.columns = dict.fromkeys((settings.key, *settings.public, *settings.sensitive))
+        self.names = {settings.view}
+
+    def statement(self, tree: exp.Expr) -> Statement:
+        if not isinstance(tree, exp.Select):
+            raise self.fault(f"only SELECT is answered. Write {_FORM}.", tree)
+        for node in tree.walk():
+            if node.comments:
+                raise self.fault("comments are not read. Leave it out.", node)
+        self.only(tree, "expressions", "from", "from_", "where", "group")
+        self.table(tree)
+        for column in tree.find_all(exp.Column):
+            self.resolve(column)
+        groups = self.groups(tree.args.get("group"))
+        aggregates = self.aggregates(tree.expressions, groups)
+        where = tree.args.get("where")
+        return Statement(self.text, aggregates, self.condition(where.this) if where else None, groups)
+
+    def table(self, tree: exp.Select) -> None:
+        """There is one table, under its own name or another."""
+        source = tree.args.get("from_") or tree.args.get("from")
+        if source is None:
+            raise self.fault(f"FROM is missing. Write FROM {self.settings.view}.", tree)
+        self.only(source, "this")
+        table = source.this
+        if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
+            raise self.fault(f"only the table {self.settings.view!r} can be asked, no subquery and no function.", table)
+        self.only(table, "this", "alias")
+        if table.name.lower() != self.settings.view.lower():
+            hint = did_you_mean(table.name, [self.settings.view])
+            raise self.fault(f"there is no table {table.name!r}.{hint} The table is {self.settings.view!r}.", table)
+        alias = table.args.get("alias")
+        if alias is not None:
+            self.only(alias, "this")
+            self.names = {alias.name}
+
+    def resolve(self, column: exp.Column) -> None:
+        """Give a column its own spelling, and take the table's name from before it."""
+        self.only(column, "this", "table")
+        if not isinstance(column.this, exp.Identifier):
+            raise self.fault("name the columns; * is for COUNT(*) only.", column)
+        if column.table and column.table.lower() not in {name.lower() for name in self.names}:
+            raise self.fault(f"there is no table {column.table!r} here.", column)
+        known = [name for name in self.columns if name == column.name]
+        if not known and not column.this.quoted:
+            known = [name for name in self.columns if name.lower() == column.name.lower()]
+        if len(known) != 1:
+            asked = [*self.settings.public, *self.settings.sensitive]
+            hint = did_you_mean(column.name, asked)
+            text = f" If it is a text, put it in single quotes: '{column.name}'." if column.this.quoted else ""
+            raise self.fault(
+                f"there is no column {column.name!r}.{hint}{text} The columns are: {', '.join(asked)}.", column
+            )
+        column.this.set("this", known[0])
+        column.set("table", None)
+
+    def groups(self, group: exp.Expr | None) -> tuple[str, ...]:
+        if group is None:
+            return ()
+        self.only(group, "expressions")
+        names = []
+        for each in group.expressions:
+            if not isinstance(each, exp.Column):
+                raise self.fault("GROUP BY takes public columns by name, nothing else.", each)
+            names.append(self.public(each, "GROUP BY"))
+        return tuple(dict.fromkeys(names))
+
+    def aggregates(self, listed: Iterable[exp.Expr], groups: tuple[str, ...]) -> tuple[Aggregate, ...]:
+        found = []
+        for each in listed:
+            plain, label = each, ""
+            if isinstance(each, exp.Alias):
+                plain, label = each.this, each.alias
+            if isinstance(plain, exp.Column):
+                if self.public(plain, "SELECT") not in groups:
+                    raise self.fault(f"{plain.name!r} stands alone, so it must be in GROUP BY too.", plain)
+                continue
+            found.append(self.aggregate(plain, label))
+        if not found:
+            raise StatementError(f"nothing is asked for. Write {_FORM}.", self.text, (0, len(self.text)))
+        return tuple(found)
+
+    def aggregate(self, node: exp.Expr, label: str) -> Aggregate:
+        function = _FUNCTIONS.get(type(node))
+        if function is None:
+            raise self.fault("only SUM, AVG, COUNT, MAX and MIN of one column are answered.", node)
+        self.only(node, "this", "big_int")
+        inner = node.this
+        if function == "count" and isinstance(inner, exp.Star):
+            self.only(inner)
+            return Aggregate("count", None, label or "COUNT(*)")
+        if isinstance(inner, exp.Distinct):
+            raise self.fault("DISTINCT depends on the protected values. Leave it out.", inner)
+        if not isinstance(inner, exp.Column):
+            raise self.fault(f"{function.upper()} takes the name of one column, nothing else.", node)
+        name = inner.name
+        if name not in self.settings.sensitive and function != "count":
+            listed = ", ".join(self.settings.sensitive)
+            raise self.fault(f"{function.upper()} is for sensitive columns ({listed}), but {name!r} is not one.", inner)
+        if name == self.settings.key and name not in self.settings.public:
+            raise self.fault(f"{name!r} tells who a person is and cannot be asked. Write COUNT(*).", inner)
+        return Aggregate(function, name, label or f"{function.upper()}({name})")
+
+    def public(self, column: exp.Column, where: str) -> str:
+        """The name of a column that everybody may know."""
+        if column.name in self.settings.public:
+            return column.name
+        what = "is sensitive" if column.name in self.settings.sensitive else "tells who a person is"
+        raise self.fault(f"{column.name!r} {what}; {where} takes public columns only.", column)
+
+    def condition(self, node: exp.Expr) -> Condition:
+        for column in node.find_all(exp.Column):
+            self.public(column, "WHERE")
+        if next(node.find_all(exp.Query), None) is not None:
+            raise self.fault("a condition holds no other query.", node)
+        return Condition(self.text, read_expression(node, self.text))
+
+    def only(self, node: exp.Expr, *known: str) -> None:
+        """Refuse a part that says more than is read here: nothing may be passed over in silence."""
+        more = [name for name, value in node.args.items() if value and name not in known]
+        if more:
+            raise self.fault(
+                f"{_PARTS.get(more[0], more[0].strip('_').replace('_', ' '))} is not answered. Write {_FORM}.", node
+            )
+
+    def fault(self, reason: str, node: exp.Expr) -> StatementError:
+        marks = [part.meta for part in node.walk() if "start" in part.meta]
+        span = (min(mark["start"] for mark in marks), max(mark["end"] for mark in marks) + 1) if marks else None
+        return StatementError(reason, self.text, span or (0, len(self.text)))

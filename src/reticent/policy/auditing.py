@@ -1,0 +1,151 @@
+"""The policy of an audited table: one TOML file, read into the settings of ``reticent.audit.service``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, Self, cast
+
+from reticent.audit.service.settings import FUNCTIONS, Chance, Noise, Prior, Role, SensitiveColumn, Settings
+from reticent.data.readers import Source
+from reticent.errors import PolicyError
+from reticent.exact import exact
+from reticent.policy.audit_sections import AuditSections, NoiseSection, PriorSection, SensitiveSection
+from reticent.policy.file import PolicyFile, checked
+
+_PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
+_CHANCE = ("lambda", "beta", "delta", "rounds", "prior")
+
+
+@dataclass(frozen=True)
+class AuditPolicy(PolicyFile):
+    """An audit policy, checked. Errors name the file, the line and the column, and show the line."""
+
+    sections: AuditSections
+
+    @classmethod
+    def parse(cls, text: str, file: str = "policy", folder: str | Path = ".") -> Self:
+        """Check the text of a policy; ``file`` is the name that messages use."""
+        sections, places = checked(text, file, AuditSections)
+        policy = cls(file, Path(folder), sections, places)
+        assert policy.settings
+        return policy
+
+    @cached_property
+    def settings(self) -> Settings:
+        """What the file says, as the service takes it."""
+        said = self.sections
+        columns = {name: self._column(name, section) for name, section in said.sensitive.items()}
+        roles = {}
+        for name, role in said.roles.items():
+            with self.pointing("roles", name):
+                functions = FUNCTIONS if role.functions is None else [each.lower() for each in role.functions]
+                allowed = None if role.columns is None else frozenset(role.columns)
+                roles[name] = Role(name, allowed, frozenset(functions), role.questions_per_day)
+        with self.pointing():
+            return Settings(
+                dataset=said.dataset,
+                source=self._source,
+                view=self._view,
+                key=said.database.key,
+                public=tuple(said.database.public),
+                sensitive=columns,
+                roles=roles,
+                users=said.users,
+                reserved=tuple(said.reserved.queries),
+                ledger=self.path(said.ledger),
+            )
+
+    @cached_property
+    def _source(self) -> Source:
+        data = self.sections.database
+        address = data.source.startswith(("postgresql://", "postgres://", "env:"))
+        with self.pointing("database"):
+            return Source(
+                data.source if address else str(self.folder / data.source),
+                table=data.table,
+                delimiter=data.delimiter,
+                encoding=data.encoding,
+                null_values=tuple(data.null_values),
+                types=data.types,
+            )
+
+    @property
+    def _view(self) -> str:
+        """The name after FROM: as said, the table's own, or the file's."""
+        data = self.sections.database
+        name = data.name or (data.table or "").rpartition(".")[2] or Path(data.source).name.partition(".")[0]
+        if not _PLAIN_NAME.fullmatch(name) or (data.source.startswith("env:") and not (data.name or data.table)):
+            raise self.error(
+                ("database", "name" if data.name else "source"),
+                f"say how the table is called in questions, with letters, digits and _: name = 'people' (now it would be {name!r}).",
+            )
+        return name
+
+    def _column(self, name: str, said: SensitiveSection) -> SensitiveColumn:
+        with self.pointing("sensitive", name):
+            return SensitiveColumn(
+                name,
+                bounds=_bounds(said.bounds),
+                duplicates=said.duplicates == "allowed",
+                family=said.family,
+                nulls=said.nulls,
+                decimals=said.decimals,
+                chance=_chance(name, said),
+                noise=None if said.noise is None else _noise(said.noise),
+            )
+
+
+def _bounds(said: Any) -> tuple[Fraction, Fraction] | Literal["ignored"] | None:
+    if said is None or said == "ignored":
+        return cast(Literal["ignored"] | None, said)
+    return _range(said, "bounds", " or 'ignored'")
+
+
+def _range(said: Any, name: str, otherwise: str = "") -> tuple[Fraction, Fraction]:
+    if not isinstance(said, list) or len(said) != 2:
+        raise PolicyError(f"{name} must be two numbers [low, high]{otherwise}, but it is {said!r}.")
+    low, high = exact(said[0], name), exact(said[1], name)
+    if low >= high:
+        raise PolicyError(f"{name} must rise, but it goes from {low} to {high}.")
+    return low, high
+
+
+def _chance(name: str, said: SensitiveSection) -> Chance | None:
+    given = {setting: getattr(said, "ratio" if setting == "lambda" else setting) for setting in _CHANCE}
+    if said.auditor == "classical":
+        unused = [setting for setting, value in given.items() if value is not None]
+        if unused:
+            raise PolicyError(f"{unused[0]} belongs to auditor = 'probabilistic', but the auditor is classical.")
+        return None
+    missing = [setting for setting, value in given.items() if value is None]
+    if missing:
+        raise PolicyError(f"auditor = 'probabilistic' of column {name!r} needs {', '.join(missing)} as well.")
+    assert said.prior is not None
+    assert said.rounds is not None
+    return Chance(
+        exact(said.ratio, "lambda"),
+        exact(said.beta, "beta"),
+        exact(said.delta, "delta"),
+        said.rounds,
+        _prior(said.prior),
+    )
+
+
+def _prior(said: PriorSection) -> Prior:
+    wanted = ("mean", "deviation") if said.kind == "normal" else ("low", "high")
+    for setting in ("mean", "deviation", "low", "high"):
+        if (getattr(said, setting) is not None) != (setting in wanted):
+            raise PolicyError(f"prior: a {said.kind} prior has {' and '.join(wanted)}, and nothing else.")
+    first, second = (exact(getattr(said, setting), f"prior: {setting}") for setting in wanted)
+    return Prior(said.kind, first, second)
+
+
+def _noise(said: NoiseSection) -> Noise:
+    low, high = _range(said.range, "noise: range")
+    return Noise(
+        exact(said.epsilon, "noise: epsilon"), exact(said.each, "noise: each"), low, high, said.when == "always"
+    )

@@ -1,0 +1,198 @@
+"""The audited table over HTTP. What is said here follows from queries, past answers and public columns, never from protected values."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from importlib.resources import files
+from typing import Annotated, Any, TypeVar
+
+from fastapi import Depends, FastAPI, Path, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from starlette.exceptions import HTTPException
+
+from reticent import __version__
+from reticent.audit.service import AuditService, Forbidden, QuotaUsed
+from reticent.audit.service.replies import exact_text
+from reticent.errors import Denied, PolicyError, ReticentError
+from reticent.web.shapes import (
+    Asked,
+    AskedForAnswer,
+    ExplanationShape,
+    FaultShape,
+    HealthShape,
+    HistoryShape,
+    Number,
+    ReplyShape,
+    TableShape,
+)
+
+_LARGEST_BODY = 65_536
+_SAFELY = "The service could not go on with this question. Nothing was given out; ask again later, or tell the steward."
+_log = logging.getLogger("reticent.web")
+Result = TypeVar("Result")
+Opened = Callable[[], AuditService]
+
+
+def create_app(open_service: Opened) -> FastAPI:
+    """The app of one audited table. The service is opened, used and closed on one thread of its own, one question at a time."""
+    worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="audit")
+    opened: list[AuditService] = []
+
+    async def run(work: Callable[[AuditService], Result]) -> Result:
+        return await asyncio.get_running_loop().run_in_executor(worker, lambda: work(opened[0]))
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(worker, lambda: opened.append(open_service()))
+        yield
+        await loop.run_in_executor(worker, lambda: opened.pop().close())
+        worker.shutdown()
+
+    app = FastAPI(
+        title="Reticent audited SQL",
+        version=__version__,
+        description="Exact answers, or refusals that say nothing.",
+        lifespan=lifespan,
+        redirect_slashes=False,
+    )
+    _handle_errors(app)
+    _limit_bodies(app)
+    _add_paths(app, run)
+    return app
+
+
+def _add_paths(app: FastAPI, run: Callable[[Callable[[AuditService], Any]], Awaitable[Any]]) -> None:
+    bearer = HTTPBearer(auto_error=False, description="A token made by the steward: reticent audit token")
+
+    async def user(given: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]) -> str:
+        found = None if given is None else await run(lambda service: service.tokens.user_of(given.credentials))
+        if found is None:
+            raise HTTPException(401, "A valid token is needed.", {"WWW-Authenticate": "Bearer"})
+        return str(found)
+
+    User = Annotated[str, Depends(user)]
+
+    @app.post("/v1/query", response_model=ReplyShape, responses=_faults(400, 401, 403, 413, 422, 429, 503))
+    async def query(asked: AskedForAnswer, user: User) -> Any:
+        """Ask. Denied aggregates have no value; the reason is the same whatever the protected values are."""
+        reply = await run(lambda service: service.ask(asked.sql, user, allow_noise=asked.allow_noise))
+        return reply.describe()
+
+    @app.post("/v1/would-you-answer", response_model=ReplyShape, responses=_faults(400, 413, 422, 503))
+    async def would_you_answer(asked: Asked) -> Any:
+        """What would be decided if this were asked next. Nothing is asked, nothing is remembered, and no token is needed."""
+        return (await run(lambda service: service.would_answer(asked.sql))).describe()
+
+    @app.get("/v1/history", response_model=HistoryShape, responses=_faults(401, 422, 503))
+    async def history(
+        user: User,
+        before: Annotated[Number | None, Query(description="Only questions before this one.")] = None,
+        limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    ) -> Any:
+        """One's own questions, last first. Decisions count everybody's, because people may tell each other."""
+        questions = await run(lambda service: service.history(user, before=before, limit=limit))
+        listed = [
+            {"question": each.number, "sql": each.text, "asked": each.made, "decisions": list(each.decisions)}
+            for each in questions
+        ]
+        return {"ok": True, "questions": listed}
+
+    @app.get("/v1/explain/{decision}", response_model=ExplanationShape, responses=_faults(401, 404, 422, 503))
+    async def explain(decision: Annotated[Number, Path()], user: User) -> Any:
+        """Why a decision was taken that one asked for."""
+        return await run(lambda service: _explanation(service, decision, user))
+
+    @app.get("/v1/table", response_model=TableShape, responses=_faults(503))
+    async def table() -> Any:
+        """What can be asked."""
+        return await run(lambda service: {"ok": True, **service.describe()})
+
+    @app.get("/v1/health", response_model=HealthShape)
+    async def health() -> Any:
+        """Whether the service is up."""
+        return {"ok": True, "version": __version__}
+
+    @app.get("/", response_class=HTMLResponse, include_in_schema=False)
+    async def page() -> str:
+        """A page to try questions on."""
+        return files("reticent.web").joinpath("page.html").read_text(encoding="utf-8")
+
+
+def _explanation(service: AuditService, number: int, user: str) -> dict[str, Any]:
+    entry = service.decision(number, user)
+    if entry is None:
+        raise HTTPException(404, f"There is no decision {number} among those that you asked for.")
+    return {
+        "ok": True,
+        "decision": entry.number,
+        "column": entry.column,
+        "function": entry.function,
+        "size": entry.size,
+        "answered": entry.answered,
+        "rule": entry.rule,
+        "reason": entry.reason,
+        "value": exact_text(entry.answer),
+        "decided": entry.made,
+        "guarantee": service.guarantee(entry.column),
+    }
+
+
+def _faults(*codes: int) -> dict[int | str, dict[str, Any]]:
+    return {code: {"model": FaultShape} for code in codes}
+
+
+def _fault(code: int, kind: str, message: str, headers: dict[str, str] | None = None) -> JSONResponse:
+    return JSONResponse({"ok": False, "error": {"kind": kind, "message": message}}, code, headers)
+
+
+def _handle_errors(app: FastAPI) -> None:
+    """One shape for every error; what the database or the ledger says stays in the server's log."""
+
+    async def refused(_: Request, error: Exception) -> Response:
+        if isinstance(error, QuotaUsed):
+            return _fault(429, "QuotaUsed", str(error))
+        if isinstance(error, Forbidden | Denied):
+            return _fault(403, type(error).__name__, str(error))
+        if isinstance(error, PolicyError):
+            return _fault(400, type(error).__name__, str(error))
+        _log.error("%s: %s", type(error).__name__, error)
+        return _fault(503, "Unavailable", _SAFELY)
+
+    async def failed(_: Request, error: Exception) -> Response:
+        _log.error("an unexpected failure", exc_info=error)
+        return _fault(503, "Unavailable", _SAFELY)
+
+    async def http(_: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        kinds = {401: "Unauthorized", 404: "NotFound", 405: "MethodNotAllowed", 413: "TooLarge"}
+        headers = dict(error.headers) if error.headers else None
+        return _fault(error.status_code, kinds.get(error.status_code, "BadRequest"), str(error.detail), headers)
+
+    async def invalid(_: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        return _fault(422, "InvalidRequest", f"{where}: {first['msg']}.")
+
+    app.add_exception_handler(ReticentError, refused)
+    app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(Exception, failed)
+
+
+def _limit_bodies(app: FastAPI) -> None:
+    @app.middleware("http")
+    async def limit(request: Request, go_on: Callable[[Request], Awaitable[Response]]) -> Response:
+        """No question is long; what is longer is not read."""
+        length = request.headers.get("content-length", "0")
+        chunked = "transfer-encoding" in request.headers
+        if chunked or not length.isdigit() or int(length) > _LARGEST_BODY:
+            return _fault(413, "TooLarge", f"A request has at most {_LARGEST_BODY} bytes, and says how many.")
+        return await go_on(request)
