@@ -71,6 +71,38 @@ def test_beliefs_are_those_of_counting_all_worlds(folder, reticent):
     assert {row["value"]: row["prior"] for row in told["beliefs"]} == {"flu": "1/3", "hiv": "2/3"}
 
 
+def test_a_policy_stands_for_its_table_as_it_stands_and_for_the_population(folder, reticent):
+    PEOPLE.write_csv(folder / "rows.csv")
+    (folder / "policy.toml").write_text(
+        '[data]\nsource = "rows.csv"\n[roles]\nquasi = ["age"]\nsensitive = ["illness"]\n'
+        '[[definition]]\nname = "KAnonymity"\nk = 2\n'
+    )
+    code, out, _ = reticent("belief", folder / "policy.toml", "--population", folder / "people.csv", "--json")
+    told = json.loads(out)
+    assert code == 0
+    assert told["people"] == 7
+    assert all(row["prior"] == row["posterior"] for row in told["beliefs"])
+    code, out, _ = reticent("belief", folder / "release", "--population", folder / "policy.toml", "--json")
+    assert json.loads(out)["people"] == 7
+
+
+def test_beliefs_that_are_not_counted_world_by_world_say_so(folder, reticent):
+    """A bucket of forty people of different ages with five values has too many worlds to count."""
+    ages = list(range(20, 60))
+    frame = pl.DataFrame({"age": ages, "illness": ["abcde"[age % 5] for age in ages]})
+    table = Table(frame, quasi={"age": Hierarchy.suppression(ages)}, sensitive="illness")
+    rt.publish(table, rt.DistinctLDiversity(2), rt.Lattice(format="bucketize")).save(folder / "b")
+    frame.write_csv(folder / "all.csv")
+    arguments = ("belief", folder / "b", "--population", folder / "all.csv")
+    told = json.loads(reticent(*arguments, "--json")[1])
+    assert told["people"] == 40
+    assert not any(row["exact"] for row in told["beliefs"])
+    assert "not counted world by world" in told["limits"]
+    code, out, _ = reticent(*arguments)
+    assert code == 0
+    assert "~" in out
+
+
 def test_a_disclosure_that_was_asked_for_exits_with_1(folder, reticent):
     arguments = ("belief", folder / "release", "--population", folder / "people.csv")
     code, out, _ = reticent(*arguments, "--delta", "0.01", "--json")

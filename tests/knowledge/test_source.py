@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from fractions import Fraction
 
 import polars as pl
@@ -15,7 +14,7 @@ from reticent.definitions.knowledge import WorstCaseKnowledge
 from reticent.errors import DataError, PolicyError
 from reticent.knowledge import Subject, curve, negation_curve, watch, what_if
 from reticent.knowledge.chart import save_chart
-from reticent.knowledge.placing import covers, placed
+from reticent.knowledge.placing import placed
 from tests.knowledge.conftest import FIXTURES, golden
 from tests.knowledge.test_definition import flu_table
 
@@ -151,35 +150,6 @@ def test_a_longer_list_than_the_release_may_be_asked_about_until_a_group_overflo
     crowd = [f"{name}{extra} != Mumps" for name in ("Bob", "Charlie", "Dave", "Ed") for extra in ("", "2")]
     with pytest.raises(DataError, match="holds only 5"):
         what_if(release, crowd, "Ed=Flu", people=more)
-
-
-@pytest.mark.parametrize(
-    ("meaning", "inside", "outside"),
-    [
-        ({"all": True}, [1, "x", None], []),
-        ({"null": True}, [None], [1]),
-        ({"value": 3}, [3, "3"], [4, None]),
-        ({"values": ["a", "b"]}, ["a"], ["c"]),
-        ({"prefix": "148", "length": 5}, [14850, "14899"], ["1485", 24850]),
-        ({"prefix": "01", "length": 5}, [1234], [12345]),
-        ({"interval": [20, 30], "closed": "left"}, [20, 29.5], [30, 19]),
-        ({"interval": [None, 30], "closed": "both"}, [30, -5], [31]),
-        (
-            {"interval": ["2020-01-01", None], "closed": "left"},
-            [datetime.date(2020, 1, 1)],
-            [datetime.date(2019, 12, 31)],
-        ),
-        ({"interval": ["2020-01-01", "2021-01-01"]}, [datetime.datetime(2020, 5, 1)], [datetime.datetime(2021, 1, 1)]),
-    ],
-)
-def test_which_values_a_label_stands_for(meaning, inside, outside):
-    assert all(covers(meaning, value, "column") for value in inside)
-    assert not any(covers(meaning, value, "column") for value in outside)
-
-
-def test_a_label_without_a_meaning_is_refused():
-    with pytest.raises(DataError, match="says nothing about values"):
-        covers({"colour": "red"}, 1, "column")
 
 
 def test_an_explanation_names_people_groups_and_values():

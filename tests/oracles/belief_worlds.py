@@ -63,3 +63,29 @@ def surest(histogram: Mapping[str, int], exclusions: int, others: int, sharing: 
             if chances and (best is None or max(chances.values()) > best):
                 best = max(chances.values())
     return best
+
+
+def posterior_in_buckets(
+    population: Mapping[object, Mapping[object, int]],
+    bucket_of: Mapping[object, object],
+    people: Mapping[object, int],
+    released: Mapping[object, Mapping[object, int]],
+    target: object,
+) -> dict[object, Fraction]:
+    """The same where the sample's quasi values are published too (``people``: how many of each), beside the values of every bucket."""
+    everybody = [quasi for quasi, row in population.items() for _ in range(sum(row.values()))]
+    chosen = everybody.index(target)
+    by_quasi = [assignments([s for s, n in row.items() for _ in range(n)]) for row in population.values()]
+    worlds: Counter = Counter()
+    for parts in itertools.product(*by_quasi):
+        value = [s for part in parts for s in part]
+        for sample in itertools.combinations(range(len(everybody)), sum(people.values())):
+            if chosen not in sample or Counter(everybody[person] for person in sample) != Counter(people):
+                continue
+            shown: dict[object, Counter] = {}
+            for person in sample:
+                shown.setdefault(bucket_of[everybody[person]], Counter())[value[person]] += 1
+            if shown == {bucket: Counter(row) for bucket, row in released.items()}:
+                worlds[value[chosen]] += 1
+    total = sum(worlds.values())
+    return {s: Fraction(n, total) for s, n in worlds.items()}

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.attack.labels import Cover
 from reticent.attack.published import Published
+from reticent.data.covers import Cover
 from reticent.data.keys import number, pack, sum_by
 
 _PERSON, _PLACE = "_person", "_place"

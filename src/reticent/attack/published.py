@@ -11,12 +11,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.attack.labels import Cover, Meaning, cover
-from reticent.data import NULL_LABEL, Groups, Histograms, SensitiveColumn, SensitiveDomain, Table
+from reticent.attack.labels import Meaning
+from reticent.data import NULL_LABEL, Groups, Table
+from reticent.data.covers import Cover, cover
 from reticent.data.keys import first_rows, number, pack, sum_by
 from reticent.data.sensitive import bind_sensitive
 from reticent.engine import LocalEngine
 from reticent.errors import DataError, did_you_mean
+from reticent.release.formats import Cells, groups_of_cells
 from reticent.release.public import PublicSide, open_public
 
 
@@ -29,8 +31,8 @@ class PublishedColumn:
     meanings: tuple[Meaning, ...]
 
     def cover(self, values: pl.Series) -> Cover:
-        """Which of some distinct values fit which label."""
-        return cover(values, self.meanings, self.name)
+        """Which of some distinct values fit which label. A null is a detail that the adversary does not know: every label fits."""
+        return cover(values, self.meanings, self.name, null_is_unknown=True)
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ class Published:
         firsts = first_rows(ids, count)
         cells = tuple(PublishedColumn(each.name, each.codes[firsts], each.meanings) for each in columns)
         bound = tuple(bind_sensitive(name, None, data[name]) for name in sensitive)
-        groups = _groups(ids, [column.codes(data[column.name]) for column in bound], None, count, bound)
+        groups = groups_of_cells(Cells(ids, count, data.select(sensitive)), bound)
         return cls(cells, groups.sizes, np.arange(count), groups)
 
     @classmethod
@@ -117,9 +119,9 @@ class Published:
         cells = tuple(PublishedColumn(each.name, each.codes[firsts], each.meanings) for each in columns)
         bound = tuple(bind_sensitive(name, None, sensitive_rows[name]) for name in sensitive)
         owners = sensitive_rows[bucket].replace_strict(buckets, np.arange(len(buckets)), return_dtype=pl.Int64)
-        values = [column.codes(sensitive_rows[column.name]) for column in bound]
         counts = None if count_column is None else sensitive_rows[count_column].to_numpy().astype(np.int64)
-        groups = _groups(owners.to_numpy(), values, counts, len(buckets), bound)
+        listed = Cells(owners.to_numpy(), len(buckets), sensitive_rows.select(sensitive), counts)
+        groups = groups_of_cells(listed, bound)
         return cls(cells, sum_by(ids, None, count), place[firsts], groups)
 
     @property
@@ -173,23 +175,3 @@ def _label_columns(
         codes = texts.replace_strict(labels, np.arange(len(labels)), return_dtype=pl.Int64).to_numpy()
         columns.append(PublishedColumn(name, codes, tuple(known[label] for label in labels)))
     return tuple(columns), [column.codes for column in columns]
-
-
-def _groups(
-    ids: NDArray[Any],
-    values: Sequence[NDArray[Any]],
-    counts: NDArray[np.int64] | None,
-    groups: int,
-    columns: tuple[SensitiveColumn, ...],
-) -> Groups:
-    """Groups from rows (or counted cells) with their group and the code of each sensitive column."""
-    if not columns:
-        domain, joint = SensitiveDomain.none(), np.zeros(len(ids), dtype=np.int64)
-    elif len(columns) == 1:
-        domain, joint = SensitiveDomain.single(columns[0]), values[0].astype(np.int64)
-    else:
-        joint, size = number(*pack(values, [column.size for column in columns], len(ids)))
-        firsts = first_rows(joint, size)
-        domain = SensitiveDomain(columns, np.stack([each[firsts] for each in values], axis=1).astype(np.int32))
-    histograms = Histograms.from_cells(ids, joint, counts, groups, domain.size)
-    return Groups(sum_by(ids, counts, groups), histograms, histograms.total(domain.size), domain)

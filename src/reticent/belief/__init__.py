@@ -1,7 +1,8 @@
 """Belief: what somebody who reasons perfectly thinks about a person before and after a release.
 
 ``bayes``       the Bayes-optimal posterior for a stated population, and the disclosure tests on it (R-LD-6, R-LD-7)
-``release``     the same for a release and a list of the population
+``buckets``     the same where quasi and sensitive values are published apart
+``release``     the same for any release, or a table as it stands, and a list of the population
 ``semantic``    semantic definitions decided by enumerating databases, exactly, for small tables (R-LD-40)
 ``calculators`` what ruling values out, knowing other people's values and sharing a value do to a belief (R-PM-13)
 ``advisor``     which definition covers which threat (R-PM-12, R-LD-40)
@@ -13,6 +14,7 @@ from reticent.belief.advisor import ADVICE, Advice, Concern, advise
 from reticent.belief.bayes import (
     Belief,
     PopulationModel,
+    ReleasedGroup,
     believe,
     breach,
     distance,
@@ -20,7 +22,9 @@ from reticent.belief.bayes import (
     negative,
     positive,
     posterior,
+    posterior_among,
 )
+from reticent.belief.buckets import BucketBelief, bucket_posterior
 from reticent.belief.calculators import Guess, excluding, homogeneous_groups, knowing, worst_knowing
 from reticent.belief.semantic import (
     Adversary,
@@ -37,15 +41,18 @@ __all__ = [
     "Adversary",
     "Advice",
     "Belief",
+    "BucketBelief",
     "Concern",
     "Guess",
     "PopulationModel",
     "Predicate",
+    "ReleasedGroup",
     "SemanticDefinition",
     "Setting",
     "advise",
     "believe",
     "breach",
+    "bucket_posterior",
     "distance",
     "excluding",
     "homogeneous_groups",
@@ -54,6 +61,7 @@ __all__ = [
     "negative",
     "positive",
     "posterior",
+    "posterior_among",
     "semantic_diversity",
     "semantic_negative",
     "semantic_sets",

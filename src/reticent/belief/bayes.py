@@ -65,26 +65,55 @@ class PopulationModel:
         return sum((self.counts.get(each, {}).get(value, Fraction(0)) for each in quasi), start=Fraction(0))
 
 
+@dataclass(frozen=True)
+class ReleasedGroup:
+    """A group as the release and the population tell it: how many of its rows have each value, and how many people could.
+
+    ``everybody`` has the weight ``f(q*, s)`` of each released value among the people whom the group covers.
+    """
+
+    released: Mapping[Value, int]
+    everybody: Mapping[Value, Fraction]
+
+    @classmethod
+    def of(cls, model: PopulationModel, fitting: Iterable[Quasi], released: Mapping[Value, int]) -> ReleasedGroup:
+        """The group that covers the points ``fitting`` of a population."""
+        points = list(fitting)
+        shown = {value: count for value, count in released.items() if count}
+        everybody = {value: model.weight(points, value) for value in shown}
+        for value, weight in everybody.items():
+            if weight == 0:
+                raise DataError(
+                    f"The release shows {value!r}, but the stated population has nobody in that group who could have it."
+                )
+        return cls(shown, everybody)
+
+
 def posterior(
     model: PopulationModel, quasi: Quasi, fitting: Sequence[Quasi], released: Mapping[Value, int]
 ) -> dict[Value, Fraction]:
     """The belief about a person with ``quasi`` whose group covers the points ``fitting`` and was released with these counts.
 
-    ``n(q*,s) f(q,s)/f(q*,s)``, made to add up to 1 (R-LD-6). A value that was released although nobody who fits the group can have it
-    contradicts the model.
+    ``n(q*,s) f(q,s)/f(q*,s)``, normalised (R-LD-6). A released value that nobody of the group can have contradicts the population.
     """
     if quasi not in fitting:
         raise PolicyError(f"{quasi!r} does not fall into the group, so there is no belief from it.")
-    weights = {}
-    for value, count in released.items():
-        if count == 0:
-            continue
-        everybody = model.weight(fitting, value)
-        if everybody == 0:
-            raise DataError(
-                f"The release shows {value!r}, but the stated population has nobody in that group who could have it."
-            )
-        weights[value] = count * model.weight([quasi], value) / everybody
+    return posterior_among(model, quasi, [ReleasedGroup.of(model, fitting, released)])
+
+
+def posterior_among(model: PopulationModel, quasi: Quasi, groups: Sequence[ReleasedGroup]) -> dict[Value, Fraction]:
+    """The belief about a person who may be in any of several groups, as local recoding with overlapping labels makes them.
+
+    Each of the ``n(g,s)`` rows of a group is as likely that of any of its ``f(g,s)`` people with the value, so ``n(g,s) f(q,s)/f(g,s)`` of
+    them are of people like this one; these are added over the groups and normalised. With one group that is R-LD-6, exactly. With
+    several, groups are taken one by one: that a person is in one group only is not used.
+    """
+    mine = model.counts.get(quasi, {})
+    weights: dict[Value, Fraction] = {}
+    for group in groups:
+        for value, count in group.released.items():
+            share = count * mine.get(value, Fraction(0)) / group.everybody[value]
+            weights[value] = weights.get(value, Fraction(0)) + share
     total = sum(weights.values(), start=Fraction(0))
     if total == 0:
         raise DataError(f"Nobody with {quasi!r} can have any of the released values, by the stated population.")
@@ -111,7 +140,12 @@ def believe(
     model: PopulationModel, quasi: Quasi, fitting: Sequence[Quasi], released: Mapping[Value, int]
 ) -> tuple[Belief, ...]:
     """The beliefs about a person, value by value."""
-    before, after = model.prior(quasi), posterior(model, quasi, fitting, released)
+    return beliefs(model, quasi, posterior(model, quasi, fitting, released))
+
+
+def beliefs(model: PopulationModel, quasi: Quasi, after: Mapping[Value, Fraction]) -> tuple[Belief, ...]:
+    """What is believed of a person value by value, given what is believed after the release."""
+    before = model.prior(quasi)
     values = dict.fromkeys([*before, *after])
     return tuple(
         Belief(quasi, value, before.get(value, Fraction(0)), after.get(value, Fraction(0))) for value in values

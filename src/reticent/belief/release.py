@@ -1,32 +1,53 @@
-"""Beliefs about the people of a release, for a listed population: what everybody could conclude about everybody."""
+"""Beliefs about the people of a release or of a table as it stands, for a listed population: what everybody could conclude about everybody."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from reticent.belief.bayes import Belief, PopulationModel, believe, breach, negative, positive
+from reticent.belief.bayes import (
+    Belief,
+    PopulationModel,
+    Quasi,
+    ReleasedGroup,
+    Value,
+    beliefs,
+    breach,
+    negative,
+    positive,
+    posterior_among,
+)
+from reticent.belief.buckets import bucket_posterior
+from reticent.data import Table
 from reticent.data.keys import first_rows
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.exact import Number
-from reticent.release import PublicSide
-from reticent.release.population import people_of, places
+from reticent.release import PublicSide, open_public
+from reticent.release.population import covering, people_of
 from reticent.release.rows import group_rows
+
+_PEOPLE = "people of the point"
+Histogram = Counter[Value]
 
 
 @dataclass(frozen=True)
 class Person:
-    """The beliefs about people with certain quasi values, and how many of the population they are."""
+    """The beliefs about people with certain quasi values, and how many of the population they are.
+
+    ``groups`` are those that they may be in. ``exact`` says whether all worlds were counted: not where labels overlap, or buckets are large.
+    """
 
     quasi: Mapping[str, Any]
     people: int
-    group: int
+    groups: tuple[int, ...]
     beliefs: tuple[Belief, ...]
+    exact: bool = True
 
     def surest(self) -> Belief:
         """The value that is believed most after the release."""
@@ -54,46 +75,147 @@ class Tests:
 
 
 def beliefs_of(
-    side: PublicSide, population: Any, sensitive: str | None = None, where: Mapping[str, str] | None = None
+    target: Any, population: Any, sensitive: str | None = None, where: Mapping[str, str] | None = None
 ) -> tuple[Person, ...]:
-    """What somebody with the release and the population's joint counts believes about everybody who fits a published group.
+    """What somebody with the release and the population's joint counts believes about everybody who may be in it.
 
-    The population lists quasi columns and the sensitive column, one row a person. ``where`` looks at people with certain quasi values
-    only. People whom no group covers, or several, have no belief from one group and are left out.
+    ``target`` is a release, its folder, or a table as it stands. The population lists quasi columns and the sensitive column, one row a
+    person. ``where`` looks at people with certain quasi values only. People whom no group covers are left out.
     """
-    if side.format != "generalize":
-        raise PolicyError("Beliefs are computed for generalized releases; this one publishes buckets.")
-    column = _sensitive(side, sensitive)
-    quasi = side.manifest.named("quasi")
+    side = _opened(target)
+    quasi, column = _columns(side, sensitive)
     people = people_of(population)
     model = PopulationModel.from_frame(people, quasi, column)
+    points = people.group_by(quasi).agg(pl.len().alias(_PEOPLE)).sort(quasi)
+    asked = _asked(points, quasi, where or {})
+    if isinstance(side, PublicSide) and side.manifest.bucket is not None:
+        found = _from_buckets(side, model, points, quasi, column)
+    else:
+        found = _from_groups(side, model, points, quasi, column, asked)
+    return tuple(
+        Person(
+            dict(zip(quasi, row[:-1], strict=True)),
+            row[-1],
+            told.groups,
+            beliefs(model, row[:-1], told.chances),
+            told.exact,
+        )
+        for row, wanted in zip(points.iter_rows(), asked, strict=True)
+        if wanted and (told := found.get(row[:-1])) is not None
+    )
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What a release tells about people with certain quasi values."""
+
+    groups: tuple[int, ...]
+    chances: Mapping[Value, Fraction]
+    exact: bool
+
+
+def _from_groups(
+    side: Table | PublicSide,
+    model: PopulationModel,
+    points: pl.DataFrame,
+    quasi: Sequence[str],
+    column: str,
+    asked: Sequence[bool],
+) -> dict[Quasi, _Told]:
+    """Where rows show labels and values together: the groups that cover a person, weighed together."""
+    histograms, pairs = _labelled(side, points, quasi, column)
+    rows = points.select(quasi).rows()
+    covered: dict[int, list[Quasi]] = {}
+    mine: dict[int, list[int]] = {}
+    for point, group in pairs:
+        covered.setdefault(group, []).append(rows[point])
+        mine.setdefault(point, []).append(group)
+    groups: dict[int, ReleasedGroup] = {}
+    found: dict[Quasi, _Told] = {}
+    for point, places in mine.items():
+        if not asked[point]:
+            continue
+        for group in places:
+            if group not in groups:
+                groups[group] = ReleasedGroup.of(model, covered[group], histograms[group])
+        chances = posterior_among(model, rows[point], [groups[group] for group in places])
+        found[rows[point]] = _Told(tuple(places), chances, len(places) == 1)
+    return found
+
+
+def _labelled(
+    side: Table | PublicSide, points: pl.DataFrame, quasi: Sequence[str], column: str
+) -> tuple[list[Histogram], Iterator[tuple[int, int]]]:
+    """The histogram of every group, and the pairs (point, group) of points that groups cover."""
     data = side.frame
     ids, count = group_rows([data[name] for name in quasi], data.height)
     labels = data.select(quasi)[first_rows(ids, count)]
-    histograms: list[Counter[Any]] = [Counter() for _ in range(count)]
-    for group, value in zip(ids.tolist(), data[column].to_list(), strict=True):
-        histograms[group][value] += 1
-    points = people.group_by(quasi).agg(pl.len().alias("people of the point")).sort(quasi)
-    inside = places(points, labels, side.meanings)
-    fitting = {group: [points.row(i)[:-1] for i in np.flatnonzero(inside == group).tolist()] for group in range(count)}
-    asked = _asked(points, quasi, where or {})
-    found = []
-    for number, (row, group) in enumerate(zip(points.iter_rows(), inside.tolist(), strict=True)):
-        if group >= 0 and asked[number]:
-            beliefs = believe(model, row[:-1], fitting[group], histograms[group])
-            found.append(Person(dict(zip(quasi, row[:-1], strict=True)), row[-1], group, beliefs))
-    return tuple(found)
+    histograms: list[Histogram] = [Counter() for _ in range(count)]
+    cells = data.select(column).with_columns(group=pl.Series(ids)).group_by("group", column).len()
+    for group, value, rows in cells.iter_rows():
+        histograms[group][value] = rows
+    if isinstance(side, PublicSide):
+        first, second = covering(points, labels, side.meanings)
+        return histograms, zip(first.tolist(), second.tolist(), strict=True)
+    numbered = points.select(quasi).with_row_index("point")
+    joined = numbered.join(labels.with_row_index("group"), on=list(quasi), how="inner", nulls_equal=True)
+    return histograms, joined.select("point", "group").iter_rows()
 
 
-def _sensitive(side: PublicSide, given: str | None) -> str:
-    named = side.manifest.named("sensitive")
+def _from_buckets(
+    side: PublicSide, model: PopulationModel, points: pl.DataFrame, quasi: Sequence[str], column: str
+) -> dict[Quasi, _Told]:
+    """Where quasi values and sensitive values are apart: each bucket by itself, and people with rows in several by their share."""
+    bucket = str(side.manifest.bucket)
+    shown, values = side.tables["quasi"], side.tables["sensitive"]
+    counted = pl.len() if side.manifest.count is None else pl.col(side.manifest.count).sum()
+    histograms: dict[int, Histogram] = {}
+    for number, value, rows in values.group_by(bucket, column).agg(counted.alias("rows")).iter_rows():
+        histograms.setdefault(number, Counter())[value] += rows
+    people: dict[int, dict[Quasi, int]] = {}
+    spread: dict[Quasi, dict[int, int]] = {}
+    typed = shown.with_columns(pl.col(name).cast(points[name].dtype, strict=False) for name in quasi)
+    for row in typed.group_by(*quasi, bucket).len().sort(*quasi, bucket).iter_rows():
+        point, number, rows = row[:-2], row[-2], row[-1]
+        people.setdefault(number, {})[point] = rows
+        spread.setdefault(point, {})[number] = rows
+    believed = {number: bucket_posterior(model, inside, histograms[number]) for number, inside in people.items()}
+    found: dict[Quasi, _Told] = {}
+    for quasi_values, buckets in spread.items():
+        rows = sum(buckets.values())
+        chances: dict[Value, Fraction] = {}
+        for number, mine in buckets.items():
+            for value, chance in believed[number].chances[quasi_values].items():
+                chances[value] = chances.get(value, Fraction(0)) + chance * Fraction(mine, rows)
+        # Whoever shares a bucket with people of other buckets cannot be told from them, so the buckets are not independent.
+        alone = all(len(spread[other]) == 1 for number in buckets for other in people[number])
+        exact = alone and all(believed[number].exact for number in buckets)
+        found[quasi_values] = _Told(tuple(buckets), chances, exact)
+    return found
+
+
+def _opened(target: Any) -> Table | PublicSide:
+    if isinstance(target, Table | PublicSide):
+        return target
+    if isinstance(target, str | Path):
+        return open_public(target)
+    side: PublicSide = target.public
+    return side
+
+
+def _columns(side: Table | PublicSide, given: str | None) -> tuple[tuple[str, ...], str]:
+    """The quasi columns, and the sensitive column that is meant."""
+    if isinstance(side, Table):
+        quasi, named = tuple(side.quasi), tuple(side.sensitive)
+    else:
+        quasi, named = side.manifest.named("quasi"), side.manifest.named("sensitive")
     if given is None:
         if len(named) != 1:
             raise PolicyError(f"Say which sensitive column: {', '.join(named) or 'the release has none'}.")
-        return named[0]
+        return quasi, named[0]
     if given not in named:
         raise PolicyError(f"There is no sensitive column {given!r}.{did_you_mean(given, named)}")
-    return given
+    return quasi, given
 
 
 def _asked(points: pl.DataFrame, quasi: tuple[str, ...], where: Mapping[str, str]) -> list[bool]:

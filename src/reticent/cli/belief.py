@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,6 +17,7 @@ LIMITS = (
     "The release is taken for a simple random sample of the population that was given, and the adversary for somebody who knows that "
     "population's joint counts exactly. Other populations give other beliefs, and a coarser release may disclose what a finer one did not."
 )
+NOT_COUNTED = "Beliefs marked with ~ are not counted world by world: several published groups cover the person, or the bucket is large."
 
 
 def register(app: typer.Typer) -> None:
@@ -26,11 +26,14 @@ def register(app: typer.Typer) -> None:
 
 
 def belief(
-    release: Annotated[Path, typer.Argument(help="The folder of a release, or its public folder alone.")],
+    target: Annotated[
+        str, typer.Argument(help="The folder of a release, or a policy (.toml): its table as it stands.")
+    ],
     population: Annotated[
         str,
         typer.Option(
-            "--population", help="A file of the population: quasi columns and the sensitive column, a row a person."
+            "--population",
+            help="The population, quasi columns and the sensitive column, a row a person: a file, or a policy (.toml).",
         ),
     ],
     where: Annotated[
@@ -54,11 +57,10 @@ def belief(
     Example: reticent belief release --population people.csv --where age=31 --delta 0.1
     """
     from reticent.belief.release import Tests, beliefs_of
-    from reticent.release.public import open_public
 
     with working("Weighing every possibility ...", as_json):
         tests = Tests(delta, epsilon, _rho(rho))
-        found = beliefs_of(open_public(release), population, sensitive, _where(where or []))
+        found = beliefs_of(_table_or(target), _table_or(population), sensitive, _where(where or []))
         rows = _rows(found, tests)
     disclosures = [row for row in rows if row["tests"]]
     surest = sorted(rows, key=lambda row: -row["posterior"])[:shown]
@@ -68,9 +70,16 @@ def belief(
         "disclosures": len(disclosures),
         "people_disclosed": sum(row["people"] for row in _once(disclosures)),
         "beliefs": disclosures[:shown] if disclosures else surest,
-        "limits": LIMITS,
+        "limits": LIMITS if all(person.exact for person in found) else f"{LIMITS} {NOT_COUNTED}",
     }
     answer(payload, as_json, lambda console: _render(console, payload))
+
+
+def _table_or(given: str) -> Any:
+    """The table of a policy, or the path as it was given."""
+    from reticent.policy import Policy
+
+    return Policy.read(given).table() if given.endswith(".toml") else given
 
 
 def _where(given: list[str]) -> dict[str, str]:
@@ -104,6 +113,7 @@ def _rows(found: tuple[Person, ...], tests: Tests) -> list[dict[str, Any]]:
             "value": belief.value,
             "prior": belief.prior,
             "posterior": belief.posterior,
+            "exact": person.exact,
             "tests": list(tests.failing(belief)),
         }
         for person in found
@@ -124,7 +134,7 @@ def _render(console: Console, payload: dict[str, Any]) -> None:
             ", ".join(f"{name} {value}" for name, value in row["quasi"].items()),
             row["value"],
             shown(row["prior"]),
-            shown(row["posterior"]),
+            f"{'' if row['exact'] else '~'}{shown(row['posterior'])}",
             ", ".join(row["tests"]),
         )
         for row in payload["beliefs"]

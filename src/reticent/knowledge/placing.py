@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from reticent.data.covers import cover
 from reticent.data.hierarchy import NULL_LABEL, Meaning
-from reticent.errors import DataError
 
 NOWHERE, SEVERAL = -1, -2
 GROUP = "(group)"
@@ -60,39 +58,6 @@ def _fitting(
     numbers = pl.DataFrame({"value": distinct, "number": np.arange(len(distinct))})
     codes = values.to_frame("value").join(numbers, on="value", how="left", nulls_equal=True, maintain_order="left")
     known = list(meanings)
-    matrix = np.array([[covers(meanings[label], value, column) for label in known] for value in distinct.to_list()])
+    matrix = cover(distinct, list(meanings.values()), column).matrix()
     places = labels.replace_strict(known, list(range(len(known))), return_dtype=pl.Int64)
     return matrix, codes["number"].to_numpy(), places.to_numpy()
-
-
-def covers(meaning: Meaning, value: Any, column: str) -> bool:
-    """Whether a value is one of those that a label stands for."""
-    if "all" in meaning:
-        return True
-    if "null" in meaning or value is None:
-        return "null" in meaning and value is None
-    if "value" in meaning:
-        return str(meaning["value"]) == str(value)
-    if "values" in meaning:
-        return str(value) in map(str, meaning["values"])
-    if "prefix" in meaning:
-        text = str(value).zfill(meaning["length"]) if isinstance(value, int) else str(value)
-        return len(text) == meaning["length"] and text.startswith(meaning["prefix"])
-    if "interval" in meaning:
-        low, high = (None if bound is None else _like(bound, value) for bound in meaning["interval"])
-        closed = meaning.get("closed", "left")
-        above = low is None or value > low or (value == low and closed in ("left", "both"))
-        below = high is None or value < high or (value == high and closed in ("right", "both"))
-        return bool(above and below)
-    raise DataError(
-        f"Column {column!r} has a label with the meaning {dict(meaning)!r}, which says nothing about values."
-    )
-
-
-def _like(bound: Any, value: Any) -> Any:
-    """A bound as the manifest writes it, in the type of the value."""
-    if isinstance(bound, str) and isinstance(value, datetime.datetime):
-        return datetime.datetime.fromisoformat(bound)
-    if isinstance(bound, str) and isinstance(value, datetime.date):
-        return datetime.date.fromisoformat(bound[:10])
-    return float(bound) if isinstance(bound, str) else bound

@@ -11,10 +11,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Groups, Table
+from reticent.data import NULL_LABEL, Groups, Table
+from reticent.data.covers import cover
 from reticent.data.keys import first_rows
-from reticent.data.predicate.domain import LeafIndex, as_kind
-from reticent.data.predicate.kinds import Kind
 from reticent.data.table import as_polars
 from reticent.definitions.population import POPULATION
 from reticent.errors import DataError, did_you_mean
@@ -45,15 +44,18 @@ def with_population(
     return replace(groups, extras={**groups.extras, POPULATION: counts})
 
 
-def places(
+def covering(
     points: pl.DataFrame, labels: pl.DataFrame, meanings: Mapping[str, Mapping[str, Meaning]]
-) -> NDArray[np.int64]:
-    """For each point of the quasi columns the row of labels that covers it; -1 where none does, or several do."""
-    found = np.full(points.height, -1, dtype=np.int64)
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The pairs (point, row of labels) of points of the quasi columns with labels that cover them, by point."""
+    found: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
     for chosen, inside in _blocks(points, labels, meanings):
-        single = inside.sum(axis=1) == 1
-        found[chosen] = np.where(single, inside.argmax(axis=1), -1)
-    return found
+        rows, columns = np.nonzero(inside)
+        found.append((rows + chosen.start, columns))
+    nothing = np.zeros(0, dtype=np.int64)
+    return np.concatenate([nothing, *(pair[0] for pair in found)]), np.concatenate(
+        [nothing, *(pair[1] for pair in found)]
+    )
 
 
 def _counted(
@@ -96,15 +98,15 @@ class _Fits:
 
     @classmethod
     def of(cls, points: pl.Series, shown: pl.Series, meanings: Mapping[str, Meaning]) -> _Fits:
-        values = points.unique().sort()
-        if values.dtype == pl.Categorical or values.dtype == pl.Enum:
-            points, values = points.cast(pl.String), values.cast(pl.String).sort()
-        kind = Kind.of(values.dtype, points.name)
-        index = LeafIndex(as_kind(values, kind), kind)
-        names = shown.unique().to_list()
-        covered = np.zeros((len(values), len(names)), dtype=bool)
-        for place, label in enumerate(names):
-            covered[index.find(meanings[label]), place] = True
-        numbers = {label: place for place, label in enumerate(names)}
-        matrix = covered[:, [numbers[label] for label in shown.to_list()]]
-        return cls(matrix, values.search_sorted(points).to_numpy().astype(np.int64))
+        values, places = _numbered(points)
+        labels, columns = _numbered(shown.cast(pl.String).fill_null(NULL_LABEL))
+        covered = cover(values, [meanings[label] for label in labels.to_list()], points.name).matrix()
+        return cls(covered[:, columns], places)
+
+
+def _numbered(series: pl.Series) -> tuple[pl.Series, NDArray[np.int64]]:
+    """The distinct values of a column, and the place of each value among them."""
+    distinct = series.unique(maintain_order=True)
+    numbers = pl.DataFrame({"value": distinct, "number": np.arange(len(distinct))})
+    joined = series.to_frame("value").join(numbers, on="value", how="left", nulls_equal=True, maintain_order="left")
+    return distinct, joined["number"].to_numpy().astype(np.int64)

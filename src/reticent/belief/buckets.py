@@ -1,0 +1,137 @@
+"""The Bayes-optimal belief from a bucket: the quasi values of its people are known, and so are its sensitive values, but not whose is whose.
+
+Worlds are those of R-LD-6, given that the sample has these quasi values in the bucket. In a table of quasi values by sensitive values whose
+margins are the bucket's, a cell with m people of the N(q,s) that there are can be filled in C(N(q,s), m) ways; all ways are equally likely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb, prod
+
+import numpy as np
+
+from reticent.belief.bayes import PopulationModel, Quasi, Value
+from reticent.errors import DataError
+
+_MOST_STEPS = 200_000
+_ROUNDS, _CLOSE = 5_000, 1e-12
+
+Counts = tuple[int, ...]
+Ways = dict[Counts, int]
+
+
+@dataclass(frozen=True)
+class BucketBelief:
+    """What is believed of the people of a bucket by their quasi values; ``exact`` unless it was too large to count all worlds."""
+
+    chances: Mapping[Quasi, Mapping[Value, Fraction]]
+    exact: bool
+
+
+def bucket_posterior(
+    model: PopulationModel, people: Mapping[Quasi, int], released: Mapping[Value, int]
+) -> BucketBelief:
+    """The beliefs about the people of a bucket who have certain quasi values (``people``: how many of each) and share these values.
+
+    Counted exactly where that takes a bearable number of steps. Otherwise everybody's values are taken as drawn by themselves, with odds that
+    are tilted until the bucket has on average the values that it shows: the limit for large buckets.
+    """
+    values = [value for value, count in released.items() if count]
+    shown = tuple(released[value] for value in values)
+    if sum(people.values()) != sum(shown):
+        raise DataError(f"The bucket has {sum(people.values())} people but {sum(shown)} sensitive values.")
+    points = list(people)
+    weights = {quasi: [model.counts.get(quasi, {}).get(value, Fraction(0)) for value in values] for quasi in points}
+    whole = all(weight.denominator == 1 for row in weights.values() for weight in row)
+    steps = prod(count + 1 for count in shown) * sum(comb(people[q] + len(values) - 1, people[q]) for q in points)
+    if whole and steps <= _MOST_STEPS:
+        cells = [[int(weight) for weight in weights[quasi]] for quasi in points]
+        shares = _counted(cells, [people[quasi] for quasi in points], shown)
+        exactly = True
+    else:
+        odds = np.array([[float(weight) for weight in weights[quasi]] for quasi in points])
+        shares = _tilted(odds, np.array([people[quasi] for quasi in points], dtype=float), np.array(shown, dtype=float))
+        exactly = False
+    if shares is None:
+        raise DataError(
+            "No world fits a bucket of the release: the stated population lacks people with its quasi and sensitive values."
+        )
+    chances = {quasi: dict(zip(values, row, strict=True)) for quasi, row in zip(points, shares, strict=True)}
+    return BucketBelief(chances, exactly)
+
+
+def _counted(cells: Sequence[Sequence[int]], people: Sequence[int], shown: Counts) -> list[list[Fraction]] | None:
+    """For each row of cells the expected share of each value, over all ways to fill the table; None where there is no way.
+
+    Ways to use up part of the values with the rows so far are counted from both ends; a row in between ties them together.
+    """
+    fillings = [_fillings(row, count, shown) for row, count in zip(cells, people, strict=True)]
+    start: Ways = {tuple(0 for _ in shown): 1}
+    before = [start]
+    for filling in fillings:
+        before.append(_joined(before[-1], filling, shown))
+    total = before[-1].get(shown, 0)
+    if total == 0:
+        return None
+    found: list[list[Fraction]] = []
+    behind = start
+    for number in range(len(fillings) - 1, -1, -1):
+        sums = [0] * len(shown)
+        for mine, count in fillings[number].items():
+            around = sum(
+                ways * behind.get(tuple(n - m - u for n, m, u in zip(shown, mine, used, strict=True)), 0)
+                for used, ways in before[number].items()
+            )
+            for place, amount in enumerate(mine):
+                sums[place] += amount * count * around
+        found.append([Fraction(each, total * people[number]) for each in sums])
+        behind = _joined(behind, fillings[number], shown)
+    return found[::-1]
+
+
+def _fillings(cells: Sequence[int], people: int, shown: Counts) -> Ways:
+    """The ways in which people with the same quasi values can share out values, by how many get each."""
+    found: Ways = {(): 1}
+    for available, most in zip(cells, shown, strict=True):
+        grown: Ways = {}
+        for given, ways in found.items():
+            for amount in range(min(available, most, people - sum(given)) + 1):
+                key = (*given, amount)
+                grown[key] = grown.get(key, 0) + ways * comb(available, amount)
+        found = grown
+    return {given: ways for given, ways in found.items() if sum(given) == people}
+
+
+def _joined(first: Ways, second: Ways, shown: Counts) -> Ways:
+    found: Ways = {}
+    for one, ways in first.items():
+        for other, more in second.items():
+            key = tuple(a + b for a, b in zip(one, other, strict=True))
+            if all(a <= most for a, most in zip(key, shown, strict=True)):
+                found[key] = found.get(key, 0) + ways * more
+    return found
+
+
+def _tilted(
+    odds: np.ndarray[tuple[int, int], np.dtype[np.float64]],
+    people: np.ndarray[tuple[int], np.dtype[np.float64]],
+    shown: np.ndarray[tuple[int], np.dtype[np.float64]],
+) -> list[list[Fraction]] | None:
+    """Rows and columns are scaled in turn until both margins fit; None where they never do."""
+    if (odds.sum(axis=1) == 0).any() or (odds.sum(axis=0) == 0).any():
+        return None
+    table = odds / odds.sum(axis=1, keepdims=True) * people[:, None]
+    for _ in range(_ROUNDS):
+        table = table * (shown / np.maximum(table.sum(axis=0), 1e-300))
+        rows = table.sum(axis=1)
+        if (rows == 0).any():
+            return None
+        table = table * (people / rows)[:, None]
+        if np.abs(table.sum(axis=0) - shown).max() <= _CLOSE * shown.sum():
+            break
+    if np.abs(table.sum(axis=0) - shown).max() > 1e-6 * shown.sum():
+        return None
+    return [[Fraction(each).limit_denominator(10**9) for each in row] for row in (table / people[:, None]).tolist()]

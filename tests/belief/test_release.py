@@ -1,0 +1,170 @@
+"""Beliefs follow from every kind of release, and from a table as it stands."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import reticent as rt
+from reticent.anonymize import Lattice, Mondrian
+from reticent.belief import PopulationModel, ReleasedGroup, bucket_posterior, posterior_among
+from reticent.belief.buckets import _tilted
+from reticent.belief.release import beliefs_of
+from reticent.data import Hierarchy, Table
+from reticent.definitions import DistinctLDiversity, KAnonymity
+from reticent.demo import hospital, hospital_table
+from reticent.errors import DataError, PolicyError
+from tests.oracles import belief_worlds as oracle
+
+PEOPLE = pl.DataFrame(
+    {
+        "age": [21, 21, 21, 34, 34, 34, 47, 47],
+        "illness": ["flu", "hiv", "hiv", "flu", "flu", "hiv", "flu", "hiv"],
+    }
+)
+SAMPLE = PEOPLE[[0, 1, 3, 5, 6]]
+POPULATION = {age: Counter(PEOPLE.filter(pl.col("age") == age)["illness"].to_list()) for age in (21, 34, 47)}
+
+
+def table(frame: pl.DataFrame = SAMPLE) -> Table:
+    return Table(frame, quasi={"age": Hierarchy.intervals([20], origin=20, domain=(20, 59))}, sensitive="illness")
+
+
+def told(found: Any) -> dict[int, dict[str, Fraction]]:
+    return {person.quasi["age"]: {b.value: b.posterior for b in person.beliefs if b.posterior} for person in found}
+
+
+def published(groups: dict[int, str]) -> dict[str, Counter[str]]:
+    """What a release shows that puts everybody of an age into one group."""
+    shown: dict[str, Counter[str]] = {}
+    for age, illness in SAMPLE.iter_rows():
+        shown.setdefault(groups[age], Counter())[illness] += 1
+    return shown
+
+
+@pytest.mark.parametrize("method", [Lattice(), Mondrian(values="ranges")], ids=["lattice", "mondrian"])
+def test_groups_of_labels_are_believed_as_all_worlds_say(method: Any, tmp_path: Path) -> None:
+    """Both methods keep the ages 21 and 34 together, apart from nobody or from 47."""
+    release = rt.publish(table(), KAnonymity(2), method)
+    release.save(tmp_path / "release")
+    found = beliefs_of(release, PEOPLE)
+    shown = Counter(release.frame["age"].to_list())
+    groups = dict.fromkeys((21, 34, 47), "all") if len(shown) == 1 else {21: "21", 34: "34", 47: "34"}
+    expected = {age: oracle.posterior(POPULATION, groups, published(groups), age) for age in told(found)}
+    assert told(found) == expected
+    assert set(expected) == {21, 34, 47}
+    assert all(person.exact for person in found)
+    assert told(beliefs_of(tmp_path / "release", PEOPLE)) == expected
+
+
+def test_a_table_as_it_stands_tells_the_values_beside_each_point() -> None:
+    found = beliefs_of(table(), PEOPLE)
+    own = {21: "21", 34: "34", 47: "47"}
+    assert told(found) == {age: oracle.posterior(POPULATION, own, published(own), age) for age in own}
+    assert told(found)[47] == {"flu": 1}
+
+
+def test_buckets_are_believed_as_all_worlds_say() -> None:
+    release = rt.publish(table(), DistinctLDiversity(2), Lattice(format="bucketize"))
+    buckets = dict(release.tables["quasi"].select("age", "bucket").unique().iter_rows())
+    shown = published(buckets)
+    people = Counter(SAMPLE["age"].to_list())
+    found = beliefs_of(release, PEOPLE)
+    assert told(found) == {
+        age: oracle.posterior_in_buckets(POPULATION, buckets, people, shown, age) for age in (21, 34, 47)
+    }
+    assert all(person.exact for person in found)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_bucket_is_weighed_as_all_worlds_are(seed: int) -> None:
+    rng = random.Random(seed)
+    population = {q: {s: rng.choice([0, 0, 1, 1, 2]) for s in "abc"} for q in ("q1", "q2", "q3")}
+    while sum(sum(row.values()) for row in population.values()) > 7:
+        population[rng.choice(["q1", "q2", "q3"])][rng.choice("abc")] = 0
+    population = {q: row if any(row.values()) else {"a": 1, "b": 0, "c": 0} for q, row in population.items()}
+    everybody = [(q, s) for q, row in population.items() for s, n in row.items() for _ in range(n)]
+    sample = rng.sample(everybody, rng.randint(1, min(5, len(everybody))))
+    people, released = Counter(q for q, _ in sample), Counter(s for _, s in sample)
+    found = bucket_posterior(PopulationModel.of(population), people, released)
+    assert found.exact
+    for q in people:
+        one = dict.fromkeys(population, "x")
+        expected = oracle.posterior_in_buckets(population, one, people, {"x": released}, q)
+        assert {s: p for s, p in found.chances[q].items() if p} == expected
+
+
+def test_large_buckets_are_weighed_by_their_limit() -> None:
+    """Twelve people of a large population: the tilted odds are close to the counted worlds, and exact where nothing depends."""
+    counts = {"young": {"a": 9000, "b": 1000}, "old": {"a": 2000, "b": 8000}}
+    people, released = {"young": 6, "old": 6}, {"a": 8, "b": 4}
+    counted = bucket_posterior(PopulationModel.of(counts), people, released)
+    assert counted.exact
+    weights = bucket_posterior(
+        PopulationModel.of({q: {s: f"{n / 10_000}" for s, n in row.items()} for q, row in counts.items()}),
+        people,
+        released,
+    )
+    assert not weights.exact
+    for q, chances in counted.chances.items():
+        for s, chance in chances.items():
+            assert float(weights.chances[q][s]) == pytest.approx(float(chance), abs=0.04)
+    alike = bucket_posterior(PopulationModel.of({q: {"a": ".3", "b": ".7"} for q in counts}), people, released)
+    assert {s: float(p) for s, p in alike.chances["old"].items()} == pytest.approx({"a": 2 / 3, "b": 1 / 3})
+
+
+def test_margins_that_cannot_be_met_are_found_out() -> None:
+    import numpy as np
+
+    assert _tilted(np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([1.0, 1.0]), np.array([1.0, 1.0])) is None
+    assert _tilted(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([2.0, 1.0]), np.array([1.0, 2.0])) is None
+
+
+def test_somebody_whom_several_groups_cover_is_believed_by_all_of_them() -> None:
+    """Rows (20-30: flu, hiv) and (25-40: flu): of 21 the first group tells, of 28 both, each row among those who could be it."""
+    model = PopulationModel.of({21: {"flu": 1, "hiv": 1}, 28: {"flu": 1, "hiv": 1}, 33: {"flu": 2, "hiv": 0}})
+    first = ReleasedGroup.of(model, [21, 28], {"flu": 1, "hiv": 1})
+    second = ReleasedGroup.of(model, [28, 33], {"flu": 1})
+    assert posterior_among(model, 21, [first]) == {"flu": Fraction(1, 2), "hiv": Fraction(1, 2)}
+    # flu: 1 row x 1/2 of the people + 1 row x 1/3 of them; hiv: 1 row x 1/2.
+    assert posterior_among(model, 28, [first, second]) == {"flu": Fraction(5, 8), "hiv": Fraction(3, 8)}
+
+
+@pytest.mark.parametrize(
+    "method",
+    [Lattice(suppression="0.1"), Mondrian(), Mondrian(ties="divide"), Lattice(suppression="0.1", format="bucketize")],
+    ids=["lattice", "mondrian", "relaxed", "bucketize"],
+)
+def test_beliefs_about_everybody_add_up_whatever_was_published(method: Any, tmp_path: Path) -> None:
+    whole = hospital_table(hospital(600))
+    made = rt.publish(whole, DistinctLDiversity(3), method, ledger=tmp_path / "ledger.sqlite")
+    found = beliefs_of(made, whole)
+    assert sum(person.people for person in found) >= int(made.groups.sizes.sum())
+    for person in found:
+        assert sum(float(belief.posterior) for belief in person.beliefs) == pytest.approx(1)
+        assert sum(belief.prior for belief in person.beliefs) == 1
+        assert person.groups
+    if method in (Lattice(suppression="0.1"), Mondrian()):
+        assert all(person.exact for person in found)
+
+
+def test_a_population_that_contradicts_a_bucket_is_an_error() -> None:
+    model = PopulationModel.of({"q1": {"a": 1}, "q2": {"a": 2}})
+    with pytest.raises(DataError, match="No world fits a bucket"):
+        bucket_posterior(model, {"q1": 1, "q2": 1}, {"a": 1, "b": 1})
+    with pytest.raises(DataError, match="2 people but 3 sensitive values"):
+        bucket_posterior(model, {"q1": 1, "q2": 1}, {"a": 3})
+
+
+def test_which_secret_is_meant_must_be_said_where_there_are_several() -> None:
+    frame = SAMPLE.with_columns(other=pl.Series(["x", "y", "x", "y", "x"]))
+    both = Table(frame, quasi=["age"], sensitive=["illness", "other"])
+    with pytest.raises(PolicyError, match="Say which sensitive column: illness, other"):
+        beliefs_of(both, PEOPLE)
+    assert beliefs_of(both, PEOPLE, "illness")
