@@ -3,6 +3,12 @@
 An auditor decides *before* anything touches the data, from the queries and answers so far. So a refusal carries no information.
 
 * ``decision`` – the shapes: `Query`, `Decision`, `Answered`, `History`, the protocol `Auditor`.
+* ``deciding`` – `decide(history, query)`: the one entry, without a handle to the data (R-QA-1).
+* ``sums`` – `SumAuditor` (R-QA-3): ``exact_sums`` for few people; beyond, ``null_space`` with its ``pivots``, ``primes`` and kernels; both see people
+  as classes of a ``trace``.
+* ``maxima`` – `MaxAuditor`, `MinAuditor`: ``extremes`` where values may repeat (R-QA-6), ``distinct`` where not (R-QA-7).
+* ``monitor`` – `OverlapMonitor`, from sizes and overlaps alone (R-QA-2).
+* ``leaky`` – auditors whose refusals leak, and the attacks on them; for demonstration only (R-QA-8).
 * ``chance`` – auditors for partial disclosure: answers may shift beliefs a little, with small probability more (R-QA-9..12).
 * ``offline`` – who a log of answers exposes, with proofs (R-QA-13).
 """
@@ -12,7 +18,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from reticent.audit.deciding import decide
 from reticent.audit.decision import Answered, Auditor, Decision, History, Query
+from reticent.audit.maxima import MaxAuditor, MinAuditor
+from reticent.audit.monitor import OverlapMonitor
+from reticent.audit.sums import SumAuditor
 
 if TYPE_CHECKING:
     from reticent.audit.offline import Log, Report, check_log, largest_safe_subset, read_log
@@ -32,9 +42,14 @@ __all__ = [
     "Decision",
     "History",
     "Log",
+    "MaxAuditor",
+    "MinAuditor",
+    "OverlapMonitor",
     "Query",
     "Report",
+    "SumAuditor",
     "check_log",
+    "decide",
     "largest_safe_subset",
     "read_log",
 ]

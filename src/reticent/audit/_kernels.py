@@ -28,7 +28,7 @@ WORD, WORD_MASK, LONG = np.uint64(32), np.uint64(2**32 - 1), np.uint64(2**32)
 @_compiled
 def _short_product(long: Any, short: Any, prime: Any) -> Any:
     """``long * short`` for long < prime and short <= 2^32: the quotient is below 2^33, so its rounding error is below one."""
-    quotient = np.uint64(np.float64(long) * np.float64(short) / np.float64(prime))
+    quotient = np.uint64(np.float64(long) * np.float64(short) * (1.0 / np.float64(prime)))
     rest = np.int64(long * short - quotient * prime)
     if rest < 0:
         rest += np.int64(prime)

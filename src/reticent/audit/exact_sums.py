@@ -5,9 +5,6 @@ from __future__ import annotations
 from copy import deepcopy
 from fractions import Fraction
 
-import numpy as np
-from numpy.typing import NDArray
-
 from reticent.audit.decision import Decision, Query
 from reticent.audit.trace import Refinement, Traces
 from reticent.audit.wording import EXPOSES, IMPLIED, SAFE
@@ -40,10 +37,10 @@ class ExactSums:
     def decide(self, query: Query) -> Decision:
         """Whether nobody's value would follow; the state stays as it is."""
         refinement = self.traces.refine(query)
-        if not len(refinement.piece_class) and not self._reduced(self._rows, _row(refinement.coefficient)):
-            return IMPLIED
         trial = deepcopy(self)
         trial._add(refinement)
+        if trial.rank == self.rank:
+            return IMPLIED
         alone = (row for row in trial._rows.values() if len(row) == 1)
         return EXPOSES if any(trial.traces.sizes[next(iter(row))] == 1 for row in alone) else SAFE
 
@@ -61,7 +58,9 @@ class ExactSums:
                 if parent in row:
                     row[new] = row[parent]
         # A pivot column that was cut now appears twice; it is still zero in all other rows, so it still is a pivot.
-        rest = self._reduced(self._rows, _row(cut.coefficient))
+        rest = self._reduced(
+            {column: Fraction(value) for column, value in enumerate(cut.coefficient.tolist()) if value}
+        )
         if not rest:
             return
         pivot = min(rest)
@@ -71,8 +70,8 @@ class ExactSums:
         }
         self._rows[pivot] = scaled
 
-    def _reduced(self, rows: dict[int, Row], row: Row) -> Row:
-        for pivot, other in rows.items():
+    def _reduced(self, row: Row) -> Row:
+        for pivot, other in self._rows.items():
             if pivot in row:
                 row = self._without(row, pivot, other)
         return row
@@ -89,7 +88,3 @@ class ExactSums:
             else:
                 result.pop(column, None)
         return result
-
-
-def _row(coefficients: NDArray[np.int64]) -> Row:
-    return {column: Fraction(value) for column, value in enumerate(coefficients.tolist()) if value}

@@ -71,8 +71,10 @@ class NullSpace:
         refinement = self.traces.refine(query)
         if len(refinement.piece_class):
             self._cut(refinement)
-        elif any(self._products(refinement.coefficient)):
-            self._eliminate(refinement)
+        else:
+            products = self._products(refinement.whole_class, refinement.whole_coefficient)
+            if any(products):
+                self._eliminate(refinement, products)
 
     def extend(self, n: int) -> None:
         if self.traces.extend(n) is not None:
@@ -82,7 +84,7 @@ class NullSpace:
         cuts = refinement.cut_classes
         if cuts > 1:
             return SAFE
-        products = self._products(refinement.coefficient)
+        products = self._products(refinement.whole_class, refinement.whole_coefficient)
         if cuts == 1:
             return EXPOSES if self._forces(refinement, products[0]) else SAFE
         if not any(products):
@@ -116,34 +118,33 @@ class NullSpace:
         inside, outside = int(cut.new[0]), int(cut.parent[0])
         step = int(cut.coefficient[inside] - cut.coefficient[outside])
         inverse = pow(step, -1, self._prime)
-        for vector, product in zip(self._vectors, self._products(cut.coefficient), strict=True):
+        touched = np.flatnonzero(cut.coefficient)
+        products = self._products(touched, cut.coefficient[touched])
+        for vector, product in zip(self._vectors, products, strict=True):
             amount = product * inverse % self._prime
             vector[inside] = (int(vector[inside]) - amount) % self._prime
             vector[outside] = (int(vector[outside]) + amount) % self._prime
         people = tuple(int(np.argmax(self.traces.labels == label)) for label in (inside, outside))
         self._pivots.add_cut(self.traces.labels, cut, people[0], people[1])
 
-    def _eliminate(self, refinement: Refinement) -> None:
+    def _eliminate(self, refinement: Refinement, products: list[int]) -> None:
         """Answer a query that cuts nothing: project along the null vector of a new pivot."""
         coefficient = self.traces.cut(refinement).coefficient
-        products = self._products(coefficient)
-        pivot = self._pivots.add_whole(self.traces.labels, coefficient)
+        pivot = self._pivots.add_whole(self.traces.labels, coefficient, refinement.whole_class)
         plus, minus = self._pivots.places(self.traces.labels)
         for vector, product in zip(self._vectors, products, strict=True):
             factor = product * pivot.inverse % self._prime
             vector[pivot.label] = (int(vector[pivot.label]) - factor) % self._prime
             kernels.spread(vector, plus[:-1], minus[:-1], pivot.weights, np.uint64(factor), self._modulus)
 
-    def _products(self, coefficient: NDArray[np.int64]) -> list[int]:
-        """v.z1 and v.z2, for a query with these coefficients on whole classes."""
-        touched = np.flatnonzero(coefficient)
-        weights = coefficient[touched]
-        vectors = self._vectors[:, touched]
-        if (weights == 1).all():
+    def _products(self, classes: NDArray[np.int64], coefficients: NDArray[np.int64]) -> list[int]:
+        """v.z1 and v.z2, for a query with these coefficients on these classes."""
+        vectors = self._vectors[:, classes]
+        if (coefficients == 1).all():
             low = (vectors & np.uint64(0xFFFFFFFF)).sum(axis=1).tolist()
             high = (vectors >> np.uint64(32)).sum(axis=1).tolist()
             return [((above << 32) + below) % self._prime for above, below in zip(high, low, strict=True)]
-        reduced = (weights % self._prime).astype(np.uint64)
+        reduced = (coefficients % self._prime).astype(np.uint64)
         return [int(kernels.dot(vector, reduced, self._modulus)) for vector in vectors]
 
     def _drawn(self, count: int) -> Words:

@@ -68,17 +68,27 @@ class Pivots:
         self._append(row, None, inside, outside, pow(step, -1, self._prime))
         self._add_planes(cut.coefficient)
 
-    def add_whole(self, labels: Integers, coefficient: Integers) -> Pivot:
-        """A query that cuts nothing and does not follow: some class gives it a null vector that it does not vanish on."""
+    def add_whole(self, labels: Integers, coefficient: Integers, touched: Integers) -> Pivot:
+        """A query that cuts nothing and does not follow: some class gives it a null vector that it does not vanish on.
+
+        One of the classes that the query touches is tried first, which nearly always serves and saves the search.
+        """
         row = kernels.solve_row(self._transposed, self._dense, self._row(labels, coefficient), self._modulus)
-        label = self._find(row, coefficient)
-        column = kernels.solve_column(self._factors, self._inverses, self._column(label), self._modulus)
-        value = (int(coefficient[label]) - int(kernels.dot(row, column, self._modulus))) % self._prime
+        label = int(touched[len(touched) // 2])
+        column, value = self._bordered(row, coefficient, label)
+        if not value:
+            label = self._find(row, coefficient)
+            column, value = self._bordered(row, coefficient, label)
         weights = kernels.solve_weights(self._factors, column, self._modulus)
         inverse = pow(value, -1, self._prime)
         self._append(row, column, int(np.argmax(labels == label)), -1, inverse)
         self._add_planes(coefficient)
         return Pivot(label, weights, inverse)
+
+    def _bordered(self, row: Words, coefficient: Integers, label: int) -> tuple[Words, int]:
+        """The new column of U if ``label`` became the pivot, and the new number on the diagonal."""
+        column = kernels.solve_column(self._factors, self._inverses, self._column(label), self._modulus)
+        return column, (int(coefficient[label]) - int(kernels.dot(row, column, self._modulus))) % self._prime
 
     def _row(self, labels: Integers, coefficient: Integers) -> Words:
         """The query's product with every pivot."""
@@ -130,7 +140,9 @@ class Pivots:
         traces[cut.new] = traces[cut.parent]
 
     def _add_planes(self, coefficient: Integers) -> None:
-        for weight in np.unique(coefficient[coefficient != 0]).tolist():
+        touched = coefficient != 0
+        plain = bool((coefficient == touched).all())
+        for weight in [1] if plain else np.unique(coefficient[touched]).tolist():
             plane = self._planes
             self._plane_row = _grown(self._plane_row, 0, plane + 1)
             self._plane_weight = _grown(self._plane_weight, 0, plane + 1)

@@ -20,13 +20,14 @@ Integers = NDArray[np.int64]
 class Refinement:
     """How a query cuts the classes.
 
-    ``coefficient`` has the query's coefficient for every class that stays whole (0 where the query does not touch it, and where
-    it cuts). The ``piece_*`` arrays hold one entry for each part of a cut class that the query touches; ``rest`` is the size of the
-    part of its class that the query leaves out, which may be 0.
+    The ``whole_*`` arrays hold the classes that the query touches and does not cut. The ``piece_*`` arrays hold one entry for
+    each part of a cut class that the query touches, sorted by class and coefficient; ``rest`` is the size of the part of its class
+    that the query leaves out, which may be 0.
     """
 
     query: Query
-    coefficient: Integers
+    whole_class: Integers
+    whole_coefficient: Integers
     piece_class: Integers
     piece_coefficient: Integers
     piece_size: Integers
@@ -83,11 +84,11 @@ class Traces:
             inside = np.zeros(self.count, dtype=np.int64)
             np.add.at(inside, run_class, run_size)
         whole = run_size == self.sizes[run_class]
-        coefficient = np.zeros(self.count, dtype=np.int64)
-        coefficient[run_class[whole]] = run_coefficient[whole]
-        pieces = run_class[~whole]
+        cut = ~whole
+        pieces = run_class[cut]
+        rest = self.sizes[pieces] - inside[pieces]
         return Refinement(
-            query, coefficient, pieces, run_coefficient[~whole], run_size[~whole], (self.sizes - inside)[pieces]
+            query, run_class[whole], run_coefficient[whole], pieces, run_coefficient[cut], run_size[cut], rest
         )
 
     def cut(self, refinement: Refinement) -> Cut:
@@ -112,7 +113,8 @@ class Traces:
         self.sizes = np.concatenate([self.sizes, refinement.piece_size[moves]])
         self.sizes[pieces] = refinement.rest
         self.sizes[names] = refinement.piece_size
-        coefficient = np.concatenate([refinement.coefficient, np.zeros(len(new), dtype=np.int64)])
+        coefficient = np.zeros(self.count, dtype=np.int64)
+        coefficient[refinement.whole_class] = refinement.whole_coefficient
         coefficient[names] = refinement.piece_coefficient
         if self._untouched is not None and coefficient[self._untouched]:
             self._untouched = None

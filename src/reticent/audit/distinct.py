@@ -1,0 +1,126 @@
+"""The max auditor for columns declared to have distinct values: the synopsis of R-QA-7, made simulatable.
+
+All that maxima of distinct values say is a set of disjoint predicates ``max(S) = M`` or ``max(S) < M``. A person in no predicate is in
+none of the answered queries. A value is determined iff an ``=`` predicate is about one person.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.audit.decision import Decision, Query
+from reticent.audit.levels import NO_BOUND, Levels
+from reticent.audit.wording import COULD_EXPOSE, IMPLIED, SAFE, SINGLE
+from reticent.errors import DataError
+
+Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What becomes of the synopsis for candidate answers in rising order: which are consistent, and which expose somebody.
+
+    Candidates are every bound met by the query and every open gap between them: in a gap nothing changes.
+    """
+
+    consistent: Mask
+    exposes: Mask
+
+
+class DistinctMaxima:
+    """Answered maxima of distinct values.
+
+    Predicate 0 is about the people in no answered query: ``max(S) < infinity``.
+
+    *Cost*: O(members + predicates) a decision, and there are at most two predicates an answer.
+    """
+
+    def __init__(self, n: int) -> None:
+        self._levels = Levels()
+        self._predicate: Integers = np.zeros(n, dtype=np.int64)
+        self._size: Integers = np.array([n], dtype=np.int64)
+        self._bound: Integers = np.array([NO_BOUND], dtype=np.int64)
+        self._equal: Mask = np.array([False])
+
+    @property
+    def n(self) -> int:
+        return len(self._predicate)
+
+    def decide(self, query: Query) -> Decision:
+        """Deny iff some consistent answer would determine a value; the state stays as it is."""
+        if len(query) == 1:
+            return SINGLE
+        trial = self._trial(query.members)
+        if (trial.consistent & trial.exposes).any():
+            return COULD_EXPOSE
+        return IMPLIED if trial.consistent.sum() == 1 and trial.consistent[1::2].any() else SAFE
+
+    def remember(self, query: Query, answer: Fraction) -> None:
+        """The update of R-QA-7; an answer that contradicts earlier ones is a :class:`DataError` and changes nothing."""
+        members = query.members
+        mine = self._predicate[members]
+        inside = np.bincount(mine, minlength=len(self._size))
+        known = self._levels.find(answer)
+        # A value not met before lies between two ranks.
+        place = self._levels.below(answer) - (0 if known is not None else 0.5)
+        bounds = self._levels.rank[self._bound]
+        above, same = bounds > place, (bounds == place) & self._equal
+        emptied = above & self._equal & (inside > 0) & (inside == self._size)
+        free = int(inside[above].sum())
+        if emptied.any() or (inside[same] == 0).any() or not (same.any() or free):
+            raise DataError(
+                f"The answer {answer} contradicts the answers recorded before: no distinct values have these maxima. "
+                "Record the answers that were given; a changed value is a new variable."
+            )
+        level = self._levels.add(answer)
+        self._move(members[above[mine]], level, equal=not same.any())
+        self._move(members[same[mine]], level, equal=True)
+        self._equal[np.flatnonzero(same)] = False
+
+    def extend(self, n: int) -> None:
+        self._size[0] += n - self.n
+        self._predicate = np.append(self._predicate, np.zeros(n - self.n, dtype=np.int64))
+
+    def _move(self, people: Integers, level: int, *, equal: bool) -> None:
+        """Put people into a predicate of their own."""
+        if len(people):
+            left = np.bincount(self._predicate[people], minlength=len(self._size))
+            self._size = np.append(self._size - left, len(people))
+            self._bound = np.append(self._bound, level)
+            self._equal = np.append(self._equal, equal)
+            self._predicate[people] = len(self._size) - 1
+
+    def _trial(self, members: Integers) -> Trial:
+        inside = np.bincount(self._predicate[members], minlength=len(self._size))
+        met = np.flatnonzero(inside)
+        met = met[np.argsort(self._levels.rank[self._bound[met]], kind="stable")]
+        bounds, inside, size, equal = (
+            self._levels.rank[self._bound[met]],
+            inside[met],
+            self._size[met],
+            self._equal[met],
+        )
+        distinct, start = np.unique(bounds, return_index=True)
+        # Candidate 2i is the gap below the i-th bound, candidate 2i+1 the bound itself; the last gap is above all of them.
+        above = np.repeat(np.append(start, len(met)), 2)[1:]
+        free = _from(inside, above)
+        emptied = _from(equal & (size == inside), above)
+        alone = _from(equal & (size - inside == 1), above)
+        winners = np.zeros(len(above), dtype=np.int64)
+        winners[1::2] = np.add.reduceat(np.where(equal, inside, 0), start)
+        consistent = (emptied == 0) & ((winners > 0) | (free > 0))
+        # A value that somebody outside the query has is nobody else's.
+        has_owner = np.isin(distinct, self._levels.rank[self._bound[self._equal]])
+        consistent[1::2] &= ~has_owner | (winners[1::2] > 0)
+        return Trial(consistent, (alone > 0) | (winners == 1) | ((winners == 0) & (free == 1)))
+
+
+def _from(values: NDArray[np.generic], start: Integers) -> Integers:
+    """The sums of ``values[start:]``."""
+    total = np.concatenate([np.cumsum(values[::-1])[::-1], [0]])
+    return total[start].astype(np.int64)

@@ -1,0 +1,138 @@
+"""The max auditor for columns where people may share a value: R-QA-6, linear in the extreme incidences of the members.
+
+mu_j is the smallest answer of a query with person j, infinity if there is none. Person j is *extreme* for query k if j is a member
+and mu_j is its answer: only extreme people can have the value that was answered. Answers are consistent iff every query has an
+extreme person, and a value is determined iff some query has only one.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.audit.decision import Decision, Query
+from reticent.audit.levels import NO_BOUND, Levels
+from reticent.audit.wording import COULD_EXPOSE, IMPLIED, SAFE, SINGLE
+from reticent.errors import DataError
+
+Integers = NDArray[np.int64]
+_END = -1
+
+
+class RepeatedMaxima:
+    """Answered maxima of values that may repeat.
+
+    For every person there is a chain of the queries it is extreme for: ``_first`` points into ``_links``, whose rows are
+    (query, next link). A person whose mu falls starts a new chain, so a decision walks only through extreme incidences.
+
+    *Cost*: O(members + extreme incidences of members + answered queries) a decision.
+    """
+
+    def __init__(self, n: int) -> None:
+        self._levels = Levels()
+        self._mu: Integers = np.full(n, NO_BOUND, dtype=np.int64)
+        self._first: Integers = np.full(n, _END, dtype=np.int64)
+        self._links: Integers = np.empty((16, 2), dtype=np.int64)
+        self._linked = 0
+        self._answer: list[int] = []
+        self._extreme: list[int] = []
+
+    @property
+    def n(self) -> int:
+        return len(self._mu)
+
+    def decide(self, query: Query) -> Decision:
+        """Deny iff some consistent answer would determine a value; the state stays as it is."""
+        members = query.members
+        if len(members) == 1:
+            return SINGLE
+        ranks = self._levels.rank[self._mu[members]]
+        highest = ranks.max()
+        if (ranks == highest).sum() == 1:
+            return COULD_EXPOSE
+        answers, outside = self._met(members)
+        lowest = answers[outside == 0].max(initial=-1)
+        if (answers[outside == 1] > lowest).any():
+            return COULD_EXPOSE
+        return IMPLIED if lowest == highest else SAFE
+
+    def remember(self, query: Query, answer: Fraction) -> None:
+        """``query`` was answered; an answer that contradicts earlier ones is a :class:`DataError` and changes nothing."""
+        members = query.members
+        self._check(members, answer)
+        level = self._levels.add(answer)
+        rank = self._levels.rank
+        mine = rank[self._mu[members]]
+        lowered = members[mine > rank[level]]
+        extreme = np.concatenate([lowered, members[mine == rank[level]]])
+        left = self._incidences(lowered)
+        for query_met in np.flatnonzero(left).tolist():
+            self._extreme[query_met] -= int(left[query_met])
+        self._mu[lowered] = level
+        self._first[lowered] = _END
+        self._link(extreme, len(self._answer))
+        self._answer.append(level)
+        self._extreme.append(len(extreme))
+
+    def extend(self, n: int) -> None:
+        added = n - self.n
+        self._mu = np.append(self._mu, np.full(added, NO_BOUND))
+        self._first = np.append(self._first, np.full(added, _END))
+
+    def _check(self, members: Integers, answer: Fraction) -> None:
+        known = self._levels.find(answer)
+        # A new value lies below the rank it will get, and above all smaller ones.
+        place = 2 * self._levels.below(answer) + (0 if known is not None else -1)
+        highest = 2 * int(self._levels.rank[self._mu[members]].max())
+        answers, outside = self._met(members)
+        lowest = 2 * int(answers[outside == 0].max(initial=-1))
+        if not lowest <= place <= highest:
+            raise DataError(
+                f"The answer {answer} contradicts the answers recorded before: no data have these maxima. "
+                "Record the answers that were given; a changed value is a new variable."
+            )
+
+    def _met(self, members: Integers) -> tuple[Integers, Integers]:
+        """The queries with an extreme person among ``members``: rank of the answer, and how many extreme people are no members."""
+        inside = self._incidences(members)
+        met = np.flatnonzero(inside)
+        answers = self._levels.rank[np.array(self._answer, dtype=np.int64)[met]]
+        return answers, np.array(self._extreme, dtype=np.int64)[met] - inside[met]
+
+    def _incidences(self, members: Integers) -> Integers:
+        """For every query, how many of ``members`` are extreme for it."""
+        found = np.zeros(len(self._answer), dtype=np.int64)
+        links = self._first[members]
+        while (links := links[links != _END]).size:
+            queries, links = self._links[links].T
+            found += np.bincount(queries, minlength=len(found))
+        return found
+
+    def _link(self, people: Integers, query: int) -> None:
+        needed = self._linked + len(people)
+        if needed > len(self._links):
+            self._compact()
+            room = max(self._linked + len(people), 2 * self._linked)
+            larger = np.empty((room, 2), dtype=np.int64)
+            larger[: self._linked] = self._links[: self._linked]
+            self._links = larger
+        new = np.arange(self._linked, self._linked + len(people))
+        self._links[new, 0] = query
+        self._links[new, 1] = self._first[people]
+        self._first[people] = new
+        self._linked += len(people)
+
+    def _compact(self) -> None:
+        """Drop the links that no chain reaches any more."""
+        reached = np.zeros(self._linked, dtype=bool)
+        links = self._first
+        while (links := links[links != _END]).size:
+            reached[links] = True
+            links = self._links[links, 1]
+        place = np.append(np.cumsum(reached) - 1, _END)
+        kept = self._links[: self._linked][reached]
+        kept[:, 1] = place[kept[:, 1]]
+        self._first = place[self._first]
+        self._links, self._linked = kept, len(kept)

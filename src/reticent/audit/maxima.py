@@ -1,0 +1,110 @@
+"""The max and min auditors that ship: decide, then be told the answer (R-QA-6, R-QA-7)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import ClassVar
+
+from reticent.audit.decision import Decision, History, Members, Query, as_answer, as_members
+from reticent.audit.distinct import DistinctMaxima
+from reticent.audit.extremes import RepeatedMaxima
+from reticent.errors import PolicyError
+from reticent.exact import Number, whole
+
+
+class MaxAuditor:
+    """Answers a maximum iff no consistent answer to it would determine a person's value.
+
+    ``ask(members)`` decides; the answer given must then be told with ``record(members, answer)`` before the next question, because
+    decisions depend on past answers. ``duplicates`` is a declared property of the column: whether two people may share a value. It
+    is never inferred from the data. Values are taken to be real and without bounds.
+
+    *Guarantee*: classical and simulatable: the decision follows from the queries so far and the answers before this one, so a
+    refusal says nothing. *Adversary*: knows all queries, answers and refusals, and no value.
+
+    >>> auditor = MaxAuditor(n=4)
+    >>> auditor.ask({0, 1, 2, 3})
+    True
+    >>> auditor.record({0, 1, 2, 3}, 9)
+    >>> auditor.ask({0, 2, 3})
+    False
+    """
+
+    function: ClassVar[str] = "max"
+    _sign: ClassVar[int] = 1
+
+    def __init__(self, n: int, *, duplicates: bool = True) -> None:
+        if not isinstance(duplicates, bool):
+            raise PolicyError(f"duplicates must be True or False, but it is {duplicates!r}.")
+        whole(n, "n", low=1)
+        self.duplicates = duplicates
+        self._maxima = RepeatedMaxima(n) if duplicates else DistinctMaxima(n)
+        self._awaited: Query | None = None
+
+    @classmethod
+    def of(cls, history: History) -> MaxAuditor:
+        """The auditor that has answered this history."""
+        auditor = cls(history.n, duplicates=history.duplicates)
+        for entry in history.answered:
+            if entry.answer is None:
+                raise PolicyError(
+                    f"answer is missing: a {entry.query.function} is audited from the answers given so far."
+                )
+            auditor.record(entry.query, entry.answer)
+        return auditor
+
+    @property
+    def n(self) -> int:
+        """How many variables there are."""
+        return self._maxima.n
+
+    def would_answer(self, members: Members | Query) -> Decision:
+        """The decision on a query, without asking it."""
+        self._expect_nothing()
+        return self._maxima.decide(self._query(members))
+
+    def ask(self, members: Members | Query) -> bool:
+        """Whether the query is answered; if so, :meth:`record` must follow."""
+        self._expect_nothing()
+        query = self._query(members)
+        if self._maxima.decide(query):
+            self._awaited = query
+        return self._awaited is not None
+
+    def record(self, members: Members | Query, answer: Number) -> None:
+        """The answer that was given, to the query asked last or before a restart."""
+        query, value = self._query(members), as_answer(answer)
+        if self._awaited is not None and query != self._awaited:
+            raise PolicyError(
+                "record must be told the answer to the query that was asked last, but it names other people."
+            )
+        self._maxima.remember(query, self._sign * Fraction(value))
+        self._awaited = None
+
+    def extend(self, n: int) -> None:
+        """There are ``n`` variables from now on; the new ones are in no answered query."""
+        if whole(n, "n", low=1) < self.n:
+            raise PolicyError(
+                f"n cannot fall from {self.n} to {n}: variables of people who left stay, because answers name them."
+            )
+        self._maxima.extend(n)
+
+    def _expect_nothing(self) -> None:
+        if self._awaited is not None:
+            raise PolicyError(
+                f"The last {self.function} was allowed and its answer is not recorded yet: call record(members, answer) first."
+            )
+
+    def _query(self, members: Members | Query) -> Query:
+        query = members if isinstance(members, Query) else Query.of(members, self.function)
+        if query.function != self.function:
+            raise PolicyError(f"A {self.function} auditor cannot decide on a {query.function}.")
+        as_members(query.members, self.n)
+        return query
+
+
+class MinAuditor(MaxAuditor):
+    """The auditor of minima: a minimum is the maximum of the negated values (R-QA-7)."""
+
+    function = "min"
+    _sign = -1
