@@ -9,6 +9,7 @@ import typer
 from reticent.cli import (
     assess,
     attack,
+    audit,
     belief,
     demo,
     inspect,
@@ -49,7 +50,7 @@ def reticent(
 
 
 _COMMANDS = (demo, inspect, assess, publish, verify, attack, query, report)
-_GROUPS = (knowledge, belief, randomize, views, keys)
+_GROUPS = (knowledge, belief, randomize, views, audit, keys)
 
 for command in (*_COMMANDS, *_GROUPS):
     command.register(app)

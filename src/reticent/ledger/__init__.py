@@ -10,7 +10,7 @@
 Nothing leaves before it is written here. A :class:`Ledger` holds an open file; close it, or use it in a ``with`` block.
 """
 
-from reticent.ledger.audits import AuditEntry, Audits, Question, Token, Verdict
+from reticent.ledger.audits import NOISY_SUM, AuditEntry, Audits, Question, Token, Verdict
 from reticent.ledger.budgets import Budget, Budgets
 from reticent.ledger.ledger import Ledger
 from reticent.ledger.place import ledger_path
@@ -19,6 +19,7 @@ from reticent.ledger.releases import ReleaseEntry, Releases
 from reticent.ledger.turns import Turns
 
 __all__ = [
+    "NOISY_SUM",
     "Answer",
     "Answers",
     "AuditEntry",

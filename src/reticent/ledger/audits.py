@@ -16,6 +16,7 @@ from reticent.ledger.budgets import Budgets
 from reticent.ledger.store import Store, now
 
 HASH_BYTES = 16
+NOISY_SUM = "noisy sum"
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,11 @@ class AuditEntry:
     answer: Fraction | None
     made: str
     members: bytes | None = None
+
+    @property
+    def is_noisy(self) -> bool:
+        """Whether the answer carries noise from a budget, so that auditors do not count it."""
+        return self.function == NOISY_SUM
 
 
 @dataclass(frozen=True)

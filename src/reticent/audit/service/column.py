@@ -59,7 +59,7 @@ class ColumnAudit:
             # Only sums are remembered without an answer: they are decided without any.
             self._auditor.ask(members)
             return
-        self._auditor.record(members, -answer if family == "min" else answer)
+        self._auditor.record(members, answer)
 
     def _fresh(self, family: str) -> Auditor:
         if self.column.chance is not None:
@@ -70,6 +70,7 @@ class ColumnAudit:
             from reticent.audit.sums import SumAuditor
 
             return SumAuditor(self._variables)
-        from reticent.audit.maxima import MaxAuditor
+        from reticent.audit import MaxAuditor, MinAuditor
 
-        return MaxAuditor(self._variables, duplicates=self.column.duplicates)
+        kind = MinAuditor if family == "min" else MaxAuditor
+        return kind(self._variables, duplicates=self.column.duplicates)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from reticent.audit.service.database import Rows
 from reticent.audit.service.secret import Secret
 from reticent.audit.service.settings import Settings
+from reticent.errors import DataError
 from reticent.ledger import Audits
 
 MISSING = -1
@@ -37,7 +38,11 @@ class People:
     def update(self, rows: Rows) -> dict[str, int]:
         """Take the rows as they are now; returns how many variables are new in each column."""
         variables, counts, new = {}, {}, {}
-        for column in self._settings.sensitive:
+        for column, declared in self._settings.sensitive.items():
+            if not declared.duplicates and rows.values[column].drop_nulls().is_duplicated().any():
+                raise DataError(
+                    f"Column {column!r} is declared duplicates = 'distinct', but people share values. Declare 'allowed'."
+                )
             hashes = pair_hashes(column, rows.keys, rows.values[column], self._secret)
             known = np.frombuffer(
                 self._audits.hashes(self._settings.dataset, column, self._secret.fingerprint), dtype=">u8"

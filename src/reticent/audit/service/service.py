@@ -32,11 +32,10 @@ from reticent.audit.service.settings import STEWARD, Settings
 from reticent.audit.service.statement import Aggregate, Statement
 from reticent.data.predicate import Kind
 from reticent.errors import LedgerError, PolicyError
-from reticent.ledger import AuditEntry, Ledger, Question, Verdict
+from reticent.ledger import NOISY_SUM, AuditEntry, Ledger, Question, Verdict
 
 MOST_CELLS = 1_000
 _BUDGET = "noise"
-_NOISY = "noisy sum"
 _PUBLIC = "Counts follow from public columns alone."
 _EMPTY = "Nobody meets the condition, so there is nothing to aggregate."
 
@@ -67,7 +66,7 @@ class AuditService:
         self._columns = {name: ColumnAudit(column) for name, column in settings.sensitive.items()}
         self._seen = 0
         self._open_budgets()
-        self.sync()
+        self.new_values = self.sync()
         self.reserved = tuple(self.ask(text) for text in settings.reserved)
 
     @property
@@ -168,7 +167,7 @@ class AuditService:
     def _settle(self, look: Look, entry: AuditEntry) -> AuditEntry:
         """Finish a decision: work the answer out if it is not known, write it down, remember what was answered."""
         column = self._columns.get(entry.column)
-        if entry.answered and column is not None and entry.function != _NOISY:
+        if entry.answered and column is not None and not entry.is_noisy:
             members = unpacked(entry)
             column.extend(int(members[-1]) + 1)
             function = cast(Asked, entry.function)
@@ -271,11 +270,11 @@ class AuditService:
         noise = self.settings.sensitive[column].noise
         if noise is None:
             return None
-        entry = self._audits.find(self.settings.dataset, column, _NOISY, query.identity)
+        entry = self._audits.find(self.settings.dataset, column, NOISY_SUM, query.identity)
         if entry is None:
             reason = f"A noisy sum at the cost of {noise.each} from the column's budget, instead of a denied exact one."
             decision = Decision(True, reason, "noisy")
-            verdict = replace(_verdict(column, query, decision, _NOISY), cost=noise.each)
+            verdict = replace(_verdict(column, query, decision, NOISY_SUM), cost=noise.each)
             try:
                 entry = self._audits.decide(self.settings.dataset, question, verdict, _BUDGET)
             except LedgerError:
@@ -335,8 +334,9 @@ def _answered(aggregate: Aggregate, entry: AuditEntry) -> Answer:
     value = entry.answer
     if value is not None and aggregate.function == "avg":
         value /= entry.size
-    noisy_one = entry.function == _NOISY
-    return Answer(aggregate.label, entry.answered, entry.rule, entry.reason, entry.size, value, entry.number, noisy_one)
+    return Answer(
+        aggregate.label, entry.answered, entry.rule, entry.reason, entry.size, value, entry.number, entry.is_noisy
+    )
 
 
 def _reply(text: str, cells: list[_Cell], columns: list[list[Answer]], question: int | None) -> Reply:

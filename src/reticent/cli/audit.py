@@ -1,0 +1,257 @@
+"""``reticent audit``: exact answers or refusals that say nothing, and offline checking of a query log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reticent.cli.console import Json, answer, table, working
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reticent.audit.service import AuditService
+
+Policy = Annotated[Path, typer.Argument(help="The audit policy (.toml).")]
+User = Annotated[str, typer.Option("--user", help="A user of the policy; otherwise the steward asks.")]
+Noise = Annotated[bool, typer.Option("--allow-noise", help="Take a noisy answer where the exact one is denied.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(help="Audited SQL: exact answers, or refusals that reveal nothing.", no_args_is_help=True)
+    for name, command in (
+        ("ask", ask),
+        ("would-answer", would_answer),
+        ("serve", serve),
+        ("log", log),
+        ("check", check),
+        ("sync", sync),
+        ("token", token),
+        ("stories", stories),
+    ):
+        group.command(name)(command)
+    app.add_typer(group, name="audit")
+
+
+def ask(
+    policy: Policy,
+    sql: Annotated[str, typer.Argument(help="SELECT SUM|AVG|COUNT|MAX|MIN(column) FROM table WHERE ... GROUP BY ...")],
+    user: User = "steward",
+    allow_noise: Noise = False,
+    url: Annotated[
+        str | None, typer.Option("--url", help="Ask a running service instead, such as http://localhost:8000.")
+    ] = None,
+    token: Annotated[
+        str | None, typer.Option("--token", envvar="RETICENT_TOKEN", help="With --url: your token.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Ask a question: an exact answer, or a refusal that is the same whatever the protected values are.
+
+    Example: reticent audit ask audit.toml "SELECT SUM(salary) FROM staff WHERE department = 'sales'"
+    """
+    if url is not None:
+        from reticent.web.client import ask as ask_service
+
+        described = ask_service(url, token, sql, allow_noise)
+    else:
+        with working("Deciding ...", as_json), _service(policy) as service:
+            described = service.ask(sql, user, allow_noise=allow_noise).describe()
+    answer(described, as_json, lambda console: _show_reply(console, described))
+
+
+def would_answer(
+    policy: Policy,
+    sql: Annotated[str, typer.Argument(help="A question, as for ask.")],
+    as_json: Json = False,
+) -> None:
+    """Say what would be decided on a question. Nothing is asked and nothing remembered.
+
+    Example: reticent audit would-answer audit.toml "SELECT MAX(salary) FROM staff"
+    """
+    with working("Deciding ...", as_json), _service(policy) as service:
+        described = service.would_answer(sql).describe()
+    answer(described, as_json, lambda console: _show_reply(console, described))
+
+
+def serve(
+    policy: Policy,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port to listen on.", min=1, max=65535)] = 8000,
+    as_json: Json = False,
+) -> None:
+    """Serve the audited table over HTTP, with a page to try questions on.
+
+    Example: reticent audit serve audit.toml --port 8000
+    """
+    from reticent.web.server import serve as run
+
+    with _service(policy) as service:
+        denied = [reply.text for reply in service.reserved if not reply.ok]
+        described = service.describe()
+    payload = {"ok": True, "url": f"http://{host}:{port}", "table": described["table"], "reserved_denied": denied}
+    answer(payload, as_json, lambda console: _show_start(console, payload))
+    run(lambda: _service(policy), host, port)
+
+
+def log(
+    policy: Policy,
+    user: Annotated[str | None, typer.Option("--user", help="Only the questions of this user.")] = None,
+    limit: Annotated[int, typer.Option(help="How many questions to show, the latest.", min=1)] = 50,
+    export: Annotated[
+        Path | None, typer.Option("--export", help="Write all exact answers to this file, for reticent audit check.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show who asked what and what was decided, from the ledger.
+
+    Example: reticent audit log audit.toml --export log.jsonl
+    """
+    with _service(policy) as service:
+        questions = service.history(user, limit=limit)
+        decisions = {entry.number: entry for entry in service.decisions()}
+        if export is not None:
+            from reticent.audit.service.export import log_lines
+            from reticent.files import write_whole
+
+            write_whole(export, log_lines(decisions.values()), mode=0o600)
+    listed = [
+        {
+            "question": each.number,
+            "user": each.asker,
+            "sql": each.text,
+            "asked": each.made,
+            "decisions": [_described(decisions[number]) for number in each.decisions],
+        }
+        for each in questions
+    ]
+    payload = {"ok": True, "questions": listed, "exported": export}
+    answer(payload, as_json, lambda console: _show_log(console, listed))
+
+
+def check(
+    log_file: Annotated[
+        Path, typer.Argument(metavar="LOG", help="A log of questions and answers, one JSON object a line.")
+    ],
+    column: Annotated[str | None, typer.Option(help="Which column to check, where the log names several.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Say whom a log of answered questions exposes, with a proof for everybody. Exit code 1 if there is anybody.
+
+    Example: reticent audit check log.jsonl
+    """
+    from reticent.audit.offline import check_log, read_log
+
+    with working("Checking the log ...", as_json):
+        report = check_log(read_log(log_file, column=column))
+    answer(report.as_json(), as_json, lambda console: console.print("\n".join(report.lines()), markup=False))
+
+
+def sync(policy: Policy, as_json: Json = False) -> None:
+    """Compare the table with what was registered: new and changed values become new variables of the auditors.
+
+    Example: reticent audit sync audit.toml
+    """
+    with working("Comparing ...", as_json), _service(policy) as service:
+        new = dict(service.new_values)
+    payload = {"ok": True, "new": new}
+    shown = ", ".join(f"{name}: {count:,}" for name, count in new.items())
+    answer(payload, as_json, lambda console: console.print(f"New values: {shown}.", markup=False))
+
+
+def token(
+    policy: Policy,
+    user: Annotated[str, typer.Argument(help="A user of the policy.")],
+    revoke: Annotated[bool, typer.Option("--revoke", help="Make all tokens of the user useless instead.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Make a token for a user of the HTTP service. It is shown once; only a keyed hash is kept.
+
+    Example: reticent audit token audit.toml alice
+    """
+    with _service(policy) as service:
+        payload: dict[str, Any] = {"ok": True, "user": user}
+        payload |= {"revoked": service.tokens.revoke(user)} if revoke else {"token": service.tokens.make(user)}
+    said = f"{payload['revoked']} tokens of {user} were revoked." if revoke else str(payload["token"])
+    answer(payload, as_json, lambda console: console.print(said, markup=False, soft_wrap=True))
+
+
+def stories(as_json: Json = False) -> None:
+    """Tell the three stories of refusals that leak, each played against a leaky auditor and against ours."""
+    from reticent.audit.leaky import stories as tell
+
+    told = tell()
+    payload = {"ok": True, "stories": [story.describe() for story in told]}
+
+    def show(console: Console) -> None:
+        for story in told:
+            console.print("\n".join(story.lines()), markup=False)
+            console.print()
+
+    answer(payload, as_json, show)
+
+
+def _service(policy: Path) -> AuditService:
+    from reticent.audit.service import AuditService
+    from reticent.policy.auditing import AuditPolicy
+
+    read = AuditPolicy.read(policy)
+    with read.hinting("sensitive", "database"):
+        return AuditService(read.settings)
+
+
+def _described(entry: Any) -> dict[str, Any]:
+    return {
+        "decision": entry.number,
+        "column": entry.column,
+        "function": entry.function,
+        "size": entry.size,
+        "answered": entry.answered,
+        "rule": entry.rule,
+        "value": entry.answer,
+    }
+
+
+def _show_reply(console: Console, reply: dict[str, Any]) -> None:
+    rows = reply["rows"]
+    if not rows:
+        console.print("Nobody meets the condition.", markup=False)
+        return
+    groups, labels = list(rows[0]["group"]), [each["label"] for each in rows[0]["answers"]]
+    cells = [[*row["group"].values(), *(_cell(each) for each in row["answers"])] for row in rows]
+    console.print(table("", [*groups, *labels], cells))
+    reasons = dict.fromkeys(each["reason"] for row in rows for each in row["answers"] if not each["answered"])
+    for reason in reasons:
+        console.print(f"Denied: {reason}", markup=False)
+
+
+def _cell(given: dict[str, Any]) -> str:
+    if not given["answered"]:
+        return "denied"
+    if given["decimal"] is None:
+        return "yes" if given["rule"] != "empty" else "-"
+    return f"about {given['decimal']} (noisy)" if given["noisy"] else str(given["decimal"])
+
+
+def _show_start(console: Console, payload: dict[str, Any]) -> None:
+    console.print(
+        f"Serving table {payload['table']} at {payload['url']} (questions: /v1/query, page: /).", markup=False
+    )
+    for text in payload["reserved_denied"]:
+        console.print(f"A reserved question is denied: {text}", markup=False)
+
+
+def _show_log(console: Console, listed: list[dict[str, Any]]) -> None:
+    from reticent.cli.wording import shown
+
+    rows = []
+    for question in listed:
+        decided = [
+            f"{each['function']} of {each['size']:,}: {shown(each['value']) if each['answered'] else 'denied, ' + each['rule']}"
+            for each in question["decisions"]
+        ]
+        rows.append([question["question"], question["asked"], question["user"], question["sql"], "\n".join(decided)])
+    console.print(table("", ["", "asked", "user", "question", "decided"], rows))

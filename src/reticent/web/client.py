@@ -1,0 +1,42 @@
+"""Asking a running service, with nothing but the standard library."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from typing import Any
+
+from reticent.errors import DataError, Denied, PolicyError
+
+_SECONDS = 300
+
+
+def ask(url: str, token: str | None, sql: str, allow_noise: bool = False) -> dict[str, Any]:
+    """The reply of the service at ``url``; what it refuses is raised with its own words."""
+    if not url.startswith(("http://", "https://")):
+        raise PolicyError(f"The address of a service begins with http:// or https://, but it is {url!r}.")
+    body = json.dumps({"sql": sql, "allow_noise": allow_noise}).encode()
+    request = urllib.request.Request(
+        f"{url.rstrip('/')}/v1/query",
+        data=body,
+        headers={"Content-Type": "application/json", "Authorization": f"Bearer {token or ''}"},
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=_SECONDS) as response:
+            found: dict[str, Any] = json.loads(response.read())
+            return found
+    except urllib.error.HTTPError as error:
+        raise _refusal(error) from None
+    except (urllib.error.URLError, TimeoutError, ValueError) as error:
+        raise DataError(f"The service at {url} cannot be reached: {getattr(error, 'reason', error)}.") from None
+
+
+def _refusal(error: urllib.error.HTTPError) -> PolicyError | Denied | DataError:
+    try:
+        message = str(json.loads(error.read())["error"]["message"])
+    except (ValueError, KeyError, TypeError):
+        message = f"the answer was {error.code} {error.reason}."
+    if error.code in (401, 403, 429):
+        return Denied(message)
+    return DataError(f"The service says: {message}") if error.code >= 500 else PolicyError(message)
