@@ -25,6 +25,9 @@ FloatArray = NDArray[np.float64]
 _DENOMINATORS = (1, 12, 1000, 10**6, 10**9)
 _NEAR = 1e-7
 
+# What linprog calls its outcomes.
+_INFEASIBLE, _UNBOUNDED, _UNCLEAR = 2, 3, 4
+
 
 @dataclass
 class Search:
@@ -51,7 +54,7 @@ class Search:
     def extent(self, piece: int, sign: int) -> tuple[Bound, Leaf | None, Point | None]:
         """For a region without cases: a proved bound of ``sign * piece``, its proof, and a point that comes nearest."""
         goal = Goal(piece, sign)
-        status, point, duals = self._program(goal, self.region.box, capped=False)
+        status, point, duals = self._program(goal, self.region.box)
         if status != "optimal":
             return None, None, None
         leaves = [Leaf(weights) for weights in _rounded(duals)]
@@ -71,7 +74,9 @@ class Search:
             return Leaf(())
         if self.solved >= self.limit:
             return None
-        status, point, duals = self._program(goal, box, capped=True)
+        status, point, duals = self._program(goal, box)
+        if status == "unbounded" and goal.piece is not None:
+            status, point, duals = self._one_beyond(goal, box)
         if status == "infeasible":
             return self._proved(goal, box, self._infeasibility(box))
         if status != "optimal":
@@ -140,31 +145,32 @@ class Search:
         piece = int(np.argmax(distance)) if len(distance) else 0
         return piece if len(distance) and distance[piece] > 1e-6 else None
 
-    def _program(self, goal: Goal, box: Box, *, capped: bool) -> tuple[str, FloatArray, FloatArray]:
+    def _program(self, goal: Goal, box: Box) -> tuple[str, FloatArray, FloatArray]:
         """Maximise ``sign * piece`` over the box and the equations: status, point and dual weights."""
         self.solved += 1
-        costs = np.zeros(len(box.lower))
         limits = _limits(box)
+        costs = np.zeros(len(limits))
         if goal.piece is not None:
             costs[goal.piece] = -goal.sign
-            if capped:
-                # The maximum itself does not matter, only whether it exceeds the goal; so it is kept finite.
-                cap = float(goal.value) + max(1.0, abs(float(goal.value)))
-                low, high = limits[goal.piece]
-                limits[goal.piece] = (low, min(high, cap)) if goal.sign > 0 else (max(low, -cap), high)
         else:
             # Any direction will do, and different ones find different points; an unbounded piece is left alone.
             bounded = np.isfinite(np.array(limits)).all(axis=1) if limits else np.zeros(0, dtype=bool)
             costs = np.where(bounded, np.cos(np.arange(len(costs)) * (1 + self.solved)), 0.0)
         rows = self.region.matrix if self.region.answers else None
-        right = [float(answer) for answer in self.region.answers]
-        done = _solved(costs, rows, right, limits)
+        done = _solved(costs, rows, [float(answer) for answer in self.region.answers], limits)
         if done.status == 0:
-            duals = -done.eqlin.marginals if rows is not None else np.zeros(0)
-            return "optimal", done.x, duals
-        if done.status == 2:
-            return "infeasible", np.zeros(0), np.zeros(0)
-        return "failed", np.zeros(0), np.zeros(0)
+            return "optimal", done.x, np.zeros(0) if rows is None else -done.eqlin.marginals
+        unsure = done.status in (_UNBOUNDED, _UNCLEAR)
+        status = "infeasible" if done.status == _INFEASIBLE else "unbounded" if unsure else "failed"
+        return status, np.zeros(0), np.zeros(0)
+
+    def _one_beyond(self, goal: Goal, box: Box) -> tuple[str, FloatArray, FloatArray]:
+        """A point at least 1 beyond a goal that the relaxed region exceeds without end."""
+        piece = goal.piece or 0
+        step = goal.sign * (goal.value + 1)
+        ends = (step, None) if goal.sign > 0 else (None, step)
+        status, point, _ = self._program(Goal(), box.narrowed(piece, *ends))
+        return status, point, np.zeros(len(self.region.answers))
 
     def _infeasibility(self, box: Box) -> FloatArray:
         """Weights of questions whose answers the box cannot reach, from a program with slack on both sides."""
@@ -184,7 +190,7 @@ class Search:
         if goal.piece is not None:
             step = Fraction(goal.sign * (goal.value + 1))
             box = box.narrowed(goal.piece, step, None) if goal.sign > 0 else box.narrowed(goal.piece, None, step)
-        if box.is_empty or self.region.holdings or not len(box.lower):
+        if box.is_empty or self.region.holdings or not len(box.lower) or self.solved >= self.limit:
             return None
         self.solved += 1
         lower, upper = (np.array(side, dtype=float) for side in zip(*_limits(box), strict=True))

@@ -72,8 +72,8 @@ class SumSystem:
             return np.flatnonzero(implied != scale * self.answers)
         prime = self.basis.prime
         digits = multiply(self.basis.inverse, (known % prime).astype(np.int64)[:, None], prime)[:, 0]
-        implied_modulo = self.basis.matrix @ (self.basis.columns @ digits % prime) % prime
-        return np.flatnonzero(implied_modulo != (self.answers % prime).astype(np.int64))
+        data = times(self.basis.columns, digits) % prime
+        return np.flatnonzero(times(self.basis.matrix, data) % prime != self.answers % prime)
 
     def combination(self, column: int) -> Combination | None:
         """The proof that the class ``column`` is pinned down; None where it is not."""
@@ -95,9 +95,9 @@ class SumSystem:
     def null_vector_modulo(self, basis: Basis) -> IntArray:
         """The same modulo a private prime, quickly."""
         start = np.random.default_rng().integers(0, basis.prime, size=len(self.classes))
-        image = (basis.rows @ start % basis.prime)[:, None]
+        image = (times(basis.rows, start) % basis.prime).astype(np.int64)[:, None]
         found = multiply(basis.inverse, image, basis.prime)[:, 0]
-        vector: IntArray = (start - basis.columns @ found) % basis.prime
+        vector: IntArray = ((start - times(basis.columns, found)) % basis.prime).astype(np.int64)
         return vector
 
     def exposed(self) -> list[Combination]:
