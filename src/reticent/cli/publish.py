@@ -50,6 +50,9 @@ def publish(
     files: Annotated[
         str | None, typer.Option("--files", help="The kind of the released files: csv or parquet.")
     ] = None,
+    engine: Annotated[
+        str | None, typer.Option("--engine", help="local: rows in memory; streaming: a table larger than memory.")
+    ] = None,
     ledger: Annotated[
         Path | None, typer.Option("--ledger", help="The ledger that remembers what was given out.")
     ] = None,
@@ -73,6 +76,7 @@ def publish(
             definition=definition,
             ledger=ledger,
             files=files,
+            engine=engine,
             method=method,
         )
     answer(_payload(found), as_json, lambda console: _render(console, found))

@@ -19,6 +19,7 @@ _UNKNOWN = 4 << 30
 # its label, and the sorted copy of that. Measured on the ten million rows of ``python -m benchmarks big``.
 _BYTES_PER_CELL = 72
 _BYTES_PER_TEXT_BYTE = 8
+_PACKING = 8
 _LARGEST_CHUNK, _SMALLEST_CHUNK = 500_000, 1_000
 _CHUNK_SHARE = 16
 
@@ -40,7 +41,7 @@ def file_fits(path: Path) -> bool:
     if size * _BYTES_PER_CELL < budget():
         return True
     if path.suffix != ".parquet":
-        return size * _BYTES_PER_TEXT_BYTE <= budget()
+        return text_fits(path)
     from pyarrow import ArrowException
     from pyarrow.parquet import read_metadata
 
@@ -49,6 +50,12 @@ def file_fits(path: Path) -> bool:
     except (ArrowException, OSError):
         return True
     return fits(found.num_rows, found.num_columns)
+
+
+def text_fits(path: Path) -> bool:
+    """The same of a text file, which may be packed."""
+    packed = _PACKING if path.suffix == ".gz" else 1
+    return path.stat().st_size * packed * _BYTES_PER_TEXT_BYTE <= budget()
 
 
 def rows_at_once(columns: int) -> int:

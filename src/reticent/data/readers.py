@@ -1,7 +1,7 @@
-"""Where rows come from: files, frames and databases, all as one polars frame.
+"""Where rows come from: files, frames and databases, all as one polars frame, or as a stream where they are larger than memory.
 
-``read_frame`` takes whatever there is and gives a frame of the wanted columns. Files that are larger than memory are no
-matter as long as the wanted columns fit: only these are kept, and Parquet and Arrow files are streamed.
+``read_frame`` takes whatever there is and gives a frame of the wanted columns; only these are kept. ``Source.open`` gives
+a stream instead where the wanted columns do not fit.
 """
 
 from __future__ import annotations
@@ -15,16 +15,23 @@ from typing import Any
 
 import polars as pl
 
+from reticent.data.memory import fits, text_fits
 from reticent.data.readers_csv import CsvFile
 from reticent.data.readers_sql import (
     Selection,
     cast_declared,
+    declared_stream,
     duckdb_columns,
+    duckdb_rows,
     postgres_columns,
+    postgres_rows,
     read_duckdb,
     read_postgres,
+    stream_duckdb,
+    stream_postgres,
 )
-from reticent.data.table import as_polars
+from reticent.data.stream import Stream
+from reticent.data.table import EngineName, as_polars, check_engine
 from reticent.errors import DataError, PolicyError, did_you_mean
 
 _PARQUET = (".parquet", ".pq")
@@ -99,6 +106,41 @@ class Source:
             return self._of(_scan(path, suffix), columns)
         return self._csv.read(columns)
 
+    def open(self, columns: Sequence[str] | None = None, engine: EngineName | None = None) -> pl.DataFrame | Stream:
+        """The wanted columns in memory or, where that was said or they do not fit, as a stream."""
+        check_engine(engine)
+        if engine == "local" or not isinstance(self.location, str | Path):
+            return self.read(columns)
+        wanted = list(dict.fromkeys(columns)) if columns is not None else self.columns()
+        return self.stream(wanted) if engine == "streaming" or not self._fits(len(wanted)) else self.read(columns)
+
+    def stream(self, columns: Sequence[str]) -> Stream:
+        """The wanted columns, a chunk of rows at a time."""
+        if not isinstance(self.location, str | Path):
+            return Stream.of_frame(self.read(columns))
+        if self.is_postgres:
+            return stream_postgres(self._selection(self.address), columns, self.types)
+        path = _existing(self.location)
+        suffix = _suffix(path)
+        if suffix in _DUCKDB:
+            return stream_duckdb(self._selection(str(path)), columns, self.types)
+        if suffix in (*_PARQUET, *_ARROW):
+            return declared_stream(Stream.of_lazy(self._chosen(_scan(path, suffix), columns)), self.types)
+        return self._csv.stream(columns)
+
+    def _fits(self, columns: int) -> bool:
+        """Whether the rows can be worked with in memory, as far as that can be told without reading them."""
+        if self.is_postgres:
+            return fits(postgres_rows(self._selection(self.address)), columns)
+        path = _existing(self.location)
+        suffix = _suffix(path)
+        if suffix in _DUCKDB:
+            return fits(duckdb_rows(self._selection(str(path))), columns)
+        if suffix in (*_PARQUET, *_ARROW):
+            _names(rows := _scan(path, suffix), path)
+            return fits(int(rows.select(pl.len()).collect(engine="streaming").item()), columns)
+        return text_fits(path)
+
     def columns(self) -> list[str]:
         """The names of all columns, without reading the rows."""
         if not isinstance(self.location, str | Path):
@@ -123,7 +165,10 @@ class Source:
         return CsvFile(path, delimiter, self.encoding, tuple(self.null_values), dict(self.types))
 
     def _of(self, rows: pl.DataFrame | pl.LazyFrame, columns: Sequence[str] | None) -> pl.DataFrame:
-        available = _names(rows, self.name) if isinstance(rows, pl.LazyFrame) else rows.columns
+        return cast_declared(self._chosen(rows.lazy(), columns).collect(engine="streaming"), self.types)
+
+    def _chosen(self, rows: pl.LazyFrame, columns: Sequence[str] | None) -> pl.LazyFrame:
+        available = _names(rows, self.name)
         for name in [*(columns or ()), *self.types]:
             if name not in available:
                 raise DataError(
@@ -131,13 +176,12 @@ class Source:
                     f"The columns are: {', '.join(map(repr, available))}."
                 )
         chosen = rows if columns is None else rows.select(list(dict.fromkeys(columns)))
-        frame = chosen.collect(engine="streaming") if isinstance(chosen, pl.LazyFrame) else chosen
-        if self.null_values:
-            texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
-            frame = frame.with_columns(
-                pl.when(~pl.col(name).is_in(list(self.null_values))).then(pl.col(name)).alias(name) for name in texts
-            )
-        return cast_declared(frame, self.types)
+        if not self.null_values:
+            return chosen
+        texts = [name for name, dtype in chosen.collect_schema().items() if dtype == pl.String]
+        return chosen.with_columns(
+            pl.when(~pl.col(name).is_in(list(self.null_values))).then(pl.col(name)).alias(name) for name in texts
+        )
 
 
 def read_frame(

@@ -20,6 +20,7 @@ from typing import IO, Any
 import polars as pl
 
 from reticent.data.readers_types import TEXT, Evidence, Kind, declared_kind, is_missing_word
+from reticent.data.stream import Stream
 from reticent.errors import DataError, did_you_mean
 
 _BLOCK = 1 << 22
@@ -51,6 +52,14 @@ class CsvFile:
 
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """The wanted columns (or all), typed."""
+        rows = self.stream(columns)
+        frames = list(rows.make(rows.columns))
+        if not any(frame.height for frame in frames):
+            raise DataError(f"{self.path} has a header but no rows. There is nothing to publish; check the source.")
+        return pl.concat(frames, rechunk=True)
+
+    def stream(self, columns: Sequence[str] | None = None) -> Stream:
+        """The wanted columns (or all), typed, a few megabytes at a time."""
         layout = self.layout
         wanted = list(layout.names) if columns is None else list(dict.fromkeys(columns))
         for name in [*wanted, *self.types]:
@@ -60,10 +69,13 @@ class CsvFile:
                     f"The columns are: {', '.join(map(repr, layout.names))}."
                 )
         kinds = self._kinds(layout, wanted)
-        frames = [self._typed(batch, kinds, layout, start) for start, batch in _numbered(self._batches(layout, wanted))]
-        if not any(frame.height for frame in frames):
-            raise DataError(f"{self.path} has a header but no rows. There is nothing to publish; check the source.")
-        return pl.concat(frames, rechunk=True)
+        nothing = pl.DataFrame(schema=dict.fromkeys(wanted, pl.String()))
+
+        def make(chosen: Sequence[str]) -> Iterator[pl.DataFrame]:
+            batches = _numbered(self._batches(layout, chosen))
+            return (self._typed(batch, kinds, layout, start) for start, batch in batches)
+
+        return Stream(self._typed(nothing, kinds, layout, 0).schema, make)
 
     @cached_property
     def layout(self) -> Layout:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from reticent.data.memory import rows_at_once
 from reticent.data.readers_types import TEXT, Kind, declared_kind
+from reticent.data.stream import Chunks, Stream
 from reticent.errors import DataError, PolicyError, did_you_mean
 
 if TYPE_CHECKING:
@@ -62,30 +64,59 @@ class Selection:
 
 def read_duckdb(selection: Selection, columns: Sequence[str] | None = None) -> pl.DataFrame:
     """Rows of a DuckDB file. DuckDB does the projection, so that unwanted columns are never loaded."""
-    import duckdb
+    with _duckdb(selection) as connection:
+        relation = _duckdb_relation(connection, selection)
+        chosen, wide = _duckdb_projection(selection, relation, columns)
+        return _plain_types(relation.project(chosen).pl(), wide)
 
-    path = Path(selection.source)
-    try:
-        with duckdb.connect(str(path), read_only=True) as connection:
+
+def stream_duckdb(selection: Selection, columns: Sequence[str], types: Mapping[str, str]) -> Stream:
+    """The same rows, a chunk at a time."""
+    with _duckdb(selection) as connection:
+        relation = _duckdb_relation(connection, selection)
+        chosen, wide = _duckdb_projection(selection, relation, columns)
+        schema = relation.project(chosen).limit(0).pl().schema
+
+    def make(wanted: Sequence[str]) -> Chunks:
+        with _duckdb(selection) as connection:
             relation = _duckdb_relation(connection, selection)
-            wanted = selection.check(columns, relation.columns)
-            types = dict(zip(relation.columns, map(str, relation.types), strict=True))
-            wide = [name for name in wanted if types[name].startswith(_WIDE_INTEGERS)]
-            chosen = (f"{quoted(name)}::varchar as {quoted(name)}" if name in wide else quoted(name) for name in wanted)
-            return _plain_types(relation.project(", ".join(chosen)).pl(), wide)
-    except duckdb.Error as error:
-        raise DataError(f"{path}: DuckDB says: {_first_line(error)}") from None
+            projected = relation.project(_duckdb_projection(selection, relation, wanted)[0])
+            for batch in projected.to_arrow_reader(rows_at_once(len(wanted))):
+                yield pl.DataFrame(batch)
+
+    return declared_stream(_plain_stream(Stream(schema, make), wide), types)
 
 
-def duckdb_columns(selection: Selection) -> list[str]:
-    """The column names that reading would give."""
+def duckdb_rows(selection: Selection) -> int:
+    """How many rows reading would give."""
+    with _duckdb(selection) as connection:
+        return int(_duckdb_relation(connection, selection).aggregate("count(*)").fetchall()[0][0])
+
+
+@contextlib.contextmanager
+def _duckdb(selection: Selection) -> Iterator[Any]:
     import duckdb
 
     try:
         with duckdb.connect(selection.source, read_only=True) as connection:
-            return list(_duckdb_relation(connection, selection).columns)
+            yield connection
     except duckdb.Error as error:
         raise DataError(f"{selection.name}: DuckDB says: {_first_line(error)}") from None
+
+
+def _duckdb_projection(selection: Selection, relation: Any, columns: Sequence[str] | None) -> tuple[str, list[str]]:
+    """What is selected, and the columns of long numbers, which travel as text."""
+    wanted = selection.check(columns, relation.columns)
+    types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    wide = [name for name in wanted if types[name].startswith(_WIDE_INTEGERS)]
+    chosen = (f"{quoted(name)}::varchar as {quoted(name)}" if name in wide else quoted(name) for name in wanted)
+    return ", ".join(chosen), wide
+
+
+def duckdb_columns(selection: Selection) -> list[str]:
+    """The column names that reading would give."""
+    with _duckdb(selection) as connection:
+        return list(_duckdb_relation(connection, selection).columns)
 
 
 def _duckdb_relation(connection: Any, selection: Selection) -> Any:
@@ -116,6 +147,34 @@ def fetch_postgres(connection: psycopg.Connection[Any], statement: sql.Composed,
     return _plain_types(pl.concat(frames), wide)
 
 
+def stream_postgres(selection: Selection, columns: Sequence[str], types: Mapping[str, str]) -> Stream:
+    """The same rows, a chunk at a time. One transaction sees the same rows in every pass, whatever others write meanwhile."""
+    snapshot = contextlib.ExitStack()
+    connection = snapshot.enter_context(_connect(selection, snapshot=True))
+    statement = _postgres_statement(connection, selection)
+    wanted = selection.check(columns, _postgres_columns(connection, statement))
+    codes = _postgres_types(connection, _projected(statement, wanted))
+
+    def make(chosen: Sequence[str]) -> Chunks:
+        with _told():
+            yield from _batches(connection, _projected(statement, chosen), chosen)
+
+    stream = Stream(_postgres_schema(codes), make)
+    weakref.finalize(stream, snapshot.close)
+    wide = [name for name, code in codes.items() if code == _NUMERIC]
+    return declared_stream(_plain_stream(stream, wide), types)
+
+
+def postgres_rows(selection: Selection) -> int:
+    """How many rows reading would give."""
+    from psycopg import sql
+
+    with _connect(selection) as connection:
+        statement = _postgres_statement(connection, selection)
+        found = connection.execute(sql.SQL("select count(*) from {}").format(statement)).fetchone()
+        return int(found[0]) if found else 0
+
+
 def postgres_columns(selection: Selection) -> list[str]:
     """The column names that reading would give."""
     with _connect(selection) as connection:
@@ -123,8 +182,8 @@ def postgres_columns(selection: Selection) -> list[str]:
 
 
 @contextlib.contextmanager
-def _connect(selection: Selection) -> Iterator[psycopg.Connection[Any]]:
-    """A connection that can only read. What goes wrong is told without the address, which may hold a password."""
+def _connect(selection: Selection, snapshot: bool = False) -> Iterator[psycopg.Connection[Any]]:
+    """A connection that can only read; with ``snapshot`` it sees the rows as they are now, whatever others write."""
     try:
         import psycopg
     except ModuleNotFoundError:
@@ -132,10 +191,20 @@ def _connect(selection: Selection) -> Iterator[psycopg.Connection[Any]]:
             "Reading from PostgreSQL needs the package psycopg, which is not installed. Install it with: "
             "pip install 'reticent[postgres]'"
         ) from None
+    with _told(), psycopg.connect(selection.source) as connection:
+        connection.read_only = True
+        if snapshot:
+            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        yield connection
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    """What goes wrong is told without the address, which may hold a password."""
+    import psycopg
+
     try:
-        with psycopg.connect(selection.source) as connection:
-            connection.read_only = True
-            yield connection
+        yield
     except psycopg.OperationalError as error:
         raise DataError(f"PostgreSQL cannot be reached: {_first_line(error)}") from None
     except psycopg.Error as error:
@@ -177,15 +246,30 @@ def _fetch(
     connection: psycopg.Connection[Any], statement: sql.Composed, wanted: Sequence[str]
 ) -> tuple[list[pl.DataFrame], list[str]]:
     """The rows in batches, and the columns of fixed-point numbers, which travel as text."""
+    codes = _postgres_types(connection, statement)
+    frames = [pl.DataFrame(schema=_postgres_schema(codes)), *_batches(connection, statement, wanted)]
+    return frames, [name for name, code in codes.items() if code == _NUMERIC]
+
+
+def _batches(connection: psycopg.Connection[Any], statement: sql.Composed, wanted: Sequence[str]) -> Chunks:
+    """The rows, fetched by a cursor on the server."""
     with connection.cursor(name="reticent") as cursor:
         cursor.execute(statement)
-        codes = {column.name: column.type_code for column in cursor.description or ()}
-        schema = {name: _POSTGRES_TYPES.get(code, pl.String) for name, code in codes.items()}
-        frames = [pl.DataFrame(schema=schema)]
+        schema = _postgres_schema({column.name: column.type_code for column in cursor.description or ()})
         while rows := cursor.fetchmany(_BATCH):
             columns = zip(wanted, zip(*rows, strict=True), strict=True)
-            frames.append(pl.DataFrame([_column(name, values, schema[name]) for name, values in columns]))
-    return frames, [name for name, code in codes.items() if code == _NUMERIC]
+            yield pl.DataFrame([_column(name, values, schema[name]) for name, values in columns])
+
+
+def _postgres_types(connection: psycopg.Connection[Any], statement: sql.Composed) -> dict[str, int]:
+    from psycopg import sql
+
+    cursor = connection.execute(sql.SQL("select * from ({}) as chosen limit 0").format(statement))
+    return {column.name: column.type_code for column in cursor.description or ()}
+
+
+def _postgres_schema(codes: Mapping[str, int]) -> pl.Schema:
+    return pl.Schema({name: _POSTGRES_TYPES.get(code, pl.String) for name, code in codes.items()})
 
 
 def _column(name: str, values: Sequence[Any], dtype: Any) -> pl.Series:
@@ -218,27 +302,67 @@ def _plain_types(frame: pl.DataFrame, wide: Sequence[str]) -> pl.DataFrame:
 
 
 def _plain(text: pl.Series) -> pl.Series:
-    whole = text.str.replace(r"\.0+$", "")
-    integers = whole.cast(pl.Int64, strict=False)
-    if integers.null_count() == text.null_count():
-        return integers
-    return text if not whole.str.contains(r"[^\d-]").drop_nulls().any() else text.cast(pl.Float64)
+    return _as_number(text, _number_type([text]))
 
 
-def cast_declared(frame: pl.DataFrame, types: Mapping[str, str]) -> pl.DataFrame:
+def _plain_stream(stream: Stream, wide: Sequence[str]) -> Stream:
+    """The same decision about rows that come in chunks, after a look at all of them."""
+    if not wide:
+        return stream
+    types = {name: _number_type(chunk[name] for chunk in stream.chunks([name])) for name in wide}
+
+    def make(columns: Sequence[str]) -> Chunks:
+        chosen = [name for name in wide if name in columns]
+        return (
+            chunk.with_columns(_as_number(chunk[name], types[name]) for name in chosen)
+            for chunk in stream.chunks(columns)
+        )
+
+    return Stream(pl.Schema({**stream.schema, **types}), make)
+
+
+def _number_type(texts: Iterable[pl.Series]) -> pl.DataType:
+    """The type that keeps every digit of whole numbers, or a float where some are not whole."""
+    integers, fractions = True, False
+    for text in texts:
+        whole = text.str.replace(r"\.0+$", "")
+        integers &= whole.cast(pl.Int64, strict=False).null_count() == text.null_count()
+        fractions |= bool(whole.str.contains(r"[^\d-]").drop_nulls().any())
+    return pl.Int64() if integers else pl.Float64() if fractions else pl.String()
+
+
+def _as_number(text: pl.Series, dtype: pl.DataType) -> pl.Series:
+    return text if dtype == pl.String else (text.str.replace(r"\.0+$", "") if dtype == pl.Int64 else text).cast(dtype)
+
+
+def cast_declared(frame: pl.DataFrame, types: Mapping[str, str], first_row: int = 0) -> pl.DataFrame:
     """The frame with some columns read as the types that were declared for them."""
     casts = {name: declared_kind(name, given) for name, given in types.items() if name in frame.columns}
-    return frame.with_columns(_as_kind(frame, name, kind) for name, kind in casts.items())
+    return frame.with_columns(_as_kind(frame, name, kind, first_row) for name, kind in casts.items())
 
 
-def _as_kind(frame: pl.DataFrame, name: str, kind: Kind) -> pl.Series:
+def declared_stream(stream: Stream, types: Mapping[str, str]) -> Stream:
+    """The same of rows that come in chunks."""
+    if not types:
+        return stream
+
+    def make(columns: Sequence[str]) -> Chunks:
+        first = 0
+        for chunk in stream.chunks(columns):
+            yield cast_declared(chunk, types, first)
+            first += chunk.height
+
+    return Stream(cast_declared(pl.DataFrame(schema=stream.schema), types).schema, make)
+
+
+def _as_kind(frame: pl.DataFrame, name: str, kind: Kind, first_row: int) -> pl.Series:
     text = frame[name].cast(pl.String)
     if kind == TEXT:
         return text
     read = text.to_frame().select(kind.read(pl.col(name)))[name]
     if read.null_count() > text.null_count():
         row = (read.is_null() & text.is_not_null()).arg_max() or 0
-        raise DataError(f"Column {name!r}, row {row + 1}: {text[row]!r} cannot be read as {kind}.")
+        raise DataError(f"Column {name!r}, row {first_row + row + 1}: {text[row]!r} cannot be read as {kind}.")
     return read
 
 

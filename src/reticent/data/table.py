@@ -195,8 +195,7 @@ class Table:
 
     def _opened(self, source: Any, engine: EngineName | None) -> pl.DataFrame | Stream:
         """The source as rows in memory or as a stream, as was said or as it fits."""
-        if engine not in (None, "local", "streaming"):
-            raise PolicyError(f"engine must be 'local' or 'streaming', but it is {engine!r}.")
+        check_engine(engine)
         if engine == "streaming" and not isinstance(source, pl.LazyFrame | Stream):
             source = Stream.of_frame(as_polars(source))
         if isinstance(source, pl.LazyFrame):
@@ -338,6 +337,12 @@ class Table:
                     f"The rows of {self.key} {person!r} differ in their quasi columns, so that person could be found by the combination. "
                     "Give all rows of a person the same quasi values (for instance those of the latest row)."
                 )
+
+
+def check_engine(engine: str | None) -> None:
+    """An engine has one of two names, or is chosen by size."""
+    if engine not in (None, "local", "streaming"):
+        raise PolicyError(f"engine must be 'local' or 'streaming', but it is {engine!r}.")
 
 
 def _like(people: pl.Series, own: pl.DataType) -> pl.Series:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from reticent.data.descriptions import hierarchy_from
 from reticent.data.readers import Source
-from reticent.data.table import Table
+from reticent.data.table import EngineName, Table
 from reticent.definitions.base import Definition
 from reticent.definitions.catalogue import definition_from
 from reticent.errors import DataError, PolicyError, did_you_mean
@@ -88,15 +88,15 @@ class Policy(PolicyFile):
             "pseudonyms": roles.pseudonyms,
         }
 
-    def table(self, source: Source | None = None) -> Table:
-        """The rows with their roles; ``source`` replaces the policy's own. Only columns with a role are read."""
+    def table(self, source: Source | None = None, engine: EngineName | None = None) -> Table:
+        """The rows with their roles; ``source`` and ``engine`` replace the policy's own. Only columns with a role are read."""
         source = source if source is not None else self.source
         with self.pointing("data", "source"):
             available = source.columns()
         self._check_available(available, source.name)
         wanted = [name for _, name in self._columns()]
         with self.pointing("data"):
-            rows = source.read(wanted)
+            rows = source.open(wanted, engine or self.sections.data.engine)
         with self.pointing("roles"):
             table = Table(rows, **self.roles, left_out=[name for name in available if name not in wanted])
         with self.pointing("hierarchies"):

@@ -36,6 +36,7 @@ def publish_policy(
     definition: str | None = None,
     ledger: str | Path | None = None,
     files: str | None = None,
+    engine: str | None = None,
     method: Mapping[str, Any] | None = None,
 ) -> Published:
     """Publish what the policy says. Every argument wins over the policy's own setting; None leaves it as it is.
@@ -52,7 +53,7 @@ def publish_policy(
     chosen = definition_from_text(definition) if definition is not None else policy.definition
     replaced = {name: value for name, value in (method or {}).items() if value is not None}
     how = policy.method(**replaced)
-    table = policy.table()
+    table = policy.table(engine=cast(Any, engine))
     with policy.hinting("hierarchies", *([] if replaced else ["method"])):
         release = publish(
             table,
@@ -62,6 +63,7 @@ def publish_policy(
             again=said.again if again is None else again,
             signing_key=sign if sign is not None else policy.path(said.sign),
             files=cast(Any, files if files is not None else said.files),
+            scratch=next(folder for folder in target.absolute().parents if folder.exists()),
         )
     release.save(target)
     return Published(release, table, target, _report(release, table, target, said.report if report is None else report))

@@ -35,7 +35,8 @@ def read(source: Any = None, policy: str | Path | Policy | None = None, **overri
     loaded = policy if isinstance(policy, Policy) else Policy.read(policy)
     base = loaded.source if source is None else Source(source, **loaded.reading)
     chosen = replace(base, **reading)
-    return _table(chosen, {**loaded.roles, **roles}) if roles else loaded.table(chosen)
+    engine = roles.pop("engine", loaded.sections.data.engine)
+    return _table(chosen, {**loaded.roles, **roles, "engine": engine}) if roles else loaded.table(chosen, engine)
 
 
 def _table(source: Source, roles: dict[str, Any]) -> Table:
@@ -45,7 +46,7 @@ def _table(source: Source, roles: dict[str, Any]) -> Table:
     available = source.columns()
     needed = list(dict.fromkeys(wanted))
     return Table(
-        source.read(needed or None),
+        source.open(needed or None, roles.get("engine")),
         **roles,
         left_out=[name for name in available if name not in needed] if needed else [],
     )

@@ -36,6 +36,7 @@ class DataSection(Section):
     encoding: str | None = None
     null_values: Names = Field(default_factory=list)
     types: dict[str, str] = Field(default_factory=dict)
+    engine: Literal["local", "streaming"] | None = None
 
 
 class RolesSection(Section):

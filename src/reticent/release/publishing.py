@@ -11,7 +11,7 @@ import polars as pl
 from reticent.data import Draft, Table
 from reticent.data.stream import Stream
 from reticent.definitions import Definition
-from reticent.errors import PolicyError, did_you_mean
+from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.ledger import Ledger
 from reticent.ledger.store import now
 from reticent.release.certificate import (
@@ -31,7 +31,7 @@ from reticent.release.reference import reference_of
 from reticent.release.release import Release
 from reticent.release.scheme import scheme_of
 from reticent.release.signing import private_key, sign
-from reticent.release.stored import counted, schema_of, write_sorted
+from reticent.release.stored import StoredTables, counted, height, schema_of, write_sorted
 from reticent.release.tables import FILE_KINDS, file_bytes, labels_of, public_frames
 from reticent.release.values import readable, type_of
 from reticent.release.wording import statement
@@ -157,7 +157,18 @@ def _public_tables(
         return public_frames(frames, _bucket_columns(table, draft)[0]), {}
     streams = {name: rows for name, rows in draft.tables.items() if isinstance(rows, Stream)}
     written = write_sorted(streams, files, (*table.quasi, *table.sensitive), scratch)
+    _check_rows(draft, written.tables)
     return written.tables, {f"{name}.{files}": dict(told) for name, told in written.prints.items()}
+
+
+def _check_rows(draft: Draft, tables: StoredTables) -> None:
+    """A stream is read several times, so its source must stand still."""
+    drafted, written = int(draft.groups.sizes.sum()), height(tables, FORMATS[draft.format].tables[0])
+    if drafted != written:
+        raise DataError(
+            f"The source changed while it was read: {drafted} rows were to be published, and then there were {written}. Nothing was published; "
+            "publish a copy that nobody writes to."
+        )
 
 
 def _manifest(table: Table, draft: Draft, tables: Frames, files: FileKind) -> Manifest:
