@@ -143,3 +143,66 @@ class PopulationTwin:
 
     def _key(self, row: tuple, levels: Sequence[int]) -> tuple:
         return tuple(self.label[j][row[j]][level] for j, level in enumerate(levels))
+
+
+def breach_chances(people: Sequence[tuple], below: Mapping[str, Collection]) -> list[Fraction]:
+    """For each person (value, node, threshold) of a group who named a node: the chance that a value of the group lies below it."""
+    values = [value for value, _, _ in people]
+    return [Fraction(sum(v in below[node] for v in values), len(values)) for _, node, _ in people if node is not None]
+
+
+def personal(default: Fraction, below: Mapping[str, Collection]) -> Callable[[Sequence[tuple]], bool]:
+    """Everybody who named a node is met, up to the own threshold or the default."""
+
+    def judge(people: Sequence[tuple]) -> bool:
+        allowed = [default if limit is None else Fraction(limit) for _, node, limit in people if node is not None]
+        return all(chance <= limit for chance, limit in zip(breach_chances(people, below), allowed, strict=True))
+
+    return judge
+
+
+def x_y_of_columns(k: int, h: Fraction, x: Sequence[int], y: Sequence[int]) -> Callable[[Sequence[tuple]], bool]:
+    """Of one group's rows (tuples of sensitive values): whoever knows the columns ``x`` sees k values of ``y``, none surer than h."""
+
+    def judge(rows: Sequence[tuple]) -> bool:
+        seen: dict[tuple, list] = {}
+        for row in rows:
+            seen.setdefault(tuple(row[j] for j in x), []).append(tuple(row[j] for j in y))
+        return all(x_y(k, h)(values, ()) for values in seen.values())
+
+    return judge
+
+
+def n_t_close_to_some_superset(
+    n: int, t: Fraction, rows: Sequence[tuple], hierarchies: Sequence, levels: Sequence[int]
+) -> dict[tuple, bool]:
+    """(n,t)-closeness as its authors put it, for a full-domain generalization: which groups are t-close to some natural superset.
+
+    A natural superset of a group is what it becomes when its boundaries are widened: the rows that share its labels at the same or higher levels of
+    every hierarchy. It counts where it has at least n rows.
+    """
+    label = [{row[0]: row for row in column} for column in hierarchies]
+
+    def key(row: tuple, at: Sequence[int]) -> tuple:
+        return tuple(label[j][row[j]][level] for j, level in enumerate(at))
+
+    def values(at: Sequence[int]) -> dict[tuple, list]:
+        found: dict[tuple, list] = {}
+        for row in rows:
+            found.setdefault(key(row, at), []).append(row[-1])
+        return found
+
+    def distance(mine: list, theirs: list) -> Fraction:
+        p, q = shares(mine), shares(theirs)
+        return sum((abs(p.get(v, Fraction(0)) - q[v]) for v in q), start=Fraction(0)) / 2
+
+    wider = itertools.product(*(range(low, len(column[0])) for low, column in zip(levels, hierarchies, strict=True)))
+    mine = values(levels)
+    close = dict.fromkeys(mine, False)
+    for at in wider:
+        supersets = values(at)
+        for row in rows:
+            group, above = key(row, levels), supersets[key(row, at)]
+            if not close[group] and len(above) >= n and distance(mine[group], above) <= t:
+                close[group] = True
+    return close

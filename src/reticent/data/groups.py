@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.data.hierarchy import Codes
-from reticent.data.keys import number, sum_by
+from reticent.data.keys import first_rows, number, sum_by
 from reticent.data.sensitive import SensitiveColumn
 from reticent.errors import DataError, PolicyError, did_you_mean
 
@@ -163,6 +163,17 @@ class SensitiveDomain:
             raise PolicyError(f"There is no sensitive column {name!r}.{did_you_mean(name, names)}")
         return names.index(name)
 
+    def together(self, names: Sequence[str]) -> tuple[NDArray[np.int64], SensitiveColumn]:
+        """Some columns as one: its value for each joint value, and the column (of texts joined by ' / ' where they are several)."""
+        places = [self.index(name) for name in names]
+        if len(places) == 1:
+            return self.joint[:, places[0]].astype(np.int64), self.columns[places[0]]
+        numbers, count = _numbered(self.joint[:, places])
+        shown = self.joint[first_rows(numbers, count)]
+        texts = [[self.columns[place].texts[code] for code in shown[:, place]] for place in places]
+        labels = [" / ".join(parts) for parts in zip(*texts, strict=True)]
+        return numbers, SensitiveColumn(" and ".join(names), pl.Series(labels, dtype=pl.String))
+
 
 @dataclass(frozen=True)
 class Groups:
@@ -228,21 +239,24 @@ class Groups:
         chosen = self.domain.columns[place]
         if len(self.domain.columns) == 1:
             return self
+        others = tuple(each.name for each in self.domain.columns if each.name != chosen.name)
+        return self.refined(others, (chosen.name,))
+
+    def refined(self, known: Sequence[str], secret: Sequence[str]) -> Groups:
+        """The groups cut by the raw values of the ``known`` sensitive columns, with the joint values of the ``secret`` ones as their values."""
         joint, cells = self.domain.joint, self.histograms
-        others = np.delete(joint, place, axis=1)
-        _, inverse = np.unique(others, axis=0, return_inverse=True)
-        other_ids = inverse.reshape(-1)  # numpy 2.0 returns a column here, later ones a row
-        other_count = int(other_ids.max(initial=0)) + 1
+        other_ids, other_count = _numbered(joint[:, [self.domain.index(name) for name in known]])
+        values, column = self.domain.together(secret)
         refined, count = number(cells.owners * other_count + other_ids[cells.values], len(self) * other_count)
-        histograms = Histograms.from_cells(refined, joint[cells.values, place], cells.counts, count, chosen.size)
-        reference = sum_by(joint[:, place], self.reference, chosen.size)
+        histograms = Histograms.from_cells(refined, values[cells.values], cells.counts, count, column.size)
+        reference = sum_by(values, self.reference, column.size)
         parents = np.zeros(count, dtype=np.int64)
         parents[refined] = cells.owners
         return Groups(
             sum_by(refined, cells.counts, count),
             histograms,
             reference,
-            SensitiveDomain.single(chosen),
+            SensitiveDomain.single(column),
             {"parent": parents},
             self.exclusive,
         )
@@ -295,3 +309,12 @@ class Groups:
             ): int(self.histograms.counts[cell])
             for cell in order
         }
+
+
+def _numbered(rows: NDArray[np.int32]) -> tuple[NDArray[np.int64], int]:
+    """The number of each row among the distinct ones, and how many there are."""
+    if rows.shape[1] == 0:
+        return np.zeros(len(rows), dtype=np.int64), 1
+    _, inverse = np.unique(rows, axis=0, return_inverse=True)
+    numbers = inverse.reshape(-1).astype(np.int64)  # numpy 2.0 returns a column here, later ones a row
+    return numbers, int(numbers.max(initial=0)) + 1

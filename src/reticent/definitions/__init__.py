@@ -7,7 +7,8 @@
 ``recursive``    recursive (c,l)-diversity, and negative/positive diversity; ``tails`` computes what exclusions leave
 ``knowledge``    worst-case and negated background knowledge (loaded when first used)
 ``closeness``    t-closeness; ``transport`` computes earth mover's distances in whole numbers; ``nt_closeness`` for large groups
-``shares``       shares of values and sets of values: (alpha,k), p-sensitive, (l,alpha), (X,Y), confidence bounding, categories
+``shares``       shares of values and sets of values: (alpha,k), p-sensitive, (l,alpha), confidence bounding, categories
+``xy_privacy``   (X,Y)-privacy: what knowing some columns tells about others
 ``numeric``      numbers that are near each other: (k,e), (epsilon,m), ranges
 ``likeness``     beta-likeness, delta-disclosure privacy
 ``uniqueness``   m-uniqueness, m-eligibility
@@ -15,6 +16,7 @@
 ``population``   k-map and delta-presence, which compare with people outside the table
 ``risk``         the average risk of being picked out, its figures, and uniqueness in a population
 ``conjunction``  definitions that are others at once
+``exchanges``    groups exchanged for finer ones under a definition that judges all together; ``knowledge_exchanges`` for facts
 ``homogeneity``  the homogeneity audit
 ``feasibility``  whether any generalization can pass
 ``catalogue``    every definition by name, made from plain data
@@ -51,9 +53,9 @@ from reticent.definitions.shares import (
     ConfidenceBounding,
     LAlphaDiversity,
     PSensitive,
-    XYPrivacy,
 )
 from reticent.definitions.uniqueness import MEligible, MUnique
+from reticent.definitions.xy_privacy import XYPrivacy
 
 if TYPE_CHECKING:
     from reticent.definitions.knowledge import NegatedKnowledge, WorstCaseKnowledge

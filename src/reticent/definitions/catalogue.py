@@ -29,7 +29,7 @@ _HOMES = {
     "AlphaKAnonymity": ("shares", "at least k people in every group, no sensitive value above a share of alpha"),
     "PSensitive": ("shares", "at least k people and p different sensitive values in every group"),
     "LAlphaDiversity": ("shares", "at least l different sensitive values in every group, harmless enough together"),
-    "XYPrivacy": ("shares", "at least k different sensitive values in every group, none above a share of h"),
+    "XYPrivacy": ("xy_privacy", "who knows X is linked to at least k values of Y, to none with a confidence above h"),
     "ConfidenceBounding": ("shares", "none of some sensitive values above a share of h in any group"),
     "CategoryDiversity": ("shares", "less than c of any group in a category of values that mean nearly the same"),
     "RangeDiversity": ("numeric", "less than c of any group's numbers in a range of some length"),

@@ -81,33 +81,6 @@ class PSensitive(Conjunction):
         return {"p": DistinctLDiversity(self.p, self.column), "k": KAnonymity(self.k)}
 
 
-@dataclass(frozen=True)
-class XYPrivacy(Conjunction):
-    """(X,Y)-privacy with the quasi values as X and a sensitive column as Y (R-PM-5).
-
-    Every group has at least ``k`` different sensitive values, and none of them has a share above ``h``. Guarantee: nobody is linked
-    to fewer than k values, nor to one with a confidence above ``h``. Adversary: knows quasi values. Monotone.
-    """
-
-    k: int
-    h: Number
-    column: str | None = None
-
-    def __post_init__(self) -> None:
-        whole(self.k, "XYPrivacy: k", low=1)
-        object.__setattr__(self, "h", share(self.h, "XYPrivacy: h"))
-        self.adopt_traits()
-
-    def members(self) -> Mapping[str, Definition]:
-        return {
-            "k": DistinctLDiversity(self.k, self.column),
-            "h": ProbabilisticLDiversity(1 / Fraction(self.h), self.column),
-        }
-
-    def achieved(self, name: str, found: Any) -> Any:
-        return inverse(found) if name == "h" else found
-
-
 class SetShares(SensitiveDefinition):
     """What the bounds on sets of values share: for every group the largest share that one of the sets has in it."""
 

@@ -42,11 +42,14 @@ def _call(name: str, node: ast.Call, text: str) -> Definition:
 
 
 def _constant(node: ast.expr, text: str) -> Any:
-    """A number (also ``2/3``), a text, or a list of them."""
+    """A number (also ``2/3``), a text, a list of them, or a mapping from texts such as weights."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         return f"{_constant(node.left, text)}/{_constant(node.right, text)}"
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
         return [_constant(item, text) for item in node.elts]
+    if isinstance(node, ast.Dict) and all(isinstance(key, ast.Constant) for key in node.keys):
+        keys = [_constant(key, text) for key in node.keys if key is not None]
+        return dict(zip(keys, (_constant(value, text) for value in node.values), strict=True))
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float | str):
         return node.value
     raise PolicyError(_unreadable(text, f"{ast.unparse(node)!r} is no plain value"))

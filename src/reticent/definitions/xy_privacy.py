@@ -1,0 +1,111 @@
+"""(X,Y)-privacy: what somebody who knows X can say about Y."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.groups import Groups, SensitiveDomain
+from reticent.definitions.base import Assessment, Definition
+from reticent.definitions.conjunction import Conjunction, inverse
+from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiversity
+from reticent.definitions.shares import share
+from reticent.errors import PolicyError
+from reticent.exact import Number, whole
+
+
+@dataclass(frozen=True)
+class XYPrivacy(Conjunction):
+    """Every value of X is linked to at least ``k`` different values of Y, and to none with a confidence above ``h`` (R-PM-5).
+
+    Y are the sensitive columns ``y``, their values taken jointly; X are the quasi columns and the sensitive columns ``x`` (all but Y if not
+    said). Without ``y`` each sensitive column, or ``column``, is Y in turn. Guarantee: whoever knows X about a person is left with at least k
+    values of Y, and concludes none with a confidence above ``h``. Adversary: knows X, or any part of it: what holds for X holds for every part,
+    whose values join groups. Monotone, for the same reason.
+    """
+
+    k: int
+    h: Number
+    column: str | None = None
+    y: tuple[str, ...] | None = None
+    x: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        whole(self.k, "XYPrivacy: k", low=1)
+        object.__setattr__(self, "h", share(self.h, "XYPrivacy: h"))
+        for name in ("y", "x"):
+            object.__setattr__(self, name, _columns(getattr(self, name), f"XYPrivacy: {name}"))
+        if self.y is None and self.x is not None:
+            raise PolicyError(
+                "XYPrivacy: x says what is known besides the quasi columns; say with y= what is to be protected."
+            )
+        if self.y is not None and (self.column is not None or not self.y):
+            raise PolicyError("XYPrivacy: y must name at least one sensitive column, and takes the place of column.")
+        for name in set(self.x or ()) & set(self.y or ()):
+            raise PolicyError(f"XYPrivacy: column {name!r} is in x and in y at once.")
+        self.adopt_traits()
+        if self.y is not None:
+            object.__setattr__(self, "absorbing", False)
+
+    def members(self) -> Mapping[str, Definition]:
+        return {
+            "k": DistinctLDiversity(self.k, self.column),
+            "h": ProbabilisticLDiversity(1 / Fraction(self.h), self.column),
+        }
+
+    def achieved(self, name: str, found: Any) -> Any:
+        return inverse(found) if name == "h" else found
+
+    def failing(self, groups: Groups) -> NDArray[np.bool_]:
+        if self.y is None:
+            return super().failing(groups)
+        refined, parents = self._refined(groups)
+        failing = np.zeros(len(groups), dtype=bool)
+        failing[parents[super().failing(refined)]] = True
+        return failing
+
+    def assess(self, groups: Groups) -> Assessment:
+        if self.y is None:
+            return super().assess(groups)
+        refined, parents = self._refined(groups)
+        found = super().assess(refined)
+        if found.witness is None:
+            return found
+        return replace(found, witness=replace(found.witness, group=int(parents[found.witness.group])))
+
+    def absorbing_on(self, domain: SensitiveDomain) -> bool:
+        return self.y is None and super().absorbing_on(domain)
+
+    def relaxation(self) -> Definition | None:
+        """Nothing about a single column follows from what holds for several together."""
+        return super().relaxation() if self.y is None else None
+
+    def doomed(self, groups: Groups) -> NDArray[np.float64]:
+        return super().doomed(groups) if self.y is None else np.zeros(len(groups))
+
+    def least_rows(self) -> int:
+        return max(self.k, super().least_rows())
+
+    def _refined(self, groups: Groups) -> tuple[Groups, NDArray[np.int64]]:
+        """What somebody who knows X sees of Y, group by group, and the group that each was cut from."""
+        assert self.y is not None
+        known = self.x
+        if known is None:
+            known = tuple(column.name for column in groups.domain.columns if column.name not in self.y)
+        refined = groups.refined(known, self.y)
+        return replace(refined, extras={}), refined.parents()
+
+
+def _columns(given: str | Iterable[str] | None, name: str) -> tuple[str, ...] | None:
+    """Names of columns, or none; one may stand by itself."""
+    if given is None:
+        return None
+    listed = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else given
+    if not isinstance(listed, tuple) or not all(isinstance(each, str) for each in listed):
+        raise PolicyError(f"{name} must be a list of names of sensitive columns, but it is {given!r}.")
+    return listed
