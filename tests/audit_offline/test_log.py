@@ -73,7 +73,7 @@ def test_one_column_of_several_is_chosen_by_name():
     assert check_log(parse_log(both, column="bonus")).exposed == {0: 2}
     with pytest.raises(DataError, match=r"several columns \(bonus, salary\); say which one"):
         parse_log(both)
-    with pytest.raises(DataError, match="no answered question about the column 'bonnus'. Did you mean 'bonus'?"):
+    with pytest.raises(DataError, match=r"no answered question about the column 'bonnus'\. Did you mean 'bonus'"):
         parse_log(both, column="bonnus")
 
 
