@@ -117,6 +117,7 @@ class PostgresDatabase:
         """All rows in the order of their keys."""
         from psycopg import sql
 
+        self._types = self._column_types()
         state = self.state()
         settings = self._settings
         for column in settings.sensitive.values():
@@ -126,15 +127,13 @@ class PostgresDatabase:
             sql.SQL("({})::text").format(self._value(column, self._types[column.name]))
             for column in settings.sensitive.values()
         ]
-        listed = sql.SQL(", ").join(
-            [key, sql.SQL("{}::text").format(key), *map(self._public, settings.public), *values]
-        )
+        listed = sql.SQL(", ").join([sql.SQL("{}::text").format(key), *map(self._public, settings.public), *values])
         names = [
             "key",
             *(f"public {name}" for name in settings.public),
             *(f"value {name}" for name in settings.sensitive),
         ]
-        aliased = sql.SQL("SELECT * FROM (SELECT {} FROM {} ORDER BY {}) AS people ({})").format(
+        aliased = sql.SQL("SELECT * FROM (SELECT {} FROM {} AS source ORDER BY source.{}) AS people ({})").format(
             listed, self._table(), key, sql.SQL(", ").join(map(sql.Identifier, names))
         )
         self.statements.append(aliased.as_string(self._open))
