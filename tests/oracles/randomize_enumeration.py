@@ -95,3 +95,51 @@ def extreme_ratios(
     histories = [tuple([True] * views)] if frozen else [h for h in patterns if any(h)]
     found = [pattern_ratio(p, h, s, carry, noise) for p in patterns for h in histories]
     return max(found), min(found)
+
+
+def meaningless_share(
+    view: frozenset[int],
+    table: frozenset[int],
+    k: int,
+    domain: list[int],
+    s: Fraction,
+    beta: Fraction,
+    balance: Fraction,
+) -> Fraction:
+    """The largest share, over all S, of balanced queries that a view says nothing about beyond S: every table, every query, one by one."""
+    n, m = len(table), len(domain)
+    queries = [q for q in subsets(domain) if (1 - balance) / 2 <= Fraction(len(q), m) <= (1 + balance) / 2]
+    best = Fraction(0)
+    for known in subsets(sorted(table)):
+        if len(known) > n - Fraction(n, k):
+            continue
+        tables = [t for t in subsets(domain) if len(t) == n and known <= t]
+        chance = {t: likelihood(view, t, domain, s, beta) for t in tables}
+        plain = sum(chance.values()) / len(tables)
+        good = 0
+        for query in queries:
+            ratios = []
+            for count in (len(query & known), len(query & known) + n // k):
+                fitting = [chance[t] for t in tables if len(t & query) == count]
+                ratios.append(sum(fitting, Fraction(0)) / len(fitting) / plain if fitting else Fraction(0))
+            good += all(Fraction(1, 2) <= ratio <= 2 for ratio in ratios)
+        best = max(best, Fraction(good, len(queries)))
+    return best
+
+
+def meaningless_queries(m: int, n: int, s: Fraction, beta: Fraction, balance: Fraction) -> Fraction:
+    """The share of balanced queries with a statistical difference below 1/2; those that no table fits inside and outside of do not count as such."""
+    domain = list(range(m))
+    queries = [q for q in subsets(domain) if (1 - balance) / 2 <= Fraction(len(q), m) <= (1 + balance) / 2]
+    low = 0
+    for query in queries:
+        sides = [
+            [frozenset(c) for c in itertools.combinations(sorted(part), n)] for part in (query, set(domain) - query)
+        ]
+        if all(sides):
+            laws = [
+                {v: sum(likelihood(v, t, domain, s, beta) for t in side) / len(side) for v in subsets(domain)}
+                for side in sides
+            ]
+            low += sum(abs(laws[0][v] - laws[1][v]) for v in laws[0]) < Fraction(1, 2)
+    return Fraction(low, len(queries))

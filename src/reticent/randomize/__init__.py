@@ -9,7 +9,8 @@ can still be estimated (alpha-beta publishing, spec 003).
 ``marginals``    all queries on one to three columns at once
 ``counting``     exact counts over the domain; ``elimination`` the algorithm
 ``series``       several views of data that change
-``posteriors``   the exact audit of beliefs; ``adversaries`` who holds them, ``notions`` how notions translate into each other
+``posteriors``   the exact audit of beliefs; ``adversaries`` who holds them, ``notions`` how notions translate into each other; ``meaning`` how much a
+                 view says at all
 ``frapp``        the baseline; ``records`` what it makes; ``chart`` error against gamma; ``methods`` AlphaBeta and Frapp for ``publish``
 """
 
@@ -21,6 +22,7 @@ from reticent.randomize.feasibility import Feasibility, feasibility
 from reticent.randomize.frapp import FrappPlan, error_constants, frapp_plan, kept_share
 from reticent.randomize.manifest import ViewManifest
 from reticent.randomize.marginals import Marginal, marginals
+from reticent.randomize.meaning import ViewMeaning, is_meaningless, least_k, statistical_difference, view_meaning
 from reticent.randomize.methods import AlphaBeta, Frapp
 from reticent.randomize.planning import Plan, plan
 from reticent.randomize.posteriors import (
@@ -65,6 +67,7 @@ __all__ = [
     "View",
     "ViewDomain",
     "ViewManifest",
+    "ViewMeaning",
     "audit_block",
     "audit_tuple",
     "block_posterior",
@@ -74,8 +77,10 @@ __all__ = [
     "feasibility",
     "frapp_plan",
     "independent_posterior",
+    "is_meaningless",
     "is_view",
     "kept_share",
+    "least_k",
     "marginals",
     "open_published",
     "open_view",
@@ -85,7 +90,9 @@ __all__ = [
     "publish_to",
     "rates_for",
     "read_views",
+    "statistical_difference",
     "tuple_posterior",
     "verify_view",
+    "view_meaning",
     "worlds_posterior",
 ]

@@ -15,10 +15,13 @@ from reticent.exact import Number, exact, whole
 from reticent.randomize.bounds import MEAN_DISTANCE, bernstein, noise_ratio, printed_rho, variance
 from reticent.randomize.domain import Attribute, ViewDomain
 from reticent.randomize.feasibility import Feasibility, judge, prior_of
+from reticent.randomize.meaning import is_meaningless, least_k
 from reticent.randomize.rates import Rates, rates_for
 
 VERSION = 1
 COUNT = "count"
+# Up to this size of the domain a plan decides at once whether its rates are meaningless; larger ones take seconds.
+_DECIDED_CELLS = 64
 
 
 @dataclass(frozen=True)
@@ -155,6 +158,18 @@ class Plan:
         """Rule of thumb for large queries: sqrt(k(1-gamma)/(gamma s n))."""
         return math.sqrt(float(self.k * (1 - self.gamma) / (self.gamma * self.s * self.n)))
 
+    @cached_property
+    def is_meaningless(self) -> bool | None:
+        """Whether its views say nothing (R-AB-3), where the domain is small enough to decide that; None elsewhere."""
+        if self.domain.size > _DECIDED_CELLS or self.views > 1:
+            return None
+        return is_meaningless(self.rates, self.domain.size, self.n)
+
+    @property
+    def meaningless_k(self) -> float:
+        """From about which k on a usual view is k-meaningless: it says nothing beyond n(1 - 1/k) tuples (R-AB-3; a rule of thumb)."""
+        return least_k(self.rates, self.domain.size, self.n)
+
     def error_bound(self, domain_count: int, queries: int = 1) -> float:
         """Bernstein's bound on the error of a query; with many queries, of all of them at once."""
         return bernstein(self.rates, self.n, domain_count, self.error / queries)
@@ -191,6 +206,11 @@ class Plan:
             if len(self.samples) > 2
             else "",
             f"Read as differential privacy, epsilon is {self.dp_epsilon:.4f} for exchanging a tuple.",
+            f"Whether about {self.n / self.meaningless_k:,.0f} records lie inside a query or outside is beyond a view; it is k-meaningless from k = "
+            f"{math.ceil(self.meaningless_k):,} on.",
+            "The rates are meaningless: views of tables inside and outside of a query hardly differ."
+            if self.is_meaningless
+            else "",
             f"Verdict: {self.verdict}. {self.feasibility.reason}",
             f"Not covered: {self.definition.not_covered()}",
         ]
@@ -222,6 +242,8 @@ class Plan:
             "relative_error": self.relative_error,
             "dp_epsilon": self.dp_epsilon,
             "dp_epsilon_change": self.dp_epsilon_change,
+            "is_meaningless": self.is_meaningless,
+            "meaningless_k": self.meaningless_k,
             "verdict": self.verdict,
             "reason": self.feasibility.reason,
             "threshold_d": self.feasibility.threshold,
