@@ -10,10 +10,12 @@ import reticent.attack
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "attacks.md"
 
 
-def test_the_example_of_the_page_runs() -> None:
+def test_the_examples_of_the_page_run() -> None:
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
-    assert len(blocks) == 1
-    exec(compile(blocks[0], str(PAGE), "exec"), {})
+    assert len(blocks) == 2
+    together: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, str(PAGE), "exec"), together)
 
 
 def test_every_adversary_has_a_line() -> None:

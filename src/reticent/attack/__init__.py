@@ -8,6 +8,7 @@
 ``skewness``       groups unlike the whole; ``similarity`` groups whose values mean nearly the same
 ``singling_out``   descriptions that one row fits
 ``inference``      a trained model against a control group; ``control`` makes one by holding people out
+``minimality``     who knows how the release was chosen rules out worlds (``worlds`` lists them, ``remaking`` says how it was made)
 ``suite``          all of them, before and after
 """
 
@@ -21,6 +22,7 @@ from reticent.attack.exclusion import Exclusion
 from reticent.attack.homogeneity import Homogeneity
 from reticent.attack.inference import Inference
 from reticent.attack.linkage import Linkage
+from reticent.attack.minimality import Minimality
 from reticent.attack.probabilistic import ProbabilisticLinkage
 from reticent.attack.published import Published, PublishedColumn
 from reticent.attack.similarity import Similarity
@@ -35,6 +37,7 @@ __all__ = [
     "Homogeneity",
     "Inference",
     "Linkage",
+    "Minimality",
     "ProbabilisticLinkage",
     "Published",
     "PublishedColumn",

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import reduce
-from operator import and_
 from typing import Any
 
 import numpy as np
@@ -12,11 +10,10 @@ import polars as pl
 
 from reticent.attack.inference import Inference
 from reticent.attack.published import Published
+from reticent.attack.remaking import definition_of, method_of
 from reticent.data import Table
-from reticent.definitions import Definition
-from reticent.errors import PolicyError, ReticentError
+from reticent.errors import PolicyError
 from reticent.release import PublicSide, open_public, publish
-from reticent.release.claims import read_claims
 
 _OUTSIDERS = "people who were held out of a release made in the same way"
 
@@ -47,7 +44,7 @@ def hold_out(table: Table, release: Any, seed: int = 0) -> Trial:
     with all of them. What cannot be made again (an unknown method or definition, or too few people for it) is an error that says so.
     """
     side = release if isinstance(release, PublicSide) else getattr(release, "public", None) or open_public(release)
-    definition, method = _definition(side), _method(side)
+    definition, method = definition_of(side), method_of(side)
     chosen = _half(table, seed)
     members = _restricted(table, chosen)
     again = publish(members, definition, method)
@@ -80,24 +77,3 @@ def _restricted(table: Table, rows: np.ndarray[Any, np.dtype[np.bool_]]) -> Tabl
         nulls=table.nulls,
         quasi_sets=table.quasi_sets,
     )
-
-
-def _definition(side: PublicSide) -> Definition:
-    claims = read_claims(side.certificate)
-    unknown = [claim.text for claim in claims if claim.definition is None or claim.definition.needs_population]
-    if unknown:
-        raise PolicyError(f"A control group needs the release to be made again, but {unknown[0]} cannot be repeated.")
-    return reduce(and_, [claim.definition for claim in claims if claim.definition is not None])
-
-
-def _method(side: PublicSide) -> Any:
-    from reticent import anonymize
-
-    described = dict(side.manifest.method)
-    name = str(described.pop("name", "unknown"))
-    try:
-        return getattr(anonymize, name)(**described)
-    except (AttributeError, TypeError, ReticentError):
-        raise PolicyError(
-            f"A control group needs the release to be made again, but {name} cannot be repeated."
-        ) from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,8 @@ class Published:
 
     In a generalized release a cell is a group. In a bucketized one many cells, each with its exact labels, lie in one
     group, and the same labels may lie in several: ``sizes[c]`` rows of cell ``c`` lie in group ``group_of[c]``. ``people`` says how
-    many people these rows are about, where it is known that somebody may have several.
+    many people these rows are about, where it is known that somebody may have several. ``made`` is the release itself, with its manifest and
+    certificate, where it is one.
     """
 
     columns: tuple[PublishedColumn, ...]
@@ -49,6 +50,7 @@ class Published:
     group_of: NDArray[np.int64]
     groups: Groups
     people: NDArray[np.int64] | None = None
+    made: PublicSide | None = None
 
     @classmethod
     def of(cls, target: Any) -> Published:
@@ -57,7 +59,9 @@ class Published:
             return target
         if isinstance(target, Table):
             return cls.from_table(target)
-        return cls.from_release(open_public(target) if isinstance(target, str | Path) else target)
+        if isinstance(target, PublicSide):
+            return cls.from_release(target)
+        return cls.from_release(open_public(target) if isinstance(target, str | Path) else target.public)
 
     @classmethod
     def from_release(cls, release: PublicSide) -> Published:
@@ -65,10 +69,12 @@ class Published:
         manifest, tables = release.manifest, release.tables
         meanings, quasi, sensitive = manifest.meanings, manifest.named("quasi"), manifest.named("sensitive")
         if manifest.bucket is None:
-            return cls.from_generalized(tables["data"], meanings, quasi, sensitive)
-        return cls.from_bucketized(
-            tables["quasi"], tables["sensitive"], meanings, quasi, sensitive, manifest.bucket, manifest.count
-        )
+            found = cls.from_generalized(tables["data"], meanings, quasi, sensitive)
+        else:
+            found = cls.from_bucketized(
+                tables["quasi"], tables["sensitive"], meanings, quasi, sensitive, manifest.bucket, manifest.count
+            )
+        return replace(found, made=release)
 
     @classmethod
     def from_table(cls, table: Table) -> Published:

@@ -13,6 +13,7 @@ from reticent.attack.exclusion import Exclusion
 from reticent.attack.homogeneity import Homogeneity
 from reticent.attack.inference import Inference
 from reticent.attack.linkage import Linkage
+from reticent.attack.minimality import Minimality
 from reticent.attack.people import listed_people
 from reticent.attack.probabilistic import ProbabilisticLinkage
 from reticent.attack.published import Published
@@ -56,12 +57,13 @@ def adversaries_for(
 
 def compare(
     before: Any, after: Any, people: Any = None, control: Any = None, who: str | None = None, seed: int = 0
-) -> list[tuple[Findings, Findings]]:
+) -> list[tuple[Findings | None, Findings]]:
     """The same adversaries on what stood before (a table) and on what was published.
 
     Without ``people`` a table's own rows are the list: somebody who knows the quasi columns of everybody, without a mistake. Without
     ``control``, where a table and a release of it are there, the release is made again of half of the people (:func:`hold_out`), and the
-    model is tried on both halves. Where that cannot be done the model is compared with the most frequent value.
+    model is tried on both halves. Where that cannot be done the model is compared with the most frequent value. Somebody who knows how
+    the release was chosen is tried on small tables only; there is nothing to compare with before.
     """
     first, second = Published.of(before), Published.of(after)
     is_table = isinstance(before, Table)
@@ -69,11 +71,22 @@ def compare(
         people = before.frame.select([*before.quasi, *before.sensitive])
     chosen = adversaries_for(second, people, control, who)
     trial = _trial(before, after, seed) if is_table and control is None else None
-    if trial is None:
-        return [_pair(adversary, first, second) for adversary in chosen]
-    model = trial.adversary()
-    tried = (model.attack(Published.of(trial.members)), model.attack(trial.release))
-    return [*(_pair(each, first, second) for each in chosen if not isinstance(each, Inference)), tried]
+    pairs: list[tuple[Findings | None, Findings]] = [
+        _pair(each, first, second) for each in chosen if trial is None or not isinstance(each, Inference)
+    ]
+    if trial is not None:
+        model = trial.adversary()
+        pairs.append((model.attack(Published.of(trial.members)), model.attack(trial.release)))
+    chooser = _choice_followed(before, second) if is_table else None
+    return pairs if chooser is None else [*pairs, (None, chooser)]
+
+
+def _choice_followed(table: Table, published: Published) -> Findings | None:
+    """What follows from how the release was chosen; None where there are too many worlds, or the choice cannot be followed."""
+    try:
+        return Minimality(table).attack(published)
+    except ReticentError:
+        return None
 
 
 def _pair(adversary: Adversary, first: Published, second: Published) -> tuple[Findings, Findings]:
