@@ -50,10 +50,14 @@ class Line:
         widest = max((abs(number) for number in whole_numbers), default=0)
         longest = max((int(length * unit) for length in lengths), default=0)
         dtype: Any = np.int64 if widest + longest < _SMALL else object
-        places = np.array(whole_numbers, dtype=dtype)[cells.values]
-        order = np.lexsort((np.argsort(np.argsort(np.array(whole_numbers, dtype=dtype)))[cells.values], cells.owners))
-        rows = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(cells.counts[order])])
-        return cls(places[order], cells.owners[order], rows, unit)
+        known = np.array(whole_numbers, dtype=dtype)
+        places, owners, counts = known[cells.values], cells.owners, cells.counts
+        if not (known[1:] > known[:-1]).all():
+            # The numbers of a group stand in the order of the column's values, which a hierarchy may list as it likes.
+            order = np.lexsort((np.argsort(np.argsort(known))[cells.values], owners))
+            places, owners, counts = places[order], owners[order], counts[order]
+        rows = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
+        return cls(places, owners, rows, unit)
 
     def reach(self, offsets: NDArray[np.int64], length: Fraction, *, forwards: bool) -> NDArray[np.int64]:
         """For every cell the position after the last (before the first) cell of its group within ``length`` of it."""

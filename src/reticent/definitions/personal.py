@@ -70,39 +70,38 @@ class PersonalPrivacy(SensitiveDefinition):
                 raise PolicyError(f"PersonalPrivacy: {name} must be the name of a column, but it is {given!r}.")
 
     def prepare(self, table: Table) -> Table:
-        nodes = self._private(table, self.guards).cast(pl.String).alias("node")
-        said = pl.Series("limit", [None] * len(nodes), dtype=pl.String)
+        said = {"node": self._private(table, self.guards).cast(pl.String)}
         if self.thresholds is not None:
-            said = self._private(table, self.thresholds).cast(pl.String).alias("limit")
-        wishes = pl.DataFrame([nodes, said]).with_columns(pl.when(pl.col("node").is_not_null()).then("limit"))
+            said["limit"] = self._private(table, self.thresholds).cast(pl.String)
+        asked = pl.DataFrame(said).with_row_index("row").drop_nulls("node")
         counts: dict[str, pl.Series] = {}
-        for node, limit in wishes.unique().drop_nulls("node").sort("node", "limit").iter_rows():
-            wish = Wish(node, None if limit is None else self._limit(limit))
-            mine = (pl.col("node") == node).fill_null(False) & pl.col("limit").eq_missing(
-                pl.lit(limit, dtype=pl.String)
-            )
-            asked = wishes.select(mine.cast(pl.Int64)).to_series()
-            name = self._prefix + wish.write()
+        for (node, *limit), people in asked.group_by(list(said)):
+            wish = Wish(str(node), self._limit(str(limit[0])) if limit and limit[0] is not None else None)
             # Two spellings of one threshold are one wish.
-            counts[name] = counts[name] + asked if name in counts else asked
-        return table.with_extra_counts(counts)
+            name = self._prefix + wish.write()
+            rows = np.zeros(table.rows, dtype=np.int64) if name not in counts else counts[name].to_numpy().copy()
+            rows[people["row"].to_numpy()] = 1
+            counts[name] = pl.Series(rows)
+        return table.with_extra_counts(dict(sorted(counts.items())))
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
         failing = np.zeros(len(groups), dtype=bool)
-        for wish, guarded in self._guarded(groups):
-            failing |= ~at_most(guarded, self._allowed(wish), groups.sizes)
+        for wish, there, guarded in self._guarded(groups):
+            failing[there] |= ~at_most(guarded, self._allowed(wish), groups.sizes[there])
         return failing
 
     def assess_in(self, groups: Groups) -> Assessment:
         """The achieved value is the largest chance, over all who asked, that their node covers their value."""
-        filled, failing = occupied(groups), self.failing_in(groups)
+        filled, failing = occupied(groups), np.zeros(len(groups), dtype=bool)
         largest, excess, worst, told = Fraction(0), Fraction(-1), int(filled[0]), ""
-        for wish, guarded in self._guarded(groups):
-            place, ratio = largest_ratio(guarded[filled], groups.sizes[filled])
-            chance, allowed = Fraction(ratio), self._allowed(wish)
+        for wish, there, guarded in self._guarded(groups):
+            sizes, allowed = groups.sizes[there], self._allowed(wish)
+            failing[there] |= ~at_most(guarded, allowed, sizes)
+            place, ratio = largest_ratio(guarded, sizes)
+            chance = Fraction(ratio)
             largest = max(largest, chance)
             if chance - allowed > excess:
-                excess, worst = chance - allowed, int(filled[place])
+                excess, worst = chance - allowed, int(there[place])
                 told = f"{measured(chance)} below {wish.node!r}, where {shown(allowed)} is allowed"
         text = f"{int(failing.sum())} of {len(groups)} groups have more below a node than somebody in them who guards it allows; the worst has {told}."
         witness = Witness(worst, text) if failing.any() else None
@@ -150,15 +149,16 @@ class PersonalPrivacy(SensitiveDefinition):
     def _allowed(self, wish: Wish) -> Fraction:
         return Fraction(self.h) if wish.limit is None else wish.limit
 
-    def _guarded(self, groups: Groups) -> Iterator[tuple[Wish, NDArray[np.int64]]]:
-        """For each wish the rows below its node in every group where somebody has it."""
+    def _guarded(self, groups: Groups) -> Iterator[tuple[Wish, NDArray[np.int64], NDArray[np.int64]]]:
+        """For each wish the groups where somebody has it, and how many rows of these lie below its node."""
         below_node: dict[str, NDArray[np.int64]] = {}
         for name, asking in groups.extras.items():
             if name.startswith(self._prefix):
-                wish = Wish.read(name.removeprefix(self._prefix))
+                wish, there = Wish.read(name.removeprefix(self._prefix)), np.flatnonzero(asking)
                 if wish.node not in below_node:
                     below_node[wish.node] = rows_in(groups.histograms, below(groups.domain.columns[0], wish.node))
-                yield wish, np.where(asking > 0, below_node[wish.node], 0)
+                if len(there):
+                    yield wish, there, below_node[wish.node][there]
 
     def _refined(self, groups: Groups) -> Iterator[Groups]:
         if len(groups.domain.columns) > 1:
