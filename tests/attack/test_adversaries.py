@@ -426,3 +426,15 @@ def test_what_makes_no_sense_is_refused(make: Any, message: str) -> None:
 def test_inference_needs_to_know_who_was_right() -> None:
     with pytest.raises(DataError, match="has no column 'ill'"):
         attack(table_of(population(50)), Inference({"age": [30]}))
+
+
+@pytest.mark.parametrize("most", [1, 2_000, 10**9])
+def test_columns_are_weighed_together_without_changing_anything(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """People against places of a local recoding: one table for all columns, several, or one a column."""
+    frame = population()
+    view = Published.of(released(table_of(frame), KAnonymity(3), "mondrian"))
+    expected = ProbabilisticLinkage(frame, errors="0.05").attack(view)
+    monkeypatch.setattr("reticent.attack.probabilistic._MOST_WEIGHTS", most)
+    found = ProbabilisticLinkage(frame, errors="0.05").attack(view)
+    assert found.hits == expected.hits == 0
+    assert found.details["expected"] == pytest.approx(expected.details["expected"], rel=1e-5)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from math import comb
+from math import comb, prod
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,12 @@ from reticent.attack.base import Findings
 from reticent.attack.matching import Asked, Places, ask, find_place, places_of
 from reticent.attack.people import drawn, listed_people, listing, really_have, shared_columns
 from reticent.attack.published import Published
-from reticent.data.keys import number, pack, sum_by
+from reticent.data.keys import first_rows, number, pack, sum_by
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact
 
-_CHUNK_CELLS = 1 << 23
+_CHUNK_CELLS = 1 << 18
+_MOST_WEIGHTS = 1 << 25
 _MOST_SUBSETS = 128
 _MARGIN = 1e-4
 
@@ -218,27 +219,61 @@ def _weigh_all(
     rates: Sequence[float],
     shares: Sequence[NDArray[np.float64]],
 ) -> _Weighed:
-    """The same where labels overlap (local recoding): every distinct person against every place, some people at a time."""
+    """The same where labels overlap (local recoding): every distinct person against every place, some people at a time.
+
+    People who are alike in some columns weigh every place alike there, so columns are multiplied together once for all of them.
+    """
     tables = []
-    for cover, rate, share, codes, values, mine in zip(
-        asked.covers, rates, shares, places.codes, asked.values, known, strict=True
-    ):
+    for cover, rate, share, values, mine in zip(asked.covers, rates, shares, asked.values, known, strict=True):
         table = np.where(cover.matrix(), ((1 - rate) / share + rate)[None, :], rate)
         table[values[~mine]] = 1.0
-        tables.append(table.astype(np.float32)[:, codes])
+        tables.append(table.astype(np.float32))
+    parts = [_part(columns, tables, asked, places) for columns in _parts(asked, len(places.rows))]
     people = len(asked)
     candidates = places.candidates.astype(np.float32)
     best, total, place = np.zeros(people), np.zeros(people), np.zeros(people, dtype=np.int64)
     step = max(1, _CHUNK_CELLS // max(len(candidates), 1))
     for start in range(0, people, step):
         chunk = slice(start, start + step)
-        weights = tables[0][asked.values[0][chunk]]
-        for table, values in zip(tables[1:], asked.values[1:], strict=True):
-            weights *= table[values[chunk]]
+        weights = parts[0][0][parts[0][1][chunk]]
+        for table, alike in parts[1:]:
+            weights *= table[alike[chunk]]
         place[chunk] = weights.argmax(axis=1)
-        best[chunk] = weights.max(axis=1)
+        best[chunk] = np.take_along_axis(weights, place[chunk, None], axis=1)[:, 0]
         total[chunk] = weights @ candidates
     return best, total, place
+
+
+def _parts(asked: Asked, places: int) -> list[list[int]]:
+    """The columns, put together so that few people differ in a part: as few parts as tables of (people who differ, places) allow."""
+    counts = [cover.value_count for cover in asked.covers]
+    for wanted in range(1, len(counts) + 1):
+        bins: list[list[int]] = [[] for _ in range(wanted)]
+        for column in sorted(range(len(counts)), key=lambda each: -counts[each]):
+            min(bins, key=lambda each: prod(counts[member] for member in each)).append(column)
+        filled = [each for each in bins if each]
+        if all(_alike(asked, each)[1] * places <= _MOST_WEIGHTS for each in filled):
+            return filled
+    return [[column] for column in range(len(counts))]
+
+
+def _alike(asked: Asked, columns: Sequence[int]) -> tuple[NDArray[np.int64], int]:
+    """Distinct people numbered by their values in some columns."""
+    chosen = [asked.values[column] for column in columns]
+    ids, count = number(*pack(chosen, [asked.covers[column].value_count for column in columns], len(asked)))
+    return ids.astype(np.int64), count
+
+
+def _part(
+    columns: Sequence[int], tables: Sequence[NDArray[np.float32]], asked: Asked, places: Places
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """What every place weighs in some columns, for people who differ there, and who is alike."""
+    ids, count = _alike(asked, columns)
+    firsts = first_rows(ids, count)
+    together = np.ones((count, len(places.rows)), dtype=np.float32)
+    for column in columns:
+        together *= tables[column][asked.values[column][firsts]][:, places.codes[column]]
+    return together, ids
 
 
 def _shares(asked: Asked, column: int, known: NDArray[np.bool_]) -> NDArray[np.float64]:
