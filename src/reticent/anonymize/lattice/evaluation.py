@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,14 +20,17 @@ from reticent.definitions.base import All, Definition
 
 Mask = NDArray[np.bool_]
 
+# One failing group rules out many other nodes, three rule out more than looking at another node would.
+_OUTLIERS = 3
+
 
 @dataclass(frozen=True)
 class Evaluation:
     """What is known of a node: does it pass, how many rows are suppressed, what does it cost.
 
     ``objective`` is None for a node that does not pass. ``penalty`` and ``growth`` are the bounds that the node puts on its specializations and
-    generalizations. ``hopeless`` says that every specialization fails as well. ``outlier`` is a point of the frequency set that lies in
-    the smallest failing group of a node that fails. ``doomed`` counts rows that are lost here and at every specialization.
+    generalizations. ``hopeless`` says that every specialization fails as well. ``outliers`` are points of the frequency set in
+    the smallest failing groups of a node that fails. ``doomed`` counts rows that are lost here and at every specialization.
     """
 
     levels: Levels
@@ -37,7 +41,7 @@ class Evaluation:
     penalty: float = 0.0
     growth: float | None = None
     hopeless: bool = False
-    outlier: int | None = None
+    outliers: tuple[int, ...] = ()
     doomed: float = 0.0
 
 
@@ -64,6 +68,7 @@ class Evaluator:
         self.space = Space(frequencies.levels, top) if only is None else Space(only, only)
         self._absorbing = definition.absorbing_on(frequencies.domain) and quasi_sets is None
         self._counting, self._judging = _split(definition)
+        # From the smallest to the largest: the first that a node generalizes is the best one to start from.
         self._known = [Points.of(frequencies)]
         self._known_levels = np.array([frequencies.levels])
         self._room = 4 * len(frequencies) + 100_000
@@ -86,15 +91,16 @@ class Evaluator:
 
     def points(self, levels: Levels) -> Points:
         """The groups of a node, made from the smallest known node that it generalizes."""
-        reachable = np.flatnonzero((self._known_levels <= levels).all(axis=1))
-        nearest = min((self._known[place] for place in reachable), key=len)
+        nearest = self._known[int(np.argmax((self._known_levels <= levels).all(axis=1)))]
         if nearest.levels == levels:
             return nearest
         points = nearest.at(levels)
         if 2 * len(points) <= len(nearest) and len(points) <= self._room:
             self._room -= len(points)
-            self._known.append(points)
-            self._known_levels = np.vstack([self._known_levels, levels])
+            place = bisect_right(self._known, len(points), key=len)
+            self._known.insert(place, points)
+            before, after = self._known_levels[:place], self._known_levels[place:]
+            self._known_levels = np.concatenate([before, [levels], after])
         return points
 
     def evaluate(self, levels: Levels) -> Evaluation:
@@ -144,7 +150,7 @@ class Evaluator:
             penalty,
             self.objective.growth(points, suppressed if self._absorbing else None),
             hopeless or (not passes and self.monotone),
-            None if passes else _outlier(points, suppressed),
+            () if passes else _outliers(points, suppressed),
             lost,
         )
 
@@ -189,9 +195,10 @@ def failing_groups(definition: Definition, groups: Groups, already: Mask, allowe
     return mask
 
 
-def _outlier(points: Points, failing: Mask) -> int:
+def _outliers(points: Points, failing: Mask) -> tuple[int, ...]:
     chosen = np.flatnonzero(failing)
-    return points.point_in(int(chosen[np.argmin(points.sizes[chosen])]))
+    smallest = np.argsort(points.sizes[chosen], kind="stable")[:_OUTLIERS]
+    return tuple(points.point_in(int(group)) for group in chosen[smallest])
 
 
 def _split(definition: Definition) -> tuple[Definition | None, Definition | None]:

@@ -62,7 +62,8 @@ class Frontier:
 
     def run(self, deadline: float | None = None) -> Outcome:
         """Search until nothing can beat the best node, or the time is up."""
-        self._look_at_outliers()
+        if self._outliers is not None:
+            self._look_at_outliers((self._outliers.rarest(),))
         while True:
             candidates = self._candidates()
             if not candidates.any():
@@ -75,19 +76,16 @@ class Frontier:
             self._raise_start(candidates)
             found = self.evaluator.evaluate(self.space.node(self._pick(candidates)))
             self.learn(found)
-            if found.outlier is not None:
-                self._look_at_outliers(found)
+            self._look_at_outliers(found.outliers)
 
-    def _look_at_outliers(self, found: Evaluation | None = None) -> None:
-        """Close every node at which the group of one rare person fails: the rarest of all, or one that was just found."""
-        if self._outliers is None:
-            return
-        chosen = self._outliers.rarest() if found is None or found.outlier is None else found.outlier
-        self.open &= ~self._outliers.failing(chosen, self._start)
+    def _look_at_outliers(self, points: tuple[int, ...]) -> None:
+        """Close every node at which the group of one of these points fails."""
+        if self._outliers is not None and points:
+            self.open &= ~self._outliers.failing(points, self._start)
 
     def _raise_start(self, candidates: NDArray[np.bool_]) -> None:
         """Start from the finest node below all candidates: what is finer than that is not needed any more."""
-        count = int(candidates.sum())
+        count = int(np.count_nonzero(candidates))
         if 4 * count > self._last_count:
             return
         self._last_count = count

@@ -100,18 +100,16 @@ class Columnwise(Objective):
         return float(floor) * self._costs.scale + self._costs.constant + penalty
 
     def penalty(self, points: Points, doomed: Rows) -> float:
-        return float(np.dot(self._weights, self.extra(points, doomed))) * self._costs.scale
-
-    def extra(self, points: Points, lost: Rows) -> NDArray[np.float64]:
-        """What leaving so many rows of each group out costs more than publishing them, column by column."""
-        extra = np.zeros(len(points.codes))
-        chosen = np.flatnonzero(lost)
-        if len(chosen):
-            sizes = lost[chosen]
-            for j, level in enumerate(points.levels):
-                cost = self._costs.tables[j][level].take(points.codes[j].take(chosen))
-                extra[j] = float(sizes @ (self._costs.worst[j] - cost))
-        return extra
+        chosen = np.flatnonzero(doomed)
+        if len(chosen) == 0:
+            return 0.0
+        extra = [
+            weight * (worst - tables[level])
+            for weight, worst, tables, level in zip(
+                self._weights, self._costs.worst, self._costs.tables, points.levels, strict=True
+            )
+        ]
+        return float(doomed[chosen] @ points.runs.added(extra, chosen)) * self._costs.scale
 
     def _chosen(self, levels: Levels) -> zip[tuple[float, NDArray[np.float64], int]]:
         return zip(self._weights, self.sums, levels, strict=True)
@@ -127,12 +125,23 @@ class Geometric(Columnwise):
         return np.expm1(space.added(tables))
 
     def value(self, points: Points, suppressed: Mask, penalty: float | None = None) -> float:
-        extra = self.extra(points, np.where(suppressed, points.sizes, 0))
+        extra = self._extra(points, np.where(suppressed, points.sizes, 0))
         chosen = np.array([table[level] for _, table, level in self._chosen(points.levels)])
         return float(np.expm1(np.dot(self._weights, np.log1p((chosen + extra) * self._costs.scale))))
 
     def penalty(self, points: Points, doomed: Rows) -> float:
         return 0.0
+
+    def _extra(self, points: Points, lost: Rows) -> NDArray[np.float64]:
+        """What leaving so many rows of each group out costs more than publishing them, column by column."""
+        extra = np.zeros(len(points.codes))
+        chosen = np.flatnonzero(lost)
+        if len(chosen):
+            sizes = lost[chosen]
+            for j, level in enumerate(points.levels):
+                cost = self._costs.tables[j][level].take(points.codes[j].take(chosen))
+                extra[j] = float(sizes @ (self._costs.worst[j] - cost))
+        return extra
 
 
 class Height(Objective):

@@ -8,8 +8,10 @@ evaluating it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import prod
-from typing import cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,10 +33,8 @@ class Outliers:
         self._frequencies = frequencies
         self._space = space
         self._definition = definition
-        self._steps: dict[tuple[int, int], NDArray[np.int32]] = {}
-        shape = space.shape
-        self._strides = [prod(shape[column + 1 :]) for column in range(len(shape))]
         self._open_ended = any(h.levels[-1].size > 1 for h in frequencies.hierarchies)
+        self._ways: dict[tuple[int, int], Way] = {}
 
     @staticmethod
     def applicable(frequencies: FrequencySet, space: Space, definition: Definition) -> bool:
@@ -50,60 +50,85 @@ class Outliers:
             commonness += np.log(np.maximum(counts, 1)).take(codes)
         return int(np.argmin(np.where(frequencies.sizes > 0, commonness, np.inf)))
 
-    def failing(self, point: int, points: Points) -> NDArray[np.bool_]:
-        """The nodes at which the group that a point has become part of fails the definition.
+    def failing(self, chosen: Sequence[int], points: Points) -> NDArray[np.bool_]:
+        """The nodes at which the group that one of the chosen points has become part of fails the definition.
 
-        It is seen from a grouping ``points``: only nodes at or above its levels are meant, the rest of the array says nothing.
+        They are seen from a grouping ``points``: only nodes at or above its levels are meant, the rest of the array says nothing.
         """
-        meeting = self._meeting_nodes(point, points)
-        sizes = self._over_lattice(meeting, points.sizes)
-        extras = {name: self._over_lattice(meeting, counts) for name, counts in points.extras.items()}
-        histograms = self._histograms(meeting, points) if self._definition.needs_sensitive else _one_value(sizes)
+        ways = [self._way(column, level) for column, level in enumerate(points.levels)]
+        meetings = [self._meeting_nodes(point, points, ways) for point in chosen]
+        sizes = self._over_lattice(meetings, points.weights)
+        extras = {name: self._over_lattice(meetings, counts) for name, counts in points.extras.items()}
+        histograms = self._histograms(meetings, points) if self._definition.needs_sensitive else _one_value(sizes)
         groups = Groups(sizes, histograms, self._frequencies.reference, self._frequencies.domain, extras)
         # Where only people of a population have joined so far there is no group that could fail.
-        return (self._definition.failing(groups) & (sizes > 0)).reshape(self._space.shape)
+        failing = self._definition.failing(groups) & (sizes > 0)
+        return failing.reshape(len(chosen), -1).any(axis=0).reshape(self._space.shape)
 
-    def _meeting_nodes(self, point: int, points: Points) -> NDArray[np.int32]:
+    def _meeting_nodes(self, point: int, points: Points, ways: Sequence[Way]) -> NDArray[np.intp]:
         """For every group the flat index of the lowest node at which the point joins it; the lattice's size if none."""
-        columns = enumerate(zip(points.levels, self._frequencies.codes, strict=True))
-        tables = [self._steps_to(column, level, int(codes[point])) for column, (level, codes) in columns]
-        index: NDArray[np.int32] = points.runs.added(tables)
+        steps = [way.steps_to(codes[point]) for way, codes in zip(ways, self._frequencies.codes, strict=True)]
+        index: NDArray[np.intp] = points.runs.added(steps)
         return np.minimum(index, self._space.size, out=index) if self._open_ended else index
 
-    def _steps_to(self, column: int, level: int, own: int) -> NDArray[np.int32]:
-        """For each part of a level how far up the lattice it takes to meet the part of the frequency set ``own``, in flat indices."""
-        hierarchy, start = self._frequencies.hierarchies[column], self._frequencies.levels[column]
-        here = int(hierarchy.between(start, level)[own])
-        if hierarchy.levels[level].size > _WIDEST_TABLE:
-            return cast(NDArray[np.int32], self._steps_between(column, level, np.array([here]))[0])
-        if (column, level) not in self._steps:
-            everyone = np.arange(hierarchy.levels[level].size)
-            self._steps[column, level] = self._steps_between(column, level, everyone)
-        return cast(NDArray[np.int32], self._steps[column, level][here])
+    def _way(self, column: int, level: int) -> Way:
+        if (column, level) not in self._ways:
+            self._ways[column, level] = Way.of(self._frequencies, self._space, column, level)
+        return self._ways[column, level]
 
-    def _steps_between(self, column: int, level: int, chosen: NDArray[np.int64]) -> NDArray[np.int32]:
-        hierarchy, low, high = self._frequencies.hierarchies[column], self._space.floor[column], self._space.top[column]
-        steps = np.full((len(chosen), hierarchy.levels[level].size), level - low, dtype=np.int32)
-        for coarser in range(level, high + 1):
-            parts = hierarchy.between(level, coarser)
-            steps += parts[chosen, None] != parts
-        return np.where(steps > high - low, np.int32(self._space.size), steps * np.int32(self._strides[column]))
-
-    def _over_lattice(self, meeting: NDArray[np.int32], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """At every node, the counts of the points that have joined."""
+    def _over_lattice(self, meetings: Sequence[NDArray[np.intp]], counts: NDArray[Any]) -> NDArray[np.int64]:
+        """The counts of the points that have joined each of the chosen ones, one after the other, at every node."""
         nodes = self._space.size
-        table = np.bincount(meeting, weights=counts, minlength=nodes + 1)[:nodes]
-        return self._space.accumulated(table).ravel().astype(np.int64)
+        tables = [np.bincount(meeting, weights=counts, minlength=nodes + 1)[:nodes] for meeting in meetings]
+        return self._space.accumulated(np.stack(tables, axis=1)).ravel().astype(np.int64)
 
-    def _histograms(self, meeting: NDArray[np.int32], points: Points) -> Histograms:
+    def _histograms(self, meetings: Sequence[NDArray[np.intp]], points: Points) -> Histograms:
         cells, values, nodes = points.histograms, self._frequencies.domain.size, self._space.size
-        keys = meeting[cells.owners].astype(np.int64) * values + cells.values
-        table = np.bincount(keys, weights=cells.counts, minlength=(nodes + 1) * values)[: nodes * values]
-        counts = self._space.accumulated(table).ravel()
+        tables = []
+        for meeting in meetings:
+            keys = meeting[cells.owners] * values + cells.values
+            table = np.bincount(keys, weights=cells.counts, minlength=(nodes + 1) * values)
+            tables.append(table[: nodes * values].reshape(nodes, values))
+        counts = self._space.accumulated(np.concatenate(tables, axis=1))
+        counts = counts.reshape(-1, values, nodes).transpose(0, 2, 1).ravel()
         present = np.flatnonzero(counts)
         owners = present // values
-        offsets = np.searchsorted(owners, np.arange(nodes + 1))
+        offsets = np.searchsorted(owners, np.arange(nodes * len(meetings) + 1))
         return Histograms(offsets, (present - owners * values).astype(np.int32), counts[present].astype(np.int64))
+
+
+@dataclass(frozen=True)
+class Way:
+    """How far up one column parts of a level meet, in flat indices of the lattice.
+
+    ``here`` maps the parts of the frequency set to those of the level. ``table`` has a row for each of these; a wide column has
+    none, and its rows are made when they are asked for.
+    """
+
+    here: NDArray[np.int32]
+    steps: Callable[[NDArray[np.int64]], NDArray[np.intp]]
+    table: NDArray[np.intp] | None
+
+    @classmethod
+    def of(cls, frequencies: FrequencySet, space: Space, column: int, level: int) -> Way:
+        hierarchy, low, high = frequencies.hierarchies[column], space.floor[column], space.top[column]
+        stride, parts = prod(space.shape[column + 1 :]), hierarchy.levels[level].size
+        above = [hierarchy.between(level, coarser) for coarser in range(level, high + 1)]
+
+        def steps(chosen: NDArray[np.int64]) -> NDArray[np.intp]:
+            apart = np.full((len(chosen), parts), level - low, dtype=np.intp)
+            for coarser in above:
+                apart += coarser[chosen, None] != coarser
+            return np.where(apart > high - low, space.size, apart * stride)
+
+        here = hierarchy.between(frequencies.levels[column], level)
+        return cls(here, steps, steps(np.arange(parts)) if parts <= _WIDEST_TABLE else None)
+
+    def steps_to(self, own: int) -> NDArray[np.intp]:
+        """From every part of the level to the one that the frequency set's part ``own`` lies in."""
+        here = self.here[own]
+        row: NDArray[np.intp] = self.steps(np.array([here]))[0] if self.table is None else self.table[here]
+        return row
 
 
 def _one_value(sizes: NDArray[np.int64]) -> Histograms:

@@ -60,11 +60,11 @@ class Points:
     @cached_property
     def codes(self) -> tuple[Codes, ...]:
         """The part that each group has in every column."""
-        if self.source is None or self.ids is None or self.distinct is None:
+        if self.source is None or self.distinct is None:
             return self.frequencies.codes
-        cards = self.cards
-        if prod(cards) < _LARGEST_UNPACKED:
-            return _unpack(self.distinct, cards)
+        if prod(self.cards) < _LARGEST_UNPACKED:
+            return _unpack(self.distinct, self.cards)
+        assert self.ids is not None
         firsts = np.empty(len(self), dtype=np.int64)
         firsts[self.ids] = np.arange(len(self.ids))
         return tuple(
@@ -110,7 +110,8 @@ class Points:
         return [h.levels[level].size for h, level in zip(self.frequencies.hierarchies, self.levels, strict=True)]
 
     @cached_property
-    def _weights(self) -> NDArray[np.float64]:
+    def weights(self) -> NDArray[np.float64]:
+        """The sizes as numpy's counting wants them."""
         return self.sizes.astype(np.float64)
 
     @cached_property
@@ -124,7 +125,7 @@ class Points:
             order, starts = sort_equal(keys, space)
             sizes = np.add.reduceat(self.sizes.take(order), starts)
             return Points(self.frequencies, levels, sizes, self, keys, keys.take(order.take(starts)))
-        table = np.bincount(keys, weights=self._weights, minlength=space)
+        table = np.bincount(keys, weights=self.weights, minlength=space)
         # Points without rows stay: their population counts in the groups that they join.
         present = np.flatnonzero(np.bincount(keys, minlength=space) if self._has_empty else table)
         return Points(self.frequencies, levels, table.take(present).astype(np.int64), self, keys, present)

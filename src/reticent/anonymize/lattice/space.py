@@ -16,6 +16,7 @@ from reticent.data.frequencies import Levels
 
 # Longer products cost more than they save.
 _LONGEST_LADDER = 24
+_LARGEST_PRODUCT = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,11 @@ class Space:
 
     def node(self, index: int) -> Levels:
         """The node at a flat index; flat indices follow the lexicographic order of level vectors."""
-        place = np.unravel_index(index, self.shape)
-        return tuple(int(part) + low for part, low in zip(place, self.floor, strict=True))
+        levels = []
+        for count, low in zip(reversed(self.shape), reversed(self.floor), strict=True):
+            index, place = divmod(index, count)
+            levels.append(place + low)
+        return tuple(reversed(levels))
 
     def nodes(self) -> Iterator[Levels]:
         """All nodes in lexicographic order."""
@@ -84,12 +88,12 @@ class Space:
     def accumulated(self, table: NDArray[Any]) -> NDArray[Any]:
         """For every node the sum of the table's numbers at itself and its specializations.
 
-        The table has one number a node, or a row of them; the result has a row a node. Exact for whole numbers below 2^53.
+        The table has one row a node; the result has one column a node. Exact for whole numbers below 2^53.
         """
         for ladder in self._ladders:
-            # A product adds up along one run of columns and moves it to the end; after all runs the order is the old one again.
-            table = table.reshape(len(ladder), -1).T @ ladder
-        return table.reshape(-1, self.size).T
+            # A product adds up along one run of columns and moves it behind all others; what is left in front are the table's columns.
+            table = _product(table.reshape(len(ladder), -1).T, ladder)
+        return table.reshape(-1, self.size)
 
     @cached_property
     def _ladders(self) -> list[NDArray[Any]]:
@@ -127,3 +131,12 @@ class Space:
             finer[axis], coarser[axis] = slice(None, -1), slice(1, None)
             minimal[tuple(coarser)] &= ~passing[tuple(finer)]
         return [self.node(int(index)) for index in np.flatnonzero(minimal)]
+
+
+def _product(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
+    """``left @ right``, in pieces too small to be shared out to threads, which would cost more than it saves."""
+    rows = max(_LARGEST_PRODUCT // right.size, 1)
+    if len(left) <= rows:
+        product: NDArray[Any] = left @ right
+        return product
+    return np.concatenate([left[start : start + rows] @ right for start in range(0, len(left), rows)])
