@@ -79,6 +79,12 @@ def publish(
             engine=engine,
             method=method,
         )
+    if not hasattr(found.release, "draft"):
+        # A mechanism groups nothing: what it made is a randomized view or perturbed records.
+        from reticent.cli.randomize import answer_published
+
+        answer_published(found, as_json)
+        return
     answer(_payload(found), as_json, lambda console: _render(console, found))
 
 

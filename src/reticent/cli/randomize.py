@@ -12,6 +12,7 @@ from reticent.cli.console import Json, answer, table, working
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from reticent.policy import Published
     from reticent.randomize import Estimate, Plan
 
 Domain = Annotated[
@@ -357,6 +358,32 @@ def _show_plan(console: Console, made: Plan) -> None:
         for each in made.samples
     ]
     console.print(table("What to expect", ("query", "true count", "standard error", "mean error"), rows))
+
+
+def answer_published(found: Published, as_json: bool) -> None:
+    """What ``reticent publish`` says of a randomized release: it has rows and claims, but no groups."""
+    made: Any = found.release
+    claims = made.certificate["claims"]
+    payload = {
+        "ok": True,
+        "path": found.path,
+        "format": made.manifest.format,
+        "rows": len(made),
+        "worst_posterior": made.manifest.assess().value,
+        "unpublished": [name for name in found.table.frame.columns if name not in made.domain.names],
+        "certificate": dict(made.certificate),
+    }
+
+    def render(console: Console) -> None:
+        console.print(f"Published {len(made):,} rows to {found.path / 'public'}.", markup=False)
+        console.print(
+            table(
+                "What is promised", ("definition", "in plain words"), [(c["definition"], c["covers"]) for c in claims]
+            )
+        )
+        console.print(f"Anybody can check it: reticent verify {found.path}", markup=False)
+
+    answer(payload, as_json, render)
 
 
 def show_estimate(console: Console, found: Estimate) -> None:

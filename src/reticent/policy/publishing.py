@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from reticent.data.table import Table
-from reticent.errors import DataError
+from reticent.errors import DataError, PolicyError
 from reticent.policy.expressions import definition_from_text
 from reticent.policy.policy import Policy
 
@@ -53,6 +53,12 @@ def publish_policy(
     chosen = definition_from_text(definition) if definition is not None else policy.definition
     replaced = {name: value for name, value in (method or {}).items() if value is not None}
     how = policy.method(**replaced)
+    wants_report = said.report if report is None else report
+    if wants_report and hasattr(how, "view"):
+        raise PolicyError(
+            "The steward's report is about groups of rows, and this method makes none. Publish without the report; STATEMENT.txt says what is "
+            "promised."
+        )
     table = policy.table(engine=cast(Any, engine))
     with policy.hinting("hierarchies", *([] if replaced else ["method"])):
         release = publish(
@@ -66,7 +72,7 @@ def publish_policy(
             scratch=next(folder for folder in target.absolute().parents if folder.exists()),
         )
     release.save(target)
-    return Published(release, table, target, _report(release, table, target, said.report if report is None else report))
+    return Published(release, table, target, _report(release, table, target, wants_report))
 
 
 def check_free(target: Path) -> None:
