@@ -20,9 +20,12 @@ from reticent.exact import Number, exact, whole
 class NTCloseness(SensitiveDefinition):
     """Every group of fewer than ``n`` rows is at most ``t`` away from the whole table (R-PM-8).
 
-    (n,t)-closeness asks that each group be ``t``-close to some natural superset of at least ``n`` rows. Two supersets are known
-    from groups alone: the group itself, where it is so large, and the whole table. Whatever passes here therefore passes the
-    definition; a group that is close to a superset in between is refused.
+    (n,t)-closeness asks that each group be ``t``-close to some natural superset of at least ``n`` rows. Two supersets count here, the
+    group itself, where it is so large, and the whole table (R-PM-8 compares with the table's distribution). Whatever passes therefore passes
+    the definition with any others; with one column that is kept or suppressed there are no others. Supersets in between, made by widening
+    some columns, do not count, for two reasons: the definition would not be monotone with them (a coarser release can lose the superset that a
+    finer one had; ``tests/definitions/test_nt_closeness.py`` has three people for whom it does), and nobody could check it from published files, which do
+    not tell how columns might have been widened.
     Guarantee: about fewer than n people nobody learns more than ``t`` beyond what holds for at least n. Adversary: knows quasi values.
     Monotone: large groups only grow, and the distance of close ones is convex. Not absorbing.
     """
