@@ -20,6 +20,8 @@ _PATTERNS: Mapping[str, str] = {
     "image files": r"(?i)^\S+\.(?:jpe?g|png|gif|bmp|tiff?|heic|webp)$|^data:image/",
     "vehicle numbers": r"^[A-HJ-NPR-Z0-9]{3}[A-HJ-NPR-Z0-9]{5}[0-9X][A-HJ-NPR-Z0-9]{2}\d{6}$",
 }
+# Codes of drug packages (4-4-2, 5-3-2, 5-4-1 or 5-4-2 digits) look like telephone numbers and belong to nobody.
+_DRUG_CODES = r"^(?:\d{4}-\d{4}-\d{2}|\d{5}-\d{3}-\d{2}|\d{5}-\d{4}-\d{1,2})$"
 _SHARE = 0.8
 
 
@@ -28,7 +30,13 @@ def identifying_pattern(sample: pl.Series) -> str | None:
     if sample.dtype != pl.String or len(sample) == 0:
         return None
     text = sample.str.strip_chars()
+    if _mostly(text, _DRUG_CODES):
+        return None
     for name, pattern in _PATTERNS.items():
-        if (text.str.contains(pattern)).mean() >= _SHARE:  # type: ignore[operator]  # the mean of truth values is a float
+        if _mostly(text, pattern):
             return name
     return None
+
+
+def _mostly(text: pl.Series, pattern: str) -> bool:
+    return bool(text.str.contains(pattern).mean() >= _SHARE)  # type: ignore[operator]  # the mean of truth values is a float

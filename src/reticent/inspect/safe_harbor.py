@@ -40,26 +40,40 @@ HIPAA: Mapping[str, str] = {
 _WORDS: Mapping[str, str] = {
     "fax numbers": "fax telefax faxnumber",
     "e-mail addresses": "email mail emailaddress courriel correo",
-    "social security numbers": "ssn socialsecurity nationalid sin nino nhs nhsnumber bsn pesel personnummer dni cpf codicefiscale",
+    "social security numbers": "ssn socialsecurity nationalid nhsnumber bsn pesel personnummer dni cpf codicefiscale taxid",
     "medical record numbers": "mrn medicalrecord recordnumber chartnumber chartno patientid patientnumber patientennummer encounterid",
-    "health plan numbers": "healthplan beneficiary memberid subscriberid policyholder insuranceid insurancenumber medicaid medicare",
-    "account numbers": "account accountnumber accountno iban card cardnumber creditcard kontonummer",
-    "certificate and license numbers": "licence license licensenumber certificate certificatenumber passport npi dea ausweis pasaporte",
+    "health plan numbers": "healthplan beneficiary memberid membernumber subscriberid policyholder policynumber insuranceid insurancenumber medicaid medicare mbi hicn",
+    "account numbers": "account accountnumber accountno iban card cardnumber creditcard kontonummer invoicenumber",
+    "certificate and license numbers": "licence license licensenumber drivers driverslicense certificate certificatenumber passport npi dea ausweis pasaporte",
     "vehicle identifiers": "vin vehicleid plate licenseplate numberplate kennzeichen vehicle",
-    "device identifiers": "device deviceid imei imsi serial serialnumber udi mac macaddress implant",
-    "web addresses": "url website homepage web link",
-    "IP addresses": "ip ipaddress ipv4 ipv6",
+    "device identifiers": "device deviceid imei imsi serial serialnumber udi macaddress implant implantid",
+    "web addresses": "url uri website homepage",
+    "IP addresses": "ipaddress ipv4 ipv6 clientip sourceip",
     "biometric identifiers": "fingerprint voiceprint retina iris biometric faceprint genome dna",
     "photographs": "photo photograph portrait selfie picture image headshot",
-    "telephone numbers": "phone telephone mobile cell phonenumber telefon handy telefono telefoonnummer",
+    "telephone numbers": "phone telephone mobile cellphone tel phonenumber telefon handy telefono telefoonnummer",
     "places smaller than a state": """
-        street address city town county zip zipcode postcode postal plz municipality district precinct parish latitude longitude lat lon lng
-        geocode fips tract block ward village neighborhood neighbourhood housenumber strasse hausnummer ort stadt gemeinde ville commune
+        street address city town county zip zip5 zip9 zipcode postcode postal plz municipality district precinct parish latitude longitude lat lon lng
+        geocode fips censustract censusblock blockgroup village neighborhood neighbourhood housenumber strasse hausnummer ort stadt gemeinde ville
+        commune birthplace
     """,
-    "dates finer than a year, or ages over 89": "birthdate dateofbirth dob birthday admission admitted discharge death deathdate",
-    "names": "surname forename firstname lastname fullname maidenname middlename username nickname nachname vorname prenom apellido cognome",
+    "dates finer than a year, or ages over 89": """
+        birthdate dateofbirth dob birthday born admission admit admitted discharge discharged death deathdate servicedate visitdate
+    """,
+    "names": "surname forename firstname lastname fullname maidenname maiden middlename username nickname nachname vorname prenom apellido cognome",
+}
+# Words that mean something else inside a longer name: a red blood cell, an inpatient (ip) visit, a heart block, the urinary tract.
+_ALONE: Mapping[str, str] = {
+    "telephone numbers": "cell cellno cellnumber",
+    "social security numbers": "sin nino nhs",
+    "IP addresses": "ip",
+    "device identifiers": "mac",
+    "web addresses": "link web",
+    "places smaller than a state": "tract block ward long",
+    "names": "first last",
 }
 _KNOWN = {word: kind for kind, words in reversed(list(_WORDS.items())) for word in words.split()}
+_WHOLE_NAMES = {word: kind for kind, words in _ALONE.items() for word in words.split()}
 _PATTERNS: Mapping[str, str] = {
     "e-mail addresses": "e-mail addresses",
     "web addresses": "web addresses",
@@ -77,18 +91,43 @@ _PATTERNS: Mapping[str, str] = {
 _DATES, _PLACES = "dates finer than a year, or ages over 89", "places smaller than a state"
 _OLDEST = 89
 _PERSONAL_NAMES = ("name", "names", "naam", "nome", "nom", "nombre", "namn", "imie", "nazwisko")
-_NOT_PEOPLE = ("drug", "product", "company", "hospital", "school", "country", "state", "file", "column", "variable")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_NOT_PEOPLE = _words(
+    """
+    drug product company hospital school country state file column variable brand trade generic test procedure event department
+    insurance plan species unit site course gene study clinic
+    """
+)
+# A column that ends so tells something about what the other words name, and not the thing itself: phone_type, vehicle_year.
+_ABOUT = _words(
+    """
+    type kind status class category count counts total flag model make brand color colour group level year age risk score rate
+    population density size distance income visits days hours quality result results used change changes required verified present
+    """
+)
+_TELLS_PEOPLE_APART = frozenset(HIPAA) - {_DATES, _PLACES, "names"}
+_FEW_ROWS, _SHARED_BY = 20, 5
+_WRITTEN_DATE = (
+    r"^\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?:[T ]\d{1,2}:\d{2}.*)?$|^\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2})(?: \d{1,2}:\d{2}.*)?$"
+    r"|^\d{1,2}[- ](?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[- ,]+\d{2,4}$"
+)
+_MOST = 0.8
 
 
 def safe_harbor(column: ColumnProfile) -> str | None:
     """The kind of identifier (a key of :data:`HIPAA`) that a column seems to hold, by its values first, then by its name."""
     if column.distinct == 0 or column.type == "boolean":
         return None
+    if _is_date(column):
+        return _DATES if _has_days(column) else None
     pattern = identifying_pattern(column.sample)
     if pattern is not None:
         return _PATTERNS[pattern]
-    if column.type in ("date", "timestamp"):
-        return _DATES if _has_days(column) else None
     meaning = meaning_of(column.name)
     if meaning == "age":
         return _DATES if _is_over(column, _OLDEST) else None
@@ -97,22 +136,49 @@ def safe_harbor(column: ColumnProfile) -> str | None:
 
 def _by_name(column: ColumnProfile, meaning: str | None) -> str | None:
     words = words_of(column.name)
-    candidates = ["".join(words), *("".join(pair) for pair in itertools.pairwise(words)), *words]
-    kind = next((_KNOWN[word] for word in candidates if word in _KNOWN), None)
+    if len(words) > 1 and words[-1] in _ABOUT:
+        return None
+    joined = "".join(words)
+    candidates = [joined, *("".join(pair) for pair in itertools.pairwise(words)), *words]
+    kind = _WHOLE_NAMES.get(joined) or next((_KNOWN[word] for word in candidates if word in _KNOWN), None)
     if kind is not None:
-        # Numbers with fractions number nobody, but they may be coordinates; a whole number is no date.
-        measured = column.type == "number" and kind != _PLACES
-        return None if measured or (kind == _DATES and column.type == "integer") else kind
+        return kind if _fits(column, kind) else None
     if any(word in _PERSONAL_NAMES for word in words) and not any(word in _NOT_PEOPLE for word in words):
-        return "names"
+        return "names" if column.type == "text" else None
     if meaning == "postcode":
         return _PLACES
     unique = column.type in ("integer", "text") and column.distinct == column.filled > 1
-    return "other unique numbers or codes" if meaning in ("key", "identifier") and unique else None
+    sounds_alike = any(word in _WHOLE_NAMES or word in _PERSONAL_NAMES for word in words)
+    numbers = meaning == "key" or (meaning == "identifier" and not sounds_alike)
+    return "other unique numbers or codes" if numbers and unique else None
+
+
+def _fits(column: ColumnProfile, kind: str) -> bool:
+    """Whether the values can be what the name says."""
+    if kind == _DATES:
+        # Days are recognised as such; by its name alone only a number such as 20240531 is one.
+        return column.type == "integer" and _is_over(column, 19_000_000) and not _is_over(column, 99_991_231)
+    if column.type == "number":
+        return kind == _PLACES  # coordinates; other numbers with fractions number nobody
+    if kind == "names" and column.type != "text":
+        return False
+    # What many people share is no number of theirs: a kind of device, a type of card.
+    shared = column.filled >= _FEW_ROWS and column.distinct * _SHARED_BY < column.filled
+    return not (kind in _TELLS_PEOPLE_APART and shared)
+
+
+def _is_date(column: ColumnProfile) -> bool:
+    if column.type in ("date", "timestamp"):
+        return True
+    if column.type != "text" or not len(column.sample):
+        return False
+    return float(column.sample.str.strip_chars().str.contains(_WRITTEN_DATE).mean() or 0.0) >= _MOST  # type: ignore[arg-type]  # the mean of truth values is a float
 
 
 def _has_days(column: ColumnProfile) -> bool:
     """Whether dates say more than a year: first days of January only are years written as dates."""
+    if column.type == "text":
+        return True
     days = column.sample.drop_nulls().cast(pl.Date)
     return bool(((days.dt.month() > 1) | (days.dt.day() > 1)).any())
 
