@@ -8,10 +8,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+import reticent as rt
 from reticent.anonymize import Datafly, Lattice, Mondrian
+from reticent.anonymize.mondrian.partition import Partition
 from reticent.data import Hierarchy, Table
-from reticent.definitions import DistinctLDiversity, KAnonymity
+from reticent.definitions import DeltaPresence, DistinctLDiversity, KAnonymity, KMap, MUnique
 from reticent.definitions.knowledge import WorstCaseKnowledge
+from reticent.engine import LocalEngine
 from reticent.errors import Infeasible, PolicyError
 
 
@@ -73,7 +76,26 @@ def test_it_distorts_less_than_the_best_full_domain_generalization():
     assert local.utility["loss"] < full.utility["loss"] / 2
 
 
-def test_dividing_ties_bounds_the_size_of_groups_that_can_still_be_told_apart():
+@pytest.mark.parametrize("k", [2, 5, 9])
+def test_dividing_ties_bounds_the_size_of_groups_that_can_still_be_told_apart(k):
+    """R-PM-32: between k and 2k - 1 rows where ties may be divided; more only where all rows are alike. Strict groups may be larger."""
+    table, engine = people(), LocalEngine()
+    units = engine.single_rows(table, np.random.default_rng(1).permutation(table.rows))
+    group = Partition(units, KAnonymity(k), "span", divide_ties=True).run()
+    sizes = np.bincount(group)
+    points = np.stack([group, *units.codes], axis=1)
+    alike = np.bincount(np.unique(points, axis=0)[:, 0]) == 1
+    assert sizes.min() >= k
+    assert (alike | (sizes < 2 * k)).all()
+    strict = engine.frequencies(table)
+    kept = strict.merged(
+        Partition(strict, KAnonymity(k), "span", divide_ties=False).run().astype(np.int32), len(strict)
+    )
+    assert kept.sizes[kept.sizes > 0].min() >= k
+    assert kept.sizes.max() >= sizes.max()
+
+
+def test_which_of_equal_people_go_where_is_drawn_and_said_to_be():
     draft = Mondrian(ties="divide").draft(people(), KAnonymity(5), insecure_seed=1)
     strict = Mondrian().draft(people(), KAnonymity(5))
     assert len(draft.groups) >= len(strict.groups)
@@ -81,11 +103,65 @@ def test_dividing_ties_bounds_the_size_of_groups_that_can_still_be_told_apart():
     assert not strict.insecure
 
 
+def test_people_are_counted_where_one_has_several_rows():
+    """MultiR k-anonymity (R-PM-1): two rows of one person hide nobody."""
+    frame = people(300).frame.with_columns(person=pl.int_range(pl.len()))
+    twice = pl.concat([frame, frame])
+    table = Table(twice, quasi=["age", "town"], sensitive="illness", key="person", unit="person")
+    draft = Mondrian().draft(table, KAnonymity(4))
+    assert draft.groups.people.min() >= 4
+    assert draft.groups.sizes.min() >= 8
+    assert draft.groups.people.sum() == 300
+    with pytest.raises(PolicyError, match="would part the rows of one person"):
+        Mondrian(ties="divide").draft(table, KAnonymity(4))
+
+
 def test_a_definition_of_all_groups_together_limits_the_cuts():
     table, definition = people(300), WorstCaseKnowledge(c="0.9", k=1)
     draft = Mondrian().draft(table, definition)
     assert definition.holds(draft.groups)
     assert len(draft.groups) > 1
+
+
+def test_what_is_left_to_suppress_is_told_with_the_rows_and_the_limit():
+    with pytest.raises(
+        Infeasible, match=r"leaves \d+ of 300 rows in groups that do not satisfy MUnique\(m=2\), and at most 1/10"
+    ):
+        Mondrian(suppression="0.1").draft(people(300), MUnique(2))
+    draft = Mondrian(suppression="0.9").draft(people(300), MUnique(2))
+    assert 0 < draft.suppressed <= 270
+    assert draft.tables["data"].height == 300 - draft.suppressed
+    assert draft.method["suppression"] == "9/10"
+    assert MUnique(2).holds(draft.groups)
+
+
+@pytest.mark.parametrize("values", ["sets", "ranges", "hierarchy"])
+def test_a_population_is_counted_as_a_reader_of_the_labels_counts_it(values):
+    table = people(300)
+    rng = np.random.default_rng(7)
+    outside = pl.DataFrame(
+        {
+            "age": rng.integers(18, 90, 900),
+            "job": rng.choice(["nurse", "doctor", "baker", "cook", "clerk", "judge"], 900),
+            "town": rng.choice(["Aix", "Brest", "Caen"], 900),
+        }
+    )
+    population = pl.concat([table.frame.select("age", "job", "town"), outside])
+    definition = KMap(9, population) & DeltaPresence("0.1", "0.6", population)
+    release = rt.publish(table, definition, method=Mondrian(values=values, suppression="0.5"))
+    assert len(release.groups) > 1
+    shown = release.frame.select("age", "job", "town").unique(maintain_order=True)
+    leaves = {
+        name: {label: _leaves(m, table, name) for label, m in release.meanings[name].items()} for name in shown.columns
+    }
+    counts = [
+        sum(
+            all(value in leaves[n][label] for n, label, value in zip(shown.columns, labels, person, strict=True))
+            for person in population.iter_rows()
+        )
+        for labels in shown.iter_rows()
+    ]
+    assert Counter(counts) == Counter(release.draft.groups.extras["population"].tolist())
 
 
 def test_what_cannot_hold_at_all_is_infeasible():
@@ -98,6 +174,7 @@ def test_what_cannot_hold_at_all_is_infeasible():
     [
         (lambda: Mondrian(split="best"), "split must be one of span, loss, but it is 'best'"),
         (lambda: Mondrian(values="boxes"), "values must be one of sets, ranges, hierarchy"),
+        (lambda: Mondrian(suppression="1.5"), "Mondrian: suppression must be at most 1, but it is 1.5"),
         (lambda: Mondrian().draft(Table(people().frame, sensitive="illness"), KAnonymity(2)), "no quasi columns"),
     ],
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from reticent.anonymize.lattice.evaluation import Evaluator
 from reticent.anonymize.lattice.method import Lattice
 from reticent.data.draft import Draft
@@ -36,7 +38,7 @@ class Datafly:
         while not evaluator.evaluate(levels).passes:
             codes = evaluator.points(levels).codes
             distinct = [
-                len(set(column.tolist())) if level < top else 0
+                len(np.unique(column)) if level < top else 0
                 for column, level, top in zip(codes, levels, evaluator.space.top, strict=True)
             ]
             if not any(distinct):
