@@ -142,7 +142,7 @@ def make_place(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Calla
         place.close()
 
 
-@pytest.fixture(params=["csv", "parquet", "duckdb", "postgres"])
+@pytest.fixture(params=["csv", "duckdb", "postgres"])
 def place(request: pytest.FixtureRequest, make_place: Callable[..., Place]) -> Place:
     """The same people in every kind of database."""
     return make_place(request.param).fill()

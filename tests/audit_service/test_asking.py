@@ -303,3 +303,8 @@ def test_an_empty_table_can_be_asked(place):
         pytest.skip("a CSV file without rows tells no types")
     assert rules(service.ask("SELECT SUM(salary), COUNT(*) FROM staff")) == ["empty", "public"]
     assert service.ask("SELECT city, SUM(salary) FROM staff GROUP BY city").rows == ()
+
+
+def test_a_parquet_file_is_as_good_as_any(make_place):
+    service = make_place("parquet").fill().service()
+    assert values(service.ask("SELECT department, SUM(salary) FROM staff GROUP BY department")) == [None, 13700, 15100]

@@ -7,11 +7,11 @@ row numbers, never anything that somebody asked for as text.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import polars as pl
@@ -49,10 +49,11 @@ class Look(Protocol):
     def rows(self) -> Rows:
         """All rows."""
 
-    def total(
-        self, column: str, function: Total, chosen: NDArray[np.int64], cut: tuple[Fraction, Fraction] | None = None
-    ) -> Fraction:
-        """The exact total over the rows with these numbers; with ``cut`` every value is first brought into the range."""
+    def total(self, column: str, function: Total, chosen: NDArray[np.int64]) -> Fraction:
+        """The exact total over the rows with these numbers."""
+
+    def cut_sum(self, column: str, chosen: NDArray[np.int64], low: Fraction, high: Fraction) -> Fraction:
+        """The exact sum over these rows, every value first brought between ``low`` and ``high``."""
 
 
 class Database(Protocol):
@@ -87,6 +88,14 @@ def check_total(count: int, chosen: NDArray[np.int64]) -> None:
     """The database must have found exactly the rows that were decided on."""
     if count != len(chosen):
         raise DataError("The table changed while a question was being answered. Nothing was answered. Ask again.")
+
+
+def total_of_parts(parts: Sequence[Any], chosen: NDArray[np.int64], low: Fraction, high: Fraction) -> Fraction:
+    """A cut sum from the sum of values within a range, and how many are within, below and above it."""
+    within, inside, below, above = parts
+    check_total(inside + below + above, chosen)
+    total: Fraction = Fraction(within or 0) + low * below + high * above
+    return total
 
 
 def trimmed(values: pl.Series) -> pl.Series:

@@ -25,6 +25,7 @@ from reticent.audit.service.database import (
     first_line,
     floating,
     quoted,
+    total_of_parts,
     trimmed,
 )
 from reticent.audit.service.settings import SensitiveColumn, Settings
@@ -62,6 +63,7 @@ class EmbeddedDatabase:
         self._error = duckdb.Error
         self._state = ""
         self._count = 0
+        self._scales: dict[str, int] = {}
         self.statements: deque[str] = deque(maxlen=KEPT_STATEMENTS)
 
     @contextmanager
@@ -102,23 +104,34 @@ class EmbeddedDatabase:
             {name: trimmed(texts[name]) for name in self._settings.sensitive},
         )
 
-    def total(
-        self, column: str, function: Total, chosen: NDArray[np.int64], cut: tuple[Fraction, Fraction] | None = None
-    ) -> Fraction:
+    def total(self, column: str, function: Total, chosen: NDArray[np.int64]) -> Fraction:
         """The exact total over rows. ``chosen`` is laid beside the table, so that no condition is sent."""
+        value = quoted(_value(column))
+        total, count = self._chosen(f"CAST({function}({value}) AS VARCHAR), count({value})", chosen)
+        check_total(count, chosen)
+        return Fraction(total)
+
+    def cut_sum(self, column: str, chosen: NDArray[np.int64], low: Fraction, high: Fraction) -> Fraction:
+        """The exact sum of values cut to a range; the range is rounded inwards to what the column can hold, which cuts alike."""
+        value, step = quoted(_value(column)), 10 ** self._scales[column]
+        first, last = -(-low * step // 1), high * step // 1
+        parameters = {"low": _placed(first, step), "high": _placed(last, step)}
+        lowest, highest = (f"CAST(${name} AS DECIMAL(38, {self._scales[column]}))" for name in ("low", "high"))
+        within = f"FILTER (WHERE {value} BETWEEN {lowest} AND {highest})"
+        parts = self._chosen(
+            f"CAST(sum({value}) {within} AS VARCHAR), count(*) {within}, count(*) FILTER (WHERE {value} < {lowest}), "
+            f"count(*) FILTER (WHERE {value} > {highest})",
+            chosen,
+            parameters,
+        )
+        return total_of_parts(parts, chosen, low, high)
+
+    def _chosen(self, listed: str, chosen: NDArray[np.int64], parameters: dict[str, str] | None = None) -> Any:
         places = np.full(self._count, -1, dtype=np.int64)
         places[chosen] = chosen
-        value = quoted(_value(column))
-        if cut is not None:
-            value = f"greatest(least({value}, $high), $low)"
-        parameters = {} if cut is None else {"low": _decimal(cut[0]), "high": _decimal(cut[1])}
         self._connection.register("chosen", {"place": places})
-        found = self._query(
-            f"SELECT CAST({function}({value}) AS VARCHAR), count({value}) FROM people POSITIONAL JOIN chosen WHERE place = row",
-            parameters,
-        ).fetchall()[0]
-        check_total(found[1], chosen)
-        return Fraction(found[0])
+        statement = f"SELECT {listed} FROM people POSITIONAL JOIN chosen WHERE place = row"
+        return self._query(statement, parameters).fetchall()[0]
 
     def _query(self, statement: str, parameters: Any = None) -> Any:
         self.statements.append(statement)
@@ -217,6 +230,7 @@ class EmbeddedDatabase:
             raise DataError(
                 f"The sensitive column {column.name!r} has type {kind}. Only numbers can be added and compared."
             )
+        self._scales[column.name] = scale
         return f"CAST({source} AS DECIMAL(38, {scale})) AS {quoted(_value(column.name))}"
 
     def _check_floats(self, name: str, column: SensitiveColumn, kind: str) -> None:
@@ -248,7 +262,7 @@ def _value(name: str) -> str:
     return f"value of {name}"
 
 
-def _decimal(value: Fraction) -> Any:
-    from decimal import Decimal
-
-    return Decimal(value.numerator) / Decimal(value.denominator)
+def _placed(units: Fraction | int, step: int) -> str:
+    """A whole number of the column's last places as a decimal text."""
+    sign, size = ("-" if units < 0 else ""), abs(int(units))
+    return f"{sign}{size // step}.{str(size % step).rjust(len(str(step)) - 1, '0')}" if step > 1 else f"{sign}{size}"

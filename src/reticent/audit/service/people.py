@@ -33,11 +33,12 @@ class People:
         self.public = pl.DataFrame()
         self.variables: Mapping[str, NDArray[np.int64]] = {}
         self.counts: dict[str, int] = dict.fromkeys(settings.sensitive, 0)
+        self.registered: dict[str, int] = dict.fromkeys(settings.sensitive, 0)
         self._rows: dict[str, NDArray[np.int64]] = {}
 
-    def update(self, rows: Rows) -> dict[str, int]:
-        """Take the rows as they are now; returns how many variables are new in each column."""
-        variables, counts, new = {}, {}, {}
+    def update(self, rows: Rows) -> None:
+        """Take the rows as they are now, and register the variables that are new; ``registered`` counts them."""
+        variables, counts = {}, {}
         for column, declared in self._settings.sensitive.items():
             if not declared.duplicates and rows.values[column].drop_nulls().is_duplicated().any():
                 raise DataError(
@@ -54,11 +55,11 @@ class People:
                 self._audits.register(self._settings.dataset, column, self._secret.fingerprint, first, fresh)
                 found[unseen] = np.arange(first, first + unseen.size)
             found[rows.values[column].is_null().to_numpy()] = MISSING
-            variables[column], new[column] = found, int(unseen.size)
+            variables[column] = found
+            self.registered[column] += int(unseen.size)
             counts[column] = len(known) // 2 + unseen.size
         self.public, self.variables, self.counts, self.state = rows.public, variables, counts, rows.state
         self._rows = {}
-        return new
 
     def rows_of(self, column: str, members: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """The rows that hold these variables now, in order; None where one of the values is gone."""

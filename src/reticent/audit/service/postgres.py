@@ -23,6 +23,7 @@ from reticent.audit.service.database import (
     check_total,
     first_line,
     floating,
+    total_of_parts,
     trimmed,
 )
 from reticent.audit.service.settings import SensitiveColumn, Settings
@@ -148,27 +149,32 @@ class PostgresDatabase:
             {name: trimmed(frame[f"value {name}"].rename(name)) for name in settings.sensitive},
         )
 
-    def total(
-        self, column: str, function: Total, chosen: NDArray[np.int64], cut: tuple[Fraction, Fraction] | None = None
-    ) -> Fraction:
+    def total(self, column: str, function: Total, chosen: NDArray[np.int64]) -> Fraction:
         """The exact total over rows, which are named by their keys as a bound parameter."""
         from psycopg import sql
 
         value = self._value(self._settings.sensitive[column], self._types[column])
-        parameters: list[Any] = [self._keys[chosen].tolist()]
-        if cut is not None:
-            value = sql.SQL("greatest(least({}, {}::numeric / {}::numeric), {}::numeric / {}::numeric)").format(
-                value, *[sql.Placeholder()] * 4
-            )
-            low, high = cut
-            bounds = [high.numerator, high.denominator, low.numerator, low.denominator]
-            parameters = [*bounds, *bounds, *parameters]
         statement = sql.SQL("SELECT {}({})::text, count({}) FROM {} WHERE {}").format(
             sql.SQL(function), value, value, self._table(), self._among()
         )
-        found = self._fetch(statement, parameters)[0]
-        check_total(found[1], chosen)
-        return Fraction(found[0])
+        total, count = self._fetch(statement, [self._keys[chosen].tolist()])[0]
+        check_total(count, chosen)
+        return Fraction(total)
+
+    def cut_sum(self, column: str, chosen: NDArray[np.int64], low: Fraction, high: Fraction) -> Fraction:
+        """The exact sum of values cut to a range, whose ends are compared as fractions."""
+        from psycopg import sql
+
+        value, mark = self._value(self._settings.sensitive[column], self._types[column]), sql.Placeholder()
+        below = sql.SQL("{} * {}::numeric < {}::numeric").format(value, mark, mark)
+        above = sql.SQL("{} * {}::numeric > {}::numeric").format(value, mark, mark)
+        within = sql.SQL("FILTER (WHERE NOT ({}) AND NOT ({}))").format(below, above)
+        statement = sql.SQL(
+            "SELECT (sum({}) {})::text, count(*) {}, count(*) FILTER (WHERE {}), count(*) FILTER (WHERE {}) FROM {} WHERE {}"
+        ).format(value, within, within, below, above, self._table(), self._among())
+        lower, upper = [low.denominator, low.numerator], [high.denominator, high.numerator]
+        parameters = [*lower, *upper, *lower, *upper, *lower, *upper, self._keys[chosen].tolist()]
+        return total_of_parts(self._fetch(statement, parameters)[0], chosen, low, high)
 
     def _among(self) -> sql.Composed:
         """The key is one of those in a parameter; in its own type where that can use an index and loses nothing."""

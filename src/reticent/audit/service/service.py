@@ -90,9 +90,9 @@ class AuditService:
 
     def sync(self) -> dict[str, int]:
         """Compare the table with what was registered; returns how many values of each column are new."""
-        before = dict(self._people.counts)
+        before = dict(self._people.registered)
         with self._turn():
-            return {name: count - before[name] for name, count in self._people.counts.items()}
+            return {name: count - before[name] for name, count in self._people.registered.items()}
 
     def ask(self, text: str, user: str = STEWARD, *, allow_noise: bool = False) -> Reply:
         """Decide on a statement, and answer what is decided to be answered.
@@ -286,7 +286,7 @@ class AuditService:
         if entry.answer is None:
             rows = self._people.rows_of(column, query.members)
             assert rows is not None
-            total = look.total(column, "sum", rows, (noise.low, noise.high))
+            total = look.cut_sum(column, rows, noise.low, noise.high)
             answer = noisy(total, noise, unit_of(self.settings.sensitive[column].decimals))
             # The same question must never get fresh noise after the first was seen.
             self._audits.answer(entry.number, answer, durable=True)

@@ -1,0 +1,143 @@
+"""A table that changes: a variable is one value of one person, and what was answered about it counts for ever (R-QA-14)."""
+
+from __future__ import annotations
+
+import os
+
+import polars as pl
+import pytest
+
+from reticent.errors import LedgerError
+
+from .conftest import PEOPLE, POLICY
+
+
+def value(service, condition: str, function: str = "SUM(salary)"):
+    """The value of one question, None where it was denied."""
+    return service.ask(f"SELECT {function} FROM staff WHERE {condition}").rows[0].answers[0].value
+
+
+def test_an_inserted_row_is_a_new_variable(place):
+    service = place.service()
+    assert value(service, "age > 0") == 32400
+    place.run("INSERT INTO staff VALUES (9, 'hr', 'Bonn', 35, 9000, 90)")
+    assert service.sync() == {"salary": 1, "bonus": 1}
+    assert service.sync() == {"salary": 0, "bonus": 0}
+    # The old total and the new one differ by exactly the newcomer's salary.
+    assert value(service, "age > 0") is None
+    assert value(service, "department = 'hr'") == 12600
+
+
+def test_the_variable_of_a_deleted_row_stays(place):
+    service = place.service()
+    assert value(service, "department = 'it'") == 13700
+    place.run("DELETE FROM staff WHERE id = 7")
+    # What is left of the department, taken from the total before, would be the salary of who left.
+    assert value(service, "department = 'it'") is None
+    assert value(service, "department = 'it' or department = 'hr'") == 13400
+
+
+def test_a_modified_value_is_a_new_variable_and_the_old_one_stays(place):
+    service = place.service()
+    assert value(service, "department = 'it'") == 13700
+    place.run("UPDATE staff SET salary = 4000 WHERE id = 7")
+    assert service.sync() == {"salary": 1, "bonus": 0}
+    assert value(service, "department = 'it'") == 13800
+    assert value(service, "department = 'it' and city = 'Bonn'") is None
+
+
+def test_a_value_that_comes_back_is_the_variable_that_it_was(place):
+    service = place.service()
+    assert value(service, "age > 0") == 32400
+    place.run("UPDATE staff SET salary = 1 WHERE id = 8")
+    service.sync()
+    place.run("UPDATE staff SET salary = 3600 WHERE id = 8")
+    assert service.sync() == {"salary": 0, "bonus": 0}
+    assert value(service, "department <> 'hr'") is None
+
+
+def test_a_table_that_is_emptied_and_filled_again_has_not_forgotten(place):
+    if place.kind == "csv":
+        pytest.skip("a CSV file without rows tells no types")
+    service = place.service()
+    assert value(service, "age > 0") == 32400
+    place.run("DELETE FROM staff")
+    service.sync()
+    place.fill()
+    assert service.sync() == {"salary": 0, "bonus": 0}
+    assert value(service, "department <> 'hr'") is None
+
+
+def test_a_person_who_moves_to_another_department_keeps_the_variable(place):
+    service = place.service()
+    assert value(service, "department = 'sales'") == 15100
+    place.run("UPDATE staff SET department = 'hr' WHERE id = 1")
+    assert service.sync() == {"salary": 0, "bonus": 0}
+    assert value(service, "department = 'sales'") is None
+    assert value(service, "department = 'hr'") == 6600
+
+
+def test_changes_are_noticed_by_a_running_service_without_being_told(place):
+    service = place.service()
+    assert value(service, "department = 'it'", "COUNT(*)") == 3
+    place.run("INSERT INTO staff VALUES (9, 'it', 'Bonn', 35, 9000, 90)")
+    assert value(service, "department = 'it'", "COUNT(*)") == 4
+    assert value(service, "department = 'it'") == 22700
+
+
+def test_maxima_survive_changes(place):
+    service = place.service()
+    assert value(service, "department = 'sales'", "MAX(salary)") == 5200
+    place.run("UPDATE staff SET salary = 9999 WHERE id = 4")
+    assert value(service, "department = 'sales'", "MAX(salary)") in (9999, None)
+    again = place.service()
+    assert [entry.answer for entry in again.decisions()] == [entry.answer for entry in service.decisions()]
+
+
+def test_a_table_may_move_from_a_file_to_a_server_without_being_forgotten(make_place):
+    file = make_place("csv").fill()
+    with file.service() as service:
+        assert value(service, "age > 0") == 32400
+    server = make_place("postgres").fill(PEOPLE)
+    server.folder = file.folder
+    assert server.service().new_values == {"salary": 0, "bonus": 0}
+    assert value(server.service(), "department <> 'hr'") is None
+
+
+def test_the_ledger_holds_no_value_and_no_key_of_a_person(simple):
+    frame = PEOPLE.with_columns(
+        salary=pl.Series([812345671 + 13 * row for row in range(8)]),
+        id=pl.Series([f"person-{row}" for row in range(8)]),
+    )
+    with simple.fill(frame).service() as service:
+        value(service, "age = 61")
+    content = (simple.folder / "ledger.sqlite").read_bytes()
+    assert b"person-" not in content
+    assert not [row for row in frame["salary"] if str(row).encode() in content]
+
+
+def test_without_its_key_file_a_ledger_is_not_used(simple):
+    simple.service().close()
+    key = simple.folder / "ledger.sqlite-audit-key"
+    kept = key.read_bytes()
+    assert len(kept) == 32
+    assert key.stat().st_mode & 0o777 == 0o600
+    key.unlink()
+    with pytest.raises(LedgerError, match=r"key file .* is not there.*every value would look new"):
+        simple.service()
+    key.write_bytes(os.urandom(32))
+    with pytest.raises(LedgerError, match="were registered with another key"):
+        simple.service()
+    key.write_bytes(kept[:5])
+    with pytest.raises(LedgerError, match="damaged"):
+        simple.service()
+    key.write_bytes(kept)
+    simple.service()
+
+
+def test_a_column_declared_distinct_must_be(place):
+    declared = POLICY.replace("[sensitive.salary]\n", '[sensitive.salary]\nduplicates = "distinct"\n')
+    assert value(place.service(declared), "department = 'it'", "MAX(salary)") == 5100
+    place.run("UPDATE staff SET salary = 5100 WHERE id = 1")
+    with pytest.raises(Exception, match="is declared duplicates = 'distinct', but people share values"):
+        place.service(declared)
