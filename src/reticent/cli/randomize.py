@@ -10,6 +10,8 @@ import typer
 from reticent.cli.console import Json, answer, table, working
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rich.console import Console
 
     from reticent.policy import Published
@@ -21,6 +23,12 @@ Domain = Annotated[
         "--domain", help="The public domain (.toml or .json): a number, a list or {from, to} for each column."
     ),
 ]
+Values = Annotated[
+    Path | None, typer.Option("--domain", help="The values of every column, if the plan has only their numbers.")
+]
+PublicNumber = Annotated[int, typer.Option("--n", help="The public number of records.")]
+PlanFile = Annotated[Path, typer.Option("--plan", help="The plan (.json).")]
+Dataset = Annotated[str | None, typer.Option(help="The name of the data set in the ledger.")]
 Ledger = Annotated[Path | None, typer.Option("--ledger", help="The ledger that remembers what was given out.")]
 Seed = Annotated[int | None, typer.Option("--insecure-seed", help="For tests only: draws that anybody can repeat.")]
 Duplicates = Annotated[
@@ -49,7 +57,7 @@ def register(app: typer.Typer) -> None:
 
 def plan(
     domain: Domain,
-    n: Annotated[int, typer.Option("--n", help="The public number of records.")],
+    n: PublicNumber,
     k: Annotated[
         str | None, typer.Option("--k", help="The belief before, in multiples of the average density.")
     ] = None,
@@ -93,12 +101,10 @@ def plan(
 
 def publish(
     data: Annotated[Path, typer.Argument(help="The data (.csv or .parquet).")],
-    plan_file: Annotated[Path, typer.Option("--plan", help="The plan (.json).")],
+    plan_file: PlanFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder that the view is written to; a new one.")],
-    domain: Annotated[
-        Path | None, typer.Option("--domain", help="The values of every column, if the plan has only their numbers.")
-    ] = None,
-    dataset: Annotated[str | None, typer.Option(help="The name of the data set in the ledger.")] = None,
+    domain: Values = None,
+    dataset: Dataset = None,
     duplicates: Duplicates = "refuse",
     files: Annotated[str, typer.Option(help="csv or parquet.")] = "csv",
     ledger: Ledger = None,
@@ -149,20 +155,23 @@ def estimate(
 
     Example: reticent randomize estimate view "score < 3*age and nationality = 'Indian'"
     """
-    from reticent.randomize import read_views
+    from reticent.errors import PolicyError
+    from reticent.randomize import FrappView, open_published, read_views
 
-    last = read_views(view)[-1]
-    if group_by:
+    last = open_published(view[0]) if len(view) == 1 else read_views(view)[-1]
+    if isinstance(last, FrappView):
+        if total is not None or average is not None or group_by:
+            raise PolicyError(
+                "Perturbed records answer counts only; sums, averages and groups need an alpha-beta view."
+            )
+        found = last.estimate(condition, error=error, queries=queries)
+    elif group_by:
         frame = last.group_by(group_by, condition)
-        answer(
-            {"ok": True, "groups": frame.to_dicts()},
-            as_json,
-            lambda console: console.print(
-                table("", frame.columns, [[_short(cell) for cell in row] for row in frame.rows()])
-            ),
-        )
+        cells = [[_short(cell) for cell in row] for row in frame.rows()]
+        shown = table("", frame.columns, cells)
+        answer({"ok": True, "groups": frame.to_dicts()}, as_json, lambda console: console.print(shown))
         return
-    if total is not None:
+    elif total is not None:
         found = last.sum(total, condition, error=error)
     elif average is not None:
         found = last.average(average, condition, error=error)
@@ -201,15 +210,11 @@ def audit(
     else:
         found = audit_block(opened, tuples, priors)
     payload = {"ok": found.get("holds") is not False, **found}
-    answer(
-        payload,
-        as_json,
-        lambda console: console.print(table("", ("", ""), [(key, _short(value)) for key, value in found.items()])),
-    )
+    answer(payload, as_json, lambda console: _show_facts(console, found))
 
 
 def compare(
-    plan_file: Annotated[Path, typer.Option("--plan", help="The plan (.json).")],
+    plan_file: PlanFile,
     as_json: Json = False,
 ) -> None:
     """Compare a plan with FRAPP at the same privacy.
@@ -226,21 +231,15 @@ def compare(
         **constants,
         "times_better": constants["rho2"] / made.rho,
     }
-    answer(
-        {"ok": True, **found},
-        as_json,
-        lambda console: console.print(table("", ("", ""), [(key, _short(value)) for key, value in found.items()])),
-    )
+    answer({"ok": True, **found}, as_json, lambda console: _show_facts(console, found))
 
 
 def republish(
     data: Annotated[Path, typer.Argument(help="The data as they are now (.csv or .parquet).")],
     series: Annotated[Path, typer.Option("--series", help="The folder of the series.")],
     plan_file: Annotated[Path | None, typer.Option("--plan", help="The plan (.json), at the first view.")] = None,
-    domain: Annotated[
-        Path | None, typer.Option("--domain", help="The values of every column, at the first view.")
-    ] = None,
-    dataset: Annotated[str | None, typer.Option(help="The name of the data set in the ledger.")] = None,
+    domain: Values = None,
+    dataset: Dataset = None,
     duplicates: Duplicates = "refuse",
     ledger: Ledger = None,
     insecure_seed: Seed = None,
@@ -299,7 +298,7 @@ def verify(
 
 def chart(
     domain: Domain,
-    n: Annotated[int, typer.Option("--n", help="The public number of records.")],
+    n: PublicNumber,
     output: Annotated[Path, typer.Option("--output", "-o", help="The picture (.svg).")],
     k: Annotated[str, typer.Option("--k", help="The belief before, in multiples of the average density.")] = "10",
     as_json: Json = False,
@@ -391,6 +390,10 @@ def show_estimate(console: Console, found: Estimate) -> None:
     low, high = found.interval
     console.print(f"{float(found.value):,.2f} (standard error {found.standard_error:,.2f})", markup=False)
     console.print(f"With {float(100 * (1 - found.error)):g}% confidence between {low:,} and {high:,}.", markup=False)
+
+
+def _show_facts(console: Console, found: Mapping[str, Any]) -> None:
+    console.print(table("", ("", ""), [(key, _short(value)) for key, value in found.items()]))
 
 
 def _short(value: Any) -> str:

@@ -121,7 +121,7 @@ class BoundedBelief(Definition):
             "independent": "Somebody who gives a record",
             "exclusive": "Somebody who knows that one of several records is in the table, and gives one of them",
             "both": "Somebody who gives a record, or one of several of which exactly one is in the table,",
-            "record": "Somebody who knows which row is about a person, and gives it a value with a chance of",
+            "record": "Somebody who knows which row is about a person, and gives one value of it",
         }[self.adversary]
         held = f"{who} at most {_percent(d)} before seeing the release gives it at most {_percent(gamma)} after."
         if self.adversary in ("independent", "both"):

@@ -5,6 +5,7 @@ can still be estimated (alpha-beta publishing, spec 003).
 ``domain``       the public domain and its tuples as keys; ``keys`` sorted sets of them
 ``publishing``   publish: a view in memory; ``storing`` the same as files, chunk by chunk, and back; ``instance`` the private tuples
 ``sampling``     the sampler of uniform noise; ``sources`` non-uniform noise; ``draws`` randomness
+``published``    what views and perturbed records share
 ``view``         a view and what it can be asked; ``estimating``, ``averaging``, ``intervals``, ``bounds`` how answers and errors are made
 ``marginals``    all queries on one to three columns at once
 ``counting``     exact counts over the domain; ``elimination`` the algorithm

@@ -5,10 +5,20 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from reticent.errors import PolicyError
+from reticent.exact import Number, exact, whole
 from reticent.randomize.rates import Rates
 
 # The mean distance of a normal variable from its mean, in standard deviations: sqrt(2/pi).
 MEAN_DISTANCE = math.sqrt(2 / math.pi)
+
+
+def level_of(error: Number | None, otherwise: Fraction, queries: int = 1) -> Fraction:
+    """The probability with which one answer may miss, so that ``queries`` answers miss with ``error`` together (R-AB-12: eps/N)."""
+    level = otherwise if error is None else exact(error, "error")
+    if not 0 < level < 1:
+        raise PolicyError(f"error must lie between 0 and 1, but it is {error}.")
+    return level / whole(queries, "queries", low=1)
 
 
 def variance(rates: Rates, true: Fraction, domain_count: int) -> Fraction:

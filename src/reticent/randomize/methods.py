@@ -18,10 +18,11 @@ from reticent.exact import whole
 from reticent.randomize.domain import ViewDomain
 from reticent.randomize.frapp import FrappPlan
 from reticent.randomize.planning import Plan, plan
+from reticent.randomize.published import Signer
 from reticent.randomize.publishing import digest_of, opened, publish
 from reticent.randomize.records import FrappView, perturb
 from reticent.randomize.storing import certificate_of
-from reticent.randomize.view import Signer, View
+from reticent.randomize.view import View
 
 
 class _Mechanism(ABC):

@@ -16,6 +16,7 @@ from reticent.randomize.bounds import MEAN_DISTANCE, bernstein, noise_ratio, pri
 from reticent.randomize.domain import Attribute, ViewDomain
 from reticent.randomize.feasibility import Feasibility, judge, prior_of
 from reticent.randomize.meaning import is_meaningless, least_k
+from reticent.randomize.notions import logarithm_above
 from reticent.randomize.rates import Rates, rates_for
 
 VERSION = 1
@@ -136,12 +137,12 @@ class Plan:
     @property
     def dp_epsilon(self) -> float:
         """Epsilon of differential privacy for exchanging one tuple for another, rounded up; infinite when s = 1."""
-        return _logarithm_above(self.rates.swap_ratio())
+        return logarithm_above(self.rates.swap_ratio())
 
     @property
     def dp_epsilon_change(self) -> float:
         """The same for adding or removing one tuple."""
-        return _logarithm_above(self.rates.change_ratio())
+        return logarithm_above(self.rates.change_ratio())
 
     @cached_property
     def feasibility(self) -> Feasibility:
@@ -395,11 +396,3 @@ def _check_target(made: Plan, rho: Number | None) -> None:
         raise Infeasible(
             f"With these rates rho is {made.rho:.4g}, above the target {float(target):.4g}. Ask for a smaller k, a larger gamma, or preset='max-utility'."
         )
-
-
-def _logarithm_above(value: Fraction | None) -> float:
-    """A float that is not below the logarithm of a fraction."""
-    if value is None:
-        return math.inf
-    found = math.log(value.numerator) - math.log(value.denominator)
-    return math.nextafter(found + 1e-12 * max(1.0, abs(found)), math.inf)

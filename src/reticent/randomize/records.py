@@ -6,24 +6,20 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar
-
-import polars as pl
 
 from reticent.data.predicate import Condition
 from reticent.definitions.base import Assessment
 from reticent.definitions.mechanisms import BoundedBelief
 from reticent.errors import DataError, PolicyError
 from reticent.exact import Number, exact, whole
-from reticent.randomize.bounds import bernstein_from
+from reticent.randomize.bounds import bernstein_from, level_of
 from reticent.randomize.counting import checked, count_exactly, tabulate
 from reticent.randomize.domain import Keys, ViewDomain
 from reticent.randomize.draws import Draws
 from reticent.randomize.estimate import Estimate
 from reticent.randomize.frapp import FrappPlan
-from reticent.randomize.view import Signer
+from reticent.randomize.published import Published, Signer
 
 VERSION = 2
 
@@ -105,8 +101,10 @@ class FrappManifest:
 
 
 @dataclass(frozen=True)
-class FrappView:
+class FrappView(Published):
     """Perturbed records as keys in rising order, with estimates from them."""
+
+    called: ClassVar[str] = "Perturbed records have"
 
     manifest: FrappManifest
     keys: Keys = field(repr=False)
@@ -119,42 +117,12 @@ class FrappView:
         """How they were perturbed."""
         return self.manifest.plan
 
-    @property
-    def domain(self) -> ViewDomain:
-        """The public domain."""
-        return self.plan.domain
-
-    def __len__(self) -> int:
-        return len(self.keys)
-
-    @cached_property
-    def frame(self) -> pl.DataFrame:
-        """The records as a table."""
-        return self.domain.unpack(self.keys)
-
-    @property
-    def tables(self) -> dict[str, pl.DataFrame]:
-        """The published tables by name."""
-        return {self.manifest.table: self.frame}
-
-    def count(self, condition: str, estimator: str = "uniform") -> Estimate:
-        """The estimate by the name that it has on every release."""
-        if estimator != "uniform":
-            raise PolicyError(f"Perturbed records have one estimator, not {estimator!r}.")
-        return self.estimate(condition)
-
-    def save(self, path: str | Path, *, files: str | None = None, overwrite: bool = False) -> Path:
-        """Write the records and their manifest to a folder, whole or not at all; signed, where they were published with a key."""
-        from reticent.randomize.storing import save_view
-
-        return save_view(self, path, files=files or self.files, overwrite=overwrite)
-
-    def estimate(self, condition: str | Condition = "true", *, error: Number = "0.05") -> Estimate:
+    def estimate(
+        self, condition: str | Condition = "true", *, error: Number | None = None, queries: int = 1
+    ) -> Estimate:
         """How many records meet a condition: (n_V - q n n_D)/(g_f - q), unbiased, with standard error, Bernstein bound and exact interval."""
         asked = checked(condition, self.domain)
-        level = exact(error, "error")
-        if not 0 < level < 1:
-            raise PolicyError(f"error must lie between 0 and 1, but it is {error}.")
+        level = level_of(error, Fraction(1, 20), queries)
         total, shown, rows = int(count_exactly(asked, self.domain)), self._shown(asked), len(self)
         present, absent = self.plan.chances(total)
         gain = present - absent

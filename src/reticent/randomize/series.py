@@ -28,7 +28,7 @@ from reticent.randomize.manifest import ViewManifest
 from reticent.randomize.planning import Plan
 from reticent.randomize.publishing import digest_of, record
 from reticent.randomize.sampling import Listed, sample
-from reticent.randomize.storing import open_view, save_view
+from reticent.randomize.storing import open_view
 from reticent.randomize.view import View
 
 _STATE = "series.json"
@@ -124,7 +124,7 @@ class Series:
         for view in self.views:
             target = folder / f"view-{view.manifest.index}"
             if not target.exists():
-                save_view(view, target)
+                view.save(target)
         state = {"plan": self.plan.as_json(), "views": len(self.views), "digest": self.digest}
         write_whole(folder / _STATE, json.dumps(state, indent=2).encode() + b"\n", mode=0o600)
         return folder

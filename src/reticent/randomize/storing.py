@@ -25,9 +25,10 @@ from reticent.randomize.domain import Keys, ViewDomain
 from reticent.randomize.keys import in_order, is_rising
 from reticent.randomize.manifest import Manifest, ViewManifest
 from reticent.randomize.planning import Plan
+from reticent.randomize.published import Published, Signer
 from reticent.randomize.publishing import draw, record
 from reticent.randomize.records import FrappManifest, FrappView
-from reticent.randomize.view import Signer, View
+from reticent.randomize.view import View
 
 MANIFEST, CERTIFICATE, STATEMENT = "manifest.json", "certificate.json", "STATEMENT.txt"
 FILES = ("csv", "parquet")
@@ -62,7 +63,7 @@ def publish_to(
     return rows
 
 
-def save_view(view: View | FrappView, path: str | Path, *, files: str = "csv", overwrite: bool = False) -> Path:
+def save_published(view: Published, path: str | Path, *, files: str = "csv", overwrite: bool = False) -> Path:
     """Write a view or perturbed records that are in memory; they were recorded when they were made."""
     chunks = (view.keys[start : start + _ROWS_AT_ONCE] for start in range(0, max(len(view), 1), _ROWS_AT_ONCE))
     dataset = view.certificate.get("dataset")
@@ -150,7 +151,7 @@ def verify_view(path: str | Path) -> dict[str, Any]:
     }
 
 
-def _problems(opened: View | FrappView, folder: Path) -> list[str]:
+def _problems(opened: Published, folder: Path) -> list[str]:
     """What does not fit: first the files, and only if they are those of the certificate what it says about them."""
     manifest, said = opened.manifest, opened.certificate
     if not said:

@@ -9,9 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -19,32 +17,33 @@ from numpy.typing import NDArray
 
 from reticent.data.predicate import Condition
 from reticent.errors import PolicyError
-from reticent.exact import Number, exact, whole
+from reticent.exact import Number, exact
 from reticent.randomize.averaging import average_interval
-from reticent.randomize.bounds import bernstein_from
+from reticent.randomize.bounds import bernstein_from, level_of
 from reticent.randomize.counting import DomainCount, checked, count_exactly, count_or_sample, tabulate
-from reticent.randomize.domain import Keys, ViewDomain
+from reticent.randomize.domain import Keys
 from reticent.randomize.elimination import TooLarge
 from reticent.randomize.estimate import Estimate
 from reticent.randomize.estimating import Stratum, answer
 from reticent.randomize.keys import among
 from reticent.randomize.manifest import ViewManifest
 from reticent.randomize.planning import COUNT, Plan
+from reticent.randomize.published import Published, Signer
 from reticent.randomize.rates import Rates
 from reticent.randomize.sources import SourceRates
-
-Signer = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 _ROWS_AT_ONCE = 1_000_000
 
 
 @dataclass(frozen=True)
-class View:
+class View(Published):
     """A published view, or one that was opened again: its manifest and its tuples, as keys in rising order.
 
     ``earlier`` are the tuples that earlier views of the same series showed; a later view can only be read beside them (R-AB-18). ``signer`` signs
     the certificate when it is saved as ``files`` (csv or parquet).
     """
+
+    called: ClassVar[str] = "A randomized view has"
 
     manifest: ViewManifest
     keys: Keys = field(repr=False)
@@ -59,11 +58,6 @@ class View:
         return self.manifest.plan
 
     @property
-    def domain(self) -> ViewDomain:
-        """The public domain."""
-        return self.plan.domain
-
-    @property
     def rates(self) -> Rates:
         """The chances of uniform noise."""
         return self.plan.rates
@@ -72,19 +66,6 @@ class View:
     def source_rates(self) -> SourceRates | None:
         """The chances of non-uniform noise, where it is that."""
         return self.manifest.source_rates
-
-    def __len__(self) -> int:
-        return len(self.keys)
-
-    @cached_property
-    def frame(self) -> pl.DataFrame:
-        """The tuples as a table, in the order of the domain."""
-        return self.domain.unpack(self.keys)
-
-    @property
-    def tables(self) -> dict[str, pl.DataFrame]:
-        """The published tables by name."""
-        return {"view": self.frame}
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
         """The tuples a million at a time, in some columns or all."""
@@ -100,16 +81,10 @@ class View:
         answers hold together.
         """
         asked = checked(condition, self.domain)
-        level = self._level(error, queries)
+        level = level_of(error, self.plan.error, queries)
         if self.source_rates is not None:
             return self._from_source(asked, self.source_rates, level)
         return answer(asked.text, self._strata(asked), self.plan.n, level)
-
-    def count(self, condition: str, estimator: str = "uniform") -> Estimate:
-        """The same by the name that it has on every release."""
-        if estimator != "uniform":
-            raise PolicyError(f"A randomized view has one estimator, not {estimator!r}.")
-        return self.estimate(condition)
 
     def sum(self, column: str, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
         """The sum of a numeric column over the tuples of the table that meet a condition (a linear query); nulls count nothing."""
@@ -118,7 +93,12 @@ class View:
         strata = self._strata(asked, column, weights)
         largest = max(abs(weight) for weight in weights)
         made = answer(
-            asked.text, strata, self.plan.n, self._level(error, 1), largest=max(largest, Fraction(1)), whole=False
+            asked.text,
+            strata,
+            self.plan.n,
+            level_of(error, self.plan.error),
+            largest=max(largest, Fraction(1)),
+            whole=False,
         )
         return replace(made, condition=f"sum of {column} where {asked.text}")
 
@@ -128,7 +108,7 @@ class View:
         The interval needs no large counts (:func:`average_interval`); ``bound`` is the distance to its farther end.
         """
         asked = self._without_nulls(checked(condition, self.domain), column)
-        level, weights = self._level(error, 1), self._numbers(column)
+        level, weights = level_of(error, self.plan.error), self._numbers(column)
         counts, sums = self._strata(asked), self._strata(asked, column, weights)
         count = sum((each.value for each in counts), Fraction(0))
         if count <= 0:
@@ -189,18 +169,6 @@ class View:
         errors = np.sqrt(spread) * (1 / alpha)
         columns = {"shown": shown, "value": values, "standard_error": errors, "clipped": clipped}
         return [pl.Series(name, column) for name, column in columns.items()]
-
-    def save(self, path: str | Path, *, files: str | None = None, overwrite: bool = False) -> Path:
-        """Write the view and its manifest to a folder, whole or not at all; signed, where it was published with a key."""
-        from reticent.randomize.storing import save_view
-
-        return save_view(self, path, files=files or self.files, overwrite=overwrite)
-
-    def _level(self, error: Number | None, queries: int) -> Fraction:
-        level = self.plan.error if error is None else exact(error, "error")
-        if not 0 < level < 1:
-            raise PolicyError(f"error must lie between 0 and 1, but it is {error}.")
-        return level / whole(queries, "queries", low=1)
 
     def _only_first(self, what: str) -> None:
         if self.manifest.index > 1 or self.manifest.source is not None:
