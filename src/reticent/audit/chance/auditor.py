@@ -1,0 +1,135 @@
+"""What the probabilistic auditors share: rounds, the order of asking and recording, and randomness that is repeatable.
+
+The randomness of a decision follows from a private key, the answers so far and the question. So two runs over the same past
+decide alike, and asking again does not draw again: a denial cannot be worn down by repetition.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from reticent.audit.chance.game import Game
+from reticent.audit.decision import Decision, Members, Query, as_answer, as_members
+from reticent.errors import PolicyError
+from reticent.exact import Number, whole
+
+_USED_UP = Decision(False, "All rounds of the game are used: no further question is answered.", "rounds-used")
+
+
+def unsafe(threshold: Fraction, how: str) -> Decision:
+    """The denial of a question whose answer is too likely to be unsafe."""
+    text = f"An answer that shifts a belief too far would be likelier than the {float(threshold):.3g} of this round ({how})."
+    return Decision(False, text, "unsafe")
+
+
+def safe(threshold: Fraction, how: str) -> Decision:
+    """The permission."""
+    text = f"An answer that shifts a belief too far is at most as likely as the {float(threshold):.3g} of this round ({how})."
+    return Decision(True, text, "safe")
+
+
+UNDECIDED = Decision(
+    False, "The question is too close to earlier ones for its risk to be computed reliably.", "undecided"
+)
+
+
+class ChanceAuditor(ABC):
+    """Decides in rounds; denied rounds count. ``asked`` is how many were used before, for a restart from a record."""
+
+    function: ClassVar[str]
+
+    def __init__(
+        self, n: int, game: Game, *, asked: int = 0, key: bytes | None = None, insecure_seed: int | None = None
+    ) -> None:
+        if not isinstance(game, Game):
+            raise PolicyError(f"game must be a Game(lambda_, beta, delta, rounds), but it is {game!r}.")
+        if key is not None and insecure_seed is not None:
+            raise PolicyError("key and insecure_seed exclude each other: give one or neither.")
+        self._n = whole(n, "n", low=1)
+        self.game = game
+        self.asked = whole(asked, "asked", low=0)
+        seeded = None if insecure_seed is None else hashlib.sha256(str(insecure_seed).encode()).digest()
+        self._key = key or seeded or secrets.token_bytes(32)
+        self._past = hashlib.sha256()
+        self._awaited: Query | None = None
+
+    @property
+    def n(self) -> int:
+        """How many variables there are."""
+        return self._n
+
+    def would_answer(self, members: Members | Mapping[int, int] | Query) -> Decision:
+        """The decision on a question, without asking it; no round is used."""
+        self._expect_nothing()
+        query = self._query(members)
+        threshold = self.game.threshold(self.asked)
+        return _USED_UP if threshold is None else self._decide(query, threshold, self._rng(query, threshold))
+
+    def ask(self, members: Members | Mapping[int, int] | Query) -> bool:
+        """Whether the question is answered; if so, :meth:`record` must follow. Either way a round is used."""
+        query = self._query(members)
+        decision = self.would_answer(query)
+        self.asked += 1
+        if decision:
+            self._awaited = query
+        return decision.answer
+
+    def record(self, members: Members | Mapping[int, int] | Query, answer: Number) -> None:
+        """The answer that was given, to the question asked last or before a restart."""
+        query, value = self._query(members), Fraction(as_answer(answer))
+        if self._awaited is not None and query != self._awaited:
+            raise PolicyError(
+                "record must be told the answer to the query that was asked last, but it names other people."
+            )
+        self._remember(query, value)
+        self._past.update(f"{query.identity} {value}\n".encode())
+        self._awaited = None
+
+    def extend(self, n: int) -> None:
+        """There are ``n`` variables from now on; the new ones are in no answered question."""
+        if whole(n, "n", low=1) < self.n:
+            raise PolicyError(
+                f"n cannot fall from {self.n} to {n}: variables of people who left stay, because answers name them."
+            )
+        self._extend(n)
+        self._n = n
+
+    @abstractmethod
+    def _decide(self, query: Query, threshold: Fraction, rng: np.random.Generator) -> Decision:
+        """Answer iff the chance of an unsafe answer is at most the threshold."""
+
+    @abstractmethod
+    def _remember(self, query: Query, answer: Fraction) -> None:
+        """One more answer."""
+
+    @abstractmethod
+    def _extend(self, n: int) -> None:
+        """More people."""
+
+    def _rng(self, query: Query, threshold: Fraction) -> np.random.Generator:
+        told = f"{self._past.hexdigest()} {query.identity} {threshold}".encode()
+        return np.random.default_rng(int.from_bytes(hashlib.sha256(self._key + told).digest()))
+
+    def _query(self, members: Members | Mapping[int, int] | Query) -> Query:
+        if isinstance(members, Mapping):
+            query = Query.linear(members)
+        else:
+            query = members if isinstance(members, Query) else Query.of(members, self.function)
+        if query.function != self.function:
+            raise PolicyError(f"A {self.function} auditor cannot decide on a {query.function}.")
+        as_members(query.members, self.n)
+        return query
+
+    def _expect_nothing(self) -> None:
+        if self._awaited is not None:
+            raise PolicyError(
+                f"The last {self.function} was allowed and its answer is not recorded yet: "
+                "call record(members, answer) first."
+            )

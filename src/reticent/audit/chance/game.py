@@ -1,0 +1,155 @@
+"""The privacy game of partial disclosure: what may be learnt, how often, and for how long (R-QA-9, R-QA-11).
+
+People's values are independent draws from a public prior. A sequence of answers is lambda-safe for a person and an interval
+when the posterior chance of the interval, *given the answers*, is within a factor 1 + lambda of its prior chance (the printed
+definition joins the two events; E1). ``AllSafe`` asks this for every person and every interval of prior chance at least 1/beta. The
+attacker wins when some answered round breaks it. An auditor is (lambda, delta, beta, T)-private when he wins with probability
+at most delta over T rounds; denied rounds count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from math import ceil, floor
+
+from reticent.errors import PolicyError
+from reticent.exact import Number, exact, whole
+
+_DIGITS = Context(prec=60)
+
+
+@dataclass(frozen=True)
+class Game:
+    """``lambda_``, ``beta``, ``delta`` and the number of ``rounds``.
+
+    ``open_ended`` is for an unknown horizon: half of ``delta`` is spent on the first ``rounds`` questions, a quarter on the next as
+    many, and so on.
+    """
+
+    lambda_: Number
+    beta: Number
+    delta: Number
+    rounds: int
+    open_ended: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("lambda_", "beta", "delta"):
+            object.__setattr__(self, name, exact(getattr(self, name), name))
+        if self.factor <= 1:
+            raise PolicyError(f"lambda_ must be above 0, but it is {self.lambda_}.")
+        if self.share >= 1:
+            raise PolicyError(f"beta must be above 1, but it is {self.beta}.")
+        if not 0 < self.budget < 1:
+            raise PolicyError(f"delta must lie between 0 and 1, but it is {self.delta}.")
+        whole(self.rounds, "rounds", low=1)
+        if not isinstance(self.open_ended, bool):
+            raise PolicyError(f"open_ended must be True or False, but it is {self.open_ended!r}.")
+
+    @property
+    def factor(self) -> Fraction:
+        """1 + lambda: how far a posterior chance may be from the prior one."""
+        return 1 + Fraction(self.lambda_)
+
+    @property
+    def share(self) -> Fraction:
+        """1 / beta: the least prior chance of an interval that matters; beta itself must be positive."""
+        beta = Fraction(self.beta)
+        return 1 / beta if beta > 0 else Fraction(1)
+
+    @property
+    def budget(self) -> Fraction:
+        """delta."""
+        return Fraction(self.delta)
+
+    def threshold(self, asked: int) -> Fraction | None:
+        """The largest chance of an unsafe answer that the next question may have after ``asked`` ones; None if none may be asked.
+
+        Half of what the union bound allows a round, delta / T (the printed proof says delta; E3), the other half being for
+        the error of an estimate.
+        """
+        if not self.open_ended:
+            return self.budget / (2 * self.rounds) if asked < self.rounds else None
+        return self.budget / (2 * self.rounds) / Fraction(2 ** (asked // self.rounds + 1))
+
+    def votes(self, asked: int = 0) -> int:
+        """How many data sets vote on a question: ``ceil(11.25 (T/delta) ln(T/delta))`` with the budget of its rounds."""
+        threshold = self.threshold(asked)
+        if threshold is None:
+            raise PolicyError(f"All {self.rounds} rounds of the game are used.")
+        return votes_for(threshold)
+
+
+def votes_for(threshold: Fraction) -> int:
+    """How many votes tell a risk of ``threshold`` apart from twice as much (Chernoff, with an explicit constant)."""
+    ratio = 1 / (2 * threshold)
+    return _ceiling(Fraction(45, 4) * ratio, ratio)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The finite check of Lemma 2.6.1: ``count`` cells of equal prior chance, each ``slack``-safe, imply AllSafe.
+
+    ``c`` is a whole number above 1 + 2/lambda; then count = ceil(c beta) and slack = (lambda (c-1) - 2) / (c+1). A larger ``c``
+    gives more cells and allows each of them more.
+    """
+
+    game: Game
+    c: int
+
+    def __post_init__(self) -> None:
+        least = 1 + 2 / Fraction(self.game.lambda_)
+        whole(self.c, "c", low=2)
+        if self.c <= least:
+            raise PolicyError(f"c must be above 1 + 2/lambda_ = {least}, but it is {self.c}.")
+
+    @classmethod
+    def of(cls, game: Game) -> Cells:
+        """The cells that need the fewest samples."""
+        first = floor(1 + 2 / Fraction(game.lambda_)) + 1
+        return min((cls(game, c) for c in range(first, 4 * first + 8)), key=lambda cells: cells.samples("0.01"))
+
+    @property
+    def count(self) -> int:
+        """How many cells there are, l."""
+        return ceil(self.c / self.game.share)
+
+    @property
+    def slack(self) -> Fraction:
+        """lambda~: how safe each cell must be."""
+        return (Fraction(self.game.lambda_) * (self.c - 1) - 2) / (self.c + 1)
+
+    def samples_as_printed(self, eta: Number) -> int:
+        """The number of samples of the source, with lambda~ squared in the denominator (E2)."""
+        slack = self.slack
+        largest = max((1 + slack) ** 2, (3 + slack / 3) ** 2)
+        return _ceiling(9 * self.count**2 / slack**2 * (1 + slack / 3) ** 2 * largest, 2 / _chance(eta))
+
+    def samples(self, eta: Number) -> int:
+        """As many samples as suffice: the error of a share is worst at the threshold, so its own variance counts (R-QA-10)."""
+        slack = self.slack
+        return _ceiling(81 * self.count * (1 + slack) * (1 + slack / 3) ** 2 / slack**2, 2 / _chance(eta))
+
+    def sampling_error(self, eta: Number) -> Fraction:
+        """How far (total variation) each sample may be from the posterior: eta / (2 N)."""
+        return _chance(eta) / (2 * self.samples_as_printed(eta))
+
+    def safe(self, shares: Fraction, slack: Fraction | None = None) -> bool:
+        """Whether one cell with this posterior chance is safe."""
+        allowed = 1 + (self.slack if slack is None else slack)
+        return 1 / allowed <= shares * self.count <= allowed
+
+
+def _chance(eta: Number) -> Fraction:
+    value = exact(eta, "eta")
+    if not 0 < value < 1:
+        raise PolicyError(f"eta must lie between 0 and 1, but it is {eta}.")
+    return value
+
+
+def _ceiling(factor: Fraction, argument: Fraction) -> int:
+    """``ceil(factor * ln(argument))`` at 60 digits."""
+    logarithm = _DIGITS.ln(_DIGITS.divide(Decimal(argument.numerator), Decimal(argument.denominator)))
+    scaled = _DIGITS.divide(_DIGITS.multiply(logarithm, Decimal(factor.numerator)), Decimal(factor.denominator))
+    return int(scaled.to_integral_value(rounding=ROUND_CEILING))

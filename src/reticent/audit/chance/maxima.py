@@ -1,0 +1,273 @@
+"""The probabilistic auditor of maxima and minima of distinct values (R-QA-12, derived for the spec, not from the thesis).
+
+On the scale u = H(x) of the prior every value is uniform on [0, 1]. What maxima say are disjoint predicates, as in R-QA-7: ``max(S) = M``, where
+each member is the holder with chance 1/|S| and otherwise uniform below M, and ``max(S) < M``, where each is uniform below M. The chance of an
+unsafe answer is then a sum over the gaps between the bounds and over the bounds themselves, in closed form; drawing data sets and
+voting gives the same and is kept for comparison. Anything above M has become impossible, so M must lie near the top: only large sets
+can be answered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.audit.chance.auditor import ChanceAuditor, safe, unsafe
+from reticent.audit.chance.game import Cells, Game
+from reticent.audit.chance.posterior import EXACT
+from reticent.audit.chance.priors import Prior
+from reticent.audit.decision import Decision, Query
+from reticent.errors import DataError, PolicyError
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# What rounding can add to a chance that is a sum of products of powers.
+MARGIN = 1e-10
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Which bounds M leave everybody in a predicate safe: those in an interval that depends on the size.
+
+    Without ``cells`` every window of prior chance 1/beta is looked at; with cells those of the finite check, slack-safe.
+    """
+
+    game: Game
+    cells: Cells | None = None
+
+    def safe_range(self, size: float) -> tuple[float, float]:
+        """The least and greatest safe M of ``max(S) = M``; of ``max(S) < M`` with ``size`` infinite. Empty if out of order."""
+        held = 1 / size
+        rest = 1 - held
+        if rest <= 0:
+            return 1.0, 0.0
+        return self._by_windows(held, rest) if self.cells is None else self._by_cells(held, rest, self.cells)
+
+    def _by_windows(self, held: float, rest: float) -> tuple[float, float]:
+        """Windows below M have ratio ``rest / M``, the top one less, and one that ends in M more."""
+        window, allowed = float(self.game.share), float(self.game.factor)
+        # Top window: held + rest (M - 1 + window) / M >= window / allowed.
+        shortage = held + rest - window / allowed
+        top = rest * (1 - window) / shortage if shortage > 0 else 2.0
+        # A window ending in M: min(1, held + rest * window / M) <= window * allowed.
+        spare = window * allowed - held
+        crowd = 0.0 if window * allowed >= 1 else (rest * window / spare if spare > 0 else 2.0)
+        return max(1 - window, rest / allowed, top, crowd), min(1.0, rest * allowed)
+
+    def _by_cells(self, held: float, rest: float, cells: Cells) -> tuple[float, float]:
+        """Cells below the top one have ratio ``rest / M``, the top one ``count (held + rest (1 - (count-1)/(count M)))``."""
+        count, allowed = cells.count, float(1 + cells.slack)
+        low = max((count - 1) / count, rest / allowed)
+        high = min(1.0, rest * allowed)
+        for limit, is_least in ((1 / allowed, True), (allowed, False)):
+            gap = count - (limit - count * held) / rest
+            if is_least:
+                low = max(low, (count - 1) / gap if gap > 0 else 2.0)
+            elif gap > 0:
+                high = min(high, (count - 1) / gap)
+        return low, high
+
+    def allows(self, bound: float, size: float) -> bool:
+        """Whether a predicate of this size with this bound leaves everybody safe."""
+        low, high = self.safe_range(size)
+        return low + MARGIN <= bound <= high - (MARGIN if high < 1 else 0.0)
+
+
+@dataclass
+class Synopsis:
+    """The predicates, on the scale of the prior; number 0 is about everybody not asked about yet. Mutable: it grows."""
+
+    n: int
+    judge: Judge
+    predicate: IntArray = field(init=False)
+    size: list[int] = field(init=False)
+    bound: list[float] = field(init=False)
+    exact_bound: list[Fraction | None] = field(init=False)
+    equal: list[bool] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.predicate = np.zeros(self.n, dtype=np.int64)
+        self.size, self.bound, self.exact_bound, self.equal = [self.n], [1.0], [None], [False]
+
+    def extend(self, n: int) -> None:
+        """New people were not asked about yet."""
+        self.predicate = np.append(self.predicate, np.zeros(n - self.n, dtype=np.int64))
+        self.size[0] += n - self.n
+        self.n = n
+
+    def all_safe(self) -> bool:
+        """Whether the answers so far leave everybody safe."""
+        return all(
+            self._safe(self.bound[place], size, self.equal[place])
+            for place, size in enumerate(self.size)
+            if place and size
+        )
+
+    def _safe(self, bound: float, size: int, equal: bool) -> bool:
+        return self.judge.allows(bound, size if equal else np.inf)
+
+    def chance_below(self, members: IntArray, level: float, *, strictly: bool = False) -> float:
+        """The chance that the maximum of ``members`` is at most ``level`` (or below it), given the answers so far."""
+        met, inside = np.unique(self.predicate[members], return_counts=True)
+        total = 1.0
+        for place, count in zip(met.tolist(), inside.tolist(), strict=True):
+            bound = self.bound[place]
+            if level > bound or (level == bound and not (strictly and self.equal[place])):
+                continue
+            holder_elsewhere = 1 - count / self.size[place] if self.equal[place] else 1.0
+            total *= holder_elsewhere * (level / bound) ** count
+        return total
+
+    def unsafe_chance(self, members: IntArray) -> float:
+        """The chance, rounded up, that the maximum of ``members`` would make somebody unsafe."""
+        if not self.all_safe():
+            return 1.0
+        met, inside = np.unique(self.predicate[members], return_counts=True)
+        counts = dict(zip(met.tolist(), inside.tolist(), strict=True))
+        levels = sorted({self.bound[place] for place in counts})
+        fine = sum(
+            self._fine_gap(members, counts, low, high) for low, high in zip([0.0, *levels], levels, strict=False)
+        )
+        fine += sum(self._fine_bound(members, counts, level) for level in levels)
+        return min(1.0, max(0.0, 1 - fine) + MARGIN)
+
+    def _above(self, counts: dict[int, int], level: float) -> tuple[int, bool]:
+        """How many members have a bound of at least ``level``, and whether what stays of their predicates is safe."""
+        places = [place for place in counts if self.bound[place] >= level]
+        left = [(place, self.size[place] - counts[place]) for place in places if place]
+        kept = all(self._safe(self.bound[place], size, self.equal[place]) for place, size in left if size)
+        # A predicate "=" cannot lose all its members to a smaller maximum: such an answer has chance 0 anyway.
+        return sum(counts[place] for place in places), kept
+
+    def _fine_gap(self, members: IntArray, counts: dict[int, int], low: float, high: float) -> float:
+        """The chance of a safe maximum strictly between two neighbouring bounds."""
+        free, kept = self._above(counts, high)
+        least, most = self.judge.safe_range(free)
+        low, high = max(low, least + MARGIN), min(high, most)
+        if not kept or low >= high:
+            return 0.0
+        return max(0.0, self.chance_below(members, high, strictly=True) - self.chance_below(members, low))
+
+    def _fine_bound(self, members: IntArray, counts: dict[int, int], level: float) -> float:
+        """The chance that the maximum is this bound again, if that is safe."""
+        holders = [place for place in counts if self.bound[place] == level and self.equal[place]]
+        if not holders:
+            return 0.0
+        place = holders[0]
+        above = [other for other in counts if self.bound[other] > level]
+        _, kept = self._above({other: counts[other] for other in above}, level)
+        narrowed = self._safe(level, counts[place], True)
+        lowered = self._safe(level, 1, False) if above or counts[place] < self.size[place] else True
+        if not (kept and narrowed and lowered):
+            return 0.0
+        return self.chance_below(members, level) - self.chance_below(members, level, strictly=True)
+
+    def remember(self, members: IntArray, answer: Fraction, level: float) -> None:
+        """The maximum was ``answer``, which is ``level`` on the scale of the prior (R-QA-7)."""
+        if not 0 < level <= 1:
+            raise DataError(
+                "The recorded answer lies outside the support of the prior, which is not the right one then."
+            )
+        mine = self.predicate[members]
+        same = [p for p in set(mine.tolist()) if self.exact_bound[p] == answer and self.equal[p]]
+        higher = np.array([self._exceeds(place, answer) for place in range(len(self.size))])
+        free = members[higher[mine]]
+        known = [p for p, bound in enumerate(self.exact_bound) if bound == answer and self.equal[p] and self.size[p]]
+        left = np.bincount(self.predicate[free], minlength=len(self.size))
+        emptied = any(self.equal[p] and self.size[p] and left[p] == self.size[p] for p in range(len(self.size)))
+        if emptied or (known and not same) or not (same or len(free)):
+            raise DataError(
+                "The recorded answer contradicts the answers before: no distinct values have these maxima. "
+                "Record the answers that were given; a changed value is a new variable."
+            )
+        self._move(free, answer, level, equal=not same)
+        if same:
+            self._move(members[mine == same[0]], answer, level, equal=True)
+            self.equal[same[0]] = False
+
+    def _exceeds(self, place: int, answer: Fraction) -> bool:
+        bound = self.exact_bound[place]
+        return bound is None or bound > answer
+
+    def _move(self, people: IntArray, answer: Fraction, level: float, *, equal: bool) -> None:
+        if not len(people):
+            return
+        for place, count in zip(*np.unique(self.predicate[people], return_counts=True), strict=True):
+            self.size[int(place)] -= int(count)
+        self.predicate[people] = len(self.size)
+        self.size.append(len(people))
+        self.bound.append(level)
+        self.exact_bound.append(answer)
+        self.equal.append(equal)
+
+    def draw(self, rng: np.random.Generator) -> FloatArray:
+        """A data set from the posterior, on the scale of the prior; exact, no chain."""
+        values: FloatArray = rng.random(self.n) * np.array(self.bound)[self.predicate]
+        for place, equal in enumerate(self.equal):
+            people = np.flatnonzero(self.predicate == place)
+            if equal and len(people):
+                values[rng.choice(people)] = self.bound[place]
+        return values
+
+
+class ProbabilisticMaxAuditor(ChanceAuditor):
+    """Answers a maximum iff an unsafe answer is unlikely enough, given the public prior and the past.
+
+    ``ask(members)`` decides; the answer given must then be told with ``record(members, answer)``. Values are distinct: they are draws
+    from a continuous prior. With ``c`` the finite check of Lemma 2.6.1 judges safety, otherwise all windows of prior chance 1/beta.
+
+    *Guarantee*: (lambda, delta, beta, T)-private as for sums, with the chance of an unsafe answer in closed form, rounded up. *Adversary*:
+    knows the prior, all questions, answers and refusals. *Cost*: O(members + predicates met) a decision. *Source*: R-QA-12.
+    """
+
+    function: ClassVar[str] = "max"
+
+    def __init__(
+        self,
+        n: int,
+        prior: Prior,
+        game: Game,
+        *,
+        c: int | None = None,
+        asked: int = 0,
+        key: bytes | None = None,
+        insecure_seed: int | None = None,
+    ) -> None:
+        super().__init__(n, game, asked=asked, key=key, insecure_seed=insecure_seed)
+        if not isinstance(prior, Prior):
+            raise PolicyError(f"prior must be a law such as Gaussian(0, 1) or Uniform(0, 100), but it is {prior!r}.")
+        self.prior = prior
+        self._synopsis = Synopsis(n, Judge(game, None if c is None else Cells(game, c)))
+
+    def _decide(self, query: Query, threshold: Fraction, rng: np.random.Generator) -> Decision:
+        chance = self._synopsis.unsafe_chance(query.members)
+        return safe(threshold, EXACT) if chance <= float(threshold) else unsafe(threshold, EXACT)
+
+    def _remember(self, query: Query, answer: Fraction) -> None:
+        self._synopsis.remember(query.members, self._ranked(answer), self._level(answer))
+
+    def _extend(self, n: int) -> None:
+        self._synopsis.extend(n)
+
+    def _ranked(self, answer: Fraction) -> Fraction:
+        return answer
+
+    def _level(self, answer: Fraction) -> float:
+        return float(self.prior.cumulative(np.array([float(answer)]))[0])
+
+
+class ProbabilisticMinAuditor(ProbabilisticMaxAuditor):
+    """The same for minima, which are maxima of negated values."""
+
+    function = "min"
+
+    def _ranked(self, answer: Fraction) -> Fraction:
+        return -answer
+
+    def _level(self, answer: Fraction) -> float:
+        return 1 - super()._level(answer)

@@ -1,0 +1,128 @@
+"""Public priors: what everybody believes about a value before any answer; all log-concave (R-QA-9)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from reticent.errors import PolicyError
+from reticent.exact import Number, exact
+
+FloatArray = NDArray[np.float64]
+
+
+@runtime_checkable
+class Prior(Protocol):
+    """A log-concave law of one value."""
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Where the density is positive."""
+
+    def cumulative(self, values: FloatArray) -> FloatArray:
+        """The chance of a smaller value."""
+
+    def quantile(self, chances: FloatArray) -> FloatArray:
+        """The value below which a value lies with the given chance."""
+
+    def log_density(self, values: FloatArray) -> FloatArray:
+        """The logarithm of the density, up to a constant."""
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Every value between ``low`` and ``high`` alike."""
+
+    low: Number = 0
+    high: Number = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", exact(self.low, "low"))
+        object.__setattr__(self, "high", exact(self.high, "high"))
+        if self.width <= 0:
+            raise PolicyError(f"low must be below high, but they are {self.low} and {self.high}.")
+
+    @property
+    def width(self) -> Fraction:
+        """high - low."""
+        return Fraction(self.high) - Fraction(self.low)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return float(self.low), float(self.high)
+
+    def cumulative(self, values: FloatArray) -> FloatArray:
+        return np.clip((np.asarray(values) - float(self.low)) / float(self.width), 0.0, 1.0)
+
+    def quantile(self, chances: FloatArray) -> FloatArray:
+        return float(self.low) + np.asarray(chances) * float(self.width)
+
+    def log_density(self, values: FloatArray) -> FloatArray:
+        low, high = self.support
+        return np.where((values >= low) & (values <= high), 0.0, -np.inf)
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """The normal law."""
+
+    mean: Number = 0
+    deviation: Number = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mean", exact(self.mean, "mean"))
+        object.__setattr__(self, "deviation", exact(self.deviation, "deviation"))
+        if Fraction(self.deviation) <= 0:
+            raise PolicyError(f"deviation must be above 0, but it is {self.deviation}.")
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return -np.inf, np.inf
+
+    def standardized(self, values: FloatArray) -> FloatArray:
+        """Deviations from the mean."""
+        return (np.asarray(values) - float(self.mean)) / float(self.deviation)
+
+    def cumulative(self, values: FloatArray) -> FloatArray:
+        return np.asarray(special.ndtr(self.standardized(values)))
+
+    def quantile(self, chances: FloatArray) -> FloatArray:
+        return float(self.mean) + float(self.deviation) * np.asarray(special.ndtri(chances))
+
+    def log_density(self, values: FloatArray) -> FloatArray:
+        return -0.5 * self.standardized(values) ** 2
+
+
+@dataclass(frozen=True)
+class Exponential:
+    """The exponential law above ``low`` with the given ``mean`` excess, as of waiting times or incomes."""
+
+    mean: Number = 1
+    low: Number = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mean", exact(self.mean, "mean"))
+        object.__setattr__(self, "low", exact(self.low, "low"))
+        if Fraction(self.mean) <= 0:
+            raise PolicyError(f"mean must be above 0, but it is {self.mean}.")
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return float(self.low), np.inf
+
+    def _excess(self, values: FloatArray) -> FloatArray:
+        return (np.asarray(values) - float(self.low)) / float(self.mean)
+
+    def cumulative(self, values: FloatArray) -> FloatArray:
+        return -np.expm1(-np.maximum(self._excess(values), 0.0))
+
+    def quantile(self, chances: FloatArray) -> FloatArray:
+        return float(self.low) - float(self.mean) * np.log1p(-np.asarray(chances))
+
+    def log_density(self, values: FloatArray) -> FloatArray:
+        return np.where(np.asarray(values) >= float(self.low), -self._excess(values), -np.inf)

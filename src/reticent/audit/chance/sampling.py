@@ -1,0 +1,96 @@
+"""SAFE by sampling, and the vote over possible answers (R-QA-10, R-QA-11).
+
+One batch of data sets judges all people and all cells at once: each share is an average over the batch, and the union bound
+does not ask for independent batches. So it is people times cells cheaper than a batch for each pair, with the same guarantee.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.audit.chance.game import Cells
+from reticent.audit.chance.priors import Prior
+from reticent.audit.chance.walk import Walk
+
+FloatArray = NDArray[np.float64]
+NOT_CERTIFIED = "estimate, mixing not certified"
+
+_BATCH = 256
+_BURN_IN = 200
+
+
+@dataclass
+class Tally:
+    """How often each chain's people fell into each cell of equal prior chance. Mutable: it counts."""
+
+    prior: Prior
+    cells: Cells
+    chains: int
+    people: int
+
+    def __post_init__(self) -> None:
+        self.counts = np.zeros(self.chains * self.people * self.cells.count, dtype=np.int64)
+        self._places = np.arange(self.chains * self.people).reshape(self.chains, self.people) * self.cells.count
+        self.seen = 0
+
+    def add(self, points: FloatArray) -> None:
+        """Count one data set a chain."""
+        cell = (self.prior.cumulative(points) * self.cells.count).astype(np.int64)
+        self.counts[self._places + np.minimum(cell, self.cells.count - 1)] += 1
+        self.seen += 1
+
+    def safe(self) -> NDArray[np.bool_]:
+        """SAFE for each chain: every share within a factor 1 + lambda~/3 of what the prior says; compared in whole numbers."""
+        allowed = 1 + self.cells.slack / 3
+        scaled = self.counts.reshape(self.chains, -1) * self.cells.count
+        least = -(-self.seen * allowed.denominator // allowed.numerator)
+        most = self.seen * allowed.numerator // allowed.denominator
+        return np.asarray(((scaled >= least) & (scaled <= most)).all(axis=1))
+
+
+def safe(prior: Prior, cells: Cells, data: FloatArray) -> bool:
+    """SAFE from a batch of data sets drawn from the posterior, one a row."""
+    tally = Tally(prior, cells, 1, data.shape[1])
+    for row in data:
+        tally.add(row[None, :])
+    return bool(tally.safe()[0])
+
+
+@dataclass(frozen=True)
+class Vote:
+    """The vote of R-QA-11 by hit-and-run: ``votes`` possible answers, each judged by ``samples`` data sets.
+
+    ``thin`` steps are made for each data set. A possible data set is itself a draw from the posterior after its own answer, so the
+    chain that judges this answer starts there and needs no burn-in.
+    """
+
+    walk: Walk
+    cells: Cells
+    votes: int
+    samples: int
+
+    @property
+    def thin(self) -> int:
+        """Steps between two data sets of a chain: as many as there are dimensions."""
+        return max(1, int(self.walk.directions.shape[1]))
+
+    def unsafe_share(
+        self, answers: FloatArray, question: FloatArray, threshold: float, rng: np.random.Generator
+    ) -> float:
+        """The share of possible answers that SAFE rejects; counting ends early once it must exceed the threshold."""
+        start = self.walk.start(answers)
+        after = Walk(self.walk.prior, np.vstack([self.walk.matrix, question]))
+        rejected = done = 0
+        while done < self.votes and rejected <= threshold * self.votes:
+            chains = min(_BATCH, self.votes - done)
+            points = self.walk.run(np.tile(start, (chains, 1)), _BURN_IN * self.thin, rng)
+            tally = Tally(self.walk.prior, self.cells, chains, points.shape[1])
+            for _ in range(self.samples):
+                points = after.run(points, self.thin, rng)
+                tally.add(points)
+            rejected += int((~tally.safe()).sum())
+            done += chains
+        return rejected / self.votes
