@@ -25,11 +25,19 @@ from reticent.audit.monitor import OverlapMonitor
 from reticent.audit.sums import SumAuditor
 
 if TYPE_CHECKING:
+    from reticent.audit.chance import (
+        ProbabilisticMaxAuditor,
+        ProbabilisticMinAuditor,
+        ProbabilisticSumAuditor,
+    )
     from reticent.audit.offline import Log, Report, check_log, largest_safe_subset, read_log
 
 # Offered here, but loaded when first used: they need scipy.
 _LATER = {
     "Log": "offline",
+    "ProbabilisticMaxAuditor": "chance",
+    "ProbabilisticMinAuditor": "chance",
+    "ProbabilisticSumAuditor": "chance",
     "Report": "offline",
     "check_log": "offline",
     "largest_safe_subset": "offline",
@@ -45,6 +53,9 @@ __all__ = [
     "MaxAuditor",
     "MinAuditor",
     "OverlapMonitor",
+    "ProbabilisticMaxAuditor",
+    "ProbabilisticMinAuditor",
+    "ProbabilisticSumAuditor",
     "Query",
     "Report",
     "SumAuditor",
