@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
 from reticent.cli import query as query_command
+from reticent.cli.app import app
 from reticent.data import Hierarchy, Table
 from reticent.definitions import KAnonymity
 from reticent.definitions.mechanisms import BoundedBelief
 from reticent.errors import LedgerError, PolicyError
-from reticent.randomize import AlphaBeta, Frapp, open_published, plan
+from reticent.randomize import AlphaBeta, Frapp, frapp_plan, open_published, perturb, plan
 from reticent.randomize import publish as publish_view
 from reticent.release import generate_keys, publish, verify
 from tests.randomize.examples import scores_domain, scores_frame
@@ -107,3 +110,113 @@ def test_non_uniform_noise_claims_only_what_its_uniform_share_covers():
             plan(n=6, domain=scores_domain(), k=1, gamma="1/3", adversary="both"),
             source={"nationality": [6, 3, 1]},
         )
+
+
+RECORDS = BoundedBelief("1/1200", "1/3", "record")
+
+
+def _records(tmp_path, **options):
+    return publish(_table("records"), RECORDS, method=Frapp(domain=VALUES), ledger=tmp_path / "book", **options)
+
+
+@pytest.mark.parametrize("files", ["csv", "parquet"])
+def test_perturbed_records_are_a_release_like_any_other(tmp_path, files):
+    keys = generate_keys(tmp_path, "office")
+    made = _records(tmp_path, signing_key=keys.private, files=files)
+    assert made.certificate["claims"][0]["parameters"] == {"d": "1/1200", "gamma": "1/3", "adversary": "record"}
+    assert made.certificate["randomness"] == "operating system"
+    made.save(tmp_path / "records")
+    found = verify(tmp_path / "records", key=keys.public)
+    assert found.holds
+    assert found.signed
+    again = open_published(tmp_path / "records")
+    assert again.frame.equals(made.frame)
+    assert again.count("score < 3*age") == made.count("score < 3*age")
+    with pytest.raises(LedgerError, match="released already"):
+        _records(tmp_path)
+    with pytest.raises(LedgerError, match="released already"):
+        publish(
+            _table("records"), BoundedBelief("1/200", "1/3"), method=AlphaBeta(domain=VALUES), ledger=tmp_path / "book"
+        )
+
+
+def test_what_changes_in_perturbed_records_is_found(tmp_path):
+    def saved(name: str) -> Path:
+        made = publish(_table(), RECORDS, method=Frapp(domain=VALUES), insecure_seed=1)
+        return made.save(tmp_path / name) / "public"
+
+    changes = {
+        "records.csv": lambda text: text.replace("American", "Indian", 1),
+        "manifest.json": lambda text: text.replace('"secure": false', '"secure": true'),
+        "certificate.json": lambda text: text.replace(
+            "NOT RELEASABLE: drawn with an insecure seed", "operating system"
+        ),
+        "STATEMENT.txt": lambda text: text.replace("at most", "far less than"),
+    }
+    for name, change in changes.items():
+        folder = saved(name)
+        before = (folder / name).read_text()
+        (folder / name).write_text(change(before))
+        assert change(before) != before
+        assert not verify(folder.parent).holds
+    folder = saved("kept")
+    manifest = (folder / "manifest.json").read_text()
+    (folder / "manifest.json").write_text(manifest.replace('"kept": "1/3"', '"kept": "1/2"'))
+    assert "posterior" in verify(folder.parent).failures[0].detail
+    (folder / "manifest.json").write_text(manifest.replace('"version": 2', '"version": 1'))
+    assert "version 1" in verify(folder.parent).failures[0].detail
+    (folder / "manifest.json").write_text(manifest)
+    (folder / "notes.txt").write_text("not ours")
+    assert "notes.txt is not part of the release" in verify(folder.parent).failures[0].detail
+
+
+def test_records_perturbed_for_comparison_promise_nothing_and_cannot_be_saved(tmp_path):
+    made = perturb(scores_frame(), frapp_plan(6, scores_domain(), 1, "1/3"), insecure_seed=1)
+    with pytest.raises(PolicyError, match="promises nothing"):
+        made.save(tmp_path / "records")
+    assert not (tmp_path / "records").exists()
+
+
+@pytest.mark.parametrize(
+    ("method", "d", "adversary"), [("AlphaBeta", "1/200", "independent"), ("Frapp", "1/1200", "record")]
+)
+def test_a_policy_publishes_verifies_and_queries_on_the_command_line(tmp_path, method, d, adversary):
+    scores_frame().write_csv(tmp_path / "scores.csv")
+    keys = generate_keys(tmp_path, "office")
+    policy = f"""
+        dataset = "scores"
+        [data]
+        source = "scores.csv"
+        [roles]
+        quasi = ["age", "nationality"]
+        sensitive = ["score"]
+        [[definition]]
+        name = "BoundedBelief"
+        d = "{d}"
+        gamma = "1/3"
+        adversary = "{adversary}"
+        [method]
+        name = "{method}"
+        domain = {{ age = {{ from = 20, to = 39 }}, nationality = ["British", "Indian", "American"], score = {{ from = 81, to = 100 }} }}
+        """
+    (tmp_path / "policy.toml").write_text(textwrap.dedent(policy))
+
+    def run(*words: object) -> dict:
+        book = {"RETICENT_LEDGER": str(tmp_path / "book")}
+        return json.loads(
+            CliRunner().invoke(app, [*map(str, words), "--json"], env=book, catch_exceptions=False).stdout
+        )
+
+    out = tmp_path / "out"
+    made = run("publish", tmp_path / "policy.toml", "-o", out, "--sign", keys.private)
+    assert (made["ok"], made["worst_posterior"]) == (True, "1/3")
+    assert run("verify", out, "--key", keys.public)["ok"]
+    found = run("query", out, "score < 3*age and nationality = 'Indian'")
+    assert found["domain_count"] == 183
+    assert found["interval"][0] <= found["interval"][1]
+    assert run("randomize", "estimate", out, "score < 3*age and nationality = 'Indian'")["value"] == found["value"]
+    with pytest.raises(LedgerError, match="released already"):
+        run("publish", tmp_path / "policy.toml", "-o", tmp_path / "two")
+    with pytest.raises(PolicyError, match="report is about groups"):
+        run("publish", tmp_path / "policy.toml", "-o", tmp_path / "two", "--report")
+    assert not (tmp_path / "two").exists()
