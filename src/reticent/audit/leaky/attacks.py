@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
 
@@ -49,36 +48,37 @@ def drop_attack(gate: Gate, tuples: Sequence[Sequence[int]], seed: int = 0) -> C
     return claims
 
 
-def parity_attack(gate: Gate, n: int) -> Claims:
+def parity_attack(gate: Gate, n: int, *, skewed: bool = False) -> Claims:
     """Against sums of zeros and ones (QA-G4, with E22): refusals of pairs tell who is equal, one last sum tells the values.
 
-    Two people are refused iff they are equal. Pairs that were refused are joined in a chain, so that everybody in it is known
-    relative to the first. The last query needs two more people whom no answered query holds, one of them unlike the first.
+    Two people are refused iff they are equal. Refused pairs are joined in a chain, each with the one before, so that everybody in
+    them is known relative to the first. Whoever is in an answered query is of no more use. The last query needs two people left
+    over, one of them unlike the first. If one value is rare, its people would be used up: for ``skewed`` data pairs are therefore
+    compared with somebody of the larger side.
     """
     claims = Claims(gate)
     equal_pairs = [pair for pair in zip(range(0, n, 2), range(1, n, 2), strict=False) if claims.ask(pair, "sum")[1]]
     if not equal_pairs:
         return claims
-    first = equal_pairs[0][0]
-    unlike_first = dict.fromkeys(equal_pairs[0], False)
-    untouched = set(unlike_first)
-    for (_, before), (here, after) in pairwise(equal_pairs):
-        given, _ = claims.ask((before, here), "sum")
-        unlike_first |= dict.fromkeys((here, after), unlike_first[before] ^ (given is not None))
-        untouched |= {here, after}
-        if given is not None:
-            untouched -= {before, here}
-    others = [person for person in unlike_first if person in untouched and person != first]
-    unlike = [person for person in others if unlike_first[person]]
-    if len(others) < 2 or not unlike:
+    first, second = equal_pairs[0]
+    differs = {first: False, second: False}
+    left_over: tuple[list[int], list[int]] = ([second], [])
+    unlike = False
+    for here, after in equal_pairs[1:]:
+        known = (max(left_over, key=len) if skewed else left_over[unlike]).pop()
+        given, _ = claims.ask((known, here), "sum")
+        unlike = differs[known] ^ (given is not None)
+        differs |= {here: unlike, after: unlike}
+        left_over[unlike].extend((known, here, after) if given is None else (after,))
+    alike, unlikes = left_over
+    if not unlikes or len(alike) + len(unlikes) < 2:
         return claims
-    witness = unlike[-1]
-    third = next(person for person in [*unlike, *others] if person != witness)
+    witness, third = unlikes[-1], (unlikes[0] if len(unlikes) > 1 else alike[-1])
     total, _ = claims.ask({first, third, witness}, "sum")
     if total is not None:
-        value = total - 1
-        first_value = 1 - value if unlike_first[third] else value
-        claims.values = {person: 1 - first_value if unlike else first_value for person, unlike in unlike_first.items()}
+        third_value = total - 1
+        first_value = 1 - third_value if differs[third] else third_value
+        claims.values = {person: 1 - first_value if unlike else first_value for person, unlike in differs.items()}
     return claims
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -12,7 +13,7 @@ from reticent.errors import PolicyError
 from reticent.exact import Number, exact
 
 
-class _LeakyGate:
+class _LeakyGate(ABC):
     """Hidden values, and decisions that nobody can foresee because they depend on them."""
 
     functions: tuple[str, ...] = ()
@@ -20,8 +21,9 @@ class _LeakyGate:
     def __init__(self, values: Sequence[Number]) -> None:
         self._values = [exact(value, "value") for value in values]
 
-    def foreseen(self, members: Iterable[int], function: str) -> None:
+    def foreseen(self, members: Iterable[int], function: str) -> bool | None:
         """Nothing can be foreseen."""
+        return None
 
     def answer(self, members: Iterable[int], function: str) -> Fraction | None:
         if function not in self.functions:
@@ -30,8 +32,9 @@ class _LeakyGate:
         truth = aggregate(self._values, people, function)
         return truth if self._allows(people, function, truth) else None
 
+    @abstractmethod
     def _allows(self, people: frozenset[int], function: str, truth: Fraction) -> bool:
-        raise NotImplementedError
+        """Decide, with the true answer in view."""
 
 
 class ChinGate(_LeakyGate):
