@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from reticent.belief import Application, judge
 from reticent.belief.advisor import ADVICE, CONCERNS, advise, uncovered
+from reticent.belief.application import POWERS
 from reticent.definitions.catalogue import entries
 from reticent.errors import PolicyError
 
@@ -54,3 +56,55 @@ def test_what_is_not_covered_is_said():
     assert uncovered(["KAnonymity"]) == ("attribute", "membership", "belief")
     assert uncovered(["KAnonymity", "TCloseness", "DeltaPresence"]) == ()
     assert uncovered([]) == tuple(CONCERNS)
+
+
+def test_every_model_says_what_it_stands_against():
+    assert set(POWERS) == {each.model for each in ADVICE}
+
+
+def judged(application):
+    return {each.advice.model: each for each in judge(application)}
+
+
+def test_the_worked_instance_of_workplaces_and_homes():
+    """Section B1: the home block and its neighbourhood, against somebody who knows everybody else and two blocks; no belief may change."""
+    asked = Application("attribute", frozenset({"quasi", "others", "alternatives"}), "changed", near=True)
+    found = judged(asked)
+    assert [each.advice.model for each in judge(asked) if each.covers] == [
+        "differential privacy",
+        "gamma-amplification",
+    ]
+    assert "values that are near each other count as different" in found["recursive (c,l)-diversity"].reasons
+    assert found["(d,gamma)-privacy"].reasons == (
+        "somebody may know that the person has one of two values, or any other belief beforehand",
+    )
+
+
+def test_what_a_model_lacks_is_said():
+    found = judged(Application("attribute", frozenset({"quasi", "exclusions"})))
+    assert found["recursive (c,l)-diversity"].covers
+    assert found["(c,k)-safety"].covers
+    assert found["probabilistic l-diversity"].reasons == ("somebody may know values that the person does not have",)
+    assert found["k-anonymity"].reasons[0] == "it is not about a person's sensitive value"
+    assert found["delta-disclosure privacy"].reasons == (
+        "somebody may know values that the person does not have",
+        "it prevents that a belief changes too much, not that something becomes too likely",
+    )
+    assert judged(Application("membership", frozenset({"population"}), "excluded"))["delta-presence"].covers
+    assert [each.advice.model for each in judge(Application("attribute", measure="excluded")) if each.covers] == [
+        "negative/positive diversity",
+        "perfect privacy",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("form", "message"),
+    [
+        ({"protect": "atribute"}, "There is no concern 'atribute'. Did you mean 'attribute'"),
+        ({"protect": "attribute", "knows": {"other"}}, "There is no knowledge 'other'. Did you mean 'others'"),
+        ({"protect": "attribute", "measure": "likly"}, "There is no measure 'likly'. Did you mean 'likely'"),
+    ],
+)
+def test_a_form_that_makes_no_sense_is_refused(form, message):
+    with pytest.raises(PolicyError, match=message):
+        Application(**form)

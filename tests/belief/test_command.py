@@ -165,3 +165,20 @@ def test_advice_names_what_is_not_covered(folder, reticent):
     for text in ("Which definition covers which threat", "nothing that was asked for", "explained only"):
         assert text in out
     assert "advice" not in json.loads(reticent(*given, "--json")[1])
+
+
+def test_an_application_is_judged_model_by_model(folder, reticent):
+    given = ("assess", folder / "people.csv", "--quasi", "age", "--sensitive", "illness", "--definition")
+    form = ("--protect", "attribute", "--knows", "quasi", "--knows", "exclusions")
+    told = json.loads(reticent(*given, "DistinctLDiversity(l=1)", *form, "--json")[1])["advice"]["application"]
+    assert told["knows"] == ["exclusions", "quasi"]
+    covering = {each["model"]: each["chosen"] for each in told["models"] if each["covers"]}
+    assert covering["distinct l-diversity"] is True
+    assert covering["recursive (c,l)-diversity"] is False
+    code, out, _ = reticent(*given, "KAnonymity(1)", *form)
+    assert code == 0
+    assert "Who protects attribute against somebody who knows exclusions, quasi" in out
+    assert "it is not about a person's sensitive value" in " ".join(out.split())
+    code, _, err = reticent(*given, "KAnonymity(1)", "--knows", "others")
+    assert code == 2
+    assert "add --protect" in err

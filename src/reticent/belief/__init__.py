@@ -5,12 +5,13 @@
 ``release``     the same for any release, or a table as it stands, and a list of the population
 ``semantic``    semantic definitions decided by enumerating databases, exactly, for small tables (R-LD-40)
 ``calculators`` what ruling values out, knowing other people's values and sharing a value do to a belief (R-PM-13)
-``advisor``     which definition covers which threat (R-PM-12, R-LD-40)
+``advisor``     which definition covers which threat (R-PM-12); ``application`` the form that an application fills in (R-LD-40)
 
 Nothing here prunes a search: beliefs are not monotone (R-LD-8), a coarser release may disclose what a finer one did not.
 """
 
 from reticent.belief.advisor import ADVICE, Advice, Concern, advise
+from reticent.belief.application import Application, Judgement, judge
 from reticent.belief.bayes import (
     Belief,
     PopulationModel,
@@ -40,10 +41,12 @@ __all__ = [
     "ADVICE",
     "Adversary",
     "Advice",
+    "Application",
     "Belief",
     "BucketBelief",
     "Concern",
     "Guess",
+    "Judgement",
     "PopulationModel",
     "Predicate",
     "ReleasedGroup",
@@ -57,6 +60,7 @@ __all__ = [
     "excluding",
     "homogeneous_groups",
     "independent",
+    "judge",
     "knowing",
     "negative",
     "positive",

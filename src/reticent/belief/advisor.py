@@ -266,6 +266,22 @@ ADVICE: tuple[Advice, ...] = (
         "what holds for the population, whoever is in the table",
     ),
     _advice(
+        "(rho1,rho2)-privacy",
+        ["attribute", "belief"],
+        None,
+        "believes anything beforehand about the person, with a chance below rho1",
+        "a belief above rho2, or the mirror image",
+        "explained; gamma-amplification implies it, and reticent belief --rho tests it for a stated population",
+    ),
+    _advice(
+        "gamma-amplification",
+        ["attribute", "belief"],
+        None,
+        "believes anything beforehand about the person, and knows how rows are randomized",
+        "two values of a row that differ in the chance of what was published by a factor of more than gamma",
+        "for randomized rows: reticent randomize, method Frapp",
+    ),
+    _advice(
         "(c,t)-isolation",
         ["identity", "belief"],
         None,

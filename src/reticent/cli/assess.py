@@ -34,14 +34,34 @@ def assess(
     advise: Annotated[
         bool, typer.Option("--advise", help="Show which definition covers which threat, and what is not covered.")
     ] = False,
+    protect: Annotated[
+        str | None,
+        typer.Option("--protect", help="Judge every model for this: identity, attribute, membership or belief."),
+    ] = None,
+    knows: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--knows",
+            help="What somebody may know: quasi, exclusions, others, distribution, population, alternatives; repeat for more.",
+        ),
+    ] = None,
+    measure: Annotated[
+        str, typer.Option("--measure", help="What is too much: that something gets likely, excluded, or changed.")
+    ] = "likely",
+    near: Annotated[
+        bool,
+        typer.Option("--near", help="Values near the real one must not be told either, such as the neighbourhood."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """How exposed are the people in a table as it stands? Exits with 1 when it could not go out as it is.
 
     Example: reticent assess policy.toml
     """
+    from reticent.cli.assess_advice import advice_on, application_of
     from reticent.inspect import exposures, risk_views
 
+    application = application_of(protect, knows or [], measure, near)
     with working("Counting who stands alone ...", as_json):
         rows, definitions = _load(policy, quasi or [], sensitive or [], definition, nulls)
         found = exposures(rows, definitions, groups)
@@ -56,28 +76,9 @@ def assess(
         "unpublished": list(rows.unpublished),
     }
     payload["holds"] = payload["ok"]
-    if advise:
-        payload["advice"] = _advice(definitions)
+    if advise or application is not None:
+        payload["advice"] = advice_on(definitions, application)
     answer(payload, as_json, lambda console: _render(console, found, rows, risks, payload.get("advice")))
-
-
-def _advice(definitions: tuple[Definition, ...]) -> dict[str, Any]:
-    """What the definitions cover of the four concerns, and the models that cover the rest."""
-    from dataclasses import asdict
-
-    from reticent.belief.advisor import ADVICE, CONCERNS, uncovered
-
-    chosen = {each.name for each in definitions}
-    covered = {
-        concern: sorted({each.definition for each in ADVICE if each.definition in chosen and concern in each.covers})
-        for concern in CONCERNS
-    }
-    return {
-        "concerns": dict(CONCERNS),
-        "covered": covered,
-        "uncovered": list(uncovered(chosen)),
-        "models": [asdict(each) for each in ADVICE],
-    }
 
 
 def _load(
@@ -115,6 +116,7 @@ def _render(
     risks: tuple[Risk, ...],
     advice: Mapping[str, Any] | None,
 ) -> None:
+    from reticent.cli.assess_advice import render_advice
     from reticent.cli.wording import shown
 
     for exposure in found:
@@ -153,36 +155,13 @@ def _render(
                 table("The most exposed (for your eyes only)", ("people", "who", "sensitive values"), exposed)
             )
     if advice is not None:
-        _render_advice(console, advice)
+        render_advice(console, advice)
     for risk in risks:
         if len(risks) > 1:
             console.print(f"What drives the risk from {', '.join(risk.together.columns)}:", markup=False)
         _render_risk(console, risk)
     if rows.unpublished:
         console.print(f"Without a role, so not published: {', '.join(rows.unpublished)}.", markup=False)
-
-
-def _render_advice(console: Console, advice: Mapping[str, Any]) -> None:
-    concerns = [
-        (concern, what, ", ".join(advice["covered"][concern]) or "nothing that was asked for")
-        for concern, what in advice["concerns"].items()
-    ]
-    console.print(
-        table("What must not be learned, and what stands against it", ("concern", "what", "covered by"), concerns)
-    )
-    models = [
-        (
-            each["model"],
-            ", ".join(each["covers"]),
-            each["definition"] or "explained only",
-            each["adversary"],
-            each["protects"],
-            each["leaves"],
-        )
-        for each in advice["models"]
-    ]
-    columns = ("model", "covers", "definition", "against somebody who", "who must not reach", "leaves open")
-    console.print(table("Which definition covers which threat", columns, models))
 
 
 def _render_risk(console: Console, risk: Risk) -> None:

@@ -1,0 +1,142 @@
+"""The advisor's form: what an application must protect, against whom and by which measure, and which models of the catalogue do that (R-LD-40)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from reticent.belief.advisor import ADVICE, CONCERNS, Advice, Concern
+from reticent.errors import PolicyError, did_you_mean
+
+Knowledge = Literal["quasi", "exclusions", "others", "distribution", "population", "alternatives"]
+KNOWLEDGE: dict[Knowledge, str] = {
+    "quasi": "a person's quasi values, and that the person is in the table",
+    "exclusions": "values that the person does not have",
+    "others": "other people's rows",
+    "distribution": "how values are spread over the whole table",
+    "population": "the quasi values of everybody who could be in the table",
+    "alternatives": "that the person has one of two values, or any other belief beforehand",
+}
+Measure = Literal["likely", "excluded", "changed"]
+MEASURES: dict[Measure, str] = {
+    "likely": "something becomes too likely",
+    "excluded": "something becomes too unlikely",
+    "changed": "a belief changes too much",
+}
+
+
+@dataclass(frozen=True)
+class Power:
+    """What a model stands against: what adversaries may know, by which measures, and whether values that are near each other count as one."""
+
+    knowledge: frozenset[Knowledge]
+    measures: frozenset[Measure]
+    near: bool
+
+
+def _power(knowledge: str, measures: str, near: bool = False) -> Power:
+    known, bounded = frozenset(knowledge.split()), frozenset(measures.split())
+    assert known <= set(get_args(Knowledge))
+    assert bounded <= set(get_args(Measure))
+    return Power(known, bounded, near)  # type: ignore[arg-type]  # checked above
+
+
+POWERS: Mapping[str, Power] = {
+    "k-anonymity": _power("quasi", "likely"),
+    "k-anonymity of people with several rows": _power("quasi", "likely"),
+    "k-map": _power("population", "likely"),
+    "average risk": _power("quasi", "likely"),
+    "distinct l-diversity": _power("quasi exclusions", "likely"),
+    "probabilistic l-diversity": _power("quasi", "likely"),
+    "entropy l-diversity": _power("quasi", "likely"),
+    "recursive (c,l)-diversity": _power("quasi exclusions", "likely"),
+    "negative/positive diversity": _power("quasi exclusions", "likely excluded"),
+    "confidence bounding": _power("quasi", "likely"),
+    "(alpha,k)-anonymity": _power("quasi", "likely"),
+    "p-sensitive k-anonymity": _power("quasi", "likely"),
+    "(l,alpha)-diversity": _power("quasi", "likely"),
+    "(X,Y)-privacy": _power("quasi", "likely"),
+    "(k,e)-anonymity": _power("quasi", "likely", near=True),
+    "(epsilon,m)-anonymity": _power("quasi", "likely", near=True),
+    "range predicates": _power("quasi", "likely", near=True),
+    "category predicates": _power("quasi", "likely", near=True),
+    "personalised privacy": _power("quasi", "likely", near=True),
+    "t-closeness": _power("quasi distribution", "changed", near=True),
+    "(n,t)-closeness": _power("quasi distribution", "changed", near=True),
+    "beta-likeness": _power("quasi distribution", "changed likely"),
+    "delta-disclosure privacy": _power("quasi distribution", "changed"),
+    "m-uniqueness": _power("quasi", "likely"),
+    "(c,k)-safety": _power("quasi exclusions others", "likely"),
+    "delta-presence": _power("population", "likely excluded"),
+    "(d,gamma)-privacy": _power("quasi distribution population others", "changed likely", near=True),
+    "differential privacy": _power(" ".join(KNOWLEDGE), "changed likely excluded", near=True),
+    "(rho1,rho2)-privacy": _power("quasi distribution alternatives", "changed likely", near=True),
+    "gamma-amplification": _power("quasi distribution others alternatives", "changed likely", near=True),
+    "(c,t)-isolation": _power("", "likely"),
+    "distributional privacy": _power("distribution", "changed"),
+    "perfect privacy": _power("quasi distribution", "changed likely excluded", near=True),
+}
+"""What each model of the catalogue stands against, by its name."""
+
+
+@dataclass(frozen=True)
+class Application:
+    """A form filled in: which predicates to protect, what adversaries know, and how much is too much.
+
+    ``near`` says that values near each other must not be told either: the neighbourhood, not only the house.
+    """
+
+    protect: Concern
+    knows: frozenset[Knowledge] = frozenset({"quasi"})
+    measure: Measure = "likely"
+    near: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "knows", frozenset(self.knows))
+        for what, given, known in (
+            ("concern", [self.protect], CONCERNS),
+            ("knowledge", sorted(self.knows), KNOWLEDGE),
+            ("measure", [self.measure], MEASURES),
+        ):
+            for each in given:
+                if each not in known:
+                    raise PolicyError(
+                        f"There is no {what} {each!r}.{did_you_mean(each, known)} It is one of: {', '.join(known)}."
+                    )
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Whether a model covers an application, and if not, why."""
+
+    advice: Advice
+    reasons: tuple[str, ...]
+
+    @property
+    def covers(self) -> bool:
+        """Whether nothing speaks against it."""
+        return not self.reasons
+
+
+def judge(application: Application) -> tuple[Judgement, ...]:
+    """Every model of the catalogue, those that cover the application first, then those with fewest reasons against them."""
+    judged = [Judgement(each, _reasons(each, POWERS[each.model], application)) for each in ADVICE]
+    return tuple(sorted(judged, key=lambda each: len(each.reasons)))
+
+
+def _reasons(advice: Advice, power: Power, application: Application) -> tuple[str, ...]:
+    reasons = []
+    # Who bounds how far any belief changes, bounds it for beliefs about a value, a row and membership alike.
+    bounds_beliefs = application.measure == "changed" and "belief" in advice.covers
+    if application.protect not in advice.covers and not bounds_beliefs:
+        reasons.append(f"it is not about {CONCERNS[application.protect]}")
+    reasons += [
+        f"somebody may know {KNOWLEDGE[each]}" for each in KNOWLEDGE if each in application.knows - power.knowledge
+    ]
+    if application.measure not in power.measures:
+        bounded = " or ".join(MEASURES[each] for each in MEASURES if each in power.measures)
+        reasons.append(f"it prevents that {bounded}, not that {MEASURES[application.measure]}")
+    if application.near and not power.near:
+        reasons.append("values that are near each other count as different")
+    return tuple(reasons)
