@@ -255,3 +255,37 @@ def test_the_ledger_is_light_to_import() -> None:
     code = "import sys, reticent.ledger; print([m for m in ('polars', 'numpy', 'cryptography') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_ledger_of_the_first_layout_gets_the_new_tables_and_keeps_everything(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    with Ledger(path) as ledger:
+        first = ledger.releases.record("people", "a", certify)
+        ledger.budgets.open("people", "epsilon", 1)
+    with sqlite3.connect(path) as raw:
+        # The first layout: everything but the tables of audited SQL.
+        for name in ("audit_asked", "audit_questions", "audit_decisions", "audit_variables", "audit_tokens"):
+            raw.execute(f"DROP TABLE {name}")
+        raw.execute("PRAGMA user_version = 1")
+    with Ledger(path) as ledger:
+        assert ledger.releases.of("people") == [first]
+        assert ledger.budgets.of("people", "epsilon").left == 1
+        assert ledger.audits.after("people") == []
+    with sqlite3.connect(path) as raw:
+        assert raw.execute("PRAGMA user_version").fetchone() == (2,)
+
+
+def test_an_update_that_fails_leaves_the_first_layout_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    Ledger(path).close()
+    with sqlite3.connect(path) as raw:
+        for name in ("audit_asked", "audit_questions", "audit_decisions", "audit_variables"):
+            raw.execute(f"DROP TABLE {name}")
+        raw.execute("PRAGMA user_version = 1")
+        before = raw.execute("SELECT name FROM sqlite_master ORDER BY name").fetchall()
+    # One of the new tables is there already, so that the update stops half way.
+    with pytest.raises(LedgerError, match="already exists"):
+        Ledger(path)
+    with sqlite3.connect(path) as raw:
+        assert raw.execute("SELECT name FROM sqlite_master ORDER BY name").fetchall() == before
+        assert raw.execute("PRAGMA user_version").fetchone() == (1,)

@@ -107,7 +107,7 @@ class SensitiveColumn:
             raise PolicyError(f"decimals must be at most 18, but it is {self.decimals}.")
         if self.chance is None and self.bounds is None:
             raise PolicyError(
-                f"bounds must be said for column {self.name!r}: [low, high] if everybody knows the range of its values (a salary is "
+                f"bounds must be said for column {self.name!r}: [low, high] if everybody knows where its values lie (a salary is "
                 "never below 0), or 'ignored'. A classical auditor is safe only against people who do not use the range."
             )
         if self.noise is not None and self.noise.only and self.chance is not None:
