@@ -14,6 +14,7 @@ import pytest
 import reticent as rt
 from reticent.anonymize import Lattice, Mondrian
 from reticent.belief import PopulationModel, ReleasedGroup, bucket_posterior, posterior_among
+from reticent.belief import release as released
 from reticent.belief.buckets import _tilted
 from reticent.belief.release import beliefs_of
 from reticent.data import Hierarchy, Table
@@ -168,3 +169,26 @@ def test_which_secret_is_meant_must_be_said_where_there_are_several() -> None:
     with pytest.raises(PolicyError, match="Say which sensitive column: illness, other"):
         beliefs_of(both, PEOPLE)
     assert beliefs_of(both, PEOPLE, "illness")
+
+
+def test_a_disclosure_concerns_rows_of_the_table_and_is_news_only_if_it_was_not_known_before() -> None:
+    """R-LD-7: a positive one needs a row with the value, a negative one a row without it, and what was certain before is no news."""
+    people = pl.DataFrame({"age": [21, 21, 34, 34, 47], "illness": ["flu", "hiv", "flu", "hiv", "flu"]})
+    whole = Table(people[[0, 2, 4]], quasi=["age"], sensitive="illness")
+    found = beliefs_of(whole, people, table=whole)
+    tests = released.Tests(delta="0.1", epsilon="0.1")
+    told = {
+        (person.quasi["age"], belief.value): (tests.failing(belief, person.rows), tests.is_news(belief))
+        for person in found
+        for belief in person.beliefs
+    }
+    assert told == {
+        (21, "flu"): (("positive",), True),
+        (21, "hiv"): (("negative",), True),
+        (34, "flu"): (("positive",), True),
+        (34, "hiv"): (("negative",), True),
+        (47, "flu"): (("positive",), False),
+    }
+    elsewhere = Table(people[[1, 3]], quasi=["age"], sensitive="illness")
+    person = next(each for each in beliefs_of(whole, people, table=elsewhere) if each.quasi["age"] == 21)
+    assert {b.value: tests.failing(b, person.rows) for b in person.beliefs} == {"flu": (), "hiv": ()}

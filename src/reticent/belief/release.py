@@ -41,6 +41,7 @@ class Person:
     """The beliefs about people with certain quasi values, and how many of the population they are.
 
     ``groups`` are those that they may be in. ``exact`` says whether all worlds were counted: not where labels overlap, or buckets are large.
+    ``rows`` counts the values of such people in the table itself, where the steward gave it.
     """
 
     quasi: Mapping[str, Any]
@@ -48,6 +49,7 @@ class Person:
     groups: tuple[int, ...]
     beliefs: tuple[Belief, ...]
     exact: bool = True
+    rows: Mapping[Value, int] | None = None
 
     def surest(self) -> Belief:
         """The value that is believed most after the release."""
@@ -62,25 +64,41 @@ class Tests:
     epsilon: Number | None = None
     rho: tuple[Number, Number] | None = None
 
-    def failing(self, belief: Belief) -> tuple[str, ...]:
-        """The names of the tests that a belief fails. Values that were impossible before and stay so are no disclosure."""
+    def failing(self, belief: Belief, rows: Mapping[Value, int] | None = None) -> tuple[str, ...]:
+        """The names of the tests that a belief fails. Values that were impossible before and stay so are no disclosure.
+
+        With the ``rows`` of such people in the table, only what concerns somebody counts: a positive disclosure needs a row with the value, a
+        negative one a row without it.
+        """
+        has = rows is None or rows.get(belief.value, 0) > 0
+        lacks = rows is None or any(count for value, count in rows.items() if value != belief.value)
         found = []
-        if self.delta is not None and positive(belief, self.delta):
+        if self.delta is not None and has and positive(belief, self.delta):
             found.append("positive")
-        if self.epsilon is not None and belief.prior > 0 and negative(belief, self.epsilon):
+        if self.epsilon is not None and lacks and belief.prior > 0 and negative(belief, self.epsilon):
             found.append("negative")
         if self.rho is not None and breach(belief, *self.rho):
             found.append("breach")
         return tuple(found)
 
+    def is_news(self, belief: Belief) -> bool:
+        """Whether a disclosure is one that was not there before: nothing is learned where the belief was as extreme already."""
+        before = Belief(belief.quasi, belief.value, belief.prior, belief.prior)
+        return set(self.failing(belief)) > set(self.failing(before))
+
 
 def beliefs_of(
-    target: Any, population: Any, sensitive: str | None = None, where: Mapping[str, str] | None = None
+    target: Any,
+    population: Any,
+    sensitive: str | None = None,
+    where: Mapping[str, str] | None = None,
+    table: Table | None = None,
 ) -> tuple[Person, ...]:
     """What somebody with the release and the population's joint counts believes about everybody who may be in it.
 
     ``target`` is a release, its folder, or a table as it stands. The population lists quasi columns and the sensitive column, one row a
-    person. ``where`` looks at people with certain quasi values only. People whom no group covers are left out.
+    person. ``where`` looks at people with certain quasi values only. People whom no group covers are left out. ``table`` is the table itself, in
+    which the rows of such people are counted.
     """
     side = _opened(target)
     quasi, column = _columns(side, sensitive)
@@ -92,6 +110,7 @@ def beliefs_of(
         found = _from_buckets(side, model, points, quasi, column)
     else:
         found = _from_groups(side, model, points, quasi, column, asked)
+    held = None if table is None else PopulationModel.from_frame(table.frame, quasi, column).counts
     return tuple(
         Person(
             dict(zip(quasi, row[:-1], strict=True)),
@@ -99,6 +118,7 @@ def beliefs_of(
             told.groups,
             beliefs(model, row[:-1], told.chances),
             told.exact,
+            None if held is None else {value: int(count) for value, count in held.get(row[:-1], {}).items()},
         )
         for row, wanted in zip(points.iter_rows(), asked, strict=True)
         if wanted and (told := found.get(row[:-1])) is not None

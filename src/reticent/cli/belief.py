@@ -49,6 +49,10 @@ def belief(
         str | None,
         typer.Option("--rho", help="Report beliefs that rise from below rho1 to above rho2, or mirror that: 0.3,0.6."),
     ] = None,
+    raw: Annotated[
+        str | None,
+        typer.Option("--raw", help="The policy of the table: tells only disclosures that concern somebody in it."),
+    ] = None,
     shown: Annotated[int, typer.Option("--show", min=0, help="How many of the surest beliefs to show.")] = 10,
     as_json: Json = False,
 ) -> None:
@@ -57,10 +61,13 @@ def belief(
     Example: reticent belief release --population people.csv --where age=31 --delta 0.1
     """
     from reticent.belief.release import Tests, beliefs_of
+    from reticent.policy import Policy
 
     with working("Weighing every possibility ...", as_json):
         tests = Tests(delta, epsilon, _rho(rho))
-        found = beliefs_of(_table_or(target), _table_or(population), sensitive, _where(where or []))
+        table_itself = Policy.read(raw).table() if raw is not None else None
+        asked = _where(where or [])
+        found = beliefs_of(_table_or(target), _table_or(population), sensitive, asked, table_itself)
         rows = _rows(found, tests)
     disclosures = [row for row in rows if row["tests"]]
     surest = sorted(rows, key=lambda row: -row["posterior"])[:shown]
@@ -68,6 +75,7 @@ def belief(
         "ok": not disclosures,
         "people": sum(person.people for person in found),
         "disclosures": len(disclosures),
+        "news": sum(row["news"] for row in disclosures),
         "people_disclosed": sum(row["people"] for row in _once(disclosures)),
         "beliefs": disclosures[:shown] if disclosures else surest,
         "limits": LIMITS if all(person.exact for person in found) else f"{LIMITS} {NOT_COUNTED}",
@@ -114,7 +122,8 @@ def _rows(found: tuple[Person, ...], tests: Tests) -> list[dict[str, Any]]:
             "prior": belief.prior,
             "posterior": belief.posterior,
             "exact": person.exact,
-            "tests": list(tests.failing(belief)),
+            "tests": list(tests.failing(belief, person.rows)),
+            "news": tests.is_news(belief),
         }
         for person in found
         for belief in person.beliefs
@@ -141,7 +150,8 @@ def _render(console: Console, payload: dict[str, Any]) -> None:
     ]
     console.print(table("Beliefs (for your eyes only)", ("who", "value", "before", "after", "disclosure"), rows))
     console.print(
-        f"{payload['disclosures']} disclosures about {payload['people_disclosed']} of {payload['people']} people.",
+        f"{payload['disclosures']} disclosures about {payload['people_disclosed']} of {payload['people']} people; "
+        f"{payload['news']} of them were not known before.",
         markup=False,
     )
     console.print(payload["limits"], markup=False)
