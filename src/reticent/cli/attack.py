@@ -97,21 +97,28 @@ def _render(console: Console, pairs: list[tuple[Findings | None, Findings]]) -> 
         rows.append(
             (
                 after.adversary,
-                f"people who {after.hit}",
                 *was,
                 f"{_percent(after.share)} ({after.hits:,} of {after.people:,})",
                 f"{_percent(low)} to {_percent(high)}",
                 base,
+                "yes" if after.succeeds else "no",
             )
         )
-    heads = ("adversary", "hit", *(["as it stood"] if compared else []), "published", "95 % sure", "anyway")
+    stood = ["as it stood"] if compared else []
+    heads = ("adversary", *stood, "published", "95 % sure", "anyway", "succeeds")
     console.print(table("What adversaries achieve (for your eyes only)", heads, rows))
     for before, after in pairs:
         console.print(f"\n{after.adversary.capitalize()} knows {after.knows}.", markup=False)
+        console.print(f"  It hits people who {after.hit}.", markup=False)
         if before is not None:
             console.print(f"  As it stood: {before.example}", markup=False)
         console.print(f"  {'Published: ' if compared else ''}{after.example}", markup=False)
+        if after.baseline is not None:
+            least, most = (100 * end for end in after.excess)
+            console.print(
+                f"  Beyond what is reached anyway: {least:+.1f} to {most:+.1f} points (95 % sure).", markup=False
+            )
 
 
 def _percent(share: float) -> str:
-    return f"{share:.0%}" if share in (0, 1) else f"{share:.1%}"
+    return f"{share:.0%}" if share in (0, 1) else f"{min(share, 0.999) if share > 0.999 else share:.1%}"

@@ -69,7 +69,7 @@ def belief(
         asked = _where(where or [])
         found = beliefs_of(_table_or(target), _table_or(population), sensitive, asked, table_itself)
         rows = _rows(found, tests)
-    disclosures = [row for row in rows if row["tests"]]
+    disclosures = sorted((row for row in rows if row["tests"]), key=lambda row: not row["news"])
     surest = sorted(rows, key=lambda row: -row["posterior"])[:shown]
     payload: dict[str, Any] = {
         "ok": not disclosures,
