@@ -11,15 +11,30 @@ from reticent.data import Groups
 from reticent.data.groups import Histograms, SensitiveDomain
 from reticent.definitions import AverageRisk, KAnonymity, WorstCaseKnowledge
 from reticent.definitions.exchanges import Rejudged, admitted, joined
+from reticent.knowledge.buckets import Buckets
+from reticent.knowledge.disclosure import curve
 from tests.definitions.making import column_of, groups_of
+
+
+def shapes(draw: np.random.Generator, count: int) -> np.ndarray:
+    """Histograms of the kinds whose worst facts link groups (G4): two frequent values beside rare ones."""
+    kinds = np.array(
+        [
+            [8, 8, 1, 1, 1, 0, 0],
+            [8, 5, 1, 1, 1, 1, 1],
+            [20, 20, 1, 1, 1, 0, 0],
+            [5, 2, 1, 1, 1, 0, 0],
+            [1, 1, 1, 1, 1, 0, 0],
+        ]
+    )
+    return kinds[draw.integers(0, len(kinds), count)]
 
 
 def exchanges(draw: np.random.Generator, columns: int):
     """Groups that stay, groups that may go, and the two halves of each of these."""
-    values, count, kept = 5, int(draw.integers(1, 12)), int(draw.integers(0, 4))
-    halves = draw.integers(0, 4, (2 * count, values))
-    halves[:, :3] += 1
-    rest = draw.integers(1, 5, (kept, values))
+    values, count, kept = 7, int(draw.integers(1, 9)), int(draw.integers(0, 4))
+    halves = np.repeat(shapes(draw, count), 2, axis=0) + draw.integers(0, 2, (2 * count, values))
+    rest = shapes(draw, kept)
     if columns == 1:
         every = groups_of(np.concatenate([rest, halves, halves[0::2] + halves[1::2]]))
     else:
@@ -35,6 +50,13 @@ def exchanges(draw: np.random.Generator, columns: int):
     return staying, before, after
 
 
+def tight(draw: np.random.Generator, rest: Groups, before: Groups, after: Groups, k: int) -> Fraction:
+    """A threshold that some of the exchanges just keep, or just miss."""
+    made = draw.random(len(before)) < draw.choice([0, 0.3, 0.7])
+    groups = joined([rest, before.select(~made), after.select(np.repeat(made, 2))])
+    return min(curve(Buckets.of(groups), k)[k] + draw.choice([Fraction(0), Fraction(1, 10**6)]), Fraction(1))
+
+
 @pytest.mark.parametrize("columns", [1, 2])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_tally_admits_what_judging_everything_one_by_one_admits(seed, columns):
@@ -42,10 +64,12 @@ def test_a_tally_admits_what_judging_everything_one_by_one_admits(seed, columns)
     partly = 0
     for _ in range(60):
         rest, before, after = exchanges(draw, columns)
-        definitions = [AverageRisk(Fraction(int(draw.integers(1, 8)), 40))]
+        now = joined([rest, before])
+        room = int(draw.integers(0, len(before) + 1))
+        definitions = [AverageRisk(Fraction(len(now) + room, int(now.sizes.sum())))]
         if columns == 1:
-            c, k = Fraction(int(draw.integers(8, 20)), 20), int(draw.integers(0, 3))
-            definitions.append(WorstCaseKnowledge(c, k))
+            k = int(draw.integers(0, 4))
+            definitions.append(WorstCaseKnowledge(tight(draw, rest, before, after, k), k))
         for chosen in ([each] for each in definitions) if draw.random() < 0.7 else [definitions]:
             if not all(each.holds(joined([rest, before])) for each in chosen):
                 continue
