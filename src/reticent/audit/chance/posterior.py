@@ -44,10 +44,14 @@ class Posterior(Protocol):
 
 @dataclass
 class Effort:
-    """How many possible answers vote and how many data sets judge each; None is what the guarantee asks for."""
+    """How many possible answers vote and how many data sets judge each; None is what the guarantee asks for.
+
+    ``exact_only`` leaves undecided what would need a vote: a service must not keep everybody waiting for one question.
+    """
 
     votes: int | None = None
     samples: int | None = None
+    exact_only: bool = False
 
 
 @dataclass
@@ -63,6 +67,8 @@ class WalkedSums:
 
     def risk(self, query: Query, threshold: Fraction, rng: np.random.Generator) -> Risk | None:
         """The share of possible answers that SAFE rejects."""
+        if self.effort.exact_only:
+            return None
         cells = Cells.of(self.game)
         # SAFE may err in a tenth of what a round may risk.
         samples = self.effort.samples or cells.samples(threshold / 5)

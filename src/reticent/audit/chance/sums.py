@@ -28,7 +28,8 @@ class ProbabilisticSumAuditor(ChanceAuditor):
     interval of prior chance >= 1/beta by more than a factor 1 + lambda is at most delta. Exact with a Gaussian prior, and with a
     uniform one while questions reduce to disjoint sums; there the chance of an unsafe answer is rounded up by more than the error of
     floating point, and what stays too close to call is denied. Elsewhere hit-and-run gives an "estimate, mixing not certified"; its
-    ``votes`` and ``samples`` default to what the guarantee asks for, which is practical for a few dozen people only.
+    ``votes`` and ``samples`` default to what the guarantee asks for, which is practical for a few dozen people only; with ``exact_only``
+    such questions are denied at once.
     *Adversary*: knows the prior, all questions, answers and refusals; values are independent draws from the prior.
     *Source*: spec 002, R-QA-9..11, with E1 to E3 corrected.
 
@@ -49,6 +50,7 @@ class ProbabilisticSumAuditor(ChanceAuditor):
         asked: int = 0,
         votes: int | None = None,
         samples: int | None = None,
+        exact_only: bool = False,
         key: bytes | None = None,
         insecure_seed: int | None = None,
     ) -> None:
@@ -60,7 +62,7 @@ class ProbabilisticSumAuditor(ChanceAuditor):
                 whole(value, name, low=1)
         self.prior = prior
         self._classical = SumAuditor(n)
-        self._posterior = posterior(n, prior, game, Effort(votes, samples))
+        self._posterior = posterior(n, prior, game, Effort(votes, samples, exact_only))
 
     def _decide(self, query: Query, threshold: Fraction, rng: np.random.Generator) -> Decision:
         known = self._classical.would_answer(query)
