@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,7 @@ from reticent.cli.console import Json, answer, table, working
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from reticent.audit.leaky import Story
     from reticent.audit.service import AuditService
 
 Policy = Annotated[Path, typer.Argument(help="The audit policy (.toml).")]
@@ -179,19 +181,22 @@ def token(
     answer(payload, as_json, lambda console: console.print(said, markup=False, soft_wrap=True))
 
 
-def stories(as_json: Json = False) -> None:
-    """Tell the three stories of refusals that leak, each played against a leaky auditor and against ours."""
+def stories(
+    people: Annotated[int, typer.Option(help="How many made-up people the attacks are played on.", min=12)] = 400,
+    as_json: Json = False,
+) -> None:
+    """Tell the three stories of refusals that leak, each attack played against a leaky auditor and against ours.
+
+    Example: reticent audit stories
+    """
+    from dataclasses import asdict
+
     from reticent.audit.leaky import stories as tell
 
-    told = tell()
-    payload = {"ok": True, "stories": [story.describe() for story in told]}
-
-    def show(console: Console) -> None:
-        for story in told:
-            console.print("\n".join(story.lines()), markup=False)
-            console.print()
-
-    answer(payload, as_json, show)
+    told = tell(people)
+    exposed = sum(story.ours.exposed for story in told)
+    payload = {"ok": exposed == 0, "stories": [asdict(story) for story in told]}
+    answer(payload, as_json, lambda console: _show_stories(console, told))
 
 
 def _service(policy: Path) -> AuditService:
@@ -226,6 +231,16 @@ def _show_reply(console: Console, reply: dict[str, Any]) -> None:
     reasons = dict.fromkeys(each["reason"] for row in rows for each in row["answers"] if not each["answered"])
     for reason in reasons:
         console.print(f"Denied: {reason}", markup=False)
+
+
+def _show_stories(console: Console, told: Sequence[Story]) -> None:
+    for story in told:
+        console.print(f"{story.title}\n{story.text}", markup=False)
+        rows = [
+            [auditor, each.asked, each.refused, f"{each.exposed} of {story.people}", each.right]
+            for auditor, each in (("leaky", story.leaky), ("ours", story.ours))
+        ]
+        console.print(table("", ["auditor", "asked", "refused", "people exposed", "rightly"], rows))
 
 
 def _cell(given: dict[str, Any]) -> str:

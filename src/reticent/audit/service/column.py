@@ -18,12 +18,15 @@ _CALLED = {"linear": "sums and averages", "max": "maxima", "min": "minima"}
 class ColumnAudit:
     """Decides on one column from declared facts and past answers; has no way to the data (R-QA-1).
 
-    Mutable because it remembers what was answered. It can be made again from the ledger at any time.
+    Mutable because it remembers what was answered. It can be made again from the ledger at any time. ``rounds`` is how many decisions were
+    taken so far, denied ones too, which probabilistic auditors count; ``key`` makes their randomness repeatable.
     """
 
-    def __init__(self, column: SensitiveColumn) -> None:
+    def __init__(self, column: SensitiveColumn, key: bytes) -> None:
         self.column = column
         self.family: str | None = column.family
+        self.rounds = 0
+        self._key = key
         self._variables = 0
         self._auditor: Auditor | None = None
 
@@ -50,6 +53,15 @@ class ColumnAudit:
         auditor = self._auditor if self._auditor is not None else self._fresh(family)
         return auditor.would_answer(members)
 
+    def count_round(self) -> None:
+        """A decision was taken, whichever it was."""
+        self.rounds += 1
+        if self.column.chance is not None and self._auditor is not None:
+            from reticent.audit.chance.auditor import ChanceAuditor
+
+            assert isinstance(self._auditor, ChanceAuditor)
+            self._auditor.asked = self.rounds
+
     def remember(self, function: Asked, members: NDArray[np.int64], answer: Fraction | None) -> None:
         """The query was answered. The first answer locks the column to its family."""
         family = FAMILIES[function]
@@ -65,7 +77,9 @@ class ColumnAudit:
         if self.column.chance is not None:
             from reticent.audit.service.chance import probabilistic
 
-            return probabilistic(self.column, family, self._variables)
+            made = probabilistic(self.column.chance, family, self._variables, self._key)
+            made.asked = self.rounds
+            return made
         if family == "linear":
             from reticent.audit.sums import SumAuditor
 

@@ -63,7 +63,10 @@ class AuditService:
         secret = Secret.beside(self._ledger.path, may_create=self._audits.is_empty())
         self.tokens = Tokens(settings, self._audits, secret)
         self._people = People(settings, self._audits, secret)
-        self._columns = {name: ColumnAudit(column) for name, column in settings.sensitive.items()}
+        self._columns = {
+            name: ColumnAudit(column, secret.digest(f"chance {settings.dataset} {name}".encode()))
+            for name, column in settings.sensitive.items()
+        }
         self._seen = 0
         self._open_budgets()
         self.new_values = self.sync()
@@ -175,6 +178,8 @@ class AuditService:
                 entry = self._computed(look, entry, members)
             if entry.answered:
                 column.remember(function, members, entry.answer)
+        if column is not None and not entry.is_noisy:
+            column.count_round()
         self._seen = max(self._seen, entry.number)
         return entry
 

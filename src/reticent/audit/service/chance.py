@@ -1,0 +1,25 @@
+"""The probabilistic auditors of a column, as the policy declares them (R-QA-9 to R-QA-12)."""
+
+from __future__ import annotations
+
+from reticent.audit.chance import (
+    Game,
+    Gaussian,
+    ProbabilisticMaxAuditor,
+    ProbabilisticMinAuditor,
+    ProbabilisticSumAuditor,
+    Uniform,
+)
+from reticent.audit.chance.auditor import ChanceAuditor
+from reticent.audit.service.settings import Chance
+
+
+def probabilistic(chance: Chance, family: str, variables: int, key: bytes) -> ChanceAuditor:
+    """A fresh auditor of one family. Its randomness follows from ``key``, so that a restarted service decides alike."""
+    law = Gaussian if chance.prior.kind == "normal" else Uniform
+    prior = law(chance.prior.first, chance.prior.second)
+    game = Game(chance.ratio, chance.beta, chance.delta, chance.rounds)
+    if family == "linear":
+        return ProbabilisticSumAuditor(variables, prior, game, exact_only=True, key=key)
+    kind = ProbabilisticMinAuditor if family == "min" else ProbabilisticMaxAuditor
+    return kind(variables, prior, game, key=key)

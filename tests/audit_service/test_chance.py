@@ -1,0 +1,78 @@
+"""Probabilistic auditors behind the service: bounded columns, rounds that count, and restarts that decide alike."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from .conftest import POLICY
+
+CHANCE = """\
+[sensitive.salary]
+auditor = "probabilistic"
+lambda = 1
+beta = 5
+delta = 0.1
+rounds = 10
+prior = { kind = "normal", mean = 50, deviation = 10 }
+"""
+NORMAL = POLICY.replace('[sensitive.salary]\nbounds = "ignored"\n', CHANCE)
+UNIFORM = NORMAL.replace('kind = "normal", mean = 50, deviation = 10', 'kind = "uniform", low = 0, high = 100')
+COUNT = 200
+
+
+@pytest.fixture
+def table(simple):
+    rows = range(COUNT)
+    frame = pl.DataFrame(
+        {
+            "id": rows,
+            "department": "a",
+            "city": "b",
+            "age": rows,
+            "salary": [30 + (37 * row) % 41 for row in rows],
+            "bonus": 1,
+        }
+    )
+    return simple.fill(frame)
+
+
+def decided(service, condition: str, function: str = "SUM") -> tuple[bool, str]:
+    answer = service.ask(f"SELECT {function}(salary) FROM staff WHERE {condition}").rows[0].answers[0]
+    return answer.answered, answer.rule
+
+
+@pytest.mark.parametrize("policy", [NORMAL, UNIFORM], ids=["normal", "uniform"])
+def test_large_sums_are_answered_and_small_ones_are_not(table, policy):
+    # QA-G12: with these parameters the auditor denies 20 people and answers 50.
+    service = table.service(policy)
+    assert decided(service, "age < 5") == (False, "unsafe")
+    assert decided(service, "age < 60") == (True, "safe")
+    assert decided(service, "age >= 60 and age < 130")[0]
+
+
+def test_denied_rounds_count_and_a_restart_goes_on_where_it_was(table):
+    service = table.service(NORMAL)
+    for age in range(9):
+        assert decided(service, f"age = {age}") == (False, "exposes")
+    with table.service(NORMAL) as again:
+        assert decided(again, "age >= 0 and age < 100") == (True, "safe")
+        assert decided(again, "age > 100") == (False, "rounds-used")
+    assert decided(service, "age > 101") == (False, "rounds-used")
+
+
+def test_what_has_no_exact_solution_is_denied_at_once(table):
+    service = table.service(UNIFORM)
+    assert decided(service, "age < 100") == (True, "safe")
+    assert decided(service, "age > 50 and age < 150") == (False, "undecided")
+
+
+def test_maxima_are_answered_where_the_top_is_crowded(table):
+    service = table.service(UNIFORM)
+    assert not decided(service, "age < 20", "MAX")[0]
+    assert service.ask("SELECT SUM(salary), COUNT(*) FROM staff").rows[0].answers[1].value == COUNT
+
+
+def test_the_guarantee_is_said_in_words(table):
+    said = table.service(NORMAL).guarantee("salary")
+    assert said[0].startswith("With probability at least 1 - 1/10 no answer of 10 rounds changes anybody's belief")
