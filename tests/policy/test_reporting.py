@@ -47,6 +47,7 @@ def test_publishing_with_a_report_attacks_before_and_after_and_tells_what_drove_
         assert words in told
     for adversary in ("Linkage", "Probabilistic linkage", "Homogeneity", "Exclusion", "Skewness", "Singling out"):
         assert f"<b>{adversary}</b> knows" in told
+    assert ("Buckets show quasi values exactly" in told) == bool(options)
     assert told.count('class="was"') == told.count('class="is"') == 7
 
 

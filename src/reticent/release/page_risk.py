@@ -25,7 +25,7 @@ def attacks(facts: ReportFacts) -> str:
         "What adversaries achieve",
         "Attacks that were run, on the table as it stood (identifiers dropped) and on the published files. Thin lines: 95 % intervals. "
         "Notches: what is reached without the release, or about people who are not in it.",
-        f"<p>{escape(_outcome(facts.attacks))}</p>{_ATTACK_KEY}{figure(figures.attacks(bars))}"
+        f"<p>{escape(_outcome(facts.attacks))}{_BUCKETS if facts.format == 'bucketize' else ''}</p>{_ATTACK_KEY}{figure(figures.attacks(bars))}"
         f'<h3>One example each</h3><div class="quotes">{quotes}</div>',
     )
 
@@ -127,6 +127,7 @@ def _nearly(share: Fraction) -> str:
     return f"{floor(share * 100_000) / 1000:.3f}%" if share < 1 else "100%"
 
 
+_BUCKETS = " Buckets show quasi values exactly, so people can be found in them; what they hide is whose of a bucket's values is whose."
 _ATTACK_KEY = (
     '<div class="key"><span><i class="bad"></i>as it stood</span><span><i class="good"></i>published: no more than anyway</span>'
     '<span><i class="warn"></i>published: still succeeds</span></div>'
