@@ -77,8 +77,8 @@ def test_the_printed_estimator_of_later_views_is_biased_and_the_split_one_is_not
     printed = (shown - e * old - noise[-1] * 4) / (s * (1 - Fraction(math.exp(-1 / views))))
     assert float(printed) == pytest.approx(case["printed"], abs=6e-5)
     parts = [
-        Stratum(2 * (again_true + again_other), old, s, e, Fraction(0), Fraction(0)),
-        Stratum(2 * (new_true + new_other), 4 - old, s, noise[-1], Fraction(0), Fraction(0)),
+        Stratum.uniform(2 * (again_true + again_other), old, s, e, Fraction(0), Fraction(0)),
+        Stratum.uniform(2 * (new_true + new_other), 4 - old, s, noise[-1], Fraction(0), Fraction(0)),
     ]
     assert sum(part.value for part in parts) == 2
 

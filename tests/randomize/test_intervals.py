@@ -85,7 +85,7 @@ def test_intervals_of_later_views_hold_in_both_strata_together():
     found = {}
     for shown in itertools.product(range(13), range(41)):
         strata = [
-            Stratum(Fraction(x), Fraction(t), Fraction(s), Fraction(b), Fraction(x), Fraction(t))
+            Stratum.uniform(Fraction(x), Fraction(t), Fraction(s), Fraction(b), Fraction(x), Fraction(t))
             for x, t, (s, b) in zip(shown, totals, chances, strict=True)
         ]
         found[shown] = answer("true", strata, n, error).interval
@@ -105,7 +105,9 @@ def test_a_sampled_domain_count_shares_the_error_with_the_noise():
         drawn = Sample(int(hits), tries, size)
         total = Fraction(int(hits) * size, tries)
         for shown in np.flatnonzero(law > 1e-6):
-            stratum = Stratum(Fraction(int(shown)), total, rates.s, rates.beta, Fraction(int(shown)), total, drawn)
+            stratum = Stratum.uniform(
+                Fraction(int(shown)), total, rates.s, rates.beta, Fraction(int(shown)), total, drawn
+            )
             low, high = answer("true", [stratum], n, error).interval
             held += hits_law[hits] * law[shown] * (low <= q <= high)
     assert held >= 1 - float(error)
@@ -141,7 +143,7 @@ def _strata(shown, totals, weights, rates) -> tuple[Stratum, Stratum]:
         return sum((Fraction(v) * w**power for v, w in zip(values, weights, strict=True)), Fraction(0))
 
     counts, sums = (
-        Stratum(
+        Stratum.uniform(
             moment(shown, power),
             moment(totals, power),
             rates.s,

@@ -149,34 +149,40 @@ def estimate(
     group_by: Annotated[
         list[str] | None, typer.Option("--group-by", help="One estimate for each value of this column; may repeat.")
     ] = None,
+    within: Annotated[
+        Path | None, typer.Option(help="Only records that agree with a row of this public table (.csv or .parquet).")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Estimate a count, a sum or an average of the original table from a view.
 
     Example: reticent randomize estimate view "score < 3*age and nationality = 'Indian'"
     """
+    from reticent.data.predicate import Condition
+    from reticent.data.readers import read_frame
     from reticent.errors import PolicyError
     from reticent.randomize import FrappView, open_published, read_views
 
+    asked = Condition.parse(condition) if within is None else Condition.parse(condition).within(read_frame(within))
     last = open_published(view[0]) if len(view) == 1 else read_views(view)[-1]
     if isinstance(last, FrappView):
         if total is not None or average is not None or group_by:
             raise PolicyError(
                 "Perturbed records answer counts only; sums, averages and groups need an alpha-beta view."
             )
-        found = last.estimate(condition, error=error, queries=queries)
+        found = last.estimate(asked, error=error, queries=queries)
     elif group_by:
-        frame = last.group_by(group_by, condition)
+        frame = last.group_by(group_by, asked)
         cells = [[_short(cell) for cell in row] for row in frame.rows()]
         shown = table("", frame.columns, cells)
         answer({"ok": True, "groups": frame.to_dicts()}, as_json, lambda console: console.print(shown))
         return
     elif total is not None:
-        found = last.sum(total, condition, error=error)
+        found = last.sum(total, asked, error=error)
     elif average is not None:
-        found = last.average(average, condition, error=error)
+        found = last.average(average, asked, error=error)
     else:
-        found = last.estimate(condition, error=error, queries=queries)
+        found = last.estimate(asked, error=error, queries=queries)
     answer({"ok": True, **found.describe()}, as_json, lambda console: show_estimate(console, found))
 
 

@@ -7,19 +7,20 @@ true" is, also with nulls, so that counting needs no third truth value.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from reticent.data.predicate import Condition
 from reticent.data.predicate.evaluation import truth
 from reticent.data.predicate.nodes import And, Node, Or, positive, scope
-from reticent.errors import Infeasible
-from reticent.randomize.domain import ViewDomain
+from reticent.errors import Infeasible, PolicyError
+from reticent.randomize.domain import Keys, ViewDomain
 from reticent.randomize.elimination import Factor, Space, TooLarge, eliminate
 
 SAMPLES = 1_000_000
@@ -122,6 +123,28 @@ def count_exactly(
     """
     counter = _Counter(domain, Space(domain.sizes, weights or {}), tuple(keep))
     return counter.count([positive(condition.node)])
+
+
+def count_or_refuse(condition: Condition, domain: ViewDomain, what: str, **options: Any) -> Any:
+    """:func:`count_exactly`, with a :class:`PolicyError` that names the condition where it cannot be had."""
+    try:
+        return count_exactly(condition, domain, **options)
+    except TooLarge:
+        raise PolicyError(
+            f"The condition {condition.text!r} ties columns with too many combinations together for {what}. Use fewer columns, or split it."
+        ) from None
+
+
+def masker(condition: Condition, domain: ViewDomain) -> Callable[[Keys], NDArray[np.bool_]]:
+    """Which tuples meet a condition: looked up in its table over codes, or evaluated where that would be too large."""
+    try:
+        factor = tabulate(condition.node, domain)
+    except TooLarge:
+        return lambda keys: condition.mask(domain.unpack(keys, condition.scope)).to_numpy()
+    met = factor.table.astype(bool)
+    if not factor.scope:
+        return lambda keys: np.full(len(keys), bool(met))
+    return lambda keys: met[tuple(domain.codes(keys, name) for name in factor.scope)]
 
 
 def tabulate(node: Node, domain: ViewDomain) -> Factor:

@@ -14,7 +14,7 @@ from reticent.definitions.mechanisms import BoundedBelief
 from reticent.errors import DataError, PolicyError
 from reticent.exact import Number, exact, whole
 from reticent.randomize.bounds import bernstein_from, level_of
-from reticent.randomize.counting import checked, count_exactly, tabulate
+from reticent.randomize.counting import checked, count_or_refuse, masker
 from reticent.randomize.domain import Keys, ViewDomain
 from reticent.randomize.draws import Draws
 from reticent.randomize.estimate import Estimate
@@ -123,7 +123,8 @@ class FrappView(Published):
         """How many records meet a condition: (n_V - q n n_D)/(g_f - q), unbiased, with standard error, Bernstein bound and exact interval."""
         asked = checked(condition, self.domain)
         level = level_of(error, Fraction(1, 20), queries)
-        total, shown, rows = int(count_exactly(asked, self.domain)), self._shown(asked), len(self)
+        rows, shown = len(self), int(masker(asked, self.domain)(self.keys).sum())
+        total = int(count_or_refuse(asked, self.domain, "a count"))
         present, absent = self.plan.chances(total)
         gain = present - absent
         value = (shown - absent * rows) / gain
@@ -140,12 +141,6 @@ class FrappView(Published):
             Fraction(shown),
             Fraction(total),
         )
-
-    def _shown(self, asked: Condition) -> int:
-        factor = tabulate(asked.node, self.domain)
-        if not factor.scope:
-            return int(factor.table) * len(self)
-        return int(factor.table[tuple(self.domain.codes(self.keys, name) for name in factor.scope)].sum())
 
 
 def perturb(frame: Any, plan: FrappPlan, *, insecure_seed: int | None = None) -> FrappView:

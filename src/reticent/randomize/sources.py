@@ -99,12 +99,20 @@ class Source:
 
     def probability(self, condition: Condition) -> Fraction:
         """The probability that a tuple of the source meets a condition: the domain's count with the source's weights (R-AB-23)."""
+        return self.expectation(condition)
+
+    def expectation(self, condition: Condition, column: str | None = None, values: Sequence[Fraction] = ()) -> Fraction:
+        """What a tuple of the source adds to a linear query on average: 1, or its value of ``column``, if it meets the condition."""
         scale = math.prod(self._totals.values()) * math.prod(
             size for name, size in self.domain.sizes.items() if name not in self.weights
         )
-        weighted = Fraction(count_exactly(condition, self.domain, weights=self.weights)) / scale
-        plain = Fraction(int(count_exactly(condition, self.domain)), self.domain.size)
-        return (1 - self.uniform) * weighted + self.uniform * plain
+        counted: dict[str, Sequence[Any]] = dict(self.weights)
+        if column is not None:
+            shares = self.weights.get(column, (1,) * len(values))
+            counted[column] = [share * value for share, value in zip(shares, values, strict=True)]
+        weighted = Fraction(count_exactly(condition, self.domain, weights=counted)) / scale
+        plain = Fraction(count_exactly(condition, self.domain, weights={} if column is None else {column: values}))
+        return (1 - self.uniform) * weighted + self.uniform * plain / self.domain.size
 
     def draw(self, count: int, draws: Draws) -> Keys:
         """Independent tuples of the source."""
@@ -166,6 +174,13 @@ class SourceRates:
     def least(self) -> Fraction:
         """A beta that every tuple has at least, by the uniform share."""
         return self.scale * self.source.uniform / self.source.domain.size
+
+    @property
+    def kept(self) -> Fraction:
+        """The most that a true tuple can add to the variance of a count: p(1-p) over alpha < p <= alpha + the largest beta."""
+        half, most = Fraction(1, 2), self.alpha + self.largest
+        nearest = max(self.alpha, min(half, most))
+        return nearest * (1 - nearest)
 
     def ratios(self, adversary: Adversary) -> Ratios:
         """The extreme likelihood ratios over all tuples; made for independent adversaries."""

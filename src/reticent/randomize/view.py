@@ -6,7 +6,7 @@ Nothing here has seen the table: estimates use the view and its manifest only (R
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -19,10 +19,9 @@ from reticent.data.predicate import Condition
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact
 from reticent.randomize.averaging import average_interval
-from reticent.randomize.bounds import bernstein_from, level_of
-from reticent.randomize.counting import DomainCount, checked, count_exactly, count_or_sample, tabulate
+from reticent.randomize.bounds import level_of
+from reticent.randomize.counting import DomainCount, checked, count_or_refuse, count_or_sample, masker
 from reticent.randomize.domain import Keys
-from reticent.randomize.elimination import TooLarge
 from reticent.randomize.estimate import Estimate
 from reticent.randomize.estimating import Stratum, answer
 from reticent.randomize.keys import among
@@ -81,10 +80,7 @@ class View(Published):
         answers hold together.
         """
         asked = checked(condition, self.domain)
-        level = level_of(error, self.plan.error, queries)
-        if self.source_rates is not None:
-            return self._from_source(asked, self.source_rates, level)
-        return answer(asked.text, self._strata(asked), self.plan.n, level)
+        return answer(asked.text, self._strata(asked), self.plan.n, level_of(error, self.plan.error, queries))
 
     def sum(self, column: str, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
         """The sum of a numeric column over the tuples of the table that meet a condition (a linear query); nulls count nothing."""
@@ -149,9 +145,9 @@ class View(Published):
         shape = [self.domain[name].size for name in names]
         if math.prod(shape) > 1 << 24:
             raise PolicyError(f"{' x '.join(names)} has {math.prod(shape):,} combinations; group by fewer columns.")
-        totals = np.asarray(count_exactly(asked, self.domain, keep=names), dtype=float).ravel()
+        totals = np.asarray(count_or_refuse(asked, self.domain, "groups", keep=names), dtype=float).ravel()
         shown = np.zeros(math.prod(shape), dtype=np.int64)
-        masked = self._masker(asked)
+        masked = masker(asked, self.domain)
         for keys in self._chunks():
             met = keys[masked(keys)]
             places = np.ravel_multi_index([self.domain.codes(met, name) for name in names], shape)
@@ -194,8 +190,12 @@ class View(Published):
         rates, index = self.rates, self.manifest.index
         totals = self._totals(asked, column, weights)
         inside = self._sums(asked, self.keys, column, weights)
+        if self.source_rates is not None:
+            return [self._source_stratum(self.source_rates, asked, column, weights, inside, totals)]
         if index == 1:
-            return [Stratum(inside[0], totals[0].value, rates.s, rates.beta, inside[1], totals[1], totals[0].sample)]
+            return [
+                Stratum.uniform(inside[0], totals[0].value, rates.s, rates.beta, inside[1], totals[1], totals[0].sample)
+            ]
         if self.earlier is None:
             raise PolicyError(
                 f"This is view {index} of a series. It can only be read beside the earlier ones: open it with them (rt.randomize.Series)."
@@ -204,8 +204,8 @@ class View(Published):
         again = self._sums(asked, self.keys[among(self.keys, self.earlier)], column, weights)
         noise = rates.noise(index)
         return [
-            Stratum(again[0], old[0], rates.s, rates.carry, again[1], old[1]),
-            Stratum(
+            Stratum.uniform(again[0], old[0], rates.s, rates.carry, again[1], old[1]),
+            Stratum.uniform(
                 inside[0] - again[0],
                 totals[0].value - old[0],
                 rates.s,
@@ -216,6 +216,24 @@ class View(Published):
             ),
         ]
 
+    def _source_stratum(
+        self,
+        rates: SourceRates,
+        asked: Condition,
+        column: str | None,
+        weights: Sequence[Fraction],
+        inside: tuple[Fraction, Fraction],
+        totals: tuple[DomainCount, Fraction],
+    ) -> Stratum:
+        """The stratum of non-uniform noise (R-AB-23): the sum of beta(t) over the query is c times its expectation under the source."""
+        if not totals[0].is_exact:
+            raise PolicyError(f"The condition {asked.text!r} is too wide to count its noise. Use fewer columns.")
+        noise = rates.scale * rates.source.expectation(asked, column, weights)
+        squares = noise
+        if column is not None:
+            squares = rates.scale * rates.source.expectation(asked, column, [weight**2 for weight in weights])
+        return Stratum(inside[0], totals[0].value, noise, inside[1], totals[1], squares, rates.alpha, rates.kept)
+
     def _totals(
         self, asked: Condition, column: str | None, weights: Sequence[Fraction]
     ) -> tuple[DomainCount, Fraction]:
@@ -223,18 +241,17 @@ class View(Published):
         if column is None:
             found = count_or_sample(asked, self.domain)
             return found, found.value
-        try:
-            plain = Fraction(count_exactly(asked, self.domain, weights={column: weights}))
-            squares = Fraction(count_exactly(asked, self.domain, weights={column: [weight**2 for weight in weights]}))
-        except TooLarge:
-            raise PolicyError(f"The condition {asked.text!r} is too wide for a sum. Use fewer columns.") from None
+        plain, squares = (
+            Fraction(count_or_refuse(asked, self.domain, "a sum", weights={column: [w**power for w in weights]}))
+            for power in (1, 2)
+        )
         return DomainCount(plain), squares
 
     def _sums(
         self, asked: Condition, keys: Keys, column: str | None, weights: Sequence[Fraction]
     ) -> tuple[Fraction, Fraction]:
         """What some tuples hold of a query: the sum of weights and of their squares."""
-        masked = self._masker(asked)
+        masked = masker(asked, self.domain)
         if column is None:
             hits = Fraction(sum(int(masked(part).sum()) for part in self._chunks(keys)))
             return hits, hits
@@ -249,38 +266,3 @@ class View(Published):
         chosen = self.keys if keys is None else keys
         for start in range(0, len(chosen), _ROWS_AT_ONCE):
             yield chosen[start : start + _ROWS_AT_ONCE]
-
-    def _masker(self, asked: Condition) -> Callable[[Keys], NDArray[np.bool_]]:
-        """Which tuples meet a condition: looked up in its table over codes, or evaluated where that would be too large."""
-        try:
-            factor = tabulate(asked.node, self.domain)
-        except TooLarge:
-            return lambda keys: asked.mask(self.domain.unpack(keys, asked.scope)).to_numpy()
-        met = factor.table.astype(bool)
-        if not factor.scope:
-            return lambda keys: np.full(len(keys), bool(met))
-        return lambda keys: met[tuple(self.domain.codes(keys, name) for name in factor.scope)]
-
-    def _from_source(self, asked: Condition, rates: SourceRates, error: Fraction) -> Estimate:
-        """The estimator of non-uniform noise (R-AB-23): its expected noise is c times the source's probability of the query, over the domain."""
-        shown = self._sums(asked, self.keys, None, ())[0]
-        noise = rates.scale * rates.source.probability(asked)
-        value = (shown - noise) / rates.alpha
-        domain_count = Fraction(int(count_exactly(asked, self.domain)))
-        top = Fraction(min(self.plan.n, int(domain_count)))
-        clipped = max(Fraction(0), min(value, top))
-        most = rates.alpha + rates.largest
-        kept = max(rates.alpha * (1 - rates.alpha), most * (1 - most)) if most < Fraction(1, 2) else Fraction(1, 4)
-        bound = bernstein_from(float(top * kept + noise), float(rates.alpha), error)
-        low, high = math.floor(float(value) - bound), math.ceil(float(value) + bound)
-        return Estimate(
-            asked.text,
-            value,
-            math.sqrt(float(clipped * kept + noise)) / float(rates.alpha),
-            clipped,
-            (max(0, min(low, int(top))), min(int(top), max(high, 0))),
-            bound,
-            error,
-            shown,
-            domain_count,
-        )

@@ -15,8 +15,9 @@ from reticent.data.predicate.covering import covers, cut_regions
 from reticent.data.predicate.domain import Domain
 from reticent.data.predicate.evaluation import truth
 from reticent.data.predicate.kinds import Kind, check, check_names, kinds_of, suggested
-from reticent.data.predicate.nodes import Node, scope
+from reticent.data.predicate.nodes import Always, And, Column, Comparison, Member, Node, Or, constant, scope
 from reticent.data.predicate.regions import Cover, Covers
+from reticent.errors import DataError
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,23 @@ class Condition:
         from reticent.data.predicate.reading import read
 
         return cls(text, read(text))
+
+    def within(self, rows: pl.DataFrame) -> Condition:
+        """The condition, and that a row agrees with some row of a public table in all its columns; rows with nulls agree with none."""
+        listed = rows.unique(maintain_order=True).drop_nulls()
+        if not rows.columns:
+            raise DataError("A table without columns cannot restrict a condition.")
+        constants = [[constant(value, name) for value in listed[name].to_list()] for name in rows.columns]
+        if len(constants) == 1:
+            met: Node = Member(Column(rows.columns[0]), tuple(constants[0])) if constants[0] else Always(False)
+        else:
+            columns = [Column(name) for name in rows.columns]
+            agreeing = (
+                And(tuple(Comparison("=", column, value) for column, value in zip(columns, row, strict=True)))
+                for row in zip(*constants, strict=True)
+            )
+            met = Or(tuple(agreeing)) if listed.height else Always(False)
+        return Condition(f"({self.text}) within a table of {listed.height} rows", And((self.node, met)))
 
     def __str__(self) -> str:
         return self.text

@@ -8,10 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
 
 from reticent.data.predicate.fault import Span
+from reticent.errors import DataError
+from reticent.exact import exact
 
 Operator = Literal["=", "<>", "<", "<=", ">", ">="]
 OPPOSITE: dict[Operator, Operator] = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
@@ -238,6 +242,17 @@ class Or:
 
 Atom = Comparison | Member | Prefix | Missing | Always
 Node = Comparison | Member | Prefix | Missing | Always | Not | And | Or
+
+
+def constant(value: object, column: str) -> Constant:
+    """A value of a table as a constant; days and moments are written as text."""
+    if isinstance(value, bool):
+        return Truth(value)
+    if isinstance(value, int | float | Decimal | Fraction):
+        return Number(exact(value, column))
+    if isinstance(value, str | date):
+        return Text(str(value))
+    raise DataError(f"Column {column!r} holds {value!r}, which a condition cannot compare with.")
 
 
 def operands(atom: Atom) -> tuple[Operand, ...]:

@@ -221,7 +221,18 @@ class _Reader:
         listed = node.args.get("expressions")
         if not listed:
             raise self.fault("'in' needs a list of constants in parentheses, such as in ('flu', 'asthma').", node)
+        if isinstance(node.this, exp.Tuple):
+            return Or(tuple(self._equal(node.this, row) for row in listed), self.span(node))
         return Member(self.operand(node.this), tuple(self._constant(value) for value in listed), self.span(node))
+
+    def _equal(self, columns: exp.Tuple, row: exp.Expr) -> Node:
+        """``(a, b) in ((1, 2), ...)``: a row of constants beside a row of operands, equal in every place."""
+        left, right = columns.expressions, row.expressions if isinstance(row, exp.Tuple) else [row]
+        if len(left) != len(right):
+            raise self.fault(f"a row of {len(left)} values is needed here, such as (30, 'flu').", row)
+        span = self.span(row)
+        pairs = zip(left, right, strict=True)
+        return And(tuple(Comparison("=", self.operand(a), self._constant(b), span) for a, b in pairs), span)
 
     def _constant(self, node: exp.Expr) -> Constant:
         if isinstance(node, exp.Null):
