@@ -30,7 +30,7 @@ class Evaluation:
 
     ``objective`` is None for a node that does not pass. ``penalty`` and ``growth`` are the bounds that the node puts on its specializations and
     generalizations. ``hopeless`` says that every specialization fails as well. ``outliers`` are points of the frequency set in
-    the smallest failing groups of a node that fails. ``doomed`` counts rows that are lost here and at every specialization.
+    the smallest failing groups, told where a node fails and nothing may be suppressed. ``doomed`` counts rows that are lost here and at every specialization.
     """
 
     levels: Levels
@@ -150,7 +150,7 @@ class Evaluator:
             penalty,
             self.objective.growth(points, suppressed if self._absorbing else None),
             hopeless or (not passes and self.monotone),
-            () if passes else _outliers(points, suppressed),
+            () if passes or self.allowed else _outliers(points, suppressed),
             lost,
         )
 

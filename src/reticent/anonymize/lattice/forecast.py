@@ -11,6 +11,7 @@ from reticent.data.frequencies import FrequencySet
 
 _ENOUGH = 5
 _RIDGE = 0.3
+_STEEPNESS = 2.0
 
 
 class Forecast:
@@ -48,5 +49,5 @@ class Forecast:
         normal = seen.T @ (weight * seen) + _RIDGE * np.eye(seen.shape[1])
         slopes = np.linalg.solve(normal, seen.T @ (weight[:, 0] * lost))
         expected = slopes[0] + self._space.added([s * t for s, t in zip(slopes[1:], self._parts, strict=True)])
-        chance: NDArray[np.float64] = 1 / (1 + np.exp(-5.0 * (expected - self._limit)))
+        chance: NDArray[np.float64] = np.clip(0.5 + _STEEPNESS * (expected - self._limit), 0.0, 1.0)
         return chance

@@ -138,28 +138,26 @@ class Frontier:
             middle = len(flat) // 2
             return int(flat[np.argpartition(self.floors.ravel()[flat], middle)[middle]])
         below = self.space.count_below(candidates)
+        bounds = self.floors.ravel()[flat]
         if self._forecast is not None and self._forecast.is_ready:
-            return self._most_promising(candidates, below)
+            return self._most_promising(flat[np.argsort(bounds)], below)
         if_failing = below.ravel()[flat]
         if not self.evaluator.objective.knows_floors:
             if_passing: NDArray[Any] = self.space.count_above(candidates).ravel()[flat]
         else:
-            bounds = self.floors.ravel()[flat]
             if_passing = len(flat) - np.searchsorted(np.sort(bounds), bounds)
         return int(flat[np.argmax(np.minimum(if_failing, if_passing))])
 
-    def _most_promising(self, candidates: NDArray[np.bool_], below: NDArray[Any]) -> int:
+    def _most_promising(self, by_bound: NDArray[np.intp], below: NDArray[np.float64]) -> int:
         """The node that may be expected to remove the most candidates, be it one itself or only lie above some.
 
-        A node that is too costly to win can still be hopeless, and then takes all candidates below it along.
+        A node that is too costly to win can still be hopeless, and then takes all candidates below it along. A candidate that
+        passes takes all along that cost more: those after it in ``by_bound``.
         """
         assert self._forecast is not None
         hopeless = self._forecast.hopeless()
-        bounds = np.sort(self.floors[candidates])
-        costlier = np.where(candidates, len(bounds) - np.searchsorted(bounds, self.floors), 0)
-        expected = hopeless * below + (1 - hopeless) * costlier
-        expected[self._evaluated] = -1.0
+        expected = (hopeless * below).ravel()
+        expected[by_bound] += (1 - hopeless.ravel()[by_bound]) * np.arange(len(by_bound), 0, -1)
+        expected[self._evaluated.ravel()] = -1.0
         chosen = int(np.argmax(expected))
-        if expected.ravel()[chosen] >= 1.0:
-            return chosen
-        return int(np.argmax(candidates))
+        return chosen if expected[chosen] >= 1.0 else int(by_bound.min())

@@ -91,7 +91,7 @@ class Outliers:
             tables.append(table[: nodes * values].reshape(nodes, values))
         counts = self._space.accumulated(np.concatenate(tables, axis=1))
         counts = counts.reshape(-1, values, nodes).transpose(0, 2, 1).ravel()
-        present = np.flatnonzero(counts)
+        present = np.flatnonzero(counts != 0)
         owners = present // values
         offsets = np.searchsorted(owners, np.arange(nodes * len(meetings) + 1))
         return Histograms(offsets, (present - owners * values).astype(np.int32), counts[present].astype(np.int64))

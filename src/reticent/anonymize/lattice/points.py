@@ -127,7 +127,7 @@ class Points:
             return Points(self.frequencies, levels, sizes, self, keys, keys.take(order.take(starts)))
         table = np.bincount(keys, weights=self.weights, minlength=space)
         # Points without rows stay: their population counts in the groups that they join.
-        present = np.flatnonzero(np.bincount(keys, minlength=space) if self._has_empty else table)
+        present = np.flatnonzero((np.bincount(keys, minlength=space) if self._has_empty else table) != 0)
         return Points(self.frequencies, levels, table.take(present).astype(np.int64), self, keys, present)
 
     def groups(self) -> Groups:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from math import prod
 from typing import Any
 
@@ -78,12 +78,8 @@ class Space:
 
     def added(self, tables: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
         """The array whose node has the sum of one number per column and level (``tables[j][level]``)."""
-        total = np.zeros(self.shape)
-        for column, table in enumerate(tables):
-            shape = [1] * len(self.shape)
-            shape[column] = -1
-            total += table[self.floor[column] : self.top[column] + 1].reshape(shape)
-        return total
+        inside = [table[low : high + 1] for table, low, high in zip(tables, self.floor, self.top, strict=True)]
+        return reduce(np.add.outer, inside, np.zeros(()))
 
     def accumulated(self, table: NDArray[Any]) -> NDArray[Any]:
         """For every node the sum of the table's numbers at itself and its specializations.
