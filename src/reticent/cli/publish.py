@@ -81,7 +81,7 @@ def publish(
         )
     if not hasattr(found.release, "draft"):
         # A mechanism groups nothing: what it made is a randomized view or perturbed records.
-        from reticent.cli.randomize import answer_published
+        from reticent.cli.randomized import answer_published
 
         answer_published(found, as_json)
         return

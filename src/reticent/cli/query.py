@@ -33,7 +33,7 @@ def query(
     from reticent.randomize import is_view, open_published
 
     if is_view(release):
-        from reticent.cli.randomize import show_estimate
+        from reticent.cli.randomized import show_estimate
 
         made = open_published(release).count(condition, estimator)
         answer({"ok": True, **made.describe()}, as_json, lambda console: show_estimate(console, made))

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reticent.cli.console import Json, answer, table, working
+from reticent.cli.randomized import show_estimate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rich.console import Console
 
-    from reticent.policy import Published
-    from reticent.randomize import Estimate, Plan
+    from reticent.randomize import Plan
 
 Domain = Annotated[
     Path,
@@ -363,39 +363,6 @@ def _show_plan(console: Console, made: Plan) -> None:
         for each in made.samples
     ]
     console.print(table("What to expect", ("query", "true count", "standard error", "mean error"), rows))
-
-
-def answer_published(found: Published, as_json: bool) -> None:
-    """What ``reticent publish`` says of a randomized release: it has rows and claims, but no groups."""
-    made: Any = found.release
-    claims = made.certificate["claims"]
-    payload = {
-        "ok": True,
-        "path": found.path,
-        "format": made.manifest.format,
-        "rows": len(made),
-        "worst_posterior": made.manifest.assess().value,
-        "unpublished": [name for name in found.table.frame.columns if name not in made.domain.names],
-        "certificate": dict(made.certificate),
-    }
-
-    def render(console: Console) -> None:
-        console.print(f"Published {len(made):,} rows to {found.path / 'public'}.", markup=False)
-        console.print(
-            table(
-                "What is promised", ("definition", "in plain words"), [(c["definition"], c["covers"]) for c in claims]
-            )
-        )
-        console.print(f"Anybody can check it: reticent verify {found.path}", markup=False)
-
-    answer(payload, as_json, render)
-
-
-def show_estimate(console: Console, found: Estimate) -> None:
-    """An estimate for people."""
-    low, high = found.interval
-    console.print(f"{float(found.value):,.2f} (standard error {found.standard_error:,.2f})", markup=False)
-    console.print(f"With {float(100 * (1 - found.error)):g}% confidence between {low:,} and {high:,}.", markup=False)
 
 
 def _show_facts(console: Console, found: Mapping[str, Any]) -> None:
