@@ -149,11 +149,12 @@ def fetch_postgres(connection: psycopg.Connection[Any], statement: sql.Composed,
 
 def stream_postgres(selection: Selection, columns: Sequence[str], types: Mapping[str, str]) -> Stream:
     """The same rows, a chunk at a time. One transaction sees the same rows in every pass, whatever others write meanwhile."""
-    snapshot = contextlib.ExitStack()
-    connection = snapshot.enter_context(_connect(selection, snapshot=True))
-    statement = _postgres_statement(connection, selection)
-    wanted = selection.check(columns, _postgres_columns(connection, statement))
-    codes = _postgres_types(connection, _projected(statement, wanted))
+    with contextlib.ExitStack() as opened:
+        connection = opened.enter_context(_connect(selection, snapshot=True))
+        statement = _postgres_statement(connection, selection)
+        wanted = selection.check(columns, _postgres_columns(connection, statement))
+        codes = _postgres_types(connection, _projected(statement, wanted))
+        snapshot = opened.pop_all()
 
     def make(chosen: Sequence[str]) -> Chunks:
         with _told():

@@ -6,6 +6,7 @@ much of either.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,15 @@ import numpy as np
 import polars as pl
 
 from reticent.data.hierarchy import unused
-from reticent.data.memory import budget, rows_at_once
+from reticent.data.memory import VARIABLE, budget, rows_at_once
 from reticent.data.readers_sql import quoted
 from reticent.data.stream import Chunks, Stream
 from reticent.data.writers import as_parquet
 from reticent.errors import DataError
 from reticent.files import write_new
 
-_SMALLEST_SORT = 64 << 20
+_SMALLEST_SORT = 192 << 20
+_MEMORY_OF_A_THREAD = 192 << 20
 
 
 def in_order(stream: Stream, folder: Path) -> Chunks:
@@ -29,24 +31,27 @@ def in_order(stream: Stream, folder: Path) -> Chunks:
     times = unused("times", stream.columns)
     parts = folder / "parts"
     parts.mkdir()
+    rows = kinds = 0
     for number, chunk in enumerate(stream.chunks()):
         counted = chunk.group_by(stream.columns).agg(pl.len().cast(pl.Int64).alias(times))
+        rows, kinds = rows + chunk.height, kinds + counted.height
         write_new(parts / f"{number}.parquet", as_parquet(counted), mode=0o600)
-    for distinct in _sorted(parts, folder / "spilled", stream.columns, times):
+    for distinct in _sorted(parts, folder / "spilled", stream.columns, times, alike=2 * kinds < rows):
         yield from _repeated(distinct.drop(times).cast(stream.schema), distinct[times].to_numpy())
 
 
-def _sorted(parts: Path, spilled: Path, columns: list[str], times: str) -> Iterator[pl.DataFrame]:
+def _sorted(parts: Path, spilled: Path, columns: list[str], times: str, alike: bool) -> Iterator[pl.DataFrame]:
+    """The counted rows in order; where many are ``alike``, equal ones are added up first, so that there is less to sort."""
     import duckdb
 
     listed = ", ".join(quoted(name) for name in columns)
     order = ", ".join(f"{quoted(name)} asc nulls last" for name in columns)
-    statement = (
-        f"select {listed}, sum({quoted(times)})::bigint as {quoted(times)} "
-        f"from read_parquet('{_text(parts)}/*.parquet') group by {listed} order by {order}"
-    )
+    count, grouped = (f"sum({quoted(times)})::bigint", f"group by {listed}") if alike else (quoted(times), "")
+    statement = f"select {listed}, {count} as {quoted(times)} from read_parquet('{_text(parts)}/*.parquet') {grouped} order by {order}"
+    limit = max(budget() // 3, _SMALLEST_SORT)
     settings: dict[str, str | bool | int | float | list[str]] = {
-        "memory_limit": f"{max(budget() // 3, _SMALLEST_SORT) >> 20}MiB",
+        "memory_limit": f"{limit >> 20}MiB",
+        "threads": max(1, min(limit // _MEMORY_OF_A_THREAD, os.cpu_count() or 1)),
         "temp_directory": str(spilled),
         "preserve_insertion_order": False,
     }
@@ -60,8 +65,8 @@ def _sorted(parts: Path, spilled: Path, columns: list[str], times: str) -> Itera
     except duckdb.Error as error:
         first = str(error).strip().splitlines()[0]
         raise DataError(
-            f"The rows could not be sorted in {str(spilled.parent.parent)!r}: {first} Make room there, or name another folder with TMPDIR. "
-            "Nothing was published."
+            f"The rows could not be sorted in {str(spilled.parent.parent)!r}: {first} Make room there, name another folder with TMPDIR, or allow "
+            f"more memory with {VARIABLE}. Nothing was published."
         ) from None
 
 
