@@ -49,15 +49,21 @@ class Judge:
         return self._by_windows(held, rest) if self.cells is None else self._by_cells(held, rest, self.cells)
 
     def _by_windows(self, held: float, rest: float) -> tuple[float, float]:
-        """Windows below M have ratio ``rest / M``, the top one less, and one that ends in M more."""
+        """Windows below M have ratio ``rest / M``, the top one less, and one that ends in M more.
+
+        Where 1/beta exceeds M no window fits below M; the fullest then holds everything and has ratio beta.
+        """
         window, allowed = float(self.game.share), float(self.game.factor)
         # Top window: held + rest (M - 1 + window) / M >= window / allowed.
         shortage = held + rest - window / allowed
         top = rest * (1 - window) / shortage if shortage > 0 else 2.0
-        # A window ending in M: min(1, held + rest * window / M) <= window * allowed.
+        low = max(1 - window, top)
+        if window * allowed >= 1:
+            return low, min(1.0, max(rest * allowed, window))
+        # A window ending in M: held + rest * window / M <= window * allowed.
         spare = window * allowed - held
-        crowd = 0.0 if window * allowed >= 1 else (rest * window / spare if spare > 0 else 2.0)
-        return max(1 - window, rest / allowed, top, crowd), min(1.0, rest * allowed)
+        crowd = rest * window / spare if spare > 0 else 2.0
+        return max(low, window, rest / allowed, crowd), min(1.0, rest * allowed)
 
     def _by_cells(self, held: float, rest: float, cells: Cells) -> tuple[float, float]:
         """Cells below the top one have ratio ``rest / M``, the top one ``count (held + rest (1 - (count-1)/(count M)))``."""

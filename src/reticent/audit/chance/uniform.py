@@ -20,6 +20,7 @@ from reticent.audit.chance.game import Game
 from reticent.audit.chance.irwin_hall import cumulative, density
 from reticent.audit.chance.priors import Uniform
 from reticent.audit.decision import Query
+from reticent.errors import DataError
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -139,6 +140,12 @@ class UniformGroups:
         known = np.unique(self.group[query.members])
         told = [self.sums[place] for place in known.tolist() if place >= 0 and place != change.cut]
         total = self._scaled(answer, len(query)) - sum(told, Fraction(0))
+        left = self.sums[change.cut] - total if change.cut >= 0 else Fraction(0)
+        most = self.sizes[change.cut] - len(change.part) if change.cut >= 0 else 0
+        if not (0 <= total <= len(change.part) and 0 <= left <= most):
+            raise DataError(
+                "The recorded answer lies outside what the prior allows: the prior is not the right one for this column."
+            )
         if change.cut >= 0:
             self.sizes[change.cut] -= len(change.part)
             self.sums[change.cut] -= total
