@@ -1,6 +1,6 @@
 """The audited table over HTTP. What is said here follows from queries, past answers and public columns, never from protected values."""
 
-from __future__ import annotations
+# No postponed annotations here: FastAPI reads those of the paths, which name things that live inside a function.
 
 import asyncio
 import logging
@@ -32,7 +32,8 @@ from reticent.web.shapes import (
     TableShape,
 )
 
-_LARGEST_BODY = 65_536
+# The longest question in the longest way to write JSON, twelve bytes a character, and some room.
+_LARGEST_BODY = 262_144
 _SAFELY = "The service could not go on with this question. Nothing was given out; ask again later, or tell the steward."
 _log = logging.getLogger("reticent.web")
 Result = TypeVar("Result")
