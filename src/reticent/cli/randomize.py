@@ -133,7 +133,15 @@ def publish(
         "beta": made.beta,
         "worst_posterior": made.worst_posterior,
     }
-    answer(payload, as_json, lambda console: console.print(f"Published {rows:,} rows to {output}.", markup=False))
+
+    def render(console: Console) -> None:
+        console.print(f"Published {rows:,} rows to {output}.", markup=False)
+        if dataset is None:
+            console.print(
+                "Without --dataset nothing keeps a second view of these data back, and two give records away."
+            )
+
+    answer(payload, as_json, render)
 
 
 def estimate(

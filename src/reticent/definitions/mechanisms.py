@@ -8,6 +8,7 @@ posterior follows, so that the verdict is one comparison of fractions.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from typing import Literal, Protocol, get_args
 
@@ -123,7 +124,9 @@ class BoundedBelief(Definition):
             "both": "Somebody who gives a record, or one of several of which exactly one is in the table,",
             "record": "Somebody who knows which row is about a person, and gives one value of it",
         }[self.adversary]
-        held = f"{who} at most {_percent(d)} before seeing the release gives it at most {_percent(gamma)} after."
+        held = (
+            f"{who} at most {_percent(d)} before seeing the release gives it at most {_percent(gamma, up=True)} after."
+        )
         if self.adversary in ("independent", "both"):
             held += (
                 f" Nobody can rule a record out: at least the share {_percent(d / gamma)} of the belief in it stays."
@@ -150,5 +153,9 @@ _NO_GROUPS = (
 )
 
 
-def _percent(value: Fraction) -> str:
-    return f"{100 * float(value):.4g}%"
+def _percent(value: Fraction, up: bool = False) -> str:
+    """A share with four digits, rounded so that nothing is promised too much: what may be believed after goes up, all else down."""
+    with localcontext() as context:
+        context.prec, context.rounding = 4, ROUND_CEILING if up else ROUND_FLOOR
+        rounded = Decimal(100 * value.numerator) / Decimal(value.denominator)
+    return f"{float(rounded):.4g}%"

@@ -15,6 +15,8 @@ _WORD = 64
 _BERNOULLI_BLOCK = 1 << 20
 # Beyond this many trials a binomial count is drawn from its Poisson limit (R-AB-7).
 POISSON_ABOVE = 2**62
+# More than floating point can be off by in the few operations that lead to a probability.
+_ROUNDING = 2.0**-48
 
 
 @dataclass(frozen=True)
@@ -69,11 +71,12 @@ class Draws:
             heads[ties] = self.coins(scaled - digits, len(ties))
         return heads
 
-    def chances(self, probabilities: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Independent coins with these probabilities, to the precision of floating point."""
+    def chances(self, probabilities: NDArray[np.float64], *, up: bool) -> NDArray[np.bool_]:
+        """Independent coins with these probabilities, in floating point: rounded ``up`` for noise, else down (R-AB-5)."""
         words = self.raw(len(probabilities))
-        chosen: NDArray[np.bool_] = words < (probabilities * 2.0**_WORD).clip(0, 2.0**_WORD - 2048).astype(np.uint64)
-        return chosen | (probabilities >= 1)
+        towards = probabilities * (1 + _ROUNDING if up else 1 - _ROUNDING)
+        chosen: NDArray[np.bool_] = words < (towards * 2.0**_WORD).clip(0, 2.0**_WORD - 2048).astype(np.uint64)
+        return chosen | (towards >= 1)
 
     def binomial(self, trials: int, probability: Fraction) -> int:
         """A count of successes, by inversion of the distribution function with a 64-bit uniform number.
@@ -91,7 +94,8 @@ class Draws:
             return self.poisson(float(trials * probability))
         from scipy.special import betaincc
 
-        p = float(probability)
+        # Noise is rounded up, never down (R-AB-5).
+        p = min(float(probability) * (1 + _ROUNDING), 1.0)
         return self._inverted(
             lambda count: float(betaincc(count + 1.0, float(trials - count), p)),
             trials * p,

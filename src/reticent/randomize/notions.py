@@ -40,3 +40,8 @@ def logarithm_above(value: Fraction | None) -> float:
         return math.inf
     found = math.log(value.numerator) - math.log(value.denominator)
     return math.nextafter(found + 1e-12 * max(1.0, abs(found)), math.inf)
+
+
+def upwards(value: float, digits: int = 4) -> str:
+    """A cost or an error for people: rounded up, so that nothing is promised too much."""
+    return f"{math.ceil(value * 10**digits) / 10**digits:,.{digits}f}" if math.isfinite(value) else "without bound"

@@ -16,7 +16,7 @@ from reticent.randomize.bounds import MEAN_DISTANCE, bernstein, noise_ratio, pri
 from reticent.randomize.domain import Attribute, ViewDomain
 from reticent.randomize.feasibility import Feasibility, judge, prior_of
 from reticent.randomize.meaning import is_meaningless, least_k
-from reticent.randomize.notions import logarithm_above
+from reticent.randomize.notions import logarithm_above, upwards
 from reticent.randomize.rates import Rates, rates_for
 
 VERSION = 1
@@ -202,11 +202,11 @@ class Plan:
             self.definition.meaning(),
             f"A view has about {round(self.expected_rows):,} rows: a true tuple shows with probability {float(self.s):.6g}, any other of the "
             f"{self.domain.size:,} tuples of the domain with {float(self.beta):.6g}.",
-            f"A count that half of the domain meets is off by about {self.samples[1].mean_error:,.1f} on average; any one count is off by less than "
-            f"{bound:,.0f}, except with probability {float(self.error):g}."
+            f"A count that half of the domain meets is off by about {upwards(self.samples[1].mean_error, 1)} on average; any one count is off by less than "
+            f"{math.ceil(bound):,}, except with probability {float(self.error):g}."
             if len(self.samples) > 2
             else "",
-            f"Read as differential privacy, epsilon is {self.dp_epsilon:.4f} for exchanging a tuple.",
+            f"Read as differential privacy, epsilon is {upwards(self.dp_epsilon)} for exchanging a tuple.",
             f"Whether about {self.n / self.meaningless_k:,.0f} records lie inside a query or outside is beyond a view; it is k-meaningless from k = "
             f"{math.ceil(self.meaningless_k):,} on.",
             "The rates are meaningless: views of tables inside and outside of a query hardly differ."

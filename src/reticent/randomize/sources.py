@@ -199,10 +199,10 @@ class SourceRates:
         drawn = distinct(self.source.draw(draws.poisson(kappa * float(self.scale)), draws))
         fresh = without(drawn, true)
         beta = float(self.scale) * self.source.probabilities(fresh)
-        accepted: Keys = fresh[draws.chances(np.minimum(beta / -np.expm1(-kappa * beta), 1.0))]
+        accepted: Keys = fresh[draws.chances(beta / -np.expm1(-kappa * beta), up=True)]
         return accepted
 
     def sample(self, true: Keys, draws: Draws) -> Keys:
         """A view: true tuples with alpha + beta(t), the others with beta(t), in rising order."""
         chances = float(self.alpha) + float(self.scale) * self.source.probabilities(true)
-        return in_order(np.concatenate([true[draws.chances(chances)], self.fakes(true, draws)]))
+        return in_order(np.concatenate([true[draws.chances(chances, up=False)], self.fakes(true, draws)]))

@@ -33,6 +33,10 @@ from reticent.randomize.view import View
 MANIFEST, CERTIFICATE, STATEMENT = "manifest.json", "certificate.json", "STATEMENT.txt"
 FILES = ("csv", "parquet")
 _ROWS_AT_ONCE = 1_000_000
+_TRACKED = "The publisher's ledger knows this data set by its name, and refuses a view that was not planned."
+_UNTRACKED = (
+    "The data set has no name: nothing keeps a second independent view of it back, and two of them give records away."
+)
 
 
 def publish_to(
@@ -129,6 +133,7 @@ def certificate_of(
         "randomness": "operating system" if manifest.secure else "NOT RELEASABLE: drawn with an insecure seed",
         "files": dict(files or {}),
         "dataset": dataset,
+        "other_views": _TRACKED if dataset is not None else _UNTRACKED,
     }
 
 
