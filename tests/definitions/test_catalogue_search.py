@@ -203,6 +203,20 @@ def test_releases_keep_the_promise_and_show_it_from_the_public_side(definition, 
     assert found.holds, found.checks
 
 
+def test_a_confidence_bound_on_all_columns_covers_templates_on_fewer(tmp_path):
+    """R-PM-4: a template names a set of columns; whoever knows fewer of them sees unions of groups."""
+    frame, quasi, _ = people()
+    definition = ConfidenceBounding("0.4", ["judge"]) & ConfidenceBounding("0.5", ["cook", "nurse"])
+    release = rt.publish(Table(frame, quasi=quasi, sensitive="job"), definition, method=rt.Mondrian())
+    assert len(release.groups) > 3
+    for known in (["age"], ["zip"], ["age", "zip"], []):
+        groups = release.frame.group_by(known).agg("job") if known else release.frame.select(pl.col("job").implode())
+        for jobs in groups["job"].to_list():
+            shares = {job: Fraction(jobs.count(job), len(jobs)) for job in ("judge", "cook", "nurse")}
+            assert shares["judge"] <= Fraction(2, 5)
+            assert max(shares["cook"], shares["nurse"]) <= Fraction(1, 2)
+
+
 @pytest.mark.parametrize("definition", [KMap, DeltaPresence])
 def test_a_population_claim_is_rechecked_with_a_population_only(definition, tmp_path):
     frame, quasi, population = people()
