@@ -7,7 +7,7 @@
 ``homogeneity``    groups that share a sensitive value; ``exclusion`` after ruling some values out
 ``skewness``       groups unlike the whole; ``similarity`` groups whose values mean nearly the same
 ``singling_out``   descriptions that one row fits
-``inference``      a trained model against a control group; ``control`` makes one by holding people out
+``inference``      a trained model (``models``) against a control group; ``control`` makes one by holding people out
 ``minimality``     who knows how the release was chosen rules out worlds (``worlds`` lists them, ``remaking`` says how it was made)
 ``suite``          all of them, before and after
 """

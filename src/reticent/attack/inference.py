@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from reticent.attack.base import Findings, secrets, wilson
 from reticent.attack.matching import Asked, Places, ask, expect, places_of
+from reticent.attack.models import MODELS, ModelName, Trained
 from reticent.attack.people import drawn, listed_people, listing, really_have, shared_columns
 from reticent.attack.published import Published
+from reticent.errors import PolicyError, did_you_mean
 from reticent.exact import Number, exact, whole
 
 
@@ -21,9 +23,10 @@ from reticent.exact import Number, exact, whole
 class Inference:
     """Somebody trains a model on what was published and guesses the sensitive value of people in the data.
 
-    The model is naive Bayes over the labels (what the columns say about people in general) together with the rows that fit the person (what the
-    release says about this person): rows with the value + ``smoothing`` x naive Bayes. ``people`` are in the data; ``truth`` names the
-    column with their real value (default: the sensitive column), used for scoring only.
+    The ``model`` tells what the columns say about people in general: naive Bayes over the labels, or a random ``forest`` (which
+    needs scikit-learn). It is taken together with the rows that fit the person, which is what the release says about this
+    person: rows with the value + ``smoothing`` x the model's chance. ``people`` are in the data; ``truth`` names the column with their
+    real value (default: the sensitive column), used for scoring only.
 
     *Baseline.* What a model learns about people in general, it also knows about people who are not in the data. ``control`` is a list of
     such people, drawn like those who are (``outsiders`` says how they came to be outside): only accuracy beyond theirs is the release's
@@ -41,6 +44,7 @@ class Inference:
     sample: int | None = 5000
     seed: int = 0
     outsiders: str = "people who are not in the data"
+    model: ModelName = "naive bayes"
 
     name = "inference"
 
@@ -49,6 +53,10 @@ class Inference:
         if self.control is not None:
             object.__setattr__(self, "control", listed_people(self.control, [*(self.columns or ()), self.truth]))
         exact(self.smoothing, "Inference: smoothing", low=0)
+        if self.model not in MODELS:
+            raise PolicyError(
+                f"Inference: there is no model {self.model!r}.{did_you_mean(self.model, MODELS)} The models are: {', '.join(MODELS)}."
+            )
         if self.sample is not None:
             whole(self.sample, "Inference: sample", low=1)
 
@@ -60,7 +68,9 @@ class Inference:
         texts = groups.domain.columns[0].texts
         places = places_of(published, quasi, sensitive)
         members = self._drawn(self.people)
-        guess, chance = self._guess(published, places, members, quasi)
+        known = ask(published, members, quasi)
+        trained = MODELS[self.model](known, places, self.seed)
+        guess, chance = self._guess(trained, places, known)
         right = really_have(members[truth], guess, texts)
         most = int(np.argmax(groups.reference))
         if self.control is None:
@@ -68,18 +78,18 @@ class Inference:
             interval, compared = None, f"always guessing {texts[most]!r}"
         else:
             others = self._drawn(listed_people(self.control, [truth]))
-            guessed = really_have(others[truth], self._guess(published, places, others, quasi)[0], texts)
+            guessed = really_have(others[truth], self._guess(trained, places, ask(published, others, quasi))[0], texts)
             baseline = float(guessed.mean())
             interval = wilson(int(guessed.sum()), len(guessed))
             compared = f"{others.height:,} {self.outsiders}"
         return Findings(
             self.name,
-            f"{listing(quasi)} of people in the data, and how to train a model on what was published; compared with {compared}",
+            f"{listing(quasi)} of people in the data, and how to train a model ({self.model}) on what was published; compared with {compared}",
             f"have their {sensitive} guessed rightly by the model",
             int(right.sum()),
             members.height,
             _example(members, quasi, sensitive, texts, guess, chance, right),
-            {"columns": list(quasi), "compared_with": compared, "most_frequent": texts[most]},
+            {"columns": list(quasi), "compared_with": compared, "most_frequent": texts[most], "model": self.model},
             baseline,
             interval,
         )
@@ -87,46 +97,13 @@ class Inference:
     def _drawn(self, people: pl.DataFrame) -> pl.DataFrame:
         return people[drawn(people.height, self.sample, self.seed)]
 
-    def _guess(
-        self, published: Published, places: Places, people: pl.DataFrame, quasi: Sequence[str]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _guess(self, trained: Trained, places: Places, asked: Asked) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Everybody's likeliest value, and how likely the model thinks it."""
-        asked = ask(published, people, quasi)
-        prior = _naive_bayes(asked, places)
-        score = expect(asked, places) + float(exact(self.smoothing, "smoothing")) * prior
+        score = expect(asked, places) + float(exact(self.smoothing, "smoothing")) * trained.chances(asked)
         best = score.argmax(axis=1)
         sums = score.sum(axis=1)
         chance = np.divide(score.max(axis=1), sums, out=np.zeros(len(sums)), where=sums > 0)
         return np.where(sums > 0, best, -1)[asked.owners], chance[asked.owners]
-
-
-def _naive_bayes(asked: Asked, places: Places) -> NDArray[np.float64]:
-    """The chance of each value given every column by itself: P(s) times the product of P(label | s) / P(label) over labels that fit."""
-    from scipy.sparse import csr_array
-
-    values = np.bincount(places.values, weights=places.weights, minlength=places.domain)
-    rows = max(float(values.sum()), 1.0)
-    logs = np.tile(np.log((values + 1) / (rows + places.domain)), (len(asked), 1))
-    for cover, mine, codes in zip(asked.covers, asked.values, places.codes, strict=True):
-        joint = np.bincount(
-            codes[places.owners] * places.domain + places.values,
-            weights=places.weights,
-            minlength=cover.label_count * places.domain,
-        ).reshape(cover.label_count, places.domain)
-        share = joint.sum(axis=1) / rows
-        # One row's worth of what labels do in general keeps a value that was never seen beside a label possible.
-        given = (joint + share[:, None]) / (values + 1)[None, :]
-        lift = np.divide(given, share[:, None], out=np.ones_like(given), where=share[:, None] > 0)
-        fits = csr_array(
-            (np.ones(len(cover.values)), (cover.values, cover.labels)), shape=(cover.value_count, cover.label_count)
-        )
-        likelihood = fits @ lift
-        likelihood[np.bincount(cover.values, minlength=cover.value_count) == 0] = 1.0
-        logs += np.log(likelihood)[mine]
-    logs -= logs.max(axis=1, keepdims=True)
-    chances = np.exp(logs)
-    normal: NDArray[np.float64] = chances / chances.sum(axis=1, keepdims=True)
-    return normal
 
 
 def _example(

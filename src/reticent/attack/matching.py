@@ -87,9 +87,11 @@ class Places:
 class Asked:
     """People to look up: the distinct ones, for each column which label covers which value, and everybody's place among the distinct.
 
-    ``values[j][i]`` is the value of distinct person ``i`` in column ``j``, by its number in ``covers[j]``; ``times`` says how many people are alike.
+    ``values[j][i]`` is the value of distinct person ``i`` in column ``j``, by its number in ``covers[j]`` and ``known[j]``; ``times`` says how
+    many people are alike.
     """
 
+    known: tuple[pl.Series, ...]
     covers: tuple[Cover, ...]
     values: tuple[NDArray[np.int64], ...]
     times: NDArray[np.int64]
@@ -109,17 +111,18 @@ class Asked:
 def ask(published: Published, people: pl.DataFrame, quasi: Sequence[str]) -> Asked:
     """Compare people with the labels of every column; those with the same values are asked about once."""
     points = people.select(quasi).with_row_index(_PERSON).group_by(quasi, maintain_order=True).agg(_PERSON)
-    covers, asked = [], []
+    known, covers, asked = [], [], []
     for name in quasi:
         values = points[name].unique(maintain_order=True)
         numbered = pl.DataFrame({name: values, _PLACE: np.arange(len(values))})
         joined = points.select(name).join(numbered, on=name, how="left", nulls_equal=True, maintain_order="left")
+        known.append(values)
         covers.append(published.column(name).cover(values))
         asked.append(joined[_PLACE].to_numpy())
     times = points[_PERSON].list.len().to_numpy().astype(np.int64)
     owners = np.empty(people.height, dtype=np.int64)
     owners[points[_PERSON].explode().to_numpy()] = np.repeat(np.arange(points.height), times)
-    return Asked(tuple(covers), tuple(asked), times, owners)
+    return Asked(tuple(known), tuple(covers), tuple(asked), times, owners)
 
 
 def match(published: Published, people: pl.DataFrame, quasi: Sequence[str], sensitive: str | None) -> Matches:

@@ -14,6 +14,7 @@ from reticent.attack.homogeneity import Homogeneity
 from reticent.attack.inference import Inference
 from reticent.attack.linkage import Linkage
 from reticent.attack.minimality import Minimality
+from reticent.attack.models import ModelName
 from reticent.attack.people import listed_people
 from reticent.attack.probabilistic import ProbabilisticLinkage
 from reticent.attack.published import Published
@@ -27,7 +28,7 @@ _SAMPLE = 10_000
 
 
 def adversaries_for(
-    target: Any, people: Any = None, control: Any = None, who: str | None = None
+    target: Any, people: Any = None, control: Any = None, who: str | None = None, model: ModelName = "naive bayes"
 ) -> tuple[Adversary, ...]:
     """The adversaries that can run on ``target``: those that need no list, and with ``people`` those that look people up.
 
@@ -51,12 +52,18 @@ def adversaries_for(
         ProbabilisticLinkage(frame, who=who, truth=truth, sample=_SAMPLE),
     ]
     if knows_truth:
-        found.append(Inference(frame.filter(pl.col(str(sensitive)).is_not_null()), control))
+        found.append(Inference(frame.filter(pl.col(str(sensitive)).is_not_null()), control, model=model))
     return tuple(found)
 
 
 def compare(
-    before: Any, after: Any, people: Any = None, control: Any = None, who: str | None = None, seed: int = 0
+    before: Any,
+    after: Any,
+    people: Any = None,
+    control: Any = None,
+    who: str | None = None,
+    seed: int = 0,
+    model: ModelName = "naive bayes",
 ) -> list[tuple[Findings | None, Findings]]:
     """The same adversaries on what stood before (a table) and on what was published.
 
@@ -69,14 +76,14 @@ def compare(
     is_table = isinstance(before, Table)
     if people is None and is_table:
         people = before.frame.select([*before.quasi, *before.sensitive])
-    chosen = adversaries_for(second, people, control, who)
+    chosen = adversaries_for(second, people, control, who, model)
     trial = _trial(before, after, seed) if is_table and control is None else None
     pairs: list[tuple[Findings | None, Findings]] = [
         _pair(each, first, second) for each in chosen if trial is None or not isinstance(each, Inference)
     ]
     if trial is not None:
-        model = trial.adversary()
-        pairs.append((model.attack(Published.of(trial.members)), model.attack(trial.release)))
+        guesser = trial.adversary(model=model)
+        pairs.append((guesser.attack(Published.of(trial.members)), guesser.attack(trial.release)))
     chooser = _choice_followed(before, second) if is_table else None
     return pairs if chooser is None else [*pairs, (None, chooser)]
 

@@ -42,6 +42,10 @@ def attack(
     who: Annotated[
         str | None, typer.Option("--who", help="The column of --people to call people by in examples.")
     ] = None,
+    model: Annotated[
+        str,
+        typer.Option("--model", help="What guesses sensitive values: 'naive bayes', or forest (needs scikit-learn)."),
+    ] = "naive bayes",
     limit: Annotated[
         float | None,
         typer.Option("--limit", min=0, max=1, help="Exit with 1 if an adversary hits more than this share of people."),
@@ -63,7 +67,7 @@ def attack(
         )
     with working("Attacking ...", as_json):
         listed, others = (Source(str(path)).read() if path is not None else None for path in (people, control))
-        pairs = _run(target, raw, listed, others, who)
+        pairs = _run(target, raw, listed, others, who, model)
     worst = max((after.share for _, after in pairs), default=0.0)
     payload: dict[str, Any] = {
         "ok": limit is None or worst <= limit,
@@ -74,7 +78,7 @@ def attack(
 
 
 def _run(
-    target: str, raw: Path | None, people: Any, control: Any, who: str | None
+    target: str, raw: Path | None, people: Any, control: Any, who: str | None, model: Any
 ) -> list[tuple[Findings | None, Findings]]:
     from reticent.attack import Published, adversaries_for, compare
     from reticent.policy import Policy
@@ -82,9 +86,9 @@ def _run(
     before = Policy.read(raw).table() if raw is not None else None
     after: Any = Policy.read(target).table() if target.endswith(".toml") else target
     if before is not None:
-        return list(compare(before, after, people, control, who))
+        return list(compare(before, after, people, control, who, model=model))
     published = Published.of(after)
-    return [(None, each.attack(published)) for each in adversaries_for(published, people, control, who)]
+    return [(None, each.attack(published)) for each in adversaries_for(published, people, control, who, model)]
 
 
 def _render(console: Console, pairs: list[tuple[Findings | None, Findings]]) -> None:
