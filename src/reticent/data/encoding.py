@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -86,9 +86,8 @@ def _encode_integers(series: pl.Series, values: pl.Series) -> pl.Series:
         series, values = series.cast(pl.Int64, strict=False), values.cast(pl.Int64)
     lookup = np.full(high - low + 1, -1, dtype=np.int64)
     lookup[values.to_numpy().astype(np.int64) - low] = np.arange(len(values))
-    inside = series.is_between(low, high)
-    if not inside.all():
-        series = series.to_frame("v").select(pl.when(inside).then(pl.col("v"))).to_series()
+    if cast(int, series.min()) < low or cast(int, series.max()) > high:
+        series = series.to_frame("v").select(pl.when(pl.col("v").is_between(low, high)).then(pl.col("v"))).to_series()
     return _from_lookup(lookup, series, low)
 
 
@@ -99,7 +98,6 @@ def _widest(first: pl.DataType, second: pl.DataType) -> pl.DataType:
 
 def _from_lookup(lookup: NDArray[np.int64], physical: pl.Series, low: int) -> pl.Series:
     """``lookup[physical - low]`` with null where the lookup has -1 or the value is null."""
-    missing = physical.is_null()
     has_missing = physical.null_count() > 0
     plain = physical.fill_null(low) if has_missing else physical
     offsets = plain.to_numpy()
@@ -107,7 +105,8 @@ def _from_lookup(lookup: NDArray[np.int64], physical: pl.Series, low: int) -> pl
     found = lookup[np.subtract(offsets, low, dtype=np.int64, casting="unsafe")] if low else lookup[offsets]
     if not has_missing and (found >= 0).all():
         return pl.Series(found)
-    return pl.select(pl.when(~missing & (pl.Series(found) >= 0)).then(pl.Series(found))).to_series()
+    known = physical.is_not_null() & (pl.Series(found) >= 0)
+    return pl.select(pl.when(known).then(pl.Series(found))).to_series()
 
 
 def _fill_nulls(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,10 +44,29 @@ def number(keys: NDArray[Any], space: int) -> tuple[NDArray[Any], int]:
         lookup = np.cumsum(present, dtype=np.int32)
         lookup -= 1
         return lookup.take(keys), int(lookup[-1]) + 1 if space else 0
-    order, starts = sort_equal(keys, space)
-    ids = np.empty(len(keys), dtype=np.int32)
-    ids[order] = np.repeat(np.arange(len(starts), dtype=np.int32), np.diff(np.append(starts, len(keys))))
-    return ids, len(starts)
+    found = Distinct(keys, space)
+    return found.ids, len(found.sizes)
+
+
+class Distinct:
+    """Rows by key, the distinct keys numbered from 0 in their order: the rows of each (``sizes``), and one of them (``firsts``)."""
+
+    def __init__(self, keys: NDArray[Any], space: int) -> None:
+        if is_dense(space, len(keys)):
+            self.ids, count = number(keys, space)
+            self.firsts = first_rows(self.ids, count)
+            self.sizes = sum_by(self.ids, None, count)
+        else:
+            self._order, starts = sort_equal(keys, space)
+            self.firsts = self._order.take(starts)
+            self.sizes = np.diff(starts, append=len(keys))
+
+    @cached_property
+    def ids(self) -> NDArray[Any]:
+        """The number of each row's key; made when asked for, since who only counts has no use for it."""
+        ids = np.empty(len(self._order), dtype=np.int32)
+        ids[self._order] = np.repeat(np.arange(len(self.sizes), dtype=np.int32), self.sizes)
+        return ids
 
 
 def sort_equal(keys: NDArray[Any], space: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

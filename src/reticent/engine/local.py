@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from reticent.data.encoding import looked_up
-from reticent.data.frequencies import FrequencySet, Levels
+from reticent.data.frequencies import WEIGHT, FrequencySet, Levels
 from reticent.data.groups import Histograms, SensitiveDomain
 from reticent.data.hierarchy import Codes
-from reticent.data.keys import first_rows, number, pack, sum_by
+from reticent.data.keys import Distinct, first_rows, number, pack, sum_by
 from reticent.data.table import Table
 from reticent.errors import DataError
 
@@ -26,18 +26,20 @@ class LocalEngine:
         levels = floor if floor is not None else (0,) * len(table.hierarchies)
         codes = self.codes(table, levels)
         sizes = [hierarchy.levels[level].size for hierarchy, level in zip(table.hierarchies, levels, strict=True)]
-        ids, points = number(*pack(codes, sizes, table.rows))
-        firsts = first_rows(ids, points)
+        points = Distinct(*pack(codes, sizes, table.rows))
         domain, joint = self._sensitive(table) if sensitive else (SensitiveDomain.none(), None)
-        values: Codes = joint if joint is not None else np.zeros(table.rows, dtype=np.uint8)
+        if joint is None:
+            histograms = Histograms.of_one_value(points.sizes)
+        else:
+            histograms = Histograms.from_cells(points.ids, joint, None, len(points.sizes), domain.size)
         counted = FrequencySet(
             table.hierarchies,
             levels,
-            tuple(column.take(firsts) for column in codes),
-            sum_by(ids, None, points),
-            Histograms.from_cells(ids, values, None, points, domain.size),
+            tuple(column.take(points.firsts) for column in codes),
+            points.sizes,
+            histograms,
             domain,
-            self._extras(table, ids, points),
+            self._extras(table, points),
         )
         return counted if table.population is None else counted + self.people(table, counted)
 
@@ -120,11 +122,11 @@ class LocalEngine:
         joint = np.stack([column[firsts] for column in codes], axis=1).astype(np.int32)
         return SensitiveDomain(columns, joint), ids
 
-    def _extras(self, table: Table, ids: NDArray[Any], points: int) -> dict[str, NDArray[np.int64]]:
+    def _extras(self, table: Table, points: Distinct) -> dict[str, NDArray[np.int64]]:
         extras = {}
         if table.unit == "person" and table.key is not None:
-            pairs = pl.DataFrame({"point": ids, "key": table.frame[table.key]}).unique()
-            extras["persons"] = sum_by(pairs["point"].to_numpy(), None, points)
+            pairs = pl.DataFrame({"point": points.ids, "key": table.frame[table.key]}).unique()
+            extras["persons"] = sum_by(pairs["point"].to_numpy(), None, len(points.sizes))
         for name, counts in table.extra_counts.items():
-            extras[name] = sum_by(ids, counts.to_numpy(), points)
+            extras[name] = sum_by(points.ids, counts.to_numpy(), len(points.sizes))
         return extras

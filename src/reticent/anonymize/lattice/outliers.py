@@ -59,7 +59,9 @@ class Outliers:
         meetings = [self._meeting_nodes(point, points, ways) for point in chosen]
         sizes = self._over_lattice(meetings, points.weights)
         extras = {name: self._over_lattice(meetings, counts) for name, counts in points.extras.items()}
-        histograms = self._histograms(meetings, points) if self._definition.needs_sensitive else _one_value(sizes)
+        histograms = (
+            self._histograms(meetings, points) if self._definition.needs_sensitive else Histograms.of_one_value(sizes)
+        )
         groups = Groups(sizes, histograms, self._frequencies.reference, self._frequencies.domain, extras)
         # Where only people of a population have joined so far there is no group that could fail.
         failing = self._definition.failing(groups) & (sizes > 0)
@@ -129,7 +131,3 @@ class Way:
         here = self.here[own]
         row: NDArray[np.intp] = self.steps(np.array([here]))[0] if self.table is None else self.table[here]
         return row
-
-
-def _one_value(sizes: NDArray[np.int64]) -> Histograms:
-    return Histograms(np.arange(len(sizes) + 1), np.zeros(len(sizes), dtype=np.int32), sizes)

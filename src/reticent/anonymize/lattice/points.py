@@ -136,8 +136,7 @@ class Points:
 
     def bare_groups(self) -> Groups:
         """The same for definitions that only count: every group's rows are put under one value."""
-        count = len(self)
-        plain = Histograms(np.arange(count + 1), np.zeros(count, dtype=np.int32), self.sizes)
+        plain = Histograms.of_one_value(self.sizes)
         return Groups(self.sizes, plain, self.frequencies.reference, self.frequencies.domain, self.extras)
 
     def map(self, column: int, level: int) -> NDArray[np.int32]:
