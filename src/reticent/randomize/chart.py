@@ -19,7 +19,7 @@ from reticent.randomize.feasibility import is_above_wall, prior_of
 from reticent.randomize.frapp import frapp_plan
 from reticent.randomize.planning import plan
 
-_GAMMAS = tuple(f"{value}/40" for value in range(1, 40))
+_GAMMAS = tuple(f"{value}/100" for value in range(1, 100))
 _PRESETS = ("paper", "tight", "max-utility")
 
 
@@ -67,35 +67,62 @@ def draw_chart(frame: pl.DataFrame, path: str | Path, *, n: int, impossible_belo
     """Write the chart as SVG: one line a method on a logarithmic scale, the red zone behind them, and n/2, where counts become useless."""
     import vl_convert
 
+    methods = ["FRAPP", *_PRESETS]
     layers: list[dict[str, Any]] = [
         {
             "data": {"values": frame.to_dicts()},
-            "mark": "line",
+            "mark": {"type": "line", "strokeWidth": 2},
             "encoding": {
-                "x": {"field": "gamma", "type": "quantitative", "title": "gamma, the belief allowed after"},
+                "x": {
+                    "field": "gamma",
+                    "type": "quantitative",
+                    "title": "gamma, the belief allowed after",
+                    "scale": {"domain": [0, 1]},
+                },
                 "y": {
                     "field": "error",
                     "type": "quantitative",
                     "title": "mean absolute error of a count",
                     "scale": {"type": "log"},
+                    "axis": {"values": [10**power for power in range(12)], "format": ",d"},
                 },
-                "color": {"field": "method", "type": "nominal", "title": "method"},
+                "color": {"field": "method", "type": "nominal", "title": "method", "scale": {"domain": methods}},
             },
         },
-        {
-            "data": {"values": [{"error": n / 2}]},
-            "mark": {"type": "rule", "strokeDash": [4, 4], "color": "#888888"},
-            "encoding": {"y": {"field": "error", "type": "quantitative"}},
-        },
+        *_labelled_line(n / 2, "n/2: above, a count says nothing"),
     ]
     if impossible_below > 0:
-        zone = {
-            "data": {"values": [{"from": 0.0, "to": impossible_below}]},
-            "mark": {"type": "rect", "color": "#d62728", "opacity": 0.15},
-            "encoding": {"x": {"field": "from", "type": "quantitative"}, "x2": {"field": "to"}},
-        }
-        layers.insert(0, zone)
+        layers = [*_labelled_zone(impossible_below, "nothing can be had"), *layers]
     title = "What privacy costs: error against gamma"
-    picture = {"width": 520, "height": 320, "title": title, "layer": layers}
+    picture = {"width": 560, "height": 340, "title": title, "layer": layers, "background": "white"}
     write_whole(path, vl_convert.vegalite_to_svg(picture).encode())
     return Path(path)
+
+
+def _labelled_line(error: float, words: str) -> list[dict[str, Any]]:
+    """A dashed line across the chart, with what it means."""
+    place = {"y": {"field": "error", "type": "quantitative"}}
+    text = {"type": "text", "dy": -7, "color": "#666666", "text": words}
+    return [
+        {
+            "data": {"values": [{"error": error}]},
+            "mark": {"type": "rule", "strokeDash": [4, 4], "color": "#666666"},
+            "encoding": place,
+        },
+        {"data": {"values": [{"error": error}]}, "mark": text, "encoding": {**place, "x": {"value": 310}}},
+    ]
+
+
+def _labelled_zone(end: float, words: str) -> list[dict[str, Any]]:
+    """A red zone from 0 to ``end``, with what it means written along its edge."""
+    text = {"type": "text", "angle": 270, "align": "left", "dy": 10, "color": "#a02020", "text": words}
+    edge = {"x": {"field": "to", "type": "quantitative"}, "y": {"value": 334}}
+    values = {"values": [{"from": 0.0, "to": end}]}
+    return [
+        {
+            "data": values,
+            "mark": {"type": "rect", "color": "#d62728", "opacity": 0.15},
+            "encoding": {"x": {"field": "from", "type": "quantitative"}, "x2": {"field": "to"}},
+        },
+        {"data": values, "mark": text, "encoding": edge},
+    ]
