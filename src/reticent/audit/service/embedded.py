@@ -127,7 +127,7 @@ class EmbeddedDatabase:
         return total_of_parts(parts, chosen, low, high)
 
     def _chosen(self, listed: str, chosen: NDArray[np.int64], parameters: dict[str, str] | None = None) -> Any:
-        places = np.full(self._count, -1, dtype=np.int64)
+        places = np.full(self._count, -1, dtype=np.int32)
         places[chosen] = chosen
         self._connection.register("chosen", {"place": places})
         statement = f"SELECT {listed} FROM people POSITIONAL JOIN chosen WHERE place = row"
@@ -161,7 +161,7 @@ class EmbeddedDatabase:
             key = quoted(self._settings.key)
             listed = ", ".join([f"CAST({key} AS VARCHAR) AS key", *public, *values])
             self._query(
-                f"CREATE TABLE people AS SELECT row_number() OVER (ORDER BY {key}) - 1 AS row, {listed} FROM {name} ORDER BY row"
+                f"CREATE TABLE people AS SELECT CAST(row_number() OVER (ORDER BY {key}) - 1 AS INTEGER) AS row, {listed} FROM {name} ORDER BY row"
             )
         if self._file_state() != before:
             raise DataError(f"The table's file {str(self._path)!r} changed while it was read. Try again.")
