@@ -26,6 +26,7 @@ MAY_IMPORT = {
     "ledger": {"data", "errors", "exact", "files"},
     "anonymize": {"data", "definitions", "engine", "errors", "exact", "randomness", "utility"},
     "randomize": {"data", "definitions", "errors", "exact", "files", "ledger", "randomness"},
+    "web": {"audit", "errors"},
     "audit": {"data", "errors", "exact", "files", "ledger", "randomness"},
     "views": {"data", "errors", "exact", "ledger"},
 }
