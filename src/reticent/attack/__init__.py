@@ -14,8 +14,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from reticent.attack.base import Adversary, Findings, wilson
 from reticent.attack.control import Trial, hold_out
 from reticent.attack.exclusion import Exclusion
@@ -28,7 +26,7 @@ from reticent.attack.published import Published, PublishedColumn
 from reticent.attack.similarity import Similarity
 from reticent.attack.singling_out import SinglingOut
 from reticent.attack.skewness import Skewness
-from reticent.attack.suite import adversaries_for, compare
+from reticent.attack.suite import adversaries_for, attack, compare
 
 __all__ = [
     "Adversary",
@@ -51,9 +49,3 @@ __all__ = [
     "hold_out",
     "wilson",
 ]
-
-
-def attack(target: Any, *adversaries: Adversary) -> list[Findings]:
-    """Run adversaries against a table as it stands, a release or its folder. Without any: all that need no list of people."""
-    published = Published.of(target)
-    return [adversary.attack(published) for adversary in adversaries or adversaries_for(published)]

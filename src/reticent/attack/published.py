@@ -131,6 +131,41 @@ class Published:
         return cls(cells, sum_by(ids, None, count), place[firsts], groups)
 
     @property
+    def known_sets(self) -> tuple[tuple[str, ...], ...]:
+        """The sets of quasi columns that an adversary may know: all of them together, unless the release names several (R-LD-4)."""
+        return (self.quasi,) if self.made is None else self.made.manifest.adversary_sets
+
+    def known(self, columns: Sequence[str]) -> Published:
+        """What somebody sees who knows some of the quasi columns only: rows that these do not tell apart are together."""
+        if set(columns) == set(self.quasi):
+            return self
+        chosen = [self.column(name) for name in columns]
+        codes, sizes = [each.codes for each in chosen], [len(each.meanings) for each in chosen]
+        apart = self.is_row_by_row
+        if not apart:
+            codes, sizes = [*codes, self.group_of], [*sizes, len(self.groups)]
+        ids, count = number(*pack(codes, sizes, len(self.sizes)))
+        firsts = first_rows(ids, count)
+        return Published(
+            tuple(PublishedColumn(each.name, each.codes[firsts], each.meanings) for each in chosen),
+            sum_by(ids, self.sizes, count),
+            np.arange(count) if apart else self.group_of[firsts],
+            self._merged(ids, count) if apart else self.groups,
+            None if self.people is None else sum_by(ids, self.people, count),
+            self.made,
+        )
+
+    def _merged(self, ids: NDArray[Any], count: int) -> Groups:
+        groups = self.groups
+        return Groups(
+            sum_by(ids, groups.sizes, count),
+            groups.histograms.merge(ids, count),
+            groups.reference,
+            groups.domain,
+            {name: sum_by(ids, each, count) for name, each in groups.extras.items()},
+        )
+
+    @property
     def rows(self) -> int:
         """How many rows are published."""
         return int(self.sizes.sum())

@@ -15,7 +15,7 @@ from reticent.attack.inference import Inference
 from reticent.attack.linkage import Linkage
 from reticent.attack.minimality import Minimality
 from reticent.attack.models import ModelName
-from reticent.attack.people import listed_people
+from reticent.attack.people import listed_people, listing
 from reticent.attack.probabilistic import ProbabilisticLinkage
 from reticent.attack.published import Published
 from reticent.attack.similarity import Similarity
@@ -70,7 +70,8 @@ def compare(
     Without ``people`` a table's own rows are the list: somebody who knows the quasi columns of everybody, without a mistake. Without
     ``control``, where a table and a release of it are there, the release is made again of half of the people (:func:`hold_out`), and the
     model is tried on both halves. Where that cannot be done the model is compared with the most frequent value. Somebody who knows how
-    the release was chosen is tried on small tables only; there is nothing to compare with before.
+    the release was chosen is tried on small tables only; there is nothing to compare with before. Where a release was made for several
+    sets of quasi columns, everybody is tried with each set (R-LD-4).
     """
     first, second = Published.of(before), Published.of(after)
     is_table = isinstance(before, Table)
@@ -78,14 +79,46 @@ def compare(
         people = before.frame.select([*before.quasi, *before.sensitive])
     chosen = adversaries_for(second, people, control, who, model)
     trial = _trial(before, after, seed) if is_table and control is None else None
-    pairs: list[tuple[Findings | None, Findings]] = [
-        _pair(each, first, second) for each in chosen if trial is None or not isinstance(each, Inference)
-    ]
-    if trial is not None:
-        guesser = trial.adversary(model=model)
-        pairs.append((guesser.attack(Published.of(trial.members)), guesser.attack(trial.release)))
+    pairs: list[tuple[Findings | None, Findings]] = []
+    for columns in second.known_sets:
+        stood, shown = first.known(columns), second.known(columns)
+        mine = [_pair(each, stood, shown) for each in chosen if _applies(each, columns, trial)]
+        if trial is not None:
+            guesser = trial.adversary(model=model)
+            members = Published.of(trial.members).known(columns)
+            mine.append((guesser.attack(members), guesser.attack(trial.release.known(columns))))
+        pairs += [(_named(one, second, columns), _named(other, second, columns)) for one, other in mine]
     chooser = _choice_followed(before, second) if is_table else None
     return pairs if chooser is None else [*pairs, (None, chooser)]
+
+
+def attack(target: Any, *adversaries: Adversary) -> list[Findings]:
+    """Run adversaries against a table as it stands, a release or its folder. Without any: all that need no list of people.
+
+    Where a release was made for several sets of quasi columns, each of which an adversary may know, they run for each set (R-LD-4).
+    """
+    published = Published.of(target)
+    chosen = adversaries or adversaries_for(published)
+    return [
+        _named(each.attack(published.known(columns)), published, columns)
+        for columns in published.known_sets
+        for each in chosen
+    ]
+
+
+def _named(found: Findings, published: Published, columns: tuple[str, ...]) -> Findings:
+    """Findings that say which columns were known, where that is a question."""
+    if len(published.known_sets) == 1:
+        return found
+    return replace(found, adversary=f"{found.adversary} by {listing(columns)}")
+
+
+def _applies(adversary: Adversary, columns: tuple[str, ...], trial: Trial | None) -> bool:
+    """Whether an adversary runs on some columns: not with a list that has none of them, nor as a model that a trial tries better."""
+    if isinstance(adversary, Inference) and trial is not None:
+        return False
+    people = getattr(adversary, "people", None)
+    return people is None or bool(set(people.columns) & set(columns))
 
 
 def _choice_followed(table: Table, published: Published) -> Findings | None:

@@ -81,6 +81,7 @@ def _run(
     target: str, raw: Path | None, people: Any, control: Any, who: str | None, model: Any
 ) -> list[tuple[Findings | None, Findings]]:
     from reticent.attack import Published, adversaries_for, compare
+    from reticent.attack import attack as run_against
     from reticent.policy import Policy
 
     before = Policy.read(raw).table() if raw is not None else None
@@ -88,7 +89,8 @@ def _run(
     if before is not None:
         return list(compare(before, after, people, control, who, model=model))
     published = Published.of(after)
-    return [(None, each.attack(published)) for each in adversaries_for(published, people, control, who, model)]
+    chosen = adversaries_for(published, people, control, who, model)
+    return [(None, found) for found in run_against(published, *chosen)]
 
 
 def _render(console: Console, pairs: list[tuple[Findings | None, Findings]]) -> None:
