@@ -152,7 +152,11 @@ def test_people_with_several_rows_are_counted_alike(memory, monkeypatch, tmp_pat
         "unit": "person",
     }
     local, streamed = both(frame, **roles)
-    same_counts(LocalEngine().frequencies(local), StreamingEngine().frequencies(streamed))
+    for sensitive in (True, False):
+        same_counts(
+            LocalEngine().frequencies(local, sensitive=sensitive),
+            StreamingEngine().frequencies(streamed, sensitive=sensitive),
+        )
     same_release(publish(local, KAnonymity(4)), publish(streamed, KAnonymity(4)), tmp_path)
 
 
@@ -175,10 +179,11 @@ def test_a_population_is_counted_beside_a_stream():
     frame, people = frame_of(500, 3), frame_of(5000, 3)
     local, streamed = both(frame, quasi={"age": QUASI["age"], "zip": None}, sensitive="illness")
     definition = KMap(5, population=people)
-    same_counts(
-        LocalEngine().frequencies(definition.prepare(local)),
-        StreamingEngine().frequencies(definition.prepare(streamed)),
-    )
+    for sensitive in (True, False):
+        same_counts(
+            LocalEngine().frequencies(definition.prepare(local), sensitive=sensitive),
+            StreamingEngine().frequencies(definition.prepare(streamed), sensitive=sensitive),
+        )
     assert assess(local, definition).value == assess(streamed, definition).value
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.data.frequencies import WEIGHT
 from reticent.data.groups import Groups, Histograms
 from reticent.definitions.base import Definition
 
@@ -40,8 +41,11 @@ def capped(groups: Groups, limits: NDArray[np.int64]) -> Groups:
     offsets = np.concatenate([[0], np.cumsum(np.bincount(cells.owners[kept], minlength=len(groups)))])
     histograms = Histograms(offsets, cells.values[kept], counts[kept])
     sizes = histograms.sum_cells(histograms.counts).astype(np.int64)
-    # People cannot be told apart here, so a group that loses rows counts as many people as rows at most.
+    # People cannot be told apart here, so a group that loses rows counts as many people as rows at most, and its weight is not known.
+    cut = bool(((sizes > 0) & (sizes < groups.sizes)).any())
     extras = {
-        name: np.minimum(values, sizes) if name == "persons" else values for name, values in groups.extras.items()
+        name: np.minimum(values, sizes) if name == "persons" else values
+        for name, values in groups.extras.items()
+        if not (cut and name == WEIGHT)
     }
     return Groups(sizes, histograms, groups.reference, groups.domain, extras, groups.exclusive)

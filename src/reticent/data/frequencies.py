@@ -15,6 +15,7 @@ from reticent.data.keys import first_rows, number, pack, sum_by
 from reticent.errors import PolicyError
 
 Levels = tuple[int, ...]
+WEIGHT = "weight"
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,20 @@ class FrequencySet:
         parts = [self.hierarchies[j].between(self.levels[j], levels[j])[self.codes[j]] for j in chosen]
         sizes = [self.hierarchies[j].levels[levels[j]].size for j in chosen]
         return number(*pack(parts, sizes, len(self)))
+
+    def weighted(self) -> FrequencySet:
+        """The same points, a row counted as often as its weight says (in units of the table's weights); sensitive values are left out."""
+        if WEIGHT not in self.extras:
+            raise PolicyError("The rows have no weights. Name their column with weight=.")
+        extras = {name: each for name, each in self.extras.items() if name != WEIGHT}
+        return replace(self, sizes=self.extras[WEIGHT], extras=extras).bare()
+
+    def bare(self) -> FrequencySet:
+        """The same points with all rows under one sensitive value, for whoever only counts."""
+        filled = self.sizes > 0
+        offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(filled)])
+        histograms = Histograms(offsets, np.zeros(int(offsets[-1]), dtype=np.int32), self.sizes[filled])
+        return replace(self, histograms=histograms, domain=SensitiveDomain.none())
 
     def groups(self) -> Groups:
         """The points as groups, ready to be judged."""

@@ -14,6 +14,7 @@ from reticent.data.memory import fits
 from reticent.data.profile import Profile, by_person, without_nan, without_nulls
 from reticent.data.sensitive import Kind, SensitiveColumn, bind_sensitive
 from reticent.data.stream import Stream
+from reticent.data.weights import Weights
 from reticent.errors import DataError, PolicyError, did_you_mean
 
 Nulls = Literal["refuse", "drop", "category"]
@@ -32,6 +33,9 @@ class Table:
     their quasi values, and k counts people. ``quasi_sets`` lists several sets of quasi columns that an adversary may
     hold, each of which the definition must withstand (R-LD-4). ``left_out`` names columns of the source that have no role and
     were not even read.
+
+    ``weight`` says how many people of a population a row stands for. It is never published and decides nothing; measures of utility and
+    population estimates use it (see :mod:`reticent.data.weights`).
 
     ``engine="local"`` holds the columns with a role in memory, ``"streaming"`` only a chunk of rows at a time: then there is no
     ``frame``. Not said, a lazy frame or a stream that would not fit into memory is streamed (see :mod:`reticent.data.memory`), and
@@ -127,9 +131,11 @@ class Table:
             yield self.part(chunk, first)
             first += chunk.height
 
-    def part(self, rows: pl.DataFrame, first: int = 0) -> Table:
-        """Some of the rows, from row ``first`` on, with the hierarchies and domains of the whole; people are not told apart in it."""
+    def part(self, rows: pl.DataFrame, first: int = 0, *, weighted: bool = True) -> Table:
+        """Some of the rows, from row ``first`` on, with the hierarchies, domains and weights of the whole; people are not told apart in it."""
         part = copy(self)
+        if not weighted:
+            part.weight = part.__dict__["weights"] = None
         part._held, part.first_row = rows, first
         part.key, part.unit, part.population = None, "row", None
         return part
@@ -146,6 +152,11 @@ class Table:
             fitted = hierarchy.bind(series, name)
             bound.append(fitted.with_null_leaf() if missing else fitted)
         return tuple(bound)
+
+    @cached_property
+    def weights(self) -> Weights | None:
+        """How rows are weighted, if they are."""
+        return None if self.weight is None else Weights.of(self.stream, self.weight)
 
     def with_population(self, people: Any) -> Table:
         """The same table beside the ``people`` it was drawn from: a table or a frame with the same quasi columns.
@@ -314,8 +325,7 @@ class Table:
         return found
 
     def _check_people(self) -> None:
-        if self.weight is not None and not self.schema[self.weight].is_numeric():
-            raise DataError(f"The weight column {self.weight!r} must be numeric, but it is {self.schema[self.weight]}.")
+        _ = self.weights
         if self.key is None:
             return
         for rows in self.people():

@@ -55,6 +55,8 @@ class LocalEngine:
         values = np.zeros(table.rows, dtype=np.int32) if joint is None else joint.take(order).astype(np.int32)
         histograms = Histograms(np.arange(table.rows + 1), values, ones)
         extras = {name: counts.to_numpy()[order].astype(np.int64) for name, counts in table.extra_counts.items()}
+        if table.weights is not None:
+            extras[WEIGHT] = table.weights.counts(table.frame)[order]
         return FrequencySet(table.hierarchies, (0,) * len(codes), codes, ones, histograms, domain, extras)
 
     def people(self, table: Table, counted: FrequencySet) -> FrequencySet:
@@ -129,4 +131,6 @@ class LocalEngine:
             extras["persons"] = sum_by(pairs["point"].to_numpy(), None, len(points.sizes))
         for name, counts in table.extra_counts.items():
             extras[name] = sum_by(points.ids, counts.to_numpy(), len(points.sizes))
+        if table.weights is not None:
+            extras[WEIGHT] = sum_by(points.ids, table.weights.counts(table.frame), len(points.sizes))
         return extras

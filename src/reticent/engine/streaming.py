@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from reticent.data.frequencies import FrequencySet, Levels
-from reticent.data.groups import Histograms, SensitiveDomain
+from reticent.data.groups import Histograms
 from reticent.data.stream import Stream
 from reticent.data.table import Table
 from reticent.engine.local import LocalEngine
@@ -32,7 +32,7 @@ class StreamingEngine:
         if self._last is None or not _alike(self._last[0], table) or self._last[1] != levels:
             self._last = table, levels, self._counted(table, levels)
         counted = self._last[2]
-        return counted if sensitive else _bare(counted)
+        return counted if sensitive else counted.bare()
 
     def recoded(self, table: Table, recode: Callable[[Table], pl.DataFrame], schema: pl.Schema) -> Stream:
         """What ``recode`` makes of the rows, chunk by chunk, as rows of ``schema``."""
@@ -50,7 +50,7 @@ class StreamingEngine:
 
     def _persons(self, table: Table, rows: pl.DataFrame, counted: FrequencySet) -> FrequencySet:
         """People as points without rows. All rows of a person share their quasi values, so a distinct row is a person."""
-        part = table.part(rows.unique())
+        part = table.part(rows.unique(), weighted=False)
         found = self._local.frequencies(part, sensitive=False, floor=counted.levels)
         nobody = Histograms(np.zeros(len(found) + 1, dtype=np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64))
         return replace(
@@ -65,14 +65,6 @@ class StreamingEngine:
 def _alike(first: Table, second: Table) -> bool:
     """Whether two tables hold the same rows beside the same population; a definition may have copied one."""
     return first.stream is second.stream and first.population is second.population
-
-
-def _bare(counted: FrequencySet) -> FrequencySet:
-    """The same points with all rows under one value."""
-    filled = counted.sizes > 0
-    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(filled)])
-    plain = Histograms(offsets, np.zeros(int(offsets[-1]), dtype=np.int32), counted.sizes[filled])
-    return replace(counted, histograms=plain, domain=SensitiveDomain.none())
 
 
 def _added_up(parts: Iterable[FrequencySet]) -> FrequencySet:

@@ -17,7 +17,7 @@ from reticent.data.groups import Groups
 from reticent.data.table import Table
 from reticent.definitions import homogeneity_audit
 from reticent.definitions.base import All, Assessment, Definition
-from reticent.engine.local import LocalEngine
+from reticent.engine import engine_of
 
 _SHOWN = 5
 
@@ -76,7 +76,7 @@ class Exposure:
 
 def exposures(table: Table, definitions: Sequence[Definition], shown: int = _SHOWN) -> tuple[Exposure, ...]:
     """The exposure to each set of quasi columns that an adversary may know; one set unless the table names several (R-LD-4)."""
-    frequencies = LocalEngine().frequencies(All(tuple(definitions)).prepare(table) if definitions else table)
+    frequencies = engine_of(table).frequencies(All(tuple(definitions)).prepare(table) if definitions else table)
     sets = table.quasi_sets or (tuple(table.quasi),)
     return tuple(_exposure(frequencies, columns, tuple(table.quasi), definitions, shown) for columns in sets)
 

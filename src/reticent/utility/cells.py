@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -97,6 +97,11 @@ class Cells:
         mass = np.bincount(cells, weights=histogram[leaves], minlength=count).astype(np.int64)
         spread = _spread(hierarchy, leaves, cells, covered)
         return cls(hierarchy.column, of_block.astype(np.int64), offsets, cells, covered, spread, mass, histogram)
+
+    def counting(self, histogram: NDArray[np.int64]) -> Cells:
+        """The same cells of a table whose rows have other values or weights."""
+        leaves = np.repeat(np.arange(self.leaves), np.diff(self.offsets))
+        return replace(self, histogram=histogram, mass=sum_by(self.members, histogram[leaves], len(self.covered)))
 
     def shown(self, blocks: NDArray[np.int64]) -> NDArray[np.int64]:
         """How many published rows show each cell, given the rows of every block."""

@@ -24,6 +24,12 @@ _BESIDE_THE_ORIGINAL: dict[str, Measure] = {
     "kl": lambda picture, weights: measures.kl(picture),
     "kl_quasi": lambda picture, weights: measures.kl(picture, sensitive=False),
 }
+# Means over rows, which are means over the people that the rows stand for where rows have weights.
+_WEIGHTED: dict[str, Measure] = {
+    "weighted_loss": measures.loss,
+    "weighted_loss_geometric": measures.loss_geometric,
+    "weighted_ncp": measures.ncp,
+}
 
 
 class Measured(Mapping[str, float]):
@@ -47,11 +53,16 @@ class Measured(Mapping[str, float]):
             found |= _BESIDE_THE_ORIGINAL
         if self._picture.levels is not None:
             found["height"] = measures.height
-        return found
+        return found if self._weighted is None else found | _WEIGHTED
+
+    @cached_property
+    def _weighted(self) -> Picture | None:
+        return self._picture.weighted()
 
     def __getitem__(self, name: str) -> float:
         if name not in self._known:
-            self._known[name] = self._measures[name](self._picture, self._weights)
+            picture = self._weighted if name in _WEIGHTED and self._weighted is not None else self._picture
+            self._known[name] = self._measures[name](picture, self._weights)
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:

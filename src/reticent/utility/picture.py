@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data.draft import Format
-from reticent.data.frequencies import FrequencySet
+from reticent.data.frequencies import WEIGHT, FrequencySet
 from reticent.data.groups import Histograms
 from reticent.data.keys import first_rows, sum_by
 from reticent.data.recoding import Regions
@@ -130,6 +130,20 @@ class Picture:
             format,
             levels,
         )
+
+    def weighted(self) -> Picture | None:
+        """The same release, a row counted as often as its weight says; sensitive values are left out.
+
+        None where rows have no weights, or where only some rows of a group were left out, since it is not known which.
+        """
+        published = self.group_of_point >= 0
+        whole = sum_by(self.group_of_point[published], self.original.sizes[published], len(self.sizes))
+        if WEIGHT not in self.original.extras or not np.array_equal(whole, self.sizes):
+            return None
+        counted = self.original.weighted()
+        cells = tuple(each.counting(histogram) for each, histogram in zip(self.cells, _columns(counted), strict=True))
+        blocks = counted.sizes[published] if self.format == "bucketize" else None
+        return Picture._made(counted, self.group_of_point, len(self.sizes), cells, blocks, self.format, self.levels)
 
     @property
     def rows(self) -> int:
