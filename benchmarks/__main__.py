@@ -7,7 +7,7 @@ from importlib import import_module
 
 from benchmarks.adult import SHARED
 
-MODULES = ("search", "local", "assessing", "knowledge", "views", "randomize", "process")
+MODULES = ("search", "local", "assessing", "knowledge", "views", "randomize", "audit", "process")
 
 
 def main() -> int:

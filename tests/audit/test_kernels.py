@@ -58,9 +58,12 @@ def test_triangular_systems_are_solved(prime):
         return [sum(row[j] * vector[j] for j in range(size)) % prime for row in matrix]
 
     transposed = [list(column) for column in zip(*lower, strict=True)]
-    assert times(lower, kernels.solve_column(square, inverses, right, modulus).tolist()) == right.tolist()
+    two = np.stack([right, right[::-1]])
+    for solved, wanted in zip(kernels.solve_columns(square, inverses, two, modulus), two, strict=True):
+        assert times(lower, solved.tolist()) == wanted.tolist()
     assert times(transposed, kernels.solve_combination(flipped, inverses, right, modulus).tolist()) == right.tolist()
-    assert times(upper, kernels.solve_weights(square, right, modulus).tolist()) == right.tolist()
+    for solved, wanted in zip(kernels.solve_weights(square, two, modulus), two, strict=True):
+        assert times(upper, solved.tolist()) == wanted.tolist()
     transposed = [list(column) for column in zip(*upper, strict=True)]
     assert times(transposed, kernels.solve_row(flipped, dense, right, modulus).tolist()) == right.tolist()
 

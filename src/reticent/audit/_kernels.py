@@ -100,12 +100,13 @@ def solve_row(upper_columns: Any, dense: Any, row: Any, prime: Any) -> Any:
 
 
 @_compiled
-def solve_column(lower_rows: Any, inverses: Any, column: Any, prime: Any) -> Any:
-    """u with L u = column, L lower triangular with a diagonal whose inverses are given."""
-    found = column.copy()
-    for k in range(column.size):
-        rest = _minus(found[k], dot(lower_rows[k, :k], found[:k], prime), prime)
-        found[k] = product(rest, inverses[k], prime)
+def solve_columns(lower_rows: Any, inverses: Any, columns: Any, prime: Any) -> Any:
+    """u with L u = column for every row of ``columns``, L lower triangular with a diagonal whose inverses are given."""
+    found = columns.copy()
+    for k in range(columns.shape[1]):
+        for c in range(columns.shape[0]):
+            rest = _minus(found[c, k], dot(lower_rows[k, :k], found[c, :k], prime), prime)
+            found[c, k] = product(rest, inverses[k], prime)
     return found
 
 
@@ -120,12 +121,20 @@ def solve_combination(lower_columns: Any, inverses: Any, row: Any, prime: Any) -
 
 
 @_compiled
-def solve_weights(upper_rows: Any, column: Any, prime: Any) -> Any:
-    """y with U y = column."""
-    found, size = column.copy(), column.size
+def solve_weights(upper_rows: Any, columns: Any, prime: Any) -> Any:
+    """y with U y = column for every row of ``columns``."""
+    found, size = columns.copy(), columns.shape[1]
     for k in range(size - 1, -1, -1):
-        found[k] = _minus(found[k], dot(upper_rows[k, k + 1 : size], found[k + 1 :], prime), prime)
+        for c in range(columns.shape[0]):
+            found[c, k] = _minus(found[c, k], dot(upper_rows[k, k + 1 : size], found[c, k + 1 :], prime), prime)
     return found
+
+
+@_compiled
+def subtract(target: Any, source: Any, factor: Any, prime: Any) -> None:
+    """Take ``factor * source`` away from ``target``, in place."""
+    for i in range(source.size):
+        target[i] = _minus(target[i], product(factor, source[i], prime), prime)
 
 
 @_compiled

@@ -18,14 +18,16 @@ from reticent.audit.wording import COULD_EXPOSE, IMPLIED, SAFE, SINGLE
 from reticent.errors import DataError
 
 Integers = NDArray[np.int64]
+# Up to two thousand million links; four bytes instead of eight, because a decision waits for memory.
+Links = NDArray[np.int32]
 _END = -1
 
 
 class RepeatedMaxima:
     """Answered maxima of values that may repeat.
 
-    For every person there is a chain of the queries it is extreme for: ``_first`` points into ``_links``, whose rows are
-    (query, next link). A person whose mu falls starts a new chain, so a decision walks only through extreme incidences.
+    For every person there is a chain of the queries it is extreme for: ``_first`` points to a link, and a link has its ``_query``
+    and its ``_next``. A person whose mu falls starts a new chain, so a decision walks only through extreme incidences.
 
     *Cost*: O(members + extreme incidences of members + answered queries) a decision.
     """
@@ -33,8 +35,9 @@ class RepeatedMaxima:
     def __init__(self, n: int) -> None:
         self._levels = Levels()
         self._mu: Integers = np.full(n, NO_BOUND, dtype=np.int64)
-        self._first: Integers = np.full(n, _END, dtype=np.int64)
-        self._links: Integers = np.empty((16, 2), dtype=np.int64)
+        self._first: Links = np.full(n, _END, dtype=np.int32)
+        self._query: Links = np.empty(16, dtype=np.int32)
+        self._next: Links = np.empty(16, dtype=np.int32)
         self._linked = 0
         self._answer: list[int] = []
         self._extreme: list[int] = []
@@ -79,7 +82,7 @@ class RepeatedMaxima:
     def extend(self, n: int) -> None:
         added = n - self.n
         self._mu = np.append(self._mu, np.full(added, NO_BOUND))
-        self._first = np.append(self._first, np.full(added, _END))
+        self._first = np.append(self._first, np.full(added, _END, dtype=np.int32))
 
     def _check(self, members: Integers, answer: Fraction) -> None:
         known = self._levels.find(answer)
@@ -106,21 +109,18 @@ class RepeatedMaxima:
         found = np.zeros(len(self._answer), dtype=np.int64)
         links = self._first[members]
         while (links := links[links != _END]).size:
-            queries, links = self._links[links].T
-            found += np.bincount(queries, minlength=len(found))
+            found += np.bincount(self._query[links], minlength=len(found))
+            links = self._next[links]
         return found
 
     def _link(self, people: Integers, query: int) -> None:
-        needed = self._linked + len(people)
-        if needed > len(self._links):
+        if self._linked + len(people) > len(self._query):
             self._compact()
             room = max(self._linked + len(people), 2 * self._linked)
-            larger = np.empty((room, 2), dtype=np.int64)
-            larger[: self._linked] = self._links[: self._linked]
-            self._links = larger
-        new = np.arange(self._linked, self._linked + len(people))
-        self._links[new, 0] = query
-        self._links[new, 1] = self._first[people]
+            self._query, self._next = (_with_room(held, self._linked, room) for held in (self._query, self._next))
+        new = np.arange(self._linked, self._linked + len(people), dtype=np.int32)
+        self._query[new] = query
+        self._next[new] = self._first[people]
         self._first[people] = new
         self._linked += len(people)
 
@@ -130,9 +130,15 @@ class RepeatedMaxima:
         links = self._first
         while (links := links[links != _END]).size:
             reached[links] = True
-            links = self._links[links, 1]
-        place = np.append(np.cumsum(reached) - 1, _END)
-        kept = self._links[: self._linked][reached]
-        kept[:, 1] = place[kept[:, 1]]
+            links = self._next[links]
+        place = np.append(np.cumsum(reached, dtype=np.int32) - 1, np.int32(_END))
+        self._query = self._query[: self._linked][reached]
+        self._next = place[self._next[: self._linked][reached]]
         self._first = place[self._first]
-        self._links, self._linked = kept, len(kept)
+        self._linked = len(self._query)
+
+
+def _with_room(held: Links, used: int, room: int) -> Links:
+    larger = np.empty(room, dtype=held.dtype)
+    larger[:used] = held[:used]
+    return larger

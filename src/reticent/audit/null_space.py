@@ -130,12 +130,12 @@ class NullSpace:
     def _eliminate(self, refinement: Refinement, products: list[int]) -> None:
         """Answer a query that cuts nothing: project along the null vector of a new pivot."""
         coefficient = self.traces.cut(refinement).coefficient
-        pivot = self._pivots.add_whole(self.traces.labels, coefficient, refinement.whole_class)
+        direction = self._pivots.add_whole(self.traces.labels, coefficient)
         plus, minus = self._pivots.places(self.traces.labels)
         for vector, product in zip(self._vectors, products, strict=True):
-            factor = product * pivot.inverse % self._prime
-            vector[pivot.label] = (int(vector[pivot.label]) - factor) % self._prime
-            kernels.spread(vector, plus[:-1], minus[:-1], pivot.weights, np.uint64(factor), self._modulus)
+            factor = product * direction.inverse % self._prime
+            vector[direction.label] = (int(vector[direction.label]) - factor) % self._prime
+            kernels.spread(vector, plus[:-1], minus[:-1], direction.weights, np.uint64(factor), self._modulus)
 
     def _products(self, classes: NDArray[np.int64], coefficients: NDArray[np.int64]) -> list[int]:
         """v.z1 and v.z2, for a query with these coefficients on these classes."""

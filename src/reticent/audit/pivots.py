@@ -3,7 +3,8 @@
 Every independent answered query a_k has a pivot d_k: e_i - e_j for two people of a class that it cut, or e_c for a person. The
 square matrix T with T[k, j] = a_k.d_j is kept as T = L U (U with a unit diagonal), and grows by a row and a column at each answer.
 A cut leaves the new column of U empty, because i and j are in the same earlier queries. For any class c, e_c - sum y_j d_j with
-T y = A e_c is a null vector of A: the one that a query needs which cuts no class.
+T y = A e_c is a null vector of A: the kind that a query needs which cuts no class. A few of them, the spares, are made at a time, because
+reading L and U takes longer than the arithmetic, and follow every later answer.
 """
 
 from __future__ import annotations
@@ -22,9 +23,29 @@ Words = NDArray[np.uint64]
 Array = TypeVar("Array", bound=NDArray[Any])
 
 
+SPARES = 4
+
+
+@dataclass
+class Spare:
+    """The null vector e_person - sum weights[j] d_j; ``column`` solves L column = A e_person. Mutable: it follows the answers."""
+
+    person: int
+    column: Words
+    weights: Words
+
+    def follow(self, value: int, pivot: Spare | None, inverse: int, modulus: np.uint64) -> None:
+        """Stay a null vector when a query is answered that has the product ``value`` with this one."""
+        entry = np.uint64(value * inverse % int(modulus))
+        if pivot is not None:
+            kernels.subtract(self.weights, pivot.weights, entry, modulus)
+        self.column = np.append(self.column, entry)
+        self.weights = np.append(self.weights, entry)
+
+
 @dataclass(frozen=True)
-class Pivot:
-    """The null vector e_label - sum weights[j] d_j, and the inverse of the query's product with it."""
+class Direction:
+    """The null vector e_label - sum weights[j] d_j over the classes, and the inverse of the query's product with it."""
 
     label: int
     weights: Words
@@ -41,6 +62,7 @@ class Pivots:
         self._people: Integers = np.empty((2, 8), dtype=np.int64)
         self._inverses: Words = np.empty(8, dtype=np.uint64)
         self._dense: NDArray[np.bool_] = np.empty(8, dtype=bool)
+        self._spares: list[Spare] = []
         # Row k: L left of the diagonal, U right of it. The second array is the transpose, so that all products run along memory.
         self._factors: Words = np.zeros((8, 8), dtype=np.uint64)
         self._transposed: Words = np.zeros((8, 8), dtype=np.uint64)
@@ -65,30 +87,58 @@ class Pivots:
         self._copy_traces(cut)
         step = int(cut.coefficient[labels[inside]] - cut.coefficient[labels[outside]])
         row = kernels.solve_row(self._transposed, self._dense, self._row(labels, cut.coefficient), self._modulus)
-        self._append(row, None, inside, outside, pow(step, -1, self._prime))
+        inverse = pow(step, -1, self._prime)
+        for spare in self._spares:
+            spare.follow(self._value(spare, row, labels, cut.coefficient), None, inverse, self._modulus)
+        self._append(row, None, inside, outside, inverse)
         self._add_planes(cut.coefficient)
 
-    def add_whole(self, labels: Integers, coefficient: Integers, touched: Integers) -> Pivot:
-        """A query that cuts nothing and does not follow: some class gives it a null vector that it does not vanish on.
-
-        One of the classes that the query touches is tried first, which nearly always serves and saves the search.
-        """
+    def add_whole(self, labels: Integers, coefficient: Integers) -> Direction:
+        """A query that cuts nothing and does not follow: the null vector that it does not vanish on, a spare or one made for it."""
         row = kernels.solve_row(self._transposed, self._dense, self._row(labels, coefficient), self._modulus)
-        label = int(touched[len(touched) // 2])
-        column, value = self._bordered(row, coefficient, label)
-        if not value:
-            label = self._find(row, coefficient)
-            column, value = self._bordered(row, coefficient, label)
-        weights = kernels.solve_weights(self._factors, column, self._modulus)
+        serving = self._serving(row, labels, coefficient)
+        if not serving:
+            self._spares = self._made(labels, self._some_classes(labels, len(coefficient)))
+            serving = self._serving(row, labels, coefficient)
+        if not serving:
+            self._spares = self._made(labels, [self._find(row, coefficient)])
+            serving = self._serving(row, labels, coefficient)
+        (pivot, value), *others = serving
         inverse = pow(value, -1, self._prime)
-        self._append(row, column, int(np.argmax(labels == label)), -1, inverse)
+        for spare, product in others:
+            spare.follow(product, pivot, inverse, self._modulus)
+        self._spares = [spare for spare, _ in others]
+        self._append(row, pivot.column, pivot.person, -1, inverse)
         self._add_planes(coefficient)
-        return Pivot(label, weights, inverse)
+        return Direction(int(labels[pivot.person]), pivot.weights, inverse)
 
-    def _bordered(self, row: Words, coefficient: Integers, label: int) -> tuple[Words, int]:
-        """The new column of U if ``label`` became the pivot, and the new number on the diagonal."""
-        column = kernels.solve_column(self._factors, self._inverses, self._column(label), self._modulus)
-        return column, (int(coefficient[label]) - int(kernels.dot(row, column, self._modulus))) % self._prime
+    def _serving(self, row: Words, labels: Integers, coefficient: Integers) -> list[tuple[Spare, int]]:
+        """The spares that the query does not vanish on, with its products. The others are dropped: most of them are 0."""
+        valued = [(spare, self._value(spare, row, labels, coefficient)) for spare in self._spares]
+        return [(spare, value) for spare, value in valued if value]
+
+    def _value(self, spare: Spare, row: Words, labels: Integers, coefficient: Integers) -> int:
+        """The query's product with a spare."""
+        own = int(coefficient[labels[spare.person]])
+        return (own - int(kernels.dot(row, spare.column, self._modulus))) % self._prime
+
+    def _made(self, labels: Integers, classes: list[int]) -> list[Spare]:
+        """Spares for these classes."""
+        if not classes:
+            return []
+        columns = np.stack([self._column(label) for label in classes])
+        columns = kernels.solve_columns(self._factors, self._inverses, columns, self._modulus)
+        weights = kernels.solve_weights(self._factors, columns, self._modulus)
+        people = [int(np.argmax(labels == label)) for label in classes]
+        return [Spare(*parts) for parts in zip(people, columns, weights, strict=True)]
+
+    def _some_classes(self, labels: Integers, count: int) -> list[int]:
+        """Classes that are no pivot yet. Which ones only matters for speed, so the choice need not be secret."""
+        free = np.ones(count, dtype=bool)
+        free[labels[self._people[0, : self.rank]]] = False
+        found = np.flatnonzero(free)
+        picked = np.random.default_rng(self.rank).choice(found, min(SPARES, len(found)), replace=False)
+        return [int(label) for label in picked]
 
     def _row(self, labels: Integers, coefficient: Integers) -> Words:
         """The query's product with every pivot."""
