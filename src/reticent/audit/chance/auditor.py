@@ -36,7 +36,10 @@ def safe(threshold: Fraction, how: str) -> Decision:
 
 
 UNDECIDED = Decision(
-    False, "The question is too close to earlier ones for its risk to be computed reliably.", "undecided"
+    False,
+    "The risk of this question cannot be computed reliably with reasonable effort: it overlaps earlier ones too closely, "
+    "or needs too many samples. Ask about people apart from the earlier questions, or about all of them.",
+    "undecided",
 )
 
 

@@ -20,6 +20,9 @@ from reticent.audit.decision import Query
 FloatArray = NDArray[np.float64]
 EXACT = "exact"
 
+# Single moves of single people that one decision may cost, about a minute. Beyond it the question is denied.
+WORK_LIMIT = 1_000_000_000
+
 
 @dataclass(frozen=True)
 class Risk:
@@ -73,8 +76,9 @@ class WalkedSums:
         # SAFE may err in a tenth of what a round may risk.
         samples = self.effort.samples or cells.samples(threshold / 5)
         votes = self.effort.votes or votes_for(threshold)
-        walk = Walk(self.prior, np.array(self.rows).reshape(len(self.rows), self.n))
-        vote = Vote(walk, cells, votes, samples)
+        vote = Vote(Walk(self.prior, np.array(self.rows).reshape(len(self.rows), self.n)), cells, votes, samples)
+        if vote.work > WORK_LIMIT:
+            return None
         share = vote.unsafe_share(np.array(self.answers), weights_of(query, self.n), float(threshold), rng)
         return Risk(share, NOT_CERTIFIED)
 

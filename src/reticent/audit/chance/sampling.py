@@ -19,7 +19,7 @@ FloatArray = NDArray[np.float64]
 NOT_CERTIFIED = "estimate, mixing not certified"
 
 _BATCH = 256
-_BURN_IN = 200
+_BURN_IN = 100
 
 
 @dataclass
@@ -76,6 +76,11 @@ class Vote:
     def thin(self) -> int:
         """Steps between two data sets of a chain: as many as there are dimensions."""
         return max(1, int(self.walk.directions.shape[1]))
+
+    @property
+    def work(self) -> int:
+        """Moves of single people that the full vote costs."""
+        return self.votes * self.samples * self.thin * int(self.walk.matrix.shape[1])
 
     def unsafe_share(
         self, answers: FloatArray, question: FloatArray, threshold: float, rng: np.random.Generator
