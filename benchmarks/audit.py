@@ -109,7 +109,8 @@ def sum_rows(name: str, sizes: tuple[int, ...]) -> list[Row]:
 def max_row(answers: int) -> Row:
     """A maximum over 50,000 people who are extreme for many answered queries: every query has the same answer."""
     generator, auditor = np.random.default_rng(1), MaxAuditor(PEOPLE)
-    for _ in range(answers):
+    auditor.record(np.arange(PEOPLE), 10)
+    for _ in range(answers - 1):
         auditor.record(np.flatnonzero(generator.random(PEOPLE) < 0.1), 10)
     members = np.flatnonzero(generator.random(PEOPLE) < 0.5)
     incidences = int(auditor._maxima._incidences(members).sum())  # type: ignore[union-attr]  # values may repeat here
