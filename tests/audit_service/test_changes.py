@@ -7,7 +7,7 @@ import os
 import polars as pl
 import pytest
 
-from reticent.errors import LedgerError
+from reticent.errors import DataError, LedgerError
 
 from .conftest import PEOPLE, POLICY
 
@@ -141,3 +141,30 @@ def test_a_column_declared_distinct_must_be(place):
     place.run("UPDATE staff SET salary = 5100 WHERE id = 1")
     with pytest.raises(Exception, match="is declared duplicates = 'distinct', but people share values"):
         place.service(declared)
+
+
+def test_a_connection_that_breaks_is_told_and_made_again(make_place):
+    place = make_place("postgres").fill()
+    service = place.service()
+    assert value(service, "department = 'it'") == 13700
+    place.run(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
+    )
+    with pytest.raises(DataError, match="PostgreSQL"):
+        value(service, "department = 'sales'")
+    assert value(service, "department = 'sales'") == 15100
+    assert value(service, "department = 'it'") == 13700
+
+
+def test_a_view_can_be_audited_and_its_changes_are_noticed(make_place):
+    import psycopg
+
+    place = make_place("postgres").fill()
+    table, place.table = place.table, f"view_of_{place.table}"
+    with psycopg.connect(place.url, autocommit=True) as connection:
+        connection.execute(f"CREATE VIEW {place.table} AS SELECT * FROM {table} WHERE age < 60")
+        service = place.service()
+        assert value(service, "age > 0") == 28800
+        connection.execute(f"UPDATE {table} SET salary = salary + 1 WHERE id = 1")
+    assert value(service, "age > 0") == 28801
+    assert service.sync() == {"salary": 0, "bonus": 0}

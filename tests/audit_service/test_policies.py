@@ -113,6 +113,7 @@ FAULTS = {
     ('alice = "analyst"', "alice = 3"): ("alice must be text in quotes, but it is 3",),
     ("[reserved]", "[reserve]"): ("a policy has no setting 'reserve'. Did you mean 'reserved'?",),
     ("[users]", "[users"): ("this is not TOML",),
+    ("SELECT SUM(salary) FROM staff", "SELECT SUM(wage) FROM staff"): ("audit.toml:39:12:", "there is no column 'wage'"),
     ('source = "staff.csv"', 'source = "my staff.csv"'): ("say how the table is called in questions",),
     ('source = "staff.csv"', 'source = "env:STAFF"'): ("say how the table is called in questions",),
     ('source = "staff.csv"', 'source = "staff.csv"\ntable = "x"'): ("audit.toml:6:1: table= and query= are for databases",),

@@ -204,7 +204,7 @@ def _service(policy: Path) -> AuditService:
     from reticent.policy.auditing import AuditPolicy
 
     read = AuditPolicy.read(policy)
-    with read.hinting("sensitive", "database"):
+    with read.opening():
         return AuditService(read.settings)
 
 

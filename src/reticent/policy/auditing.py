@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -11,7 +13,7 @@ from typing import Any, Literal, Self, cast
 
 from reticent.audit.service.settings import FUNCTIONS, Chance, Noise, Prior, Role, SensitiveColumn, Settings
 from reticent.data.readers import Source
-from reticent.errors import PolicyError
+from reticent.errors import DataError, PolicyError
 from reticent.exact import exact
 from reticent.policy.audit_sections import AuditSections, NoiseSection, PriorSection, SensitiveSection
 from reticent.policy.file import PolicyFile, checked
@@ -31,8 +33,24 @@ class AuditPolicy(PolicyFile):
         """Check the text of a policy; ``file`` is the name that messages use."""
         sections, places = checked(text, file, AuditSections)
         policy = cls(file, Path(folder), sections, places)
-        assert policy.settings
+        policy._check_reserved()
         return policy
+
+    @contextmanager
+    def opening(self) -> Iterator[None]:
+        """Let what the data lack, told while a service is opened, point at the setting that asks for it."""
+        data = self.sections.database
+        wanted: dict[str, tuple[str | int, ...]] = {name: ("sensitive", name) for name in self.sections.sensitive}
+        wanted |= {name: ("database", "public", number) for number, name in enumerate(data.public)}
+        wanted |= {data.key: ("database", "key")}
+        try:
+            yield
+        except DataError as error:
+            said = str(error).split(". ")[0]
+            for name, path in wanted.items():
+                if repr(name) in said:
+                    raise DataError(self.places.find(path).point(self.file, str(error))) from None
+            raise
 
     @cached_property
     def settings(self) -> Settings:
@@ -58,6 +76,16 @@ class AuditPolicy(PolicyFile):
                 reserved=tuple(said.reserved.queries),
                 ledger=self.path(said.ledger),
             )
+
+    def _check_reserved(self) -> None:
+        """Reserved questions must be questions; a mistake is told before anything is asked."""
+        from reticent.audit.service.statement import Statement
+
+        for number, text in enumerate(self.settings.reserved):
+            try:
+                Statement.parse(text, self.settings)
+            except PolicyError as error:
+                raise self.error(("reserved", "queries", number), str(error)) from None
 
     @cached_property
     def _source(self) -> Source:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -82,12 +82,14 @@ class EmbeddedDatabase:
         return self._state
 
     def _file_state(self) -> str:
-        """Which file it is, how long, and when it was written last."""
+        """Which file it is, how long, and when it was written last; also of what DuckDB has not put into it yet."""
         try:
-            found = os.stat(self._path)
+            found = [os.stat(self._path)]
         except OSError as error:
             raise DataError(f"The table's file {str(self._path)!r} cannot be read: {error.strerror}.") from None
-        return f"{found.st_dev}:{found.st_ino}:{found.st_size}:{found.st_mtime_ns}"
+        with suppress(OSError):
+            found.append(os.stat(f"{self._path}.wal"))
+        return " ".join(f"{each.st_dev}:{each.st_ino}:{each.st_size}:{each.st_mtime_ns}" for each in found)
 
     def rows(self) -> Rows:
         """All rows in the order of their numbers."""

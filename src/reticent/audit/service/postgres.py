@@ -205,7 +205,7 @@ class PostgresDatabase:
         return schema or "public", name
 
     def _is_table(self) -> bool:
-        """A view may change without anybody committing (it may use the time); a table cannot."""
+        """A view may change without anybody committing here (it may use the time, or another server); a table cannot."""
         from psycopg import sql
 
         found = self._fetch(
@@ -214,7 +214,7 @@ class PostgresDatabase:
             ).format(sql.Placeholder(), sql.Placeholder()),
             self._place(),
         )
-        return bool(found) and found[0][0] in ("r", "p", "m")
+        return bool(found) and found[0][0] in ("r", "m")
 
     def _names(self) -> list[str]:
         return list(dict.fromkeys([self._settings.key, *self._settings.public, *self._settings.sensitive]))

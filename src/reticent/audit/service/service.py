@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import TracebackType
@@ -56,10 +56,20 @@ class AuditService:
 
     def __init__(self, settings: Settings, *, ledger: Ledger | None = None) -> None:
         self.settings = settings
-        self._database = open_database(settings)
-        self._ledger = ledger if ledger is not None else Ledger(settings.ledger)
-        self._audits = self._ledger.audits
-        self._turns = self._ledger.turns(settings.dataset)
+        with ExitStack() as opened:
+            self._database = open_database(settings)
+            opened.callback(self._database.close)
+            self._ledger = ledger if ledger is not None else Ledger(settings.ledger)
+            opened.callback(self._ledger.close)
+            self._audits = self._ledger.audits
+            self._turns = self._ledger.turns(settings.dataset)
+            opened.callback(self._turns.close)
+            self._set_up()
+            self._opened = opened.pop_all()
+
+    def _set_up(self) -> None:
+        """Catch up with the table and with everything that was decided, and answer what is reserved."""
+        settings = self.settings
         secret = Secret.beside(self._ledger.path, may_create=self._audits.is_empty())
         self.tokens = Tokens(settings, self._audits, secret)
         self._people = People(settings, self._audits, secret)
@@ -79,9 +89,7 @@ class AuditService:
 
     def close(self) -> None:
         """Let go of database and ledger."""
-        self._database.close()
-        self._turns.close()
-        self._ledger.close()
+        self._opened.close()
 
     def __enter__(self) -> AuditService:
         return self
