@@ -10,6 +10,7 @@ import pytest
 
 import reticent as rt
 from reticent.anonymize import Datafly, Lattice, Mondrian
+from reticent.anonymize.mondrian import stage
 from reticent.anonymize.mondrian.partition import Partition
 from reticent.data import Hierarchy, Table
 from reticent.definitions import DeltaPresence, DistinctLDiversity, KAnonymity, KMap, MUnique
@@ -191,6 +192,19 @@ def test_datafly_climbs_greedily_and_is_never_better_than_the_lattice():
     assert greedy.suppressed <= 0.05 * table.rows
     assert greedy.utility["loss"] >= best.utility["loss"] - 1e-12
     assert greedy.method["name"] == "Datafly"
+
+
+@pytest.mark.parametrize("values", ["sets", "ranges"])
+def test_a_column_of_very_many_values_is_described_alike(values, monkeypatch):
+    """A table of all groups and all values may not fit into memory; lists of values say the same."""
+    table = people()
+    drafts = []
+    for largest in (1 << 26, 0):
+        monkeypatch.setattr(stage, "LARGEST_TABLE", largest)
+        drafts.append(Mondrian(values=values).draft(table, KAnonymity(5)))
+    first, second = (draft.tables["data"].sort(pl.all()) for draft in drafts)
+    assert first.equals(second)
+    assert drafts[0].meanings == drafts[1].meanings
 
 
 def test_values_that_look_like_labels_are_told_apart():

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from reticent.anonymize.mondrian import stage
 from reticent.anonymize.mondrian.stage import order_of
 from reticent.data.hierarchy import NULL_LABEL, SUPPRESSED, BoundHierarchy, Codes, unused
 from reticent.utility import LeafSets
@@ -60,13 +62,11 @@ def column_cells(
     """
     if values == "hierarchy":
         return _parts(hierarchy, codes, group, count)
-    order = order_of(hierarchy)
-    members, of_group = _value_sets(order.take(codes), hierarchy.size, group, count)
-    leaf_at = np.argsort(order)
-    describe = _as_range if values == "ranges" and hierarchy.is_numeric else _as_set
-    texts, known = hierarchy.levels[0].labels, hierarchy.leaves.to_list()
+    column = _Column.of(hierarchy)
+    sets, of_group = _value_sets(column.place_of.take(codes), column.size, group, count)
+    describe = column.as_range if values == "ranges" and hierarchy.is_numeric else column.as_set
     book = _Book()
-    numbers = [book.number(*describe(hierarchy, leaf_at, places, texts, known)) for places in members]
+    numbers = [book.number(*describe(places)) for places in sets]
     return book.cells(np.array(numbers, dtype=np.int64)[of_group])
 
 
@@ -94,8 +94,11 @@ def _value_sets(
     places: NDArray[np.int64], size: int, group: NDArray[np.int64], count: int
 ) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
     """The distinct sets of values, each rising, and the set of every group."""
+    keys = group * size + places
+    if count * size > stage.LARGEST_TABLE:
+        return _listed_sets(np.unique(keys), size, count)
     present = np.zeros(count * size, dtype=bool)
-    present[group * size + places] = True
+    present[keys] = True
     packed = np.ascontiguousarray(np.packbits(present.reshape(count, size), axis=1))
     rows = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
     _, firsts, of_group = np.unique(rows, return_index=True, return_inverse=True)
@@ -103,40 +106,63 @@ def _value_sets(
     return np.split(members, np.flatnonzero(np.diff(owners)) + 1), of_group.astype(np.int64)
 
 
+def _listed_sets(keys: NDArray[np.int64], size: int, count: int) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+    """The same from rising keys, for columns of so many values that a table of all groups and values would not fit."""
+    members = keys % size
+    bounds = np.searchsorted(keys, size * np.arange(count + 1)).tolist()
+    raw, width = members.tobytes(), members.itemsize
+    numbers: dict[bytes, int] = {}
+    of_group = [numbers.setdefault(raw[low * width : high * width], len(numbers)) for low, high in pairwise(bounds)]
+    _, firsts = np.unique(of_group, return_index=True)
+    return [members[bounds[first] : bounds[first + 1]] for first in firsts.tolist()], np.array(of_group, dtype=np.int64)
+
+
 Described = tuple[str, Mapping[str, Any], NDArray[np.int64]]
 
 
-def _as_set(
-    hierarchy: BoundHierarchy,
-    leaf_at: NDArray[np.int64],
-    places: NDArray[np.int64],
-    texts: Sequence[str],
-    known: list[Any],
-) -> Described:
-    leaves = leaf_at[places]
-    if len(leaves) == 1:
-        leaf = int(leaves[0])
-        return NULL_LABEL if leaf == hierarchy.null_leaf else texts[leaf], hierarchy.levels[0].meanings[leaf], leaves
-    if len(leaves) == hierarchy.size:
-        return SUPPRESSED, {"all": True}, leaves
-    members = leaves.tolist()
-    shown = [NULL_LABEL if leaf == hierarchy.null_leaf else texts[leaf] for leaf in members]
-    return "{" + ", ".join(shown) + "}", {"values": [known[leaf] for leaf in members]}, leaves
+@dataclass(frozen=True)
+class _Column:
+    """A column's leaves: their places in the order of cutting, the leaf at each place, texts, values and meanings."""
 
+    place_of: NDArray[np.int64]
+    leaf_at: NDArray[np.int64]
+    texts: Sequence[str]
+    values: Sequence[Any]
+    meanings: Sequence[Mapping[str, Any]]
+    null_leaf: int | None
 
-def _as_range(
-    hierarchy: BoundHierarchy,
-    leaf_at: NDArray[np.int64],
-    places: NDArray[np.int64],
-    texts: Sequence[str],
-    known: list[Any],
-) -> Described:
-    low, high = int(places[0]), int(places[-1])
-    if low == high or hierarchy.null_leaf in leaf_at[places].tolist():
-        return _as_set(hierarchy, leaf_at, places, texts, known)
-    covered = leaf_at[low : high + 1]
-    first, last = int(covered[0]), int(covered[-1])
-    return f"[{texts[first]}, {texts[last]}]", {"interval": [known[first], known[last]], "closed": "both"}, covered
+    @classmethod
+    def of(cls, hierarchy: BoundHierarchy) -> _Column:
+        """The leaves of a hierarchy."""
+        order, level = order_of(hierarchy), hierarchy.levels[0]
+        null = hierarchy.null_leaf
+        texts = [NULL_LABEL if leaf == null else text for leaf, text in enumerate(level.labels)]
+        return cls(order, np.argsort(order), texts, hierarchy.leaves.to_list(), level.meanings, null)
+
+    @property
+    def size(self) -> int:
+        return len(self.leaf_at)
+
+    def as_set(self, places: NDArray[np.int64]) -> Described:
+        """Exactly these values."""
+        leaves = self.leaf_at[places]
+        members = leaves.tolist()
+        if len(members) == 1:
+            return self.texts[members[0]], self.meanings[members[0]], leaves
+        if len(members) == self.size:
+            return SUPPRESSED, {"all": True}, leaves
+        shown = ", ".join([self.texts[leaf] for leaf in members])
+        return f"{{{shown}}}", {"values": [self.values[leaf] for leaf in members]}, leaves
+
+    def as_range(self, places: NDArray[np.int64]) -> Described:
+        """From the lowest of these values to the highest; a missing value has no place between others."""
+        low, high = int(places[0]), int(places[-1])
+        if low == high or self.null_leaf in self.leaf_at[places].tolist():
+            return self.as_set(places)
+        leaves = self.leaf_at[low : high + 1]
+        first, last = int(leaves[0]), int(leaves[-1])
+        ends = [self.values[first], self.values[last]]
+        return f"[{self.texts[first]}, {self.texts[last]}]", {"interval": ends, "closed": "both"}, leaves
 
 
 def _parts(hierarchy: BoundHierarchy, codes: Codes, group: NDArray[np.int64], count: int) -> ColumnCells:

@@ -177,6 +177,6 @@ class Mondrian:
 
 
 def _regions(group: NDArray[np.int64], columns: list[ColumnCells]) -> Regions:
-    labels = tuple(tuple(cells.labels[place] for place in cells.of_group.tolist()) for cells in columns)
-    meanings = tuple(tuple(cells.meanings[place] for place in cells.of_group.tolist()) for cells in columns)
+    labels = tuple(tuple(map(cells.labels.__getitem__, cells.of_group.tolist())) for cells in columns)
+    meanings = tuple(tuple(map(cells.meanings.__getitem__, cells.of_group.tolist())) for cells in columns)
     return Regions(group, labels, meanings)

@@ -18,6 +18,9 @@ Mask = NDArray[np.bool_]
 COMPILED_FROM = 100_000
 """From this many units on, waiting for the compiler once costs less than numpy."""
 
+LARGEST_TABLE = 1 << 26
+"""Tables of all groups by all values of a column are made up to this size; beyond it values are listed."""
+
 _COMPILED_LEAVES = 4096
 _FARTHEST = np.iinfo(np.int64).max
 
@@ -92,9 +95,13 @@ class Stage:
         """How many different values the units of each number have in each column."""
         widths = np.empty((count, len(self.leaves)), dtype=np.int64)
         for j, leaves in enumerate(self.leaves.tolist()):
-            present = np.zeros(count * leaves, dtype=bool)
-            present[ids * leaves + self.ranks[j]] = True
-            widths[:, j] = present.reshape(count, leaves).sum(axis=1)
+            keys = ids * leaves + self.ranks[j]
+            if count * leaves <= LARGEST_TABLE:
+                present = np.zeros(count * leaves, dtype=bool)
+                present[keys] = True
+                widths[:, j] = present.reshape(count, leaves).sum(axis=1)
+            else:
+                widths[:, j] = np.bincount(np.unique(keys) // leaves, minlength=count)
         return widths
 
     def cut(self, column: Ids, rows: Ids, least: int, *, between_equal: bool = False) -> Cut:
