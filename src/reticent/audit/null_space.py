@@ -23,6 +23,8 @@ prime is drawn from the operating system's randomness and never leaves the proce
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -149,3 +151,14 @@ class NullSpace:
 
     def _drawn(self, count: int) -> Words:
         return self._source.below(self._prime, 2 * count).reshape(2, count)
+
+
+@cache
+def prepare() -> None:
+    """Load or compile the kernels now, by a tiny session, so that nobody's first question waits for them."""
+    space = NullSpace(6, insecure_seed=0)
+    for members in ({0, 1}, {0, 2}, {0, 3}, {1, 2}):
+        space.remember(Query.of(members))
+    space.decide(Query.of({1, 2, 3}))
+    space.decide(Query.linear({0: 2, 4: 3}))
+    space._pivots.prepare()

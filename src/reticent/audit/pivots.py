@@ -82,6 +82,10 @@ class Pivots:
         plus, minus = self._people[:, : self.rank]
         return labels[plus], np.where(minus >= 0, labels[minus], -1)
 
+    def prepare(self) -> None:
+        """Load or compile the search for a class, which most sessions never need."""
+        self._find(np.zeros(self.rank, dtype=np.uint64), np.zeros(1, dtype=np.int64))
+
     def add_cut(self, labels: Integers, cut: Cut, inside: int, outside: int) -> None:
         """A query that cuts classes, with a person of either part of one of them as its pivot."""
         self._copy_traces(cut)

@@ -94,8 +94,9 @@ class SumAuditor:
     def _space_for(self, n: int) -> ExactSums | NullSpace:
         if n <= EXACT_UP_TO:
             return ExactSums(n)
-        from reticent.audit.null_space import NullSpace
+        from reticent.audit.null_space import NullSpace, prepare
 
+        prepare()
         return NullSpace(n, insecure_seed=self._insecure_seed)
 
     def _remember(self, query: Query) -> None:
