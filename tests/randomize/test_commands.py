@@ -13,6 +13,8 @@ from typer.testing import CliRunner
 
 from reticent import randomize
 from reticent.cli import randomize as commands
+from reticent.errors import DataError, PolicyError
+from reticent.release import generate_keys, verify
 from tests.randomize.examples import ADULT, SCORES, scores_frame
 
 
@@ -84,3 +86,75 @@ def test_the_contract_of_the_room(tmp_path, monkeypatch):
     assert found.interval[0] <= found.interval[1]
     assert randomize.count_domain("score < 3*age", domain) == 549
     assert randomize.estimate(v, "score < 3*age") == found
+
+
+@pytest.mark.parametrize(
+    ("domain", "message"),
+    [
+        ({"a": []}, "domain\\['a'\\] has no values"),
+        ({"a": [1, 1]}, "lists 1 more than once"),
+        ({"a": [1, "x"]}, "of one kind .* such as 'x' and 1"),
+        ({"a": -4}, "at least 1, but it is -4"),
+        ({"a": {"values": 5}}, "values must be a list, but it is 5"),
+        ({"a": {"kind": "txt", "values": ["x"]}}, "kind must be one of .*'txt'"),
+        ({"a": {"from": 1, "to": "x"}}, "whole numbers, but one of its numbers is 'x'"),
+        ({"a": {"from": 5, "to": 1}}, "which has no value"),
+        ({"a": "abc"}, "a list of values"),
+        ({"domain": 5}, "must map every column"),
+        ([1, 2], "must map every column"),
+    ],
+    ids=str,
+)
+def test_a_domain_that_cannot_be_is_refused_by_name(run, domain, message):
+    Path("domain.json").write_text(json.dumps(domain))
+    with pytest.raises(PolicyError, match=message):
+        run("plan", "--n", "6", "--domain", "domain.json", "--k", "1")
+
+
+def test_files_that_are_not_there_or_not_readable_are_named(run):
+    scores_frame().write_csv("scores.csv")
+    Path("broken.json").write_text('{"a": 2')
+    Path("list.json").write_text("[1]")
+    Path("no-plan.json").write_text("{}")
+    for words, message in [
+        (("plan", "--n", "6", "--domain", "nowhere.json", "--k", "1"), "no file 'nowhere.json'"),
+        (("plan", "--n", "6", "--domain", "broken.json", "--k", "1"), "broken.json cannot be read"),
+        (("publish", "scores.csv", "--plan", "nowhere.json", "-o", "view"), "no file 'nowhere.json'"),
+        (("publish", "scores.csv", "--plan", "list.json", "-o", "view"), "holds no plan"),
+        (("publish", "scores.csv", "--plan", "no-plan.json", "-o", "view"), "no plan of version 1"),
+        (("verify", "nowhere"), "no view at 'nowhere'"),
+        (("estimate", "nowhere", "true"), "no view at 'nowhere'"),
+    ]:
+        with pytest.raises((PolicyError, DataError), match=message):
+            run(*words)
+
+
+def test_records_that_are_asked_about_must_be_records(run):
+    scores_frame().write_csv("scores.csv")
+    Path("domain.json").write_text(json.dumps(SCORES["domain"]))
+    run("plan", "--n", "6", "--domain", "domain.json", "--k", "1", "--gamma", "1/3", "-o", "plan.json")
+    run("publish", "scores.csv", "--plan", "plan.json", "-o", "view")
+    known = '{"age": 25, "nationality": "British", "score": 99}'
+    for given, message in [
+        (("[1, 2]",), "every column its value"),
+        (("5",), "every column its value"),
+        (("{",), "must be a JSON object"),
+        (('{"age": 25}',), "no column 'nationality'"),
+        (('{"age": 250, "nationality": "British", "score": 99}',), "250 is not in the declared domain"),
+        ((known, known), "twice"),
+    ]:
+        words = [word for text in given for word in ("--tuple", text, "--prior", f"1/{len(given)}")]
+        with pytest.raises((PolicyError, DataError), match=message):
+            run("audit", "view", *words)
+
+
+def test_a_side_table_restricts_an_estimate_from_a_signed_view(run):
+    scores_frame().write_csv("scores.csv")
+    Path("domain.json").write_text(json.dumps(SCORES["domain"]))
+    run("plan", "--n", "6", "--domain", "domain.json", "--k", "1", "--gamma", "1/3", "-o", "plan.json")
+    keys = generate_keys(".", "office")
+    run("publish", "scores.csv", "--plan", "plan.json", "-o", "view", "--sign", str(keys.private))
+    assert verify("view", key=keys.public).signed
+    Path("eligible.csv").write_text("age,nationality\n25,British\n32,Indian\n")
+    assert run("estimate", "view", "score > 90", "--within", "eligible.csv")["domain_count"] == 20
+    assert run("estimate", "view", "true", "--average", "score")["interval"][0] >= 81

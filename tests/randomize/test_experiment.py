@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.randomize import streamed
 from benchmarks.reproduce_alpha_beta import SPEC, main, repeat_example
 
 from tests.oracles.randomize_tails import shown_pmf
@@ -40,3 +41,10 @@ def test_the_worked_example_over_twenty_thousand_runs():
     for found in (repeat_example(runs), (3.009, 3.105, 0.144)):
         for value, exactly, band in zip(found, (3, deviation, below), bands, strict=True):
             assert abs(value - exactly) < band
+
+
+@pytest.mark.slow
+def test_fifty_million_rows_are_streamed_within_a_gigabyte():
+    written, megabytes = streamed()
+    assert written > 50_000_000
+    assert megabytes <= 1024

@@ -11,7 +11,7 @@ from reticent.cli.console import Json, answer, table, working
 from reticent.cli.randomized import show_estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from rich.console import Console
 
@@ -109,6 +109,9 @@ def publish(
     files: Annotated[str, typer.Option(help="csv or parquet.")] = "csv",
     ledger: Ledger = None,
     again: Annotated[bool, typer.Option("--again", help="Allow another release of the same data set.")] = False,
+    sign: Annotated[
+        Path | None, typer.Option("--sign", help="The private key (.key) to sign the certificate with.")
+    ] = None,
     insecure_seed: Seed = None,
     as_json: Json = False,
 ) -> None:
@@ -118,12 +121,16 @@ def publish(
     """
     from reticent.data.readers import read_frame
     from reticent.randomize import publish_to
+    from reticent.release.signing import private_key
+    from reticent.release.signing import sign as signature_of
 
     made = _plan(plan_file)
+    key = private_key(sign) if sign is not None else None
     with working("Drawing the view ...", as_json):
         rows = publish_to(
             read_frame(data), made, output, _domain(domain) if domain else None, dataset,
             duplicates=duplicates, files=files, ledger=ledger, again=again, insecure_seed=insecure_seed,
+            signer=None if key is None else lambda body: signature_of(body, key),
         )  # fmt: skip
     payload = {
         "ok": True,
@@ -335,33 +342,41 @@ def chart(
 
 def _domain(path: Path) -> Any:
     """The domain that a file declares; ``[domain]`` may stand around it."""
-    import json
     import tomllib
 
     from reticent.errors import PolicyError
     from reticent.randomize import ViewDomain
 
-    try:
-        text = path.read_text(encoding="utf-8")
-        found = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except ValueError as error:
-        raise PolicyError(f"{path} cannot be read: {error}.") from None
-    if not isinstance(found, dict):
+    found = _read(path) if path.suffix == ".json" else _read(path, tomllib.loads)
+    if not isinstance(found, dict) or not isinstance(found.get("domain", found), dict):
         raise PolicyError(f"{path} must map every column to its values.")
     return ViewDomain.from_json(found.get("domain", found))
 
 
 def _plan(path: Path) -> Plan:
-    import json
-
     from reticent.errors import PolicyError
     from reticent.randomize import Plan
 
-    try:
-        written = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise PolicyError(f"{path} is not JSON: {error}.") from None
+    written = _read(path)
+    if not isinstance(written, dict):
+        raise PolicyError(
+            f"{path} holds no plan: it must be one JSON object, as 'reticent randomize plan -o' writes it."
+        )
     return Plan.from_json(written)
+
+
+def _read(path: Path, loads: Callable[[str], Any] | None = None) -> Any:
+    """What a file of settings says; JSON, if nothing else is said."""
+    import json
+
+    from reticent.errors import PolicyError
+
+    try:
+        return (loads or json.loads)(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise PolicyError(f"There is no file {str(path)!r}.") from None
+    except (ValueError, RecursionError) as error:
+        raise PolicyError(f"{path} cannot be read: {error}.") from None
 
 
 def _show_plan(console: Console, made: Plan) -> None:

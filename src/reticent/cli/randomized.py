@@ -41,6 +41,6 @@ def answer_published(found: Published, as_json: bool) -> None:
 
 def show_estimate(console: Console, found: Estimate) -> None:
     """An estimate for people."""
-    low, high = found.interval
+    low, high = (f"{end:,}" if isinstance(end, int) else f"{end:,.2f}" for end in found.interval)
     console.print(f"{float(found.value):,.2f} (standard error {found.standard_error:,.2f})", markup=False)
-    console.print(f"With {float(100 * (1 - found.error)):g}% confidence between {low:,} and {high:,}.", markup=False)
+    console.print(f"With {float(100 * (1 - found.error)):g}% confidence between {low} and {high}.", markup=False)

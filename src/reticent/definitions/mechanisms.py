@@ -98,12 +98,9 @@ class BoundedBelief(Definition):
         diagnostics = {"highest_ratio": found.highest, "lowest_ratio": found.lowest}
         text = None
         if worst > gamma:
-            text = f"A tuple with the prior {d} can reach the posterior {worst} ({float(worst):.6g}), which is above {gamma}."
+            text = f"A tuple with the prior {d} can reach the posterior {_told(worst)}, which is above {gamma}."
         elif found.lowest is not None and found.lowest < d / gamma:
-            text = (
-                f"A tuple that does not show can lose the factor {found.lowest} ({float(found.lowest):.6g}), and at least "
-                f"{d / gamma} must stay."
-            )
+            text = f"A tuple that does not show can lose the factor {_told(found.lowest)}, and at least {_told(d / gamma)} must stay."
         witness = None if text is None else Witness(0, text)
         return Assessment(self, text is None, worst, witness, diagnostics)
 
@@ -151,6 +148,12 @@ _NO_GROUPS = (
     "BoundedBelief judges how a view is made, not groups of rows. Publish with method=AlphaBeta(...) or Frapp(...), or ask "
     "rt.randomize.plan(...)."
 )
+
+
+def _told(value: Fraction) -> str:
+    """A fraction and its decimals; only these where it is too long to be read."""
+    exactly = str(value)
+    return f"{exactly} ({float(value):.6g})" if len(exactly) <= 40 else f"{float(value):.6g}"
 
 
 def _percent(value: Fraction, up: bool = False) -> str:

@@ -278,8 +278,12 @@ def _series(name: str, declared: Any) -> pl.Series:
                 name, declared if isinstance(declared, pl.Series | np.ndarray) else list(declared), strict=True
             )
         series = as_kind(series, Kind.of(series.dtype, name)).alias(name)
-    except (TypeError, OverflowError, pl.exceptions.PolarsError) as error:
-        raise PolicyError(f"domain[{name!r}]: its values are not of one kind ({error}).") from None
+    except (TypeError, OverflowError, pl.exceptions.PolarsError):
+        kinds = {type(value).__name__: value for value in reversed(list(declared)) if value is not None}
+        told = " and ".join(repr(value) for value in list(kinds.values())[:2])
+        raise PolicyError(
+            f"domain[{name!r}]: its values must be of one kind (numbers, texts, days or true and false), but they are such as {told}."
+        ) from None
     if len(series) == 0:
         raise PolicyError(f"domain[{name!r}] has no values.")
     if series.n_unique() < len(series):
@@ -300,10 +304,17 @@ def _plain(attribute: Attribute) -> Any:
 
 
 def _read(name: str, entry: Any) -> Attribute:
-    if isinstance(entry, Mapping) and "values" in entry:
-        from reticent.data.predicate import Domain
+    if not isinstance(entry, Mapping) or "values" not in entry:
+        return Attribute.of(name, entry)
+    from reticent.data.predicate import Domain
 
-        values = Domain.of_values(entry.get("kind", "text"), entry["values"]).leaves
-        assert values is not None
-        return Attribute.of(name, values.alias(name))
-    return Attribute.of(name, entry)
+    kinds, kind, listed = [each.value for each in Kind], entry.get("kind", "text"), entry["values"]
+    if kind not in kinds:
+        raise PolicyError(
+            f"domain[{name!r}]: kind must be one of {', '.join(kinds)}, but it is {kind!r}.{did_you_mean(kind, kinds)}"
+        )
+    if not isinstance(listed, list):
+        raise PolicyError(f"domain[{name!r}]: values must be a list, but it is {listed!r}.")
+    values = Domain.of_values(kind, listed).leaves
+    assert values is not None
+    return Attribute.of(name, values.alias(name))

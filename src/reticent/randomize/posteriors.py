@@ -86,12 +86,20 @@ def audit_tuple(view: View, tuple_: Mapping[str, Any], prior: Number) -> dict[st
 def audit_block(view: View, block: Sequence[Mapping[str, Any]], priors: Sequence[Number]) -> dict[str, Any]:
     """Which tuples of a block a view shows, and the exact beliefs afterwards (link attacks)."""
     _check_plain(view)
+    for place, each in enumerate(block):
+        if each in block[:place]:
+            raise PolicyError(
+                f"The block names the record {dict(each)} twice; exactly one of its records is in the table."
+            )
     seen = _seen(view, block)
     after = block_posterior(view.rates, priors, seen)
     return {"seen": seen, "posterior": after, "highest": max(after)}
 
 
 def _seen(view: View, tuples: Sequence[Mapping[str, Any]]) -> list[bool]:
+    for each in tuples:
+        if not isinstance(each, Mapping):
+            raise PolicyError(f"A record must give every column its value, such as {{'age': 25}}, but it is {each!r}.")
     frame = pl.DataFrame([dict(each) for each in tuples])
     keys = view.domain.pack(view.domain.frame_columns(frame))
     return [bool(found) for found in among(keys, view.keys)]

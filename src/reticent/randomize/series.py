@@ -67,7 +67,8 @@ class Series:
         index = len(self.views) + 1
         if index > self.plan.views:
             raise LedgerError(
-                f"The plan is for {self.plan.views} views, and all of them are published. One more would break the promise; nothing was published."
+                f"The plan is for {self.plan.views} view{'s' * (self.plan.views > 1)}, published already. One more would break the promise; nothing was "
+                "published."
             )
         space = full_domain(self.plan, domain)
         listed = replace(self.plan, domain=space)
