@@ -159,6 +159,12 @@ def test_a_password_is_not_written_down(postgres_url: str, tmp_path: Path) -> No
     assert Policy.parse(text, "policy.toml", tmp_path).table().dataset == "wards"
 
 
+@pytest.mark.parametrize(("values", "is_weight"), [([1, 2, 3], True), ([1, -2, 3], False), ([0, 0, 0], False)])
+def test_a_weight_says_how_many_people_a_row_stands_for(values: list[int], is_weight: bool) -> None:
+    found = propose(pl.DataFrame({"weight": values, "sex": ["f", "m", "f"]}))
+    assert (found.weight == "weight") == is_weight
+
+
 def test_an_empty_table_is_refused() -> None:
     with pytest.raises(DataError, match="The table has no rows"):
         propose(pl.DataFrame({"a": []}))

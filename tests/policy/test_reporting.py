@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 from reticent.cli.app import app
+from reticent.data import Hierarchy, Table
+from reticent.definitions import KAnonymity
 from reticent.demo import hospital, hospital_policy_text, voter_roll
 from reticent.policy import Policy, write_stewards_report
+from reticent.release import publish
 from reticent.release.report import write_report
 
 
@@ -64,3 +68,23 @@ def test_a_list_of_people_is_looked_up_by_name(place: Path) -> None:
     roll = voter_roll(table.frame)
     told = write_stewards_report(release, place / "named.html", table, people=roll, who="name").read_text("utf-8")
     assert any(f"{name} (" in told for name in roll["name"].to_list())
+
+
+def test_people_with_several_rows_and_streamed_tables_are_reported_too(tmp_path: Path) -> None:
+    rows = pl.DataFrame(
+        {
+            "who": [number // 2 for number in range(120)],
+            "age": [20 + number // 2 % 30 for number in range(120)],
+            "ill": ["flu", "gout", "HIV"] * 40,
+        }
+    )
+    age = Hierarchy.intervals([10, 20], origin=20, domain=(20, 59))
+    people = Table(rows, quasi={"age": age}, sensitive="ill", key="who", unit="person")
+    told = write_stewards_report(publish(people, KAnonymity(3)), tmp_path / "people.html", people).read_text("utf-8")
+    assert "<b>Linkage</b> knows" in told
+    assert "keeps its promise" in told
+    streamed = Table(rows.lazy(), quasi={"age": age}, sensitive="ill", engine="streaming")
+    told = write_stewards_report(publish(streamed, KAnonymity(3)), tmp_path / "s.html", streamed).read_text("utf-8")
+    assert "<b>Homogeneity</b> knows" in told
+    assert "<b>Linkage</b> knows" not in told
+    assert "What drove the risk" in told

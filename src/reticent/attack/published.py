@@ -16,7 +16,7 @@ from reticent.data import NULL_LABEL, Groups, Table
 from reticent.data.covers import Cover, cover
 from reticent.data.keys import first_rows, number, pack, sum_by
 from reticent.data.sensitive import bind_sensitive
-from reticent.engine import LocalEngine
+from reticent.engine import engine_of
 from reticent.errors import DataError, did_you_mean
 from reticent.release.formats import Cells, groups_of_cells
 from reticent.release.public import PublicSide, open_public
@@ -79,7 +79,7 @@ class Published:
     @classmethod
     def from_table(cls, table: Table) -> Published:
         """A table published as it stands, identifiers dropped: the naive release."""
-        found = LocalEngine().frequencies(table)
+        found = engine_of(table).frequencies(table)
         columns = []
         for hierarchy, codes in zip(found.hierarchies, found.codes, strict=True):
             present, places = np.unique(codes, return_inverse=True)

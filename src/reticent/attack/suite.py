@@ -67,7 +67,8 @@ def compare(
 ) -> list[tuple[Findings | None, Findings]]:
     """The same adversaries on what stood before (a table) and on what was published.
 
-    Without ``people`` a table's own rows are the list: somebody who knows the quasi columns of everybody, without a mistake. Without
+    Without ``people`` a table's own rows are the list (not those of a streamed one, which are not in memory): somebody who knows the quasi
+    columns of everybody, without a mistake. Without
     ``control``, where a table and a release of it are there, the release is made again of half of the people (:func:`hold_out`), and the
     model is tried on both halves. Where that cannot be done the model is compared with the most frequent value. Somebody who knows how
     the release was chosen is tried on small tables only; there is nothing to compare with before. Where a release was made for several
@@ -75,7 +76,7 @@ def compare(
     """
     first, second = Published.of(before), Published.of(after)
     is_table = isinstance(before, Table)
-    if people is None and is_table:
+    if people is None and is_table and not before.streamed:
         people = before.frame.select([*before.quasi, *before.sensitive])
     chosen = adversaries_for(second, people, control, who, model)
     trial = _trial(before, after, seed) if is_table and control is None else None

@@ -29,6 +29,7 @@ _IDENTIFYING = Fraction(9, 10)
 _MOST_QUASI = 10
 _MOST_NODES = 50_000
 _PRIORITY = {"age": 0, "birth": 0, "postcode": 0, "demographic": 1}
+_MOST_PEOPLE = 10**10
 _FREE_TEXT = 60
 _MANY_VALUES = 100
 
@@ -118,8 +119,10 @@ def missing_words(frame: pl.DataFrame) -> list[str]:
 
 
 def _is_weight(column: ColumnProfile) -> bool:
-    numeric = column.type in ("integer", "number") and column.nulls == 0
-    return numeric and meaning_of(column.name) == "weight"
+    """Whether it can say how many people a row stands for: numbers, none missing or below zero, and not too many people in all."""
+    if column.type not in ("integer", "number") or column.nulls or meaning_of(column.name) != "weight":
+        return False
+    return bool(0 <= column.lowest <= column.highest <= _MOST_PEOPLE and column.highest > 0)
 
 
 def _is_key(column: ColumnProposal) -> bool:

@@ -214,7 +214,7 @@ def gather(
     """
     claims = read_claims(side.certificate)
     checks = list(check_claims(side))
-    outcomes = {check.name: check for check in checks}
+    outcomes = [check for check in checks if check.name.startswith("claim ")]
     known = [claim.definition for claim in claims if claim.definition is not None]
     least = [part.k for definition in known for part in definition.parts() if isinstance(part, KAnonymity)]
     facts = ReportFacts(
@@ -222,8 +222,8 @@ def gather(
         format=side.format,
         verdict=_verdict(side, checks),
         promises=tuple(
-            Promise(claim.text, said["covers"], said["does_not_cover"], outcomes[f"claim {claim.text}"].detail)
-            for claim, said in zip(claims, side.certificate["claims"], strict=True)
+            Promise(claim.text, said["covers"], said["does_not_cover"], outcome.detail)
+            for claim, said, outcome in zip(claims, side.certificate["claims"], outcomes, strict=True)
         ),
         groups=side.groups,
         least=max(least, default=None),
