@@ -129,6 +129,12 @@ def _render(
             ("rows that stand alone", f"{exposure.unique_rows:,} ({exposure.unique_rows / exposure.rows:.1%})"),
             ("people picked out correctly", f"{float(exposure.success):.1%}"),
         ]
+        if exposure.estimate is not None:
+            facts += [
+                ("people that the rows stand for, by weight", f"{float(exposure.estimate.people):,.0f}"),
+                ("largest chance of a match among these", f"{float(exposure.estimate.risk.journalist.highest):.1%}"),
+                ("alone among these, of rows that stand alone", f"{float(exposure.estimate.confirmed):.1%}"),
+            ]
         if rows.sensitive:
             facts.append(("rows whose group shares one sensitive value", f"{exposure.homogeneous_rows:,}"))
         console.print(table("As it stands", ("figure", "value"), facts))

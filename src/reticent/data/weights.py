@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from reticent.data.stream import Stream
 from reticent.errors import DataError
 
-# Below this a float holds every whole number with room for the error of one multiplication.
-_LARGEST_TOTAL = 2**51
+MOST_PEOPLE = 2**51
+"""Below this a float holds every whole number with room for the error of one multiplication."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Weights:
             seen += len(series)
         if not total > 0 and seen:
             raise DataError(f"All weights in column {column!r} are zero, so the rows stand for nobody.")
-        if total >= _LARGEST_TOTAL:
+        if total >= MOST_PEOPLE:
             raise DataError(f"The weights in column {column!r} add up to {total:g}, more than can be counted exactly.")
-        while decimals and total * 10**decimals >= _LARGEST_TOTAL:
+        while decimals and total * 10**decimals >= MOST_PEOPLE:
             decimals -= 1
         return cls(column, decimals)
 

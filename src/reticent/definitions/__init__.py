@@ -15,6 +15,7 @@
 ``personal``     what people themselves want guarded
 ``population``   k-map and delta-presence, which compare with people outside the table
 ``risk``         the average risk of being picked out, its figures, and uniqueness in a population
+``estimates``    what survey weights tell about a population that nobody counted
 ``conjunction``  definitions that are others at once
 ``exchanges``    groups exchanged for finer ones under a definition that judges all together; ``knowledge_exchanges`` for facts
 ``homogeneity``  the homogeneity audit
@@ -32,6 +33,7 @@ from reticent.definitions.catalogue import definition_from
 from reticent.definitions.closeness import TCloseness
 from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiversity
 from reticent.definitions.entropy import EntropyLDiversity
+from reticent.definitions.estimates import PopulationEstimate, population_estimate
 from reticent.definitions.feasibility import feasibility, require_feasible
 from reticent.definitions.homogeneity import HomogeneityAudit, homogeneity_audit
 from reticent.definitions.likeness import BetaLikeness, DeltaDisclosure
@@ -86,6 +88,7 @@ __all__ = [
     "NegativePositiveDiversity",
     "PSensitive",
     "PersonalPrivacy",
+    "PopulationEstimate",
     "ProbabilisticLDiversity",
     "RangeDiversity",
     "RecursiveLDiversity",
@@ -98,6 +101,7 @@ __all__ = [
     "definition_from",
     "feasibility",
     "homogeneity_audit",
+    "population_estimate",
     "population_uniqueness",
     "reidentification",
     "require_feasible",

@@ -15,7 +15,7 @@ import numpy as np
 from reticent.data.frequencies import FrequencySet
 from reticent.data.groups import Groups
 from reticent.data.table import Table
-from reticent.definitions import homogeneity_audit
+from reticent.definitions import PopulationEstimate, homogeneity_audit, population_estimate
 from reticent.definitions.base import All, Assessment, Definition
 from reticent.engine import engine_of
 
@@ -36,7 +36,8 @@ class Exposure:
     """What somebody sees who knows the quasi ``columns`` of everybody.
 
     ``unique_rows`` stand alone; ``success`` is the share of people whom such an adversary picks out correctly if every row of a
-    group is equally likely; ``homogeneous_rows`` are in groups that share one sensitive value (R-LD-5).
+    group is equally likely; ``homogeneous_rows`` are in groups that share one sensitive value (R-LD-5). ``estimate`` is of the population
+    that the rows stand for, where they have weights.
     """
 
     columns: tuple[str, ...]
@@ -49,6 +50,7 @@ class Exposure:
     homogeneous_rows: int
     assessments: tuple[Assessment, ...]
     exposed: tuple[ExposedGroup, ...]
+    estimate: PopulationEstimate | None = None
 
     @property
     def holds(self) -> bool:
@@ -67,6 +69,7 @@ class Exposure:
             "homogeneous_groups": self.homogeneous_groups,
             "homogeneous_rows": self.homogeneous_rows,
             "holds": self.holds,
+            "estimate": self.estimate.as_dict() if self.estimate is not None else None,
             "assessments": [_assessment(each) for each in self.assessments],
             "exposed": [
                 {"quasi": group.quasi, "people": group.people, "histogram": group.histogram} for group in self.exposed
@@ -78,7 +81,9 @@ def exposures(table: Table, definitions: Sequence[Definition], shown: int = _SHO
     """The exposure to each set of quasi columns that an adversary may know; one set unless the table names several (R-LD-4)."""
     frequencies = engine_of(table).frequencies(All(tuple(definitions)).prepare(table) if definitions else table)
     sets = table.quasi_sets or (tuple(table.quasi),)
-    return tuple(_exposure(frequencies, columns, tuple(table.quasi), definitions, shown) for columns in sets)
+    # Where a person has several rows, their weights do not say how many people the person stands for.
+    unit = table.weights.unit if table.weights is not None and table.unit == "row" else None
+    return tuple(_exposure(frequencies, columns, tuple(table.quasi), definitions, shown, unit) for columns in sets)
 
 
 def _exposure(
@@ -87,6 +92,7 @@ def _exposure(
     all_columns: Sequence[str],
     definitions: Sequence[Definition],
     shown: int,
+    unit: Fraction | None,
 ) -> Exposure:
     places = [all_columns.index(name) for name in columns]
     if len(places) == len(all_columns):
@@ -111,6 +117,7 @@ def _exposure(
         homogeneous_rows=audit.rows if audit else 0,
         assessments=tuple(definition.assess(groups) for definition in definitions),
         exposed=_most_exposed(frequencies, groups, firsts, places, shown),
+        estimate=population_estimate(groups, unit) if unit is not None else None,
     )
 
 
