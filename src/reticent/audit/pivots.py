@@ -102,7 +102,7 @@ class Pivots:
         row = kernels.solve_row(self._transposed, self._dense, self._row(labels, coefficient), self._modulus)
         serving = self._serving(row, labels, coefficient)
         if not serving:
-            self._spares = self._made(labels, self._some_classes(labels, len(coefficient)))
+            self._spares = self._made(labels, self._some_classes(labels, coefficient))
             serving = self._serving(row, labels, coefficient)
         if not serving:
             self._spares = self._made(labels, [self._find(row, coefficient)])
@@ -136,13 +136,17 @@ class Pivots:
         people = [int(np.argmax(labels == label)) for label in classes]
         return [Spare(*parts) for parts in zip(people, columns, weights, strict=True)]
 
-    def _some_classes(self, labels: Integers, count: int) -> list[int]:
-        """Classes that are no pivot yet. Which ones only matters for speed, so the choice need not be secret."""
-        free = np.ones(count, dtype=bool)
+    def _some_classes(self, labels: Integers, coefficient: Integers) -> list[int]:
+        """Classes that are no pivot yet, one of them in the query. Which ones only matters for speed, so the choice is no secret."""
+        free = np.ones(len(coefficient), dtype=bool)
         free[labels[self._people[0, : self.rank]]] = False
-        found = np.flatnonzero(free)
-        picked = np.random.default_rng(self.rank).choice(found, min(SPARES, len(found)), replace=False)
-        return [int(label) for label in picked]
+        generator = np.random.default_rng(self.rank)
+        inside, anywhere = np.flatnonzero(free & (coefficient != 0)), np.flatnonzero(free)
+        picked = [
+            *generator.permutation(inside)[:1],
+            *generator.choice(anywhere, min(SPARES, len(anywhere)), replace=False),
+        ]
+        return list(dict.fromkeys(map(int, picked)))[:SPARES]
 
     def _row(self, labels: Integers, coefficient: Integers) -> Words:
         """The query's product with every pivot."""
@@ -169,12 +173,11 @@ class Pivots:
 
     def _append(self, row: Words, column: Words | None, plus: int, minus: int, inverse: int) -> None:
         k = self.rank
-        self._people = _grown(self._people, 1, k + 1)
-        self._inverses = _grown(self._inverses, 0, k + 1)
-        self._dense = _grown(self._dense, 0, k + 1)
-        for axis in (0, 1):
-            self._factors = _grown(self._factors, axis, k + 1)
-            self._transposed = _grown(self._transposed, axis, k + 1)
+        self._people = _grown(self._people, 2, k + 1)
+        self._inverses = _grown(self._inverses, k + 1)
+        self._dense = _grown(self._dense, k + 1)
+        self._factors = _grown(self._factors, k + 1, k + 1)
+        self._transposed = _grown(self._transposed, k + 1, k + 1)
         self._people[:, k] = plus, minus
         self._inverses[k] = inverse
         self._dense[k] = column is not None
@@ -186,7 +189,7 @@ class Pivots:
         self.rank += 1
 
     def _trace(self, classes: int) -> NDArray[np.uint8]:
-        self._traces = _grown(self._traces, 0, classes)
+        self._traces = _grown(self._traces, classes, 0)
         return self._traces
 
     def _copy_traces(self, cut: Cut) -> None:
@@ -198,9 +201,9 @@ class Pivots:
         plain = bool((coefficient == touched).all())
         for weight in [1] if plain else np.unique(coefficient[touched]).tolist():
             plane = self._planes
-            self._plane_row = _grown(self._plane_row, 0, plane + 1)
-            self._plane_weight = _grown(self._plane_weight, 0, plane + 1)
-            self._traces = _grown(self._traces, 1, plane // 8 + 1)
+            self._plane_row = _grown(self._plane_row, plane + 1)
+            self._plane_weight = _grown(self._plane_weight, plane + 1)
+            self._traces = _grown(self._traces, 0, plane // 8 + 1)
             self._plane_row[plane] = self.rank - 1
             self._plane_weight[plane] = weight % self._prime
             self._trace(len(coefficient))[: len(coefficient), plane // 8] |= (coefficient == weight).astype(
@@ -209,13 +212,13 @@ class Pivots:
             self._planes += 1
 
 
-def _grown(array: Array, axis: int, size: int) -> Array:
-    """``array`` with room for ``size`` along ``axis``: it grows by half, filled with zeros."""
-    room = array.shape[axis]
-    if size <= room:
+def _grown(array: Array, *sizes: int) -> Array:
+    """``array`` with room for these sizes along its axes: an axis grows by half, and new room is filled with zeros."""
+    if all(size <= room for size, room in zip(sizes, array.shape, strict=True)):
         return array
-    shape = list(array.shape)
-    shape[axis] = max(size, room + room // 2)
+    shape = [
+        max(size, room + room // 2) if size > room else room for size, room in zip(sizes, array.shape, strict=True)
+    ]
     larger = np.zeros(shape, dtype=array.dtype)
     larger[tuple(map(slice, array.shape))] = array
     return cast(Array, larger)
