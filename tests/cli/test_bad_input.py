@@ -118,7 +118,7 @@ CASES: dict[str, tuple[str | bytes, str, str]] = {
     "a misspelt setting": (
         CSV,
         POLICY.replace("sensitive =", "sensitiv ="),
-        "policy.toml:10:1: [roles] has no setting 'sensitiv'. Did you mean 'sensitive'? It has: identifiers, key, nulls, other, pseudonyms, quasi, "
+        "policy.toml:10:1: [roles] has no setting 'sensitiv'. Did you mean 'sensitive'? It has: identifiers, key, nulls, other, private, pseudonyms, quasi, "
         "quasi_sets, sensitive, unit, weight.",
     ),
     "a promise that cannot be kept": (
