@@ -339,3 +339,41 @@ def test_linear_programs_find_no_value_that_is_fixed(session):
         else:
             assert fixed([*answered, row])
     assert not fixed(answered)
+
+
+def overlapping_ranges(generator, n):
+    """Ranges of an order in which everybody differs."""
+    low, high = sorted(generator.integers(0, n + 1, 2))
+    return np.arange(low, max(high, low + 1))
+
+
+def ranges_of_kinds(generator, n):
+    """Boxes over three coarse columns: soon no query cuts a class any more."""
+    kinds = np.random.default_rng(0).integers(0, (6, 5, 3), (n, 3))
+    bounds = np.sort(generator.integers(0, (7, 6, 4), (2, 3)), axis=0)
+    return np.flatnonzero(((kinds >= bounds[0]) & (kinds <= bounds[1])).all(axis=1))
+
+
+def neighbours(generator, n):
+    """A few people who live next to each other: combinations stay local, so the spares of other places do not serve."""
+    start = generator.integers(0, n - 12)
+    return start + np.flatnonzero(generator.random(12) < 0.4)
+
+
+@pytest.mark.parametrize("questions", [overlapping_ranges, ranges_of_kinds, neighbours])
+def test_long_sessions_agree_with_row_reduction_modulo_another_prime(questions):
+    n, generator = 300, np.random.default_rng(17)
+    fast, form, seen = NullSpace(n), oracle.ModularForm(n), dict.fromkeys(ANSWERS, 0)
+    for _ in range(350):
+        members = questions(generator, n)
+        if not len(members):
+            continue
+        expected = form.verdict(oracle.indicator(set(members.tolist()), n))
+        query = Query.of(members)
+        assert fast.decide(query).rule == expected
+        seen[expected] += 1
+        if ANSWERS[expected]:
+            fast.remember(query)
+    assert fast.rank == len(form.pivots) > 60
+    assert seen["safe"] > 60
+    assert seen["implied"] + seen["exposes"] > 30

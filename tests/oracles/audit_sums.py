@@ -78,3 +78,29 @@ def indicator(members, people):
 
 def float_rank(rows):
     return int(np.linalg.matrix_rank(np.array(rows, dtype=np.float64)))
+
+
+class ModularForm:
+    """The reduced row echelon form over people modulo 2^31 - 1, row after row: for sessions too long for fractions."""
+
+    PRIME = 2**31 - 1
+
+    def __init__(self, people):
+        self.rows = np.zeros((0, people), dtype=np.int64)
+        self.pivots = []
+
+    def verdict(self, row):
+        """``implied``, ``safe`` or ``exposes``; a safe row is kept."""
+        rest = np.array(row, dtype=np.int64) % self.PRIME
+        for pivot, known in zip(self.pivots, self.rows, strict=True):
+            rest = (rest - rest[pivot] * known) % self.PRIME
+        if not rest.any():
+            return "implied"
+        pivot = int(np.flatnonzero(rest)[0])
+        rest = rest * pow(int(rest[pivot]), -1, self.PRIME) % self.PRIME
+        rows = (self.rows - self.rows[:, [pivot]] * rest) % self.PRIME
+        rows = np.vstack([rows, rest])
+        if (np.count_nonzero(rows, axis=1) == 1).any():
+            return "exposes"
+        self.rows, self.pivots = rows, [*self.pivots, pivot]
+        return "safe"
