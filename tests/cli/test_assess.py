@@ -50,3 +50,28 @@ def test_the_command_line_wins_over_the_policy(patients: Path, reticent: Command
     found = reticent("assess", "policy.toml", "--quasi", "age", "--definition", "KAnonymity(2)", "--json")
     assert found.code == 0
     assert found.json["columns"] == ["age"]
+
+
+def test_diversity_is_audited_and_shown(patients: Path, reticent: Command) -> None:
+    found = reticent("assess", "policy.toml", "--json")
+    (audit,) = found.json["diversity"]
+    assert audit["sensitive"] == "disease"
+    assert audit["homogeneous_rows"] == found.json["homogeneous_rows"]
+    assert audit["nearly_homogeneous_rows"] >= audit["homogeneous_rows"]
+    assert 1 <= audit["effective_l"] <= audit["table_effective_l"]
+    assert "How diverse the groups are" in reticent("assess", "policy.toml").out
+
+
+def test_each_set_of_quasi_columns_has_its_own_risk(patients: Path, reticent: Command) -> None:
+    text = (patients / "policy.toml").read_text("utf-8")
+    sets = text.replace("[roles]\n", '[roles]\nquasi_sets = [["age"], ["zip"]]\n')
+    assert sets != text
+    (patients / "sets.toml").write_text(sets)
+    told = reticent("assess", "sets.toml", "--json").json
+    assert [each["together"]["columns"] for each in told["risks"]] == [["age"], ["zip"]]
+    assert [each["columns"] for each in told["diversity"]] == [["age"], ["zip"]]
+    assert told["risk"] in told["risks"]
+    assert told["risk"]["together"]["columns"] == told["columns"]
+    shown = reticent("assess", "sets.toml").out
+    assert "What drives the risk from age:" in shown
+    assert "What drives the risk from zip:" in shown

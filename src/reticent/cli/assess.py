@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from reticent.data import Table
     from reticent.definitions import Definition
-    from reticent.inspect import Exposure, Risk
+    from reticent.inspect import DiversityAudit, Exposure, Risk
 
 
 def register(app: typer.Typer) -> None:
@@ -59,18 +59,19 @@ def assess(
     Example: reticent assess policy.toml
     """
     from reticent.cli.assess_advice import advice_on, application_of
-    from reticent.inspect import exposures, risk_views
+    from reticent.inspect import diversity_audits, exposures, risk_views
 
     application = application_of(protect, knows or [], measure, near)
     with working("Counting who stands alone ...", as_json):
         rows, definitions = _load(policy, quasi or [], sensitive or [], definition, nulls)
         found = exposures(rows, definitions, groups)
-        risks = risk_views(rows)
+        risks, audits = risk_views(rows), diversity_audits(rows)
     worst, risk = min(zip(found, risks, strict=True), key=lambda pair: (pair[0].k, -pair[1].together.alone))
     payload: dict[str, Any] = {
         "ok": all(exposure.holds for exposure in found),
         **worst.as_dict(),
         "sets": [exposure.as_dict() for exposure in found],
+        "diversity": [each.as_dict() for each in audits],
         "risk": risk.as_dict(),
         "risks": [each.as_dict() for each in risks],
         "unpublished": list(rows.unpublished),
@@ -78,7 +79,7 @@ def assess(
     payload["holds"] = payload["ok"]
     if advise or application is not None:
         payload["advice"] = advice_on(definitions, application)
-    answer(payload, as_json, lambda console: _render(console, found, rows, risks, payload.get("advice")))
+    answer(payload, as_json, lambda console: _render(console, found, rows, risks, audits, payload.get("advice")))
 
 
 def _load(
@@ -114,6 +115,7 @@ def _render(
     found: tuple[Exposure, ...],
     rows: Table,
     risks: tuple[Risk, ...],
+    audits: tuple[DiversityAudit, ...],
     advice: Mapping[str, Any] | None,
 ) -> None:
     from reticent.cli.assess_advice import render_advice
@@ -162,12 +164,32 @@ def _render(
             )
     if advice is not None:
         render_advice(console, advice)
+    _render_diversity(console, audits)
     for risk in risks:
         if len(risks) > 1:
             console.print(f"What drives the risk from {', '.join(risk.together.columns)}:", markup=False)
         _render_risk(console, risk)
     if rows.unpublished:
         console.print(f"Without a role, so not published: {', '.join(rows.unpublished)}.", markup=False)
+
+
+def _render_diversity(console: Console, audits: tuple[DiversityAudit, ...]) -> None:
+    from reticent.cli.wording import shown
+
+    several = len({each.columns for each in audits}) > 1
+    rows = [
+        (
+            f"{each.sensitive} by {', '.join(each.columns)}" if several else each.sensitive,
+            f"{each.homogeneous_rows:,} in {each.homogeneous_groups:,}",
+            f"{each.nearly_homogeneous_rows:,} in {each.nearly_homogeneous_groups:,}",
+            f"{each.effective_l:.4g} of {each.table_effective_l:.4g}",
+            ", ".join(shown(chance) for chance in each.worst_posterior[:2]),
+        )
+        for each in audits
+    ]
+    heads = ("column", "rows that share a value", "by 95 %", "effective l, of at most", "surest, and ruling one out")
+    if rows:
+        console.print(table("How diverse the groups are (for your eyes only)", heads, rows))
 
 
 def _render_risk(console: Console, risk: Risk) -> None:

@@ -6,10 +6,12 @@
 ``proposal``     proposed roles and a definition that the rows allow
 ``document``     the proposal as the text of a policy; ``drafting`` the way from a source to it
 ``exposure``     what the rows would give away if they went out unchanged
+``audit``        how diverse the sensitive values are, group by group
 ``risk``         which columns, values and sets of columns drive that
 ``safe_harbor``  the identifiers that the HIPAA rule names
 """
 
+from reticent.inspect.audit import DiversityAudit, diversity_audits
 from reticent.inspect.document import policy_text
 from reticent.inspect.drafting import propose_policy
 from reticent.inspect.exposure import ExposedGroup, Exposure, exposures
@@ -24,11 +26,13 @@ __all__ = [
     "ColumnProposal",
     "ColumnRisk",
     "ColumnSet",
+    "DiversityAudit",
     "ExposedGroup",
     "Exposure",
     "Proposal",
     "Risk",
     "ValueRisk",
+    "diversity_audits",
     "exposures",
     "missing_words",
     "policy_text",
