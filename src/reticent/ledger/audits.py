@@ -83,6 +83,7 @@ class Token:
 
 
 _ENTRY = "id, column, function, identity, size, answered, rule, reason, answer, made, members"
+_OWNER = "(SELECT id FROM datasets WHERE name = ?1)"
 
 
 class Audits:
@@ -207,26 +208,23 @@ class Audits:
     def find(self, dataset: str, column: str, function: str, identity: str) -> AuditEntry | None:
         """The decision on a query that was asked before."""
         found = self._entries(
-            "name = ? AND column = ? AND function = ? AND identity = ?", dataset, column, function, identity
+            f"dataset = {_OWNER} AND column = ?2 AND function = ?3 AND identity = ?4",
+            dataset,
+            column,
+            function,
+            identity,
         )
         return found[0] if found else None
 
     def after(self, dataset: str, number: int = 0) -> list[AuditEntry]:
         """The decisions after decision ``number``, first to last."""
-        return self._entries("name = ? AND audit_decisions.id > ?", dataset, number)
+        # The plus keeps SQLite from going through all decisions of the data set to find the last ones.
+        return self._entries(f"+dataset = {_OWNER} AND id > ?2", dataset, number)
 
     def decision(self, dataset: str, number: int, asker: str | None = None) -> AuditEntry | None:
         """One decision; with ``asker`` only if it was this person who asked."""
-        if asker is None:
-            found = self._entries("name = ? AND audit_decisions.id = ?", dataset, number)
-        else:
-            found = self._entries(
-                "name = ? AND audit_decisions.id = ? AND audit_decisions.id IN (SELECT decision FROM audit_asked "
-                "JOIN audit_questions ON audit_questions.id = question WHERE asker = ?)",
-                dataset,
-                number,
-                asker,
-            )
+        mine = "id IN (SELECT decision FROM audit_asked JOIN audit_questions ON audit_questions.id = question WHERE asker = ?3)"
+        found = self._entries(f"dataset = {_OWNER} AND id = ?2 AND (?3 IS NULL OR {mine})", dataset, number, asker)
         return found[0] if found else None
 
     def questions(
@@ -285,9 +283,7 @@ class Audits:
     def _entries(self, where: str, *values: object) -> list[AuditEntry]:
         with self._store.reading() as connection:
             rows = connection.execute(
-                f"SELECT {', '.join('audit_decisions.' + name.strip() for name in _ENTRY.split(','))} FROM audit_decisions "
-                f"JOIN datasets ON datasets.id = audit_decisions.dataset WHERE {where} ORDER BY audit_decisions.id",
-                values,
+                f"SELECT {_ENTRY} FROM audit_decisions WHERE {where} ORDER BY id", values
             ).fetchall()
         return [_entry(row) for row in rows]
 

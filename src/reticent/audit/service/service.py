@@ -175,11 +175,11 @@ class AuditService:
                 self._settle(look, entry)
             yield look
 
-    def _settle(self, look: Look, entry: AuditEntry) -> AuditEntry:
+    def _settle(self, look: Look, entry: AuditEntry, members: NDArray[np.int64] | None = None) -> AuditEntry:
         """Finish a decision: work the answer out if it is not known, write it down, remember what was answered."""
         column = self._columns.get(entry.column)
         if entry.answered and column is not None and not entry.is_noisy:
-            members = unpacked(entry)
+            members = unpacked(entry) if members is None else members
             column.extend(int(members[-1]) + 1)
             function = cast(Asked, entry.function)
             if entry.answer is None:
@@ -239,7 +239,7 @@ class AuditService:
             decision = self._columns[column].decide(cast(Asked, query.function), query.members)
             verdict = _verdict(column, query, decision, query.function)
             entry = self._audits.decide(self.settings.dataset, question, verdict)
-            entry = self._settle(look, entry)
+            entry = self._settle(look, entry, query.members)
         else:
             self._audits.asked_again(question, entry.number)
             if entry.answered and entry.answer is None:
