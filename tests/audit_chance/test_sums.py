@@ -217,15 +217,18 @@ def _uniform_wins(game: Game, games: int, seed: int) -> int:
                 auditor.record(members, Fraction(float(data[members].sum())))
                 groups.append(float(data[members].sum()))
         furthest = max(groups, key=lambda total: abs(total - size / 2))
-        ratios = worlds.window_ratios(worlds.uniform_member(size, furthest), float(game.beta), 10)
+        # Three decimals decide all but sums at the very edge, and keep the fractions short.
+        ratios = worlds.window_ratios(
+            worlds.uniform_member(size, Fraction(str(round(furthest, 3)))), float(game.beta), 4
+        )
         wins += ratios[0] < 1 / (1 + float(game.lambda_)) or ratios[1] > 1 + float(game.lambda_)
     return wins
 
 
 @pytest.mark.slow
 def test_p6_the_attacker_of_uniform_sums_wins_at_most_a_share_delta_of_games():
-    wins = _uniform_wins(Game(1, 5, "0.3", 3), 400, seed=7)
-    assert 0 < wins <= 0.3 * 400
+    wins = _uniform_wins(Game(1, 5, "0.3", 3), 150, seed=7)
+    assert 0 < wins <= 0.3 * 150
 
 
 @pytest.mark.parametrize(

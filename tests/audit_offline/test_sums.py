@@ -161,3 +161,16 @@ def test_thousands_of_questions_about_a_hundred_thousand_people():
     report = check_log(log, n=n)
     assert report.exposed == {victim: values[victim]}
     assert report.certificate[victim].holds(report.log)
+
+
+@pytest.mark.parametrize("rank", [400, -1], ids=["explicit", "primes"])
+def test_an_unlucky_prime_is_noticed_and_replaced(rank, monkeypatch):
+    """All-but-one questions have determinant -5: modulo 5 the sixth seems to depend on the others, as in QA-G8."""
+    from reticent.audit.offline import lifting
+
+    primes = iter([5])
+    monkeypatch.setattr(lifting, "random_prime", lambda: next(primes, 1_073_741_827))
+    monkeypatch.setattr(sums_room, "EXACT_RANK", rank)
+    data = [3, 1, 4, 1, 5, 9]
+    report = check_log([(set(range(6)) - {i}, "sum", sum(data) - data[i]) for i in range(6)], n=6)
+    assert dict(report.exposed) == dict(enumerate(data))

@@ -64,7 +64,7 @@ def _intervals(search: Search) -> dict[int, _Ends]:
     """Proved lower and upper ends of every head piece, with the weights that prove them."""
     ends = {}
     for piece in map(int, search.region.heads):
-        if search.solved + 2 > search.limit:
+        if search.solved + 2 * search.price > search.limit:
             break
         high, above, _ = search.extent(piece, 1)
         low, below, _ = search.extent(piece, -1)

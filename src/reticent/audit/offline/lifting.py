@@ -114,6 +114,16 @@ class Basis:
         _, _, independent = reduce_rows(_gram(matrix, prime), prime)
         return cls(matrix, tuple(independent), prime)
 
+    def again(self) -> Basis:
+        """The same rows under another private prime; found anew should that prime not like them."""
+        other = Basis(self.matrix, self.independent, random_prime())
+        return other if other.is_regular else Basis.of(self.matrix)
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether the rows are independent modulo the prime too."""
+        return len(self._reduced[1]) == self.rank
+
     @property
     def rank(self) -> int:
         """How many independent rows there are."""
@@ -132,12 +142,17 @@ class Basis:
     @cached_property
     def inverse(self) -> IntArray:
         """The inverse of ``rows rows^T`` modulo the prime, which exists because the rows of the Gram matrix are independent."""
-        gram = _gram(self.rows, self.prime)
-        size = len(gram)
-        reduced, pivots, _ = reduce_rows(np.hstack([gram, np.eye(size, dtype=np.int64)]), self.prime)
-        found = np.empty((size, size), dtype=np.int64)
-        found[pivots] = reduced[:, size:]
+        reduced, pivots = self._reduced
+        found = np.empty((self.rank, self.rank), dtype=np.int64)
+        found[pivots] = reduced[:, self.rank :]
         return found
+
+    @cached_property
+    def _reduced(self) -> tuple[IntArray, list[int]]:
+        gram = _gram(self.rows, self.prime)
+        reduced, pivots, _ = reduce_rows(np.hstack([gram, np.eye(self.rank, dtype=np.int64)]), self.prime)
+        inside = [place for place, pivot in enumerate(pivots) if pivot < self.rank]
+        return reduced[inside], [pivots[place] for place in inside]
 
     @cached_property
     def _gram(self) -> NDArray[np.float64] | None:

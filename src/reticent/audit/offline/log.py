@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -113,6 +113,15 @@ class Log:
 
 
 LogLike = Log | Iterable[Any]
+
+
+class Declared(TypedDict, total=False):
+    """What :func:`as_log` may be told about the values."""
+
+    values: str
+    lower: Number | None
+    upper: Number | None
+    duplicates: bool
 
 
 def as_log(

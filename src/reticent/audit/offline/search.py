@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,11 @@ class Search:
     limit: int
     solved: int = 0
     points: list[Point] = field(default_factory=list)
+
+    @cached_property
+    def price(self) -> int:
+        """What one linear program counts against the limit: more for a large region."""
+        return 1 + int(self.region.matrix.nnz) // 5_000
 
     def beyond(self, goal: Goal) -> Point | Tree | None:
         """A point that breaks the goal, an argument for the goal, or None when the limit came first."""
@@ -147,7 +153,7 @@ class Search:
 
     def _program(self, goal: Goal, box: Box) -> tuple[str, FloatArray, FloatArray]:
         """Maximise ``sign * piece`` over the box and the equations: status, point and dual weights."""
-        self.solved += 1
+        self.solved += self.price
         limits = _limits(box)
         costs = np.zeros(len(limits))
         if goal.piece is not None:
@@ -174,7 +180,7 @@ class Search:
 
     def _infeasibility(self, box: Box) -> FloatArray:
         """Weights of questions whose answers the box cannot reach, from a program with slack on both sides."""
-        self.solved += 1
+        self.solved += self.price
         rows = self.region.matrix
         count, width = rows.shape
         slack = sparse.identity(count, format="csr")
@@ -192,7 +198,7 @@ class Search:
             box = box.narrowed(goal.piece, step, None) if goal.sign > 0 else box.narrowed(goal.piece, None, step)
         if box.is_empty or self.region.holdings or not len(box.lower) or self.solved >= self.limit:
             return None
-        self.solved += 1
+        self.solved += self.price
         lower, upper = (np.array(side, dtype=float) for side in zip(*_limits(box), strict=True))
         right = np.array([float(answer) for answer in self.region.answers])
         rules = [LinearConstraint(self.region.matrix, right, right)] if len(right) else []

@@ -8,14 +8,13 @@ shrink what exposes somebody to a conflict from which nothing can be left out.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from reticent.audit.offline.checking import LIMIT, check_log
-from reticent.audit.offline.log import Log, LogLike, as_log
+from reticent.audit.offline.log import Declared, Log, LogLike, as_log
 from reticent.errors import Infeasible
-from reticent.exact import Number
 
 EXACT_QUESTIONS = 20
 
@@ -43,17 +42,14 @@ def largest_safe_subset(
     log: LogLike,
     n: int | None = None,
     *,
-    values: str = "real",
-    lower: Number | None = None,
-    upper: Number | None = None,
-    duplicates: bool = True,
     limit: int = LIMIT,
+    **declared: Unpack[Declared],
 ) -> SafeSubset:
     """The most questions of a log that could have been answered as they were without exposing anybody.
 
     A part for which the check stays undecided counts as exposing somebody, and then the result is not called optimal.
     """
-    checked = as_log(log, n, values=values, lower=lower, upper=upper, duplicates=duplicates)
+    checked = as_log(log, n, **declared)
     parts = _Parts(checked, limit)
     if check_log(checked, limit=limit).consistent is False:
         raise Infeasible("The log contradicts itself, so no part of it can be told safe; run check_log for the proof.")

@@ -54,6 +54,28 @@ class SumSystem:
         """Whether data sets are written out in exact numbers; otherwise private primes decide who is *not* exposed."""
         return self.basis.rank <= EXACT_RANK
 
+    @classmethod
+    def of(cls, log: Log) -> SumSystem:
+        """The system, with a basis that certainly spans all questions."""
+        system = cls(log)
+        return system if system._spans else cls.of(log)
+
+    @cached_property
+    def _second(self) -> Basis:
+        """The same questions under a second private prime."""
+        return self.basis.again()
+
+    @cached_property
+    def _first_null(self) -> BigArray | IntArray:
+        """A random vector that the independent questions map to 0, exactly or modulo the second prime."""
+        return self.null_vector() if self.explicit else self.null_vector_modulo(self._second)
+
+    @property
+    def _spans(self) -> bool:
+        """Whether the other questions map it to 0 too; a prime that sees a dependence where none is fails here."""
+        image = times(self.basis.matrix, self._first_null)
+        return not (image if self.explicit else image % self._second.prime).any()
+
     def contradiction(self) -> Combination | None:
         """A dependent question whose answer is not what the others imply, proved; None where the answers fit."""
         for row in map(int, self._surprising()):
@@ -105,15 +127,14 @@ class SumSystem:
         single = self.classes.size == 1
         proofs: dict[int, Combination] = {}
         if self.explicit:
-            pending = np.flatnonzero(single & (self.null_vector() == 0))
+            pending = np.flatnonzero(single & (self._first_null == 0))
             while len(pending):
                 proofs |= {int(c): proof for c in pending if (proof := self.combination(int(c))) is not None}
                 # A hidden person is 0 in a random null vector by bad luck only: another vector tells.
                 unproved = np.array([c for c in pending if int(c) not in proofs], dtype=np.int64)
                 pending = unproved[self.null_vector()[unproved] == 0] if len(unproved) else unproved
         else:
-            second = Basis.of(self.basis.matrix)
-            still = (self.null_vector_modulo(self.basis) == 0) | (self.null_vector_modulo(second) == 0)
+            still = (self._first_null == 0) | (self.null_vector_modulo(self.basis) == 0)
             for column in np.flatnonzero(single & still):
                 if (proof := self.combination(int(column))) is not None:
                     proofs[int(column)] = proof
@@ -136,7 +157,7 @@ class SumSystem:
 
 def check_sums(log: Log) -> Report:
     """Who is exposed by sums of values without bounds; see the module."""
-    system = SumSystem(log)
+    system = SumSystem.of(log)
     how = "explicit data sets that differ in everybody else" if system.explicit else "two private random primes"
     method = f"Linear algebra: exposures proved in exact fractions, the absence of others by {how}."
     contradiction = system.contradiction()
