@@ -10,6 +10,7 @@ An auditor decides *before* anything touches the data, from the queries and answ
 * ``monitor`` – `OverlapMonitor`, from sizes and overlaps alone (R-QA-2).
 * ``leaky`` – auditors whose refusals leak, and the attacks on them; for demonstration only (R-QA-8).
 * ``chance`` – auditors for partial disclosure: answers may shift beliefs a little, with small probability more (R-QA-9..12).
+* ``service`` – the audited SQL front: a real database, a durable log, roles, tokens, noise beside exact answers (R-QA-14).
 * ``offline`` – who a log of answers exposes, with proofs (R-QA-13).
 """
 
