@@ -46,8 +46,9 @@ class FrequencySet:
     @cached_property
     def column_sizes(self) -> tuple[NDArray[np.int64], ...]:
         """For every column the rows of each part."""
+        rows = self.sizes.astype(np.float64)
         return tuple(
-            sum_by(codes, self.sizes, hierarchy.levels[level].size)
+            sum_by(codes, rows, hierarchy.levels[level].size)
             for hierarchy, level, codes in zip(self.hierarchies, self.levels, self.codes, strict=True)
         )
 

@@ -44,9 +44,9 @@ class Frontier:
         self._index = np.arange(self.space.size).reshape(self.space.shape)
         usable = evaluator.allowed == 0 and evaluator.quasi_sets is None
         usable = usable and Outliers.applicable(evaluator.frequencies, self.space, evaluator.definition)
-        self._outliers = Outliers(evaluator.frequencies, self.space, evaluator.definition) if usable else None
-        self._start = evaluator.points(self.space.floor)
-        self._last_count = self.space.size
+        self._outliers = (
+            Outliers(evaluator.points(self.space.floor), self.space, evaluator.definition) if usable else None
+        )
         self._evaluated: NDArray[np.bool_] = np.zeros(self.space.shape, dtype=bool)
         self._forecast = self._forecaster()
         # When suppression costs nothing and the objective only grows, generalizations of a passing node cannot win.
@@ -73,7 +73,6 @@ class Frontier:
                 lowest = float(self.floors[candidates].min())
                 objective = self.best.objective if self.best is not None else None
                 return Outcome(self.best, False, lowest if objective is None else min(lowest, objective))
-            self._raise_start(candidates)
             found = self.evaluator.evaluate(self.space.node(self._pick(candidates)))
             self.learn(found)
             self._look_at_outliers(found.outliers)
@@ -81,17 +80,7 @@ class Frontier:
     def _look_at_outliers(self, points: tuple[int, ...]) -> None:
         """Close every node at which the group of one of these points fails."""
         if self._outliers is not None and points:
-            self.open &= ~self._outliers.failing(points, self._start)
-
-    def _raise_start(self, candidates: NDArray[np.bool_]) -> None:
-        """Start from the finest node below all candidates: what is finer than that is not needed any more."""
-        count = int(np.count_nonzero(candidates))
-        if 4 * count > self._last_count:
-            return
-        self._last_count = count
-        corner = self.space.corner(candidates)
-        if corner != self._start.levels:
-            self._start = self.evaluator.points(corner)
+            self.open &= ~self._outliers.failing(points)
 
     def learn(self, found: Evaluation) -> None:
         """Spread what an evaluated node says over the lattice."""
@@ -148,7 +137,7 @@ class Frontier:
             if_passing = len(flat) - np.searchsorted(np.sort(bounds), bounds)
         return int(flat[np.argmax(np.minimum(if_failing, if_passing))])
 
-    def _most_promising(self, by_bound: NDArray[np.intp], below: NDArray[np.float64]) -> int:
+    def _most_promising(self, by_bound: NDArray[np.intp], below: NDArray[Any]) -> int:
         """The node that may be expected to remove the most candidates, be it one itself or only lie above some.
 
         A node that is too costly to win can still be hopeless, and then takes all candidates below it along. A candidate that

@@ -24,17 +24,22 @@ from reticent.definitions.base import Definition
 
 _LARGEST_TABLE = 4_000_000
 _WIDEST_TABLE = 256
+_SINGLE_PRECISION = 2**24
 
 
 class Outliers:
-    """Judges the groups that single points of a frequency set belong to, at every node of the lattice."""
+    """Judges the groups that single points of a frequency set belong to, at every node of the lattice.
 
-    def __init__(self, frequencies: FrequencySet, space: Space, definition: Definition) -> None:
-        self._frequencies = frequencies
+    ``points`` are the groups of the lattice's finest node.
+    """
+
+    def __init__(self, points: Points, space: Space, definition: Definition) -> None:
+        self._points = points
+        self._frequencies = points.frequencies
         self._space = space
         self._definition = definition
-        self._open_ended = any(h.levels[-1].size > 1 for h in frequencies.hierarchies)
-        self._ways: dict[tuple[int, int], Way] = {}
+        self._open_ended = any(h.levels[-1].size > 1 for h in self._frequencies.hierarchies)
+        self._ways = [Way.of(self._frequencies, space, column) for column in range(len(space.floor))]
 
     @staticmethod
     def applicable(frequencies: FrequencySet, space: Space, definition: Definition) -> bool:
@@ -43,49 +48,41 @@ class Outliers:
         return definition.local and space.size * values <= _LARGEST_TABLE
 
     def rarest(self) -> int:
-        """The point whose values are the rarest, column by column: the likeliest to stand alone."""
-        frequencies = self._frequencies
-        commonness = np.zeros(len(frequencies))
-        for codes, counts in zip(frequencies.codes, frequencies.column_sizes, strict=True):
-            commonness += np.log(np.maximum(counts, 1)).take(codes)
-        return int(np.argmin(np.where(frequencies.sizes > 0, commonness, np.inf)))
+        """A point of the group whose values are the rarest, column by column: the likeliest to stand alone."""
+        columns = zip(self._frequencies.column_sizes, self._ways, strict=True)
+        sizes = [np.bincount(way.here, weights=own, minlength=way.parts) for own, way in columns]
+        commonness = self._points.runs.added([np.log(np.maximum(rows, 1)) for rows in sizes])
+        return self._points.point_in(int(np.argmin(np.where(self._points.sizes > 0, commonness, np.inf))))
 
-    def failing(self, chosen: Sequence[int], points: Points) -> NDArray[np.bool_]:
-        """The nodes at which the group that one of the chosen points has become part of fails the definition.
-
-        They are seen from a grouping ``points``: only nodes at or above its levels are meant, the rest of the array says nothing.
-        """
-        ways = [self._way(column, level) for column, level in enumerate(points.levels)]
-        meetings = [self._meeting_nodes(point, points, ways) for point in chosen]
+    def failing(self, chosen: Sequence[int]) -> NDArray[np.bool_]:
+        """The nodes at which the group that one of the chosen points has become part of fails the definition."""
+        points = self._points
+        meetings = [self._meeting_nodes(point) for point in chosen]
         sizes = self._over_lattice(meetings, points.weights)
         extras = {name: self._over_lattice(meetings, counts) for name, counts in points.extras.items()}
-        histograms = (
-            self._histograms(meetings, points) if self._definition.needs_sensitive else Histograms.of_one_value(sizes)
-        )
+        histograms = self._histograms(meetings) if self._definition.needs_sensitive else Histograms.of_one_value(sizes)
         groups = Groups(sizes, histograms, self._frequencies.reference, self._frequencies.domain, extras)
-        # Where only people of a population have joined so far there is no group that could fail.
-        failing = self._definition.failing(groups) & (sizes > 0)
+        failing = self._definition.failing(groups)
+        if "population" in extras:
+            # Where only people of a population have joined so far there is no group that could fail.
+            failing = failing & (sizes > 0)
         return failing.reshape(len(chosen), -1).any(axis=0).reshape(self._space.shape)
 
-    def _meeting_nodes(self, point: int, points: Points, ways: Sequence[Way]) -> NDArray[np.intp]:
+    def _meeting_nodes(self, point: int) -> NDArray[np.intp]:
         """For every group the flat index of the lowest node at which the point joins it; the lattice's size if none."""
-        steps = [way.steps_to(codes[point]) for way, codes in zip(ways, self._frequencies.codes, strict=True)]
-        index: NDArray[np.intp] = points.runs.added(steps)
+        steps = [way.steps_to(codes[point]) for way, codes in zip(self._ways, self._frequencies.codes, strict=True)]
+        index: NDArray[np.intp] = self._points.runs.added(steps)
         return np.minimum(index, self._space.size, out=index) if self._open_ended else index
-
-    def _way(self, column: int, level: int) -> Way:
-        if (column, level) not in self._ways:
-            self._ways[column, level] = Way.of(self._frequencies, self._space, column, level)
-        return self._ways[column, level]
 
     def _over_lattice(self, meetings: Sequence[NDArray[np.intp]], counts: NDArray[Any]) -> NDArray[np.int64]:
         """The counts of the points that have joined each of the chosen ones, one after the other, at every node."""
         nodes = self._space.size
         tables = [np.bincount(meeting, weights=counts, minlength=nodes + 1)[:nodes] for meeting in meetings]
-        return self._space.accumulated(np.stack(tables, axis=1)).ravel().astype(np.int64)
+        exact = np.float32 if counts.sum() < _SINGLE_PRECISION else np.float64
+        return self._space.accumulated(np.stack(tables, axis=1, dtype=exact)).ravel().astype(np.int64)
 
-    def _histograms(self, meetings: Sequence[NDArray[np.intp]], points: Points) -> Histograms:
-        cells, values, nodes = points.histograms, self._frequencies.domain.size, self._space.size
+    def _histograms(self, meetings: Sequence[NDArray[np.intp]]) -> Histograms:
+        cells, values, nodes = self._points.histograms, self._frequencies.domain.size, self._space.size
         tables = []
         for meeting in meetings:
             keys = meeting[cells.owners] * values + cells.values
@@ -101,33 +98,34 @@ class Outliers:
 
 @dataclass(frozen=True)
 class Way:
-    """How far up one column parts of a level meet, in flat indices of the lattice.
+    """How far up one column the parts of the lattice's finest level meet, in flat indices of the lattice.
 
-    ``here`` maps the parts of the frequency set to those of the level. ``table`` has a row for each of these; a wide column has
-    none, and its rows are made when they are asked for.
+    ``here`` maps the parts of the frequency set to those of the finest level. ``table`` has a row for each of these; a wide column
+    has none, and its rows are made when they are asked for.
     """
 
     here: NDArray[np.int32]
+    parts: int
     steps: Callable[[NDArray[np.int64]], NDArray[np.intp]]
     table: NDArray[np.intp] | None
 
     @classmethod
-    def of(cls, frequencies: FrequencySet, space: Space, column: int, level: int) -> Way:
+    def of(cls, frequencies: FrequencySet, space: Space, column: int) -> Way:
         hierarchy, low, high = frequencies.hierarchies[column], space.floor[column], space.top[column]
-        stride, parts = prod(space.shape[column + 1 :]), hierarchy.levels[level].size
-        above = [hierarchy.between(level, coarser) for coarser in range(level, high + 1)]
+        stride, parts = prod(space.shape[column + 1 :]), hierarchy.levels[low].size
+        levels = [hierarchy.between(low, level) for level in range(low, high + 1)]
 
         def steps(chosen: NDArray[np.int64]) -> NDArray[np.intp]:
-            apart = np.full((len(chosen), parts), level - low, dtype=np.intp)
-            for coarser in above:
-                apart += coarser[chosen, None] != coarser
+            apart = np.zeros((len(chosen), parts), dtype=np.intp)
+            for level in levels:
+                apart += level[chosen, None] != level
             return np.where(apart > high - low, space.size, apart * stride)
 
-        here = hierarchy.between(frequencies.levels[column], level)
-        return cls(here, steps, steps(np.arange(parts)) if parts <= _WIDEST_TABLE else None)
+        here = hierarchy.between(frequencies.levels[column], low)
+        return cls(here, parts, steps, steps(np.arange(parts)) if parts <= _WIDEST_TABLE else None)
 
     def steps_to(self, own: int) -> NDArray[np.intp]:
-        """From every part of the level to the one that the frequency set's part ``own`` lies in."""
+        """From every part of the finest level to the one that the frequency set's part ``own`` lies in."""
         here = self.here[own]
         row: NDArray[np.intp] = self.steps(np.array([here]))[0] if self.table is None else self.table[here]
         return row

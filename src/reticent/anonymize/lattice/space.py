@@ -84,7 +84,7 @@ class Space:
     def accumulated(self, table: NDArray[Any]) -> NDArray[Any]:
         """For every node the sum of the table's numbers at itself and its specializations.
 
-        The table has one row a node; the result has one column a node. Exact for whole numbers below 2^53.
+        The table has one row a node; the result has one column a node. Exact for whole numbers below 2^53, or 2^24 in single precision.
         """
         for ladder in self._ladders:
             # A product adds up along one run of columns and moves it behind all others; what is left in front are the table's columns.
@@ -94,29 +94,24 @@ class Space:
     @cached_property
     def _ladders(self) -> list[NDArray[Any]]:
         """Neighbouring columns in runs, each with the matrix whose product adds up along it: a one where low is at or below high."""
-        ladders: list[NDArray[Any]] = [np.ones((1, 1))]
+        ladders: list[NDArray[Any]] = [np.ones((1, 1), dtype=np.float32)]
         for levels in self.shape:
-            step = np.tri(levels).T
+            step = np.tri(levels, dtype=np.float32).T
             if len(ladders[-1]) * levels <= _LONGEST_LADDER:
                 ladders[-1] = np.kron(ladders[-1], step)
             else:
                 ladders.append(step)
         return ladders
 
-    def count_below(self, mask: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def count_below(self, mask: NDArray[np.bool_]) -> NDArray[np.float32]:
         """For every node the number of marked nodes among itself and its specializations."""
-        return self.accumulated(mask.astype(np.float64)).reshape(self.shape)
+        return self.accumulated(mask.astype(np.float32)).reshape(self.shape)
 
-    def count_above(self, mask: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def count_above(self, mask: NDArray[np.bool_]) -> NDArray[np.float32]:
         """For every node the number of marked nodes among itself and its generalizations."""
         # Backwards, every generalization stands before its specializations.
-        backwards = self.accumulated(mask.ravel()[::-1].astype(np.float64)).ravel()[::-1]
+        backwards = self.accumulated(mask.ravel()[::-1].astype(np.float32)).ravel()[::-1]
         return backwards.reshape(self.shape)
-
-    def corner(self, mask: NDArray[np.bool_]) -> Levels:
-        """The finest node that all marked nodes generalize."""
-        places = np.unravel_index(np.flatnonzero(mask), self.shape)
-        return tuple(int(place.min()) + low for place, low in zip(places, self.floor, strict=True))
 
     def minimal(self, passing: NDArray[np.bool_]) -> list[Levels]:
         """Passing nodes without a passing direct specialization, in lexicographic order (R-LD-23)."""
