@@ -153,6 +153,12 @@ def test_the_stories_show_exposure_by_leaky_auditors_only():
     assert stories(people=120, seed=1) == told
 
 
+def test_attacks_that_get_nothing_claim_nothing():
+    assert drop_attack(AuditedGate([1, 2, 3, 4], lower=0), [range(4)]).values == {}
+    for same in ([1] * 12, [0, 1] * 6, [0]):
+        assert parity_attack(OppositeGate(same), len(same)).values == {}
+
+
 def test_bad_demonstrations_are_refused():
     with pytest.raises(rt.PolicyError, match="people must be at least 12"):
         stories(people=3)

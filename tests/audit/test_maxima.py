@@ -217,8 +217,11 @@ def test_bad_questions_are_refused():
     ):
         with pytest.raises(rt.PolicyError, match=message):
             auditor.ask(query)
-    with pytest.raises(rt.PolicyError, match="duplicates must be True or False"):
-        MaxAuditor(4, duplicates="allowed")
+    for duplicates in ("perhaps", 1, None):
+        with pytest.raises(rt.PolicyError, match="duplicates must be True"):
+            MaxAuditor(4, duplicates=duplicates)
+    with pytest.raises(rt.PolicyError, match="cannot continue a history of linear queries"):
+        MaxAuditor.of(History(4).followed_by(Query.of({0, 1})))
     with pytest.raises(rt.PolicyError, match="cannot fall"):
         auditor.extend(3)
     with pytest.raises(rt.PolicyError, match="n must be"):
@@ -258,3 +261,8 @@ def test_chains_of_links_survive_growth_and_cleaning():
             query = frozenset(generator.permutation(n)[:size].tolist())
             assert bool(auditor.would_answer(query)) == oracle.algorithm_1(history, query)
     assert len(history) > 10
+
+
+def test_the_words_of_the_spec_declare_duplicates_too():
+    assert MaxAuditor(4, duplicates="allowed").duplicates is True
+    assert MinAuditor(4, duplicates="distinct").duplicates is False

@@ -11,13 +11,15 @@ from reticent.audit.extremes import RepeatedMaxima
 from reticent.errors import PolicyError
 from reticent.exact import Number, whole
 
+_DECLARED = {"allowed": True, "distinct": False}
+
 
 class MaxAuditor:
     """Answers a maximum iff no consistent answer to it would determine a person's value.
 
     ``ask(members)`` decides; the answer given must then be told with ``record(members, answer)`` before the next question, because
-    decisions depend on past answers. ``duplicates`` is a declared property of the column: whether two people may share a value. It
-    is never inferred from the data. Values are taken to be real and without bounds.
+    decisions depend on past answers. ``duplicates`` is a declared property of the column: whether two people may share a value (True
+    or ``"allowed"``, False or ``"distinct"``). It is never inferred from the data. Values are taken to be real and without bounds.
 
     *Guarantee*: classical and simulatable: the decision follows from the queries so far and the answers before this one, so a
     refusal says nothing. *Adversary*: knows all queries, answers and refusals, and no value.
@@ -33,23 +35,23 @@ class MaxAuditor:
     function: ClassVar[str] = "max"
     _sign: ClassVar[int] = 1
 
-    def __init__(self, n: int, *, duplicates: bool = True) -> None:
-        if not isinstance(duplicates, bool):
-            raise PolicyError(f"duplicates must be True or False, but it is {duplicates!r}.")
+    def __init__(self, n: int, *, duplicates: bool | str = True) -> None:
+        declared = _DECLARED.get(duplicates, duplicates) if isinstance(duplicates, str) else duplicates
+        if not isinstance(declared, bool):
+            raise PolicyError(f"duplicates must be True ('allowed') or False ('distinct'), but it is {duplicates!r}.")
         whole(n, "n", low=1)
-        self.duplicates = duplicates
-        self._maxima = RepeatedMaxima(n) if duplicates else DistinctMaxima(n)
+        self.duplicates = declared
+        self._maxima = RepeatedMaxima(n) if declared else DistinctMaxima(n)
         self._awaited: Query | None = None
 
     @classmethod
     def of(cls, history: History) -> MaxAuditor:
         """The auditor that has answered this history."""
+        if history.family not in (None, cls.function):
+            raise PolicyError(f"A {cls.function} auditor cannot continue a history of {history.family} queries.")
         auditor = cls(history.n, duplicates=history.duplicates)
         for entry in history.answered:
-            if entry.answer is None:
-                raise PolicyError(
-                    f"answer is missing: a {entry.query.function} is audited from the answers given so far."
-                )
+            assert entry.answer is not None, "only sums are remembered without an answer"
             auditor.record(entry.query, entry.answer)
         return auditor
 

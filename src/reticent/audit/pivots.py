@@ -128,8 +128,6 @@ class Pivots:
 
     def _made(self, labels: Integers, classes: list[int]) -> list[Spare]:
         """Spares for these classes."""
-        if not classes:
-            return []
         columns = np.stack([self._column(label) for label in classes])
         columns = kernels.solve_columns(self._factors, self._inverses, columns, self._modulus)
         weights = kernels.solve_weights(self._factors, columns, self._modulus)
