@@ -94,10 +94,7 @@ class WorstCaseKnowledge(_Knowledge):
 
     def holds(self, groups: Groups) -> bool:
         _check_model(groups)
-        return all(
-            holds(Buckets.of(refined.select(refined.sizes > 0)), self.threshold, self.k)
-            for refined in self._refined(groups)
-        )
+        return all(holds(_buckets(refined), self.threshold, self.k) for refined in self._refined(groups))
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
         """The groups that break the promise by themselves; if none does, the one that the worst facts point at."""
@@ -105,7 +102,7 @@ class WorstCaseKnowledge(_Knowledge):
         filled = np.flatnonzero(groups.sizes > 0)
         if len(filled) == 0:
             return failing
-        buckets = Buckets.of(groups.select(groups.sizes > 0))
+        buckets = _buckets(groups)
         poor = buckets.distinct < self.k + 2
         alone = poor if poor.any() else unsafe_alone(buckets, self.threshold, self.k)
         if alone.any():
@@ -116,7 +113,7 @@ class WorstCaseKnowledge(_Knowledge):
 
     def assess_in(self, groups: Groups) -> Assessment:
         filled = occupied(groups)
-        buckets = Buckets.of(groups.select(groups.sizes > 0))
+        buckets = _buckets(groups)
         worst = witness(buckets, self.k)
         diagnostics = self._diagnostics(groups, buckets, self.failing_in(groups), worst.disclosure)
         safe = worst.disclosure < self.threshold
@@ -134,7 +131,7 @@ class WorstCaseKnowledge(_Knowledge):
         for refined in self._refined(groups):
             filled = refined.sizes > 0
             if filled.any():
-                alone = unsafe_alone(Buckets.of(refined.select(filled)), self.threshold, self.k)
+                alone = unsafe_alone(_buckets(refined), self.threshold, self.k)
                 hopeless[refined.parents()[filled][alone]] = True
         return hopeless
 
@@ -173,13 +170,13 @@ class NegatedKnowledge(_Knowledge):
         failing = np.zeros(len(groups), dtype=bool)
         filled = np.flatnonzero(groups.sizes > 0)
         if len(filled):
-            buckets = Buckets.of(groups.select(groups.sizes > 0))
+            buckets = _buckets(groups)
             failing[filled[negations_unsafe(buckets, self.threshold, self.k)]] = True
         return failing
 
     def assess_in(self, groups: Groups) -> Assessment:
         filled = occupied(groups)
-        buckets = Buckets.of(groups.select(groups.sizes > 0))
+        buckets = _buckets(groups)
         worst = negation_witness(buckets, self.k)
         failing = self.failing_in(groups)
         found = None if not failing.any() else _told(groups, filled, worst, self)
@@ -229,7 +226,13 @@ class KnowledgeTally:
     def _histograms(self, groups: Groups) -> list[list[tuple[int, ...]]]:
         _check_model(groups)
         refined = self._definition._refined(groups)
-        return [list(Buckets.of(each.select(each.sizes > 0))) for each in refined]
+        return [list(_buckets(each)) for each in refined]
+
+
+def _buckets(groups: Groups) -> Buckets:
+    """The groups that have rows, as an attacker sees them; other definitions may have sorted their counts already."""
+    filled = groups if groups.sizes.all() else groups.select(groups.sizes > 0)
+    return Buckets.of_cells(filled.histograms.offsets, filled.histograms.ranked)
 
 
 def _counted(number: int, word: str) -> str:
