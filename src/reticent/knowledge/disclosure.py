@@ -199,6 +199,9 @@ def _largest_quotient(parts: Integers, wholes: Integers) -> tuple[Fraction, int]
     """
     about = parts / wholes
     ties = np.flatnonzero(about == about.max())
+    if about[ties[0]] == 1.0:
+        # Below 2^50 only equal numbers have a quotient that rounds to one.
+        return Fraction(1), int(ties[0])
     place = int(ties[next(ascending(wholes[ties], parts[ties]))[0]])
     return Fraction(int(parts[place]), int(wholes[place])), place
 
