@@ -213,6 +213,17 @@ def test_recording_an_answer_after_asking_changes_nothing():
         assert auditor.rank == 1
 
 
+def test_after_a_recorded_exposure_nothing_new_is_answered():
+    """Answers from elsewhere gave somebody away: the auditor says so, with few people and with many."""
+    for n in (6, 200):
+        auditor = SumAuditor(n)
+        auditor.record({0, 1, 2}, 7)
+        auditor.record({3}, 2)
+        rules = [auditor.would_answer(members).rule for members in ({0, 1}, {4, 5}, {0, 1, 2}, {0, 1, 2, 3}, range(n))]
+        assert rules == ["exposes", "exposes", "implied", "implied", "exposes"]
+        assert not auditor.ask({4, 5})
+
+
 def test_a_restarted_auditor_decides_as_before():
     generator = random.Random(5)
     for n in (9, 150):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from reticent.audit.decision import Decision, History, Members, Query, as_answer, as_members
 from reticent.audit.exact_sums import ExactSums
+from reticent.audit.wording import EXPOSES, SAFE
 from reticent.errors import PolicyError
 from reticent.exact import Number, whole
 
@@ -35,6 +36,7 @@ class SumAuditor:
     def __init__(self, n: int, *, insecure_seed: int | None = None) -> None:
         self._insecure_seed = insecure_seed
         self._kept: list[Query] = []
+        self._exposed = False
         self._space = self._space_for(whole(n, "n", low=1))
 
     @classmethod
@@ -62,21 +64,26 @@ class SumAuditor:
 
     def would_answer(self, members: Members | Mapping[int, int] | Query) -> Decision:
         """The decision on a sum, without asking it."""
-        return self._space.decide(self._query(members))
+        return self._decided(self._query(members))
 
     def ask(self, members: Members | Mapping[int, int] | Query) -> bool:
         """Whether the sum is answered; if so it is remembered."""
         query = self._query(members)
-        decision = self._space.decide(query)
+        decision = self._decided(query)
         if decision.answer and decision.rule != "implied":
             self._remember(query)
         return decision.answer
 
     def record(self, members: Members | Mapping[int, int] | Query, answer: Number | None = None) -> None:
-        """The sum was answered, here or before a restart. What is known already changes nothing; the answer is not used."""
+        """The sum was answered, here or before a restart. What is known already changes nothing; the answer is not used.
+
+        If somebody's value follows from what was recorded, nothing more is answered than what follows, too.
+        """
+        query = self._query(members)
         if answer is not None:
             as_answer(answer)
-        self._remember(self._query(members))
+        self._exposed |= not self._space.decide(query)
+        self._remember(query)
 
     def extend(self, n: int) -> None:
         """There are ``n`` variables from now on; the new ones are in no answered sum."""
@@ -90,6 +97,10 @@ class SumAuditor:
             for query in self._kept:
                 self._space.remember(query)
             self._kept = []
+
+    def _decided(self, query: Query) -> Decision:
+        decision = self._space.decide(query)
+        return EXPOSES if self._exposed and decision.rule == SAFE.rule else decision
 
     def _space_for(self, n: int) -> ExactSums | NullSpace:
         if n <= EXACT_UP_TO:
