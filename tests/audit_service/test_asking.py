@@ -308,3 +308,9 @@ def test_an_empty_table_can_be_asked(place):
 def test_a_parquet_file_is_as_good_as_any(make_place):
     service = make_place("parquet").fill().service()
     assert values(service.ask("SELECT department, SUM(salary) FROM staff GROUP BY department")) == [None, 13700, 15100]
+
+
+def test_a_table_without_public_columns_can_be_asked_about_everybody(place):
+    service = place.service(POLICY.replace('public = ["department", "city", "age"]\n', ""))
+    assert values(service.ask("SELECT SUM(salary), COUNT(*) FROM staff WHERE 1 = 1")) == [32400, 8]
+    assert values(service.ask("SELECT COUNT(*) FROM staff WHERE 1 = 2")) == [0]

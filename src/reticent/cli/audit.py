@@ -112,14 +112,18 @@ def log(
 
     Example: reticent audit log audit.toml --export log.jsonl
     """
-    with _service(policy) as service:
-        questions = service.history(user, limit=limit)
-        decisions = {entry.number: entry for entry in service.decisions()}
-        if export is not None:
-            from reticent.audit.service.export import log_lines
-            from reticent.files import write_whole
+    from reticent.ledger import Ledger
+    from reticent.policy.auditing import AuditPolicy
 
-            write_whole(export, log_lines(decisions.values()), mode=0o600)
+    settings = AuditPolicy.read(policy).settings
+    with Ledger(settings.ledger) as ledger:
+        questions = ledger.audits.questions(settings.dataset, user, limit=limit)
+        decisions = {entry.number: entry for entry in ledger.audits.after(settings.dataset)}
+    if export is not None:
+        from reticent.audit.service.export import log_lines
+        from reticent.files import write_whole
+
+        write_whole(export, log_lines(decisions.values()), mode=0o600)
     listed = [
         {
             "question": each.number,
@@ -174,9 +178,12 @@ def token(
 
     Example: reticent audit token audit.toml alice
     """
-    with _service(policy) as service:
-        payload: dict[str, Any] = {"ok": True, "user": user}
-        payload |= {"revoked": service.tokens.revoke(user)} if revoke else {"token": service.tokens.make(user)}
+    from reticent.audit.service.access import tokens_of
+    from reticent.policy.auditing import AuditPolicy
+
+    payload: dict[str, Any] = {"ok": True, "user": user}
+    with tokens_of(AuditPolicy.read(policy).settings) as tokens:
+        payload |= {"revoked": tokens.revoke(user)} if revoke else {"token": tokens.make(user)}
     said = f"{payload['revoked']} tokens of {user} were revoked." if revoke else str(payload["token"])
     answer(payload, as_json, lambda console: console.print(said, markup=False, soft_wrap=True))
 

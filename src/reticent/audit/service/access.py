@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hmac
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 from reticent.audit.service.secret import Secret
 from reticent.audit.service.settings import STEWARD, Role, Settings
 from reticent.audit.service.statement import Statement
 from reticent.errors import Denied, PolicyError, did_you_mean
-from reticent.ledger import Audits
+from reticent.ledger import Audits, Ledger
 
 _PREFIX = "rt"
 
@@ -47,6 +49,14 @@ def check_quota(audits: Audits, dataset: str, user: str, role: Role) -> None:
         raise QuotaUsed(
             f"{role.questions_per_day} questions in 24 hours are allowed, and they are used up. Come back later."
         )
+
+
+@contextmanager
+def tokens_of(settings: Settings) -> Iterator[Tokens]:
+    """The tokens of a table, without a look at the table itself."""
+    with Ledger(settings.ledger) as ledger:
+        secret = Secret.beside(ledger.path, may_create=ledger.audits.is_empty())
+        yield Tokens(settings, ledger.audits, secret)
 
 
 class Tokens:

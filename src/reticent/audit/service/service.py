@@ -209,9 +209,11 @@ class AuditService:
     def _cells(self, statement: Statement) -> list[_Cell]:
         """The row sets, from public columns alone, in the order of their public values."""
         public = self._people.public
-        height = len(next(iter(self._people.variables.values())))
-        everybody = np.arange(height)
-        rows = everybody if statement.condition is None else np.flatnonzero(statement.condition.mask(public).to_numpy())
+        rows = np.arange(len(next(iter(self._people.variables.values()))))
+        if statement.condition is not None:
+            # A frame without columns has no rows either; a condition on constants alone still has to know how many there are.
+            frame = public if public.width else pl.DataFrame({"row": rows})
+            rows = np.flatnonzero(statement.condition.mask(frame).to_numpy())
         if not statement.groups:
             return [_Cell({}, rows)]
         names = list(statement.groups)
