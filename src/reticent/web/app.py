@@ -62,6 +62,9 @@ def create_app(open_service: Opened) -> FastAPI:
         description="Exact answers, or refusals that say nothing.",
         lifespan=lifespan,
         redirect_slashes=False,
+        # Their pages load scripts from elsewhere; /openapi.json is there, and a page of our own.
+        docs_url=None,
+        redoc_url=None,
     )
     _handle_errors(app)
     _limit_bodies(app)
