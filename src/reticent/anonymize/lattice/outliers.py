@@ -116,10 +116,10 @@ class Way:
         levels = [hierarchy.between(low, level) for level in range(low, high + 1)]
 
         def steps(chosen: NDArray[np.int64]) -> NDArray[np.intp]:
-            apart = np.zeros((len(chosen), parts), dtype=np.intp)
+            apart = np.zeros((len(chosen), parts), dtype=np.int16)
             for level in levels:
                 apart += level[chosen, None] != level
-            return np.where(apart > high - low, space.size, apart * stride)
+            return np.where(apart > high - low, space.size, apart.astype(np.intp) * stride)
 
         here = hierarchy.between(frequencies.levels[column], low)
         return cls(here, parts, steps, steps(np.arange(parts)) if parts <= _WIDEST_TABLE else None)

@@ -1,0 +1,96 @@
+"""The pieces that make the search fast, each against the plain way of doing the same."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from reticent.anonymize.lattice.evaluation import Evaluator
+from reticent.anonymize.lattice.outliers import Outliers
+from reticent.anonymize.lattice.points import Points
+from reticent.anonymize.lattice.runs import Runs
+from reticent.anonymize.lattice.space import Space
+from reticent.data.keys import Distinct, number
+from reticent.definitions import EntropyLDiversity, KAnonymity
+from reticent.engine import LocalEngine
+from tests.anonymize.worlds import random_world
+
+
+@pytest.mark.parametrize("points", [1, 90, 4000, 40_000])
+def test_runs_add_up_what_columns_add_up(points):
+    draw = np.random.default_rng(points)
+    cards = [3, 1, 40, 7, 2, 150, 5000, 1, 9]
+    columns = [draw.integers(0, card, points) for card in cards]
+    tables = [draw.integers(-1000, 1000, card) for card in cards]
+    plain = sum(table[column] for table, column in zip(tables, columns, strict=True))
+    keys = np.zeros(points, dtype=np.int64)
+    for column, card in zip(columns, cards, strict=True):
+        keys = keys * card + column
+    for runs in (Runs.of_columns(columns, cards), Runs.of_keys(keys, cards)):
+        assert len(runs.codes) < len(cards)
+        assert (runs.added(tables) == plain).all()
+        assert (runs.added(tables, np.arange(0, points, 3)) == plain[::3]).all()
+
+
+@pytest.mark.parametrize("shape", [(1,), (4,), (2, 5, 2, 3, 4, 3), (40, 3, 50), (7, 7, 7, 7)])
+def test_sums_over_specializations_are_those_of_a_cumulative_sum(shape):
+    draw = np.random.default_rng(len(shape))
+    space = Space((0,) * len(shape), tuple(levels - 1 for levels in shape))
+    table = draw.integers(0, 9, (*shape, 3))
+    expected = table
+    for axis in range(len(shape)):
+        expected = expected.cumsum(axis=axis)
+    found = space.accumulated(table.reshape(-1, 3).astype(np.float64))
+    assert (found.T.reshape(table.shape) == expected).all()
+    mask = draw.random(shape) < 0.3
+    below, above = space.count_below(mask), space.count_above(mask)
+    for place in draw.choice(space.size, 20):
+        levels = space.node(int(place))
+        assert space.at(levels) == np.unravel_index(place, shape)
+        assert below[levels] == mask[space.below(levels)].sum()
+        assert above[levels] == mask[space.above(levels)].sum()
+
+
+def test_sums_by_level_are_those_of_every_node():
+    space = Space((1, 0, 2), (3, 1, 2))
+    tables = [np.array([9.0, 1, 2, 3]), np.array([10.0, 20]), np.array([7.0, 7, 100])]
+    added = space.added(tables)
+    assert added.shape == space.shape
+    for levels in product(range(1, 4), range(2), [2]):
+        assert added[space.at(levels)] == sum(table[level] for table, level in zip(tables, levels, strict=True))
+
+
+@pytest.mark.parametrize("space", [50, 10**9])
+def test_distinct_keys_are_numbered_counted_and_found(space):
+    draw = np.random.default_rng(space)
+    keys = draw.choice(draw.integers(0, space, 40), 3000)
+    expected, ids, sizes = np.unique(keys, return_inverse=True, return_counts=True)
+    found = Distinct(keys, space)
+    assert (found.ids == ids).all()
+    assert (found.sizes == sizes).all()
+    assert (keys[found.firsts] == expected).all()
+    numbers, count = number(keys, space)
+    assert (numbers == ids).all()
+    assert count == len(expected)
+
+
+@pytest.mark.parametrize(
+    "definition", [KAnonymity(3), EntropyLDiversity(2), KAnonymity(2) & EntropyLDiversity(2)], ids=str
+)
+def test_an_outlier_fails_exactly_where_its_group_fails(definition):
+    rng = random.Random(7)
+    for _ in range(12):
+        _, _, table = random_world(rng)
+        frequencies = LocalEngine().frequencies(table)
+        evaluator = Evaluator(frequencies, definition, Fraction(0), "loss")
+        outliers = Outliers(Points.of(frequencies), evaluator.space, definition)
+        chosen = rng.sample(range(len(frequencies)), min(2, len(frequencies)))
+        failing = outliers.failing(chosen)
+        for levels in evaluator.space.nodes():
+            ids, count = frequencies.group_ids(levels)
+            mask = definition.failing(frequencies.merged(ids, count))
+            assert failing[evaluator.space.at(levels)] == mask[ids[chosen]].any()
