@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from reticent.data import Groups, Table
@@ -245,7 +244,8 @@ def _with_private(
     definitions: Sequence[Definition],
 ) -> ReportFacts:
     if table is not None and not private.whole:
-        whole = {name: _column_counts(table.frame[name]) for name in side.manifest.named("sensitive")}
+        groups = engine_of(table).frequencies(table).groups()
+        whole = {name: _counts(groups.marginal(name), whole=True) for name in side.manifest.named("sensitive")}
         private = PrivateFacts(private.suppressed, private.utility, private.search, whole)
     before = None if table is None else engine_of(table).frequencies(table, sensitive=False).sizes
     lattice = LatticeFacts.of(private.search)
@@ -292,11 +292,6 @@ def _counts(groups: Groups, *, whole: bool) -> dict[str, int]:
     column = groups.domain.columns[0]
     counts = groups.reference if whole else groups.histograms.total(column.size)
     return {text: int(count) for text, count in zip(column.texts, counts, strict=True) if count}
-
-
-def _column_counts(series: pl.Series) -> dict[str, int]:
-    counted = series.cast(pl.String).fill_null("(missing)").value_counts()
-    return dict(counted.iter_rows())
 
 
 def _certificate(side: PublicSide) -> tuple[tuple[str, str], ...]:
