@@ -4,6 +4,9 @@
 ``hierarchy``    chains of partitions; ``recipes``, ``recipes_numbers`` and ``recipes_dates`` have the kinds, made of
                  ``leaves`` and ``levels``; ``descriptions`` reads them from plain data
 ``encoding``     turns values into small integers
+``stream``       rows that are never in memory together; ``profile`` what one pass finds out, ``memory`` how much there is,
+                 ``sorting`` more rows than fit
+``weights``      survey weights as exact counts
 ``readers``      files, frames and databases in (``readers_csv``, ``readers_sql``, ``readers_types``); ``writers`` files out
 ``sensitive``    sensitive columns and their domains
 ``frequencies``  the frequency set: distinct quasi points with sensitive histograms

@@ -5,7 +5,7 @@
 ``public``        the public side, in memory or read from its folder
 ``manifest``      what the files hold; ``certificate`` what is claimed about them; ``wording`` the same in plain words
 ``verification``  verify: every claim recomputed from the public side; ``claims`` and ``reference`` are its parts
-``formats``       how groups are read off the public tables; ``tables`` how these are written and read
+``formats``       how groups are read off the public tables; ``tables`` how these are written and read, ``stored`` those too large for memory
 ``scheme``        the saved recoding, and apply for new rows
 ``signing``       Ed25519 keys and signatures
 ``counting``      counting queries; ``report`` the steward's report
