@@ -87,3 +87,9 @@ def test_whatever_is_written_down_is_found_again(content: dict[str, Any]) -> Non
             below = places.find((name, inner))
             assert below.text.startswith(key(inner))
             assert below.line > place.line
+
+
+def test_a_key_with_a_backslash_before_a_letter_is_found() -> None:
+    """A backslash is written twice, so what follows is a letter and no code point; a code point is read as one."""
+    assert Places('a = 1\n"\\\\U" = 2\n').find(("\\U",)).line == 2
+    assert Places('a = 1\n"\\U0001F600" = 2\n').find(("\U0001f600",)).line == 2

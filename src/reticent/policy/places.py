@@ -6,8 +6,8 @@ grammar and only has to tell keys from values.
 
 from __future__ import annotations
 
-import json
 import re
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -122,8 +122,7 @@ class Places:
         start = self._here
         if self.text[start] in "\"'":
             self._string()
-            quoted = self.text[start : self._here]
-            return str(json.loads(quoted, strict=False)) if quoted[0] == '"' and "\\U" not in quoted else quoted[1:-1]
+            return next(iter(tomllib.loads(f"{self.text[start : self._here]} = 0")))
         self._skip(_BARE_KEY)
         return self.text[start : self._here]
 
