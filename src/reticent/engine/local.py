@@ -62,10 +62,11 @@ class LocalEngine:
     def people(self, table: Table, counted: FrequencySet) -> FrequencySet:
         """The population as points without rows, each with the number of its people."""
         people = cast(pl.DataFrame, table.population)
+        found = looked_up(people, {hierarchy.column: hierarchy.leaves for hierarchy in table.hierarchies})
         codes = []
         for hierarchy, level in zip(table.hierarchies, counted.levels, strict=True):
             try:
-                leaves = hierarchy.codes(people[hierarchy.column])
+                leaves = hierarchy.codes(people[hierarchy.column], found.get(hierarchy.column))
             except DataError as error:
                 raise DataError(f"In the population: {error}") from None
             codes.append(leaves if level == 0 else hierarchy.levels[level].parts.take(leaves))
