@@ -380,9 +380,10 @@ def test_the_command_takes_the_policy_and_a_list_of_people_for_before_and_after(
     (tmp_path / "policy.toml").write_text(hospital_policy_text())
     arguments = ["report", str(tmp_path / "release"), "-o", str(tmp_path / "r.html")]
     options = ["--policy", str(tmp_path / "policy.toml"), "--people", str(tmp_path / "voters.csv")]
-    result = CliRunner().invoke(application(), [*arguments, *options])
+    result = CliRunner().invoke(application(), [*arguments, *options, "--who", "name"])
     assert result.exit_code == 0, result.output
     text = Page((tmp_path / "r.html").read_text("utf-8")).text
+    assert any(f"{name} (" in text for name in voter_roll(table.frame)["name"].to_list())
     assert "Linkage: people who fit exactly one published row" in text
     assert "Singling out: people who can be singled out" in text
     assert "As it stood:" in text
@@ -396,6 +397,7 @@ def test_the_command_takes_the_policy_and_a_list_of_people_for_before_and_after(
     [
         (["--public", "--policy", "policy.toml"], "A public report tells nothing about the table"),
         (["--people", "people.csv"], "needs the table: add --policy"),
+        (["--policy", "policy.toml", "--who", "name"], "add --people"),
     ],
 )
 def test_the_command_refuses_what_does_not_go_together(options: list[str], message: str, tmp_path: Path) -> None:

@@ -30,6 +30,9 @@ def report(
     people: Annotated[
         Path | None, typer.Option("--people", help="A list of people to look up, before and after (needs --policy).")
     ] = None,
+    who: Annotated[
+        str | None, typer.Option("--who", help="The column of --people to call people by in examples.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write the report on a release: verdict, promise, pictures, cost and what remains, one HTML file.
@@ -45,15 +48,16 @@ def report(
         raise PolicyError("A public report tells nothing about the table: leave out --policy and --people.")
     if people and not policy:
         raise PolicyError("--people is looked up before and after, which needs the table: add --policy.")
+    if who is not None and people is None:
+        raise PolicyError("--who names a column of a list of people: add --people.")
     default = Path("report.html") if public else release / "private" / "report.html"
     target = output if output is not None else default
     with working("Drawing ...", as_json):
         if policy:
             listed = Source(str(people)).read() if people is not None else None
-            write_stewards_report(release, target, Policy.read(policy).table(), people=listed)
+            write_stewards_report(release, target, Policy.read(policy).table(), people=listed, who=who)
         else:
             write_report(release, target, public=public)
     payload: dict[str, Any] = {"ok": True, "report": target, "public": public}
     whose = "for everybody" if public else "for the steward: do not publish it"
     answer(payload, as_json, lambda screen: screen.print(f"The report is {target} ({whose}).", markup=False))
-
