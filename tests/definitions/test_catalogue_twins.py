@@ -114,7 +114,7 @@ def test_distances_between_numbers(seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_wishes_of_people(seed):
     rng, nodes = random.Random(13_000 + seed), Counter()
-    for _ in range(20):
+    for _ in range(30):
         plain, hierarchies, table = random_world(rng)
         rows = [(*row, rng.choice([None, None, *BELOW]), rng.choice([None, "1/3", "0.5", "3/4", "1"])) for row in plain]
         default, own = Fraction(rng.randint(1, 4), 4), rng.random() < 0.5
