@@ -286,3 +286,9 @@ def test_a_history_without_answers_cannot_be_used():
     history = History(60).followed_by(Query.of(range(60)))
     with pytest.raises(PolicyError, match="answer is missing"):
         decide(history, Query.of(range(50)), Gaussian(), GAME, key=b"k")
+
+
+def test_exact_only_denies_what_would_need_an_estimate():
+    auditor = ProbabilisticSumAuditor(9, Uniform(), Game(20, "1.1", "0.9", 2), votes=5, samples=5, exact_only=True)
+    auditor.record(range(6), 3)
+    assert auditor.would_answer(range(3, 9)).rule == "undecided"
