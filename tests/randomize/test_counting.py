@@ -101,3 +101,10 @@ def test_what_cannot_be_counted_exactly_is_sampled_and_says_so():
 def test_an_unknown_column_is_pointed_at():
     with pytest.raises(ConditionError, match="Did you mean 'score'"):
         count_domain("scor < 3", {"score": range(5)})
+
+
+def test_kept_columns_never_wrap_around():
+    # 3 * 5^27 passes a machine integer although 5^27 does not: numpy would wrap around in silence.
+    domain = ViewDomain.of({f"c{i}": range(5) for i in range(29)})
+    kept = count_exactly(Condition.parse("c1 < 3"), domain, keep=["c0"])
+    assert kept.tolist() == [3 * 5**27] * 5

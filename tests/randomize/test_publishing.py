@@ -309,3 +309,38 @@ def test_every_kind_of_value_comes_back_from_files(tmp_path, files):
     assert again.frame.equals(view.frame)
     asked = "day >= '2024-01-03' and yes = true and (word is null or share > 0.1)"
     assert again.estimate(asked) == view.estimate(asked)
+
+
+@pytest.mark.parametrize("columns", [30, 200])
+@pytest.mark.parametrize("files", ["csv", "parquet"])
+def test_views_of_domains_beyond_every_integer_come_back_and_are_verified(tmp_path, columns, files):
+    # 50^30 passes 2^63, and 50^200 the largest floating-point number.
+    generator = np.random.default_rng(0)
+    frame = pl.DataFrame({f"c{i}": generator.integers(0, 50, 40) for i in range(columns)})
+    made = plan(n=40, domain={name: range(50) for name in frame.columns}, k=4, gamma="1/2")
+    publish_to(frame, made, tmp_path / "view", files=files, insecure_seed=1)
+    assert verify_view(tmp_path / "view")["ok"]
+    view = open_view(tmp_path / "view")
+    assert view.frame.equals(publish(frame, made, insecure_seed=1).frame)
+    found = view.estimate("c0 < c1")
+    truth = int((frame["c0"] < frame["c1"]).sum())
+    assert found.domain_count == 1225 * 50 ** (columns - 2)
+    assert abs(float(found.value) - truth) < 5 * found.standard_error
+    assert found.interval[0] <= truth <= found.interval[1]
+    groups = view.group_by("c0", "c1 > 40")
+    assert groups["value"].sum() == pytest.approx(float(view.estimate("c1 > 40").value))
+    shuffled = view.frame.sample(fraction=1.0, shuffle=True, seed=1)
+    file = tmp_path / "view" / "public" / f"view.{files}"
+    file.unlink()
+    shuffled.write_csv(file) if files == "csv" else shuffled.write_parquet(file)
+    with pytest.raises(DataError, match="not a set in the order"):
+        open_view(tmp_path / "view")
+
+
+def test_a_series_over_a_domain_beyond_every_integer_is_read_beside_its_earlier_views(tmp_path):
+    generator = np.random.default_rng(0)
+    frame = pl.DataFrame({f"c{i}": generator.integers(0, 50, 40) for i in range(30)})
+    made = plan(n=40, domain={name: range(50) for name in frame.columns}, k=2, gamma="1/2", views=2)
+    series = Series(made).publish(frame, insecure_seed=1).publish(frame.head(30), insecure_seed=2)
+    series.save(tmp_path / "series")
+    assert Series.open(tmp_path / "series").estimate("c0 < c1") == series.estimate("c0 < c1")

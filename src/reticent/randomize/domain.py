@@ -286,6 +286,8 @@ def _series(name: str, declared: Any) -> pl.Series:
         ) from None
     if len(series) == 0:
         raise PolicyError(f"domain[{name!r}] has no values.")
+    if series.dtype.is_float() and not series.drop_nulls().is_finite().all():
+        raise PolicyError(f"domain[{name!r}] holds a value that is no finite number. Leave it out, or use null.")
     if series.n_unique() < len(series):
         twice = series.filter(series.is_duplicated())[0]
         raise PolicyError(f"domain[{name!r}] lists {twice!r} more than once.")

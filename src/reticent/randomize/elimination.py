@@ -71,7 +71,11 @@ def eliminate(factors: Sequence[Factor], space: Space, keep: Sequence[str] = ())
     for name in space.sizes:
         if name not in touched and name not in keep:
             outside = outside * space.total(name)
-    return _joined(left, keep, space, dtype) * outside if keep else _scalar(left) * outside
+    if not keep:
+        return _scalar(left) * outside
+    joined = _joined(left, keep, space, dtype)
+    # Machine integers wrap around in silence: they may stay only where no count of the whole domain can pass them.
+    return (joined if space.dtype(tuple(space.sizes)) is np.int64 else joined.astype(object)) * outside
 
 
 def _neighbours(name: str, factors: Sequence[Factor]) -> tuple[str, ...]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.randomize.estimating import many_estimates
 from reticent.randomize.view import View
 
 _LARGEST_CELLS = 1 << 24
@@ -50,15 +52,7 @@ def marginals(view: View, width: int = 3) -> Iterator[Marginal]:
                 extra = next(place for place, name in enumerate(wider) if name not in columns)
                 known[columns] = known[wider].sum(axis=extra)
     for columns, shown in known.items():
-        total = domain.size / math.prod(shown.shape)
-        yield _estimated(view, columns, shown, total)
-
-
-def _estimated(view: View, columns: tuple[str, ...], shown: NDArray[np.int64], total: float) -> Marginal:
-    rates = view.rates
-    s, beta, alpha = float(rates.s), float(rates.beta), float(rates.alpha)
-    values = (shown - beta * total) * (1 / alpha)
-    clipped = np.clip(values, 0.0, min(float(view.plan.n), total))
-    noise = beta * (1 - beta)
-    errors = np.sqrt(clipped * (s * (1 - s) - noise) + noise * total) * (1 / alpha)
-    return Marginal(columns, shown, values, errors)
+        total = Fraction(domain.size, math.prod(shown.shape))
+        most = float(min(Fraction(view.plan.n), total))
+        values, errors, _ = many_estimates(view.rates, shown, float(view.rates.beta * total), most)
+        yield Marginal(columns, shown, values, errors)

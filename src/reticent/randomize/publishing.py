@@ -80,10 +80,7 @@ def draw(
         raise PolicyError(
             f"The plan is for a series of {plan.views} views. Publish them with rt.randomize.Series, which keeps what was shown."
         )
-    if plan.expected_rows > _MOST_ROWS:
-        raise Infeasible(
-            f"The view would have about {float(plan.expected_rows):.3g} rows. Ask for a smaller k, a larger gamma, or coarser columns."
-        )
+    check_size(plan)
     space = full_domain(plan, domain)
     listed = replace(plan, domain=space)
     true = instance_of(frame, listed, space, duplicates)
@@ -101,6 +98,14 @@ def draw(
         rates = SourceRates.calibrated(chosen, plan.n, plan.k, plan.gamma, plan.s)
         return Drawing(manifest, iter([rates.sample(true, draws)]))
     return Drawing(manifest, sample(space, [Listed(true, plan.s)], plan.beta, draws, rows_at_once))
+
+
+def check_size(plan: Plan) -> None:
+    """Refuse a plan whose views would be too large to be written, before anything is drawn."""
+    if plan.expected_rows > _MOST_ROWS:
+        raise Infeasible(
+            f"The view would have about {float(plan.expected_rows):.3g} rows. Ask for a smaller k, a larger gamma, or coarser columns."
+        )
 
 
 def record(

@@ -161,8 +161,9 @@ def _kept(
 
 
 def _up(value: Fraction) -> Fraction:
-    """The next multiple of 2^-64 above: rounding of noise goes up (R-AB-5)."""
-    return Fraction(math.ceil(value * _GRID), _GRID)
+    """A fraction just above with 64 significant bits: rounding of noise goes up (R-AB-5), however small it is."""
+    grid = _GRID << max(0, value.denominator.bit_length() - value.numerator.bit_length())
+    return Fraction(math.ceil(value * grid), grid)
 
 
 def _exponential_above(power: Fraction) -> Fraction:

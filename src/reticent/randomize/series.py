@@ -26,7 +26,7 @@ from reticent.randomize.instance import full_domain, instance_of
 from reticent.randomize.keys import union, without
 from reticent.randomize.manifest import ViewManifest
 from reticent.randomize.planning import Plan
-from reticent.randomize.publishing import digest_of, record
+from reticent.randomize.publishing import check_size, digest_of, record
 from reticent.randomize.sampling import Listed, sample
 from reticent.randomize.storing import open_view
 from reticent.randomize.view import View
@@ -70,6 +70,7 @@ class Series:
                 f"The plan is for {self.plan.views} view{'s' * (self.plan.views > 1)}, published already. One more would break the promise; nothing was "
                 "published."
             )
+        check_size(self.plan)
         space = full_domain(self.plan, domain)
         listed = replace(self.plan, domain=space)
         true = instance_of(frame, listed, space, duplicates)

@@ -23,7 +23,7 @@ from reticent.randomize.bounds import level_of
 from reticent.randomize.counting import DomainCount, checked, count_or_refuse, count_or_sample, masker
 from reticent.randomize.domain import Keys
 from reticent.randomize.estimate import Estimate
-from reticent.randomize.estimating import Stratum, answer
+from reticent.randomize.estimating import Stratum, answer, many_estimates
 from reticent.randomize.keys import among
 from reticent.randomize.manifest import ViewManifest
 from reticent.randomize.planning import COUNT, Plan
@@ -145,7 +145,7 @@ class View(Published):
         shape = [self.domain[name].size for name in names]
         if math.prod(shape) > 1 << 24:
             raise PolicyError(f"{' x '.join(names)} has {math.prod(shape):,} combinations; group by fewer columns.")
-        totals = np.asarray(count_or_refuse(asked, self.domain, "groups", keep=names), dtype=float).ravel()
+        totals = np.asarray(count_or_refuse(asked, self.domain, "groups", keep=names)).ravel()
         shown = np.zeros(math.prod(shape), dtype=np.int64)
         masked = masker(asked, self.domain)
         for keys in self._chunks():
@@ -154,17 +154,9 @@ class View(Published):
             shown += np.bincount(places, minlength=len(shown))
         codes = np.unravel_index(np.arange(len(shown)), shape)
         labels = [self.domain[name].decode(code) for name, code in zip(names, codes, strict=True)]
-        return pl.DataFrame([*labels, *self.estimates_from(shown, totals)])
-
-    def estimates_from(self, shown: NDArray[np.int64], totals: NDArray[np.float64] | float) -> list[pl.Series]:
-        """Estimates of many counting queries at once: what the view shows and what the domain holds of each."""
-        s, beta, alpha = (float(value) for value in (self.rates.s, self.rates.beta, self.rates.alpha))
-        values = (shown - beta * totals) * (1 / alpha)
-        clipped = np.clip(values, 0.0, np.minimum(float(self.plan.n), totals))
-        spread = clipped * (s * (1 - s) - beta * (1 - beta)) + beta * (1 - beta) * totals
-        errors = np.sqrt(spread) * (1 / alpha)
-        columns = {"shown": shown, "value": values, "standard_error": errors, "clipped": clipped}
-        return [pl.Series(name, column) for name, column in columns.items()]
+        estimated = many_estimates(self.rates, shown, *_noise(self.rates, self.plan.n, totals))
+        figures = {"shown": shown, **dict(zip(("value", "standard_error", "clipped"), estimated, strict=True))}
+        return pl.DataFrame([*labels, *(pl.Series(name, column) for name, column in figures.items())])
 
     def _only_first(self, what: str) -> None:
         if self.manifest.index > 1 or self.manifest.source is not None:
@@ -266,3 +258,11 @@ class View(Published):
         chosen = self.keys if keys is None else keys
         for start in range(0, len(chosen), _ROWS_AT_ONCE):
             yield chosen[start : start + _ROWS_AT_ONCE]
+
+
+def _noise(rates: Rates, n: int, totals: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The expected noise of many queries, and the most tuples that each can have; domain counts may pass every float."""
+    if totals.dtype != object:
+        return float(rates.beta) * totals, np.minimum(float(n), totals)
+    noise = [float(rates.beta * int(total)) for total in totals.tolist()]
+    return np.array(noise), np.array([float(min(n, int(total))) for total in totals.tolist()])
