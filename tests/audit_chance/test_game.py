@@ -95,6 +95,14 @@ def test_p7_cells_that_are_safe_make_every_significant_interval_safe(parameters,
     assert high <= 1 + float(lambda_) + 1e-9
 
 
+@pytest.mark.parametrize(("lambda_", "beta", "c"), [(1, 5, 4), (1, 5, 8), (3, 2, 3), ("0.05", "1.02", 42)])
+def test_p5_what_safe_accepts_surely_is_safe_with_a_smaller_lambda(lambda_, beta, c):
+    """Cells that are lambda~/9-safe make all intervals safe with lambda/9 + 16/(9(c-1)), by the lemma's own factor."""
+    cells = Cells(Game(lambda_, beta, "0.1", 10), c)
+    smaller = Fraction(lambda_) / 9 + Fraction(16, 9 * (c - 1))
+    assert Fraction(c + 1, c - 1) * (1 + cells.slack / 9) == 1 + smaller
+
+
 def test_e1_the_ratio_is_conditional_on_the_answers_not_joint_with_them():
     """With the printed joint event nothing would ever be safe: its ratio is the chance of the answers themselves."""
     rng = np.random.default_rng(8)

@@ -280,6 +280,7 @@ def test_an_answer_that_the_prior_excludes_is_refused():
     auditor = ProbabilisticSumAuditor(60, Uniform(), GAME)
     with pytest.raises(DataError, match="outside what the prior allows"):
         auditor.record(range(60), 61)
+    assert auditor.would_answer(range(60)).rule == "safe", "the refused answer left no trace"
 
 
 def test_a_history_without_answers_cannot_be_used():

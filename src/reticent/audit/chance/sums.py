@@ -75,8 +75,9 @@ class ProbabilisticSumAuditor(ChanceAuditor):
 
     def _remember(self, query: Query, answer: Fraction) -> None:
         if self._classical.would_answer(query).rule != "implied":
-            self._classical.record(query)
+            # The posterior first: it may refuse an answer that the prior excludes, and then nothing has changed.
             self._posterior.remember(query, answer)
+            self._classical.record(query)
 
     def _extend(self, n: int) -> None:
         self._classical.extend(n)
