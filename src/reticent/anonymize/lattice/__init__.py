@@ -5,7 +5,7 @@
 ``frontier``        the default search, exact branch and bound; ``outliers`` prunes by single people, ``forecast`` guesses where to look
 ``classification``  all passing nodes: by tagging, Incognito, exhaustively
 ``anytime``         lattices too large to hold
-``evaluation``      judging one node; ``points`` merges groups, ``objectives`` and ``costs`` measure them
+``evaluation``      judging one node; ``points`` merges groups (``runs`` looks several columns up at once), ``objectives`` and ``costs`` measure them
 ``space``           the lattice as an array
 """
 
