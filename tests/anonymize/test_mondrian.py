@@ -165,6 +165,11 @@ def test_a_population_is_counted_as_a_reader_of_the_labels_counts_it(values):
     assert Counter(counts) == Counter(release.draft.groups.extras["population"].tolist())
 
 
+def test_what_does_not_judge_groups_says_so():
+    with pytest.raises(PolicyError, match="BoundedBelief judges how a view is made, not groups of rows"):
+        Mondrian().draft(people(300), rt.BoundedBelief("0.1", "0.5", "independent"))
+
+
 def test_what_cannot_hold_at_all_is_infeasible():
     with pytest.raises(Infeasible, match="DistinctLDiversity"):
         Mondrian().draft(people(), DistinctLDiversity(5))

@@ -41,6 +41,8 @@ class Judge:
         self.together = tuple(part for part in parts if not part.local)
         for part in self.together:
             if not part.monotone:
+                # What does not judge groups at all says so itself.
+                part.holds(units.groups().whole())
                 raise PolicyError(
                     f"{part} judges all groups together and may fail where finer groups pass; use Lattice."
                 )
