@@ -119,3 +119,18 @@ def test_bounded_belief_judges_plans_and_refuses_groups():
         BoundedBelief("0.1", "0.2", "independant")
     with pytest.raises(PolicyError, match="between 0 and gamma"):
         BoundedBelief("0.2", "0.2")
+
+
+def test_every_printed_noise_against_link_attacks_is_enough_and_only_ours_is_tight():
+    # Erratum 10 and section 9: 2x and x leave room, x/(1+x) reaches gamma, a tenth less passes it. The worst view shows one tuple of its block.
+    s, worst = Fraction(1, 2), dict.fromkeys(("2x", "x", "tight", "less"), Fraction(0))
+    for size, gamma in itertools.product((4, 5, 10), (Fraction(1, 2), Fraction(9, 10), Fraction(99, 100))):
+        d = Fraction(1, size)
+        x = d * (1 - gamma) / (gamma * (1 - d))
+        tight = x / (1 + x)
+        prior = {frozenset([t]): d for t in range(size)}
+        for name, beta in (("2x", 2 * x), ("x", x), ("tight", tight), ("less", tight * Fraction(9, 10))):
+            found = posterior(prior, frozenset([0]), list(range(size)), s, beta)[0] / gamma
+            worst[name] = max(worst[name], found)
+            assert (found <= 1) is (name != "less")
+    assert worst["2x"] < worst["x"] < worst["tight"] == 1 < worst["less"]
