@@ -20,6 +20,7 @@ from reticent.anonymize.lattice.forecast import Forecast
 from reticent.anonymize.lattice.outliers import Outliers
 
 _ROUNDING = 1e-12
+_FEW = 6
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,8 @@ class Frontier:
             self._look_at_outliers(found.outliers)
 
     def _look_at_outliers(self, points: tuple[int, ...]) -> None:
-        """Close every node at which the group of one of these points fails."""
-        if self._outliers is not None and points:
+        """Close every node at which the group of one of these points fails; a few candidates are sooner looked at themselves."""
+        if self._outliers is not None and points and np.count_nonzero(self.open) > _FEW:
             self.open &= ~self._outliers.failing(points)
 
     def learn(self, found: Evaluation) -> None:
