@@ -113,13 +113,11 @@ class Way:
     def of(cls, frequencies: FrequencySet, space: Space, column: int) -> Way:
         hierarchy, low, high = frequencies.hierarchies[column], space.floor[column], space.top[column]
         stride, parts = prod(space.shape[column + 1 :]), hierarchy.levels[low].size
-        levels = [hierarchy.between(low, level) for level in range(low, high + 1)]
+        levels = np.stack([hierarchy.between(low, level) for level in range(low, high + 1)])
 
         def steps(chosen: NDArray[np.int64]) -> NDArray[np.intp]:
-            apart = np.zeros((len(chosen), parts), dtype=np.int16)
-            for level in levels:
-                apart += level[chosen, None] != level
-            return np.where(apart > high - low, space.size, apart.astype(np.intp) * stride)
+            apart = (levels[:, chosen, None] != levels[:, None]).sum(axis=0)
+            return np.where(apart > high - low, space.size, apart * stride)
 
         here = hierarchy.between(frequencies.levels[column], low)
         return cls(here, parts, steps, steps(np.arange(parts)) if parts <= _WIDEST_TABLE else None)
