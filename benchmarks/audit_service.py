@@ -10,6 +10,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -61,10 +62,18 @@ def question(chance: np.random.Generator) -> str:
     return f"SELECT SUM(salary) FROM staff WHERE {' AND '.join(parts)}"
 
 
-def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    start = time.perf_counter()
+@dataclass(frozen=True)
+class Spent:
+    """Seconds on the clock, and of the processor alone: others on the machine slow the clock, not the processor's count."""
+
+    clock: float
+    processor: float
+
+
+def timed(work: Callable[[], Any]) -> tuple[Spent, Any]:
+    clock, processor = time.perf_counter(), time.process_time()
     result = work()
-    return time.perf_counter() - start, result
+    return Spent(time.perf_counter() - clock, time.process_time() - processor), result
 
 
 def end_to_end(folder: Path) -> list[Row]:
@@ -74,8 +83,8 @@ def end_to_end(folder: Path) -> list[Row]:
     raw = duckdb.connect()
     raw.execute("CREATE TABLE staff AS SELECT * FROM frame")
     chance = np.random.default_rng(2)
-    floors: list[float] = []
-    ours: list[float] = []
+    floors: list[Spent] = []
+    ours: list[Spent] = []
     with AuditService(AuditPolicy.parse(POLICY, "audit.toml", folder).settings) as service:
         answered = 0
         while len(ours) < MEASURED:
@@ -90,18 +99,15 @@ def end_to_end(folder: Path) -> list[Row]:
                 assert found[0][0] == value
                 floors.append(floor)
                 ours.append(seconds)
-    added = sorted(mine - floor for mine, floor in zip(ours, floors, strict=True))
-    target = 1 + ADDED / median(floors)
-    note = f"added: median {1e3 * median(added):.1f} ms, p90 {1e3 * added[int(0.9 * len(added))]:.1f} ms (target 10 ms)"
-    return [
-        Row(
-            f"answered question, {PEOPLE:,} people, {ANSWERED:,} answers before",
-            median(floors),
-            median(ours),
-            target,
-            note,
-        )
-    ]
+    added = sorted(mine.clock - floor.clock for mine, floor in zip(ours, floors, strict=True))
+    floor, mine = median(each.clock for each in floors), median(each.clock for each in ours)
+    processor = median(each.processor for each in ours) - median(each.processor for each in floors)
+    note = (
+        f"added: median {1e3 * median(added):.1f} ms, p90 {1e3 * added[int(0.9 * len(added))]:.1f} ms on the clock, "
+        f"{1e3 * processor:.1f} ms of the processor (target 10 ms)"
+    )
+    job = f"answered question, {PEOPLE:,} people, {ANSWERED:,} answers before"
+    return [Row(job, floor, mine, 1 + ADDED / floor, note)]
 
 
 def durable_writes(folder: Path) -> Row:
@@ -120,8 +126,8 @@ def durable_writes(folder: Path) -> Row:
         )
         floors, ours = [], []
         for _ in range(300):
-            floors.append(timed(bare)[0])
-            ours.append(timed(lambda: ledger.audits.decide("staff", asked, next(verdicts)))[0])
+            floors.append(timed(bare)[0].clock)
+            ours.append(timed(lambda: ledger.audits.decide("staff", asked, next(verdicts)))[0].clock)
     os.close(handle)
     note = f"{1 / median(ours):,.0f} durable decisions a second"
     return Row("a decision made durable, beside a bare fsync", median(floors), median(ours), None, note)

@@ -88,11 +88,11 @@ def test_values_are_cut_to_the_declared_range(place, monkeypatch):
 
 def test_the_noise_has_the_law_that_is_paid_for():
     noise = Noise(Fraction(10), Fraction(1, 2), Fraction(0), Fraction(2))
-    draws = Counter(int(noisy(Fraction(0), noise, unit_of(None))) for _ in range(20_000))
+    draws = Counter(int(noisy(Fraction(0), noise, unit_of(None))) for _ in range(6_000))
     # Discrete Laplace with scale 2 / (1/2) = 4 has P(z) = (1 - a)/(1 + a) a^|z|, a = exp(-1/4); five standard errors.
     ratio = math.exp(-1 / 4)
     for place in range(-6, 7):
-        expected = 20_000 * (1 - ratio) / (1 + ratio) * ratio ** abs(place)
+        expected = 6_000 * (1 - ratio) / (1 + ratio) * ratio ** abs(place)
         assert abs(draws[place] - expected) < 5 * math.sqrt(expected), place
 
 

@@ -65,6 +65,7 @@ class EmbeddedDatabase:
         self._state = ""
         self._count = 0
         self._scales: dict[str, int] = {}
+        self._places = np.empty(0, dtype=np.int32)
         self.statements: deque[str] = deque(maxlen=KEPT_STATEMENTS)
 
     @contextmanager
@@ -130,11 +131,16 @@ class EmbeddedDatabase:
         return total_of_parts(parts, chosen, low, high)
 
     def _chosen(self, listed: str, chosen: NDArray[np.int64], parameters: dict[str, str] | None = None) -> Any:
-        places = np.full(self._count, -1, dtype=np.int32)
-        places[chosen] = chosen
-        self._connection.register("chosen", {"place": places})
-        statement = f"SELECT {listed} FROM people POSITIONAL JOIN chosen WHERE place = row"
-        return self._query(statement, parameters).fetchall()[0]
+        """Aggregates over chosen rows. The array laid beside the table stays registered, which saves more than it costs to refill."""
+        statement = f"SELECT sum(row), {listed} FROM people POSITIONAL JOIN chosen WHERE place = row"
+        self._places[chosen] = chosen
+        try:
+            numbers, *found = self._query(statement, parameters).fetchall()[0]
+        finally:
+            self._places[chosen] = -1
+        if numbers != int(chosen.sum()):
+            raise DataError("DuckDB added up other rows than those that were decided on. Nothing was answered.")
+        return found
 
     def _query(self, statement: str, parameters: Any = None) -> Any:
         self.statements.append(statement)
@@ -251,6 +257,8 @@ class EmbeddedDatabase:
 
     def _check_rows(self) -> None:
         self._count = self._query("SELECT count(*) FROM people").fetchall()[0][0]
+        self._places = np.full(self._count, -1, dtype=np.int32)
+        self._connection.register("chosen", {"place": self._places})
         check_keys(self._frame("SELECT key FROM people ORDER BY row")["key"], self._settings.key)
         for column in self._settings.sensitive.values():
             value = quoted(_value(column.name))

@@ -9,7 +9,10 @@ to those of m others by exact answers, odds may move by a factor exp((m + 1) eps
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
+from typing import Any, cast
 
 from reticent.audit.service.settings import Noise
 from reticent.errors import PolicyError
@@ -27,6 +30,14 @@ def noisy(total: Fraction, noise: Noise, unit: Fraction) -> Fraction:
 
     Rounding down keeps the sensitivity: totals at most K units apart stay at most K apart for a whole number K.
     """
+    sensitivity = math.ceil((noise.high - noise.low) / unit)
+    drawn = int(_mechanism(sensitivity, noise.each)(0))
+    return (math.floor(total / unit) + drawn) * unit
+
+
+@lru_cache(maxsize=64)
+def _mechanism(sensitivity: int, each: Fraction) -> Callable[[int], int]:
+    """Discrete Laplace noise that costs at most ``each`` where one person moves the total by at most ``sensitivity`` units."""
     try:
         import opendp.prelude as dp
     except ModuleNotFoundError:
@@ -34,16 +45,14 @@ def noisy(total: Fraction, noise: Noise, unit: Fraction) -> Fraction:
             "Noisy answers need the package opendp, which is not installed. Install it with: pip install 'reticent[noise]'"
         ) from None
     dp.enable_features("contrib")
-    sensitivity = math.ceil((noise.high - noise.low) / unit)
-    scale = float(sensitivity / noise.each)
+    scale = float(sensitivity / each)
     if scale > _WIDEST:
         raise PolicyError(
             "noise: range is too wide for its decimals and epsilon. Say fewer decimals, or a narrower range."
         )
     while True:
-        mechanism = dp.m.make_laplace(dp.atom_domain(T="i64"), dp.absolute_distance(T="i64"), scale=scale)
+        made: Any = dp.m.make_laplace(dp.atom_domain(T="i64"), dp.absolute_distance(T="i64"), scale=scale)
         # OpenDP rounds the loss up; the scale grows until even so it is within what is paid for.
-        if Fraction(mechanism.map(d_in=sensitivity)) <= noise.each:  # type: ignore[no-untyped-call]  # OpenDP has no types here
-            break
+        if Fraction(made.map(d_in=sensitivity)) <= each:
+            return cast(Callable[[int], int], made)
         scale = math.nextafter(scale, math.inf)
-    return (math.floor(total / unit) + int(mechanism(0))) * unit
