@@ -67,10 +67,8 @@ class Combination:
         right = signed((weight, str(log.entry(number).answer)) for number, weight in self.weights)
         if self.person is None:
             return [f"{left}: everybody cancels, so the answers must add up to 0.", f"But {right} = {self.value}."]
-        return [
-            f"{left}: everybody cancels but person {self.person}.",
-            f"So person {self.person} has {right} = {self.value}.",
-        ]
+        computed = str(self.value) if right == str(self.value) else f"{right} = {self.value}"
+        return [f"{left}: everybody cancels but person {self.person}.", f"So person {self.person} has {computed}."]
 
     def as_json(self) -> dict[str, Any]:
         return {
