@@ -42,6 +42,8 @@ class Frontier:
         self.base = self.floors.copy()
         self.open: NDArray[np.bool_] = np.ones(self.space.shape, dtype=bool)
         self.best: Evaluation | None = None
+        # Whether a bound or the best node has changed since candidates were last held against each other.
+        self._moved = False
         self._index = np.arange(self.space.size).reshape(self.space.shape)
         usable = evaluator.allowed == 0 and evaluator.quasi_sets is None
         usable = usable and Outliers.applicable(evaluator.frequencies, self.space, evaluator.definition)
@@ -88,6 +90,7 @@ class Frontier:
         space, levels = self.space, found.levels
         self.open[space.at(levels)] = False
         self._evaluated[space.at(levels)] = True
+        self._moved |= found.passes or found.penalty > 0 or found.growth is not None
         if self._forecast is not None:
             self._forecast.learn(found)
         if found.hopeless:
@@ -111,8 +114,9 @@ class Frontier:
 
     def _candidates(self) -> NDArray[np.bool_]:
         """Open nodes whose bound lies below the best objective; ties may still win by their level vector."""
-        if self.best is None or self.best.objective is None:
+        if self.best is None or not self._moved:
             return self.open
+        self._moved = False
         objective, index = self._rank(self.best)
         nearly = objective + _ROUNDING * abs(objective)
         self.open &= (self.floors < objective) | ((self.floors <= nearly) & (self._index < index))
