@@ -196,3 +196,16 @@ def test_a_column_of_lists_cannot_be_spoken_about() -> None:
 
 def test_an_empty_frame_has_an_empty_mask() -> None:
     assert Condition.parse("true").mask(pl.DataFrame({"a": pl.Series([], dtype=pl.Int64)})).to_list() == []
+
+
+def test_nothing_times_a_missing_value_is_unknown_beside_floats_too() -> None:
+    frame = pl.DataFrame({"age": pl.Series([3, None], dtype=pl.Int64), "ratio": [0.0, 0.0]})
+    assert Condition.parse("0 * age = ratio").mask(frame).to_list() == [True, False]
+    assert Condition.parse("age - age = ratio").mask(frame).to_list() == [True, False]
+    assert Condition.parse("0 * age = 0").mask(frame).to_list() == [True, False]
+
+
+def test_whole_numbers_beyond_64_bits_keep_their_size_beside_floats() -> None:
+    frame = pl.DataFrame({"age": [2**62, -(2**62), 1], "income": [1e19, 1e19, 1e19]})
+    assert Condition.parse("4 * age + 1 > income").mask(frame).to_list() == [True, False, False]
+    assert Condition.parse("4 * age + 1 < 0 - income").mask(frame).to_list() == [False, True, False]

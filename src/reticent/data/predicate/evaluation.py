@@ -6,9 +6,11 @@ takes part, arithmetic is done in its precision in the order in which it is writ
 
 from __future__ import annotations
 
+import math
 import operator as operators
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from fractions import Fraction
 from functools import reduce
 from typing import Any
 
@@ -152,8 +154,15 @@ def _numeric(symbol: Operator, left: Operand, right: Operand, frame: pl.DataFram
         single = all(dtype == pl.Float32 for dtype in floats)
         dtype = pl.Float32() if single else pl.Float64()
         return _compare(symbol, _rounded(left, frame, dtype), _rounded(right, frame, dtype))
-    found = _exact(difference(left, right), symbol, frame)
-    cancelled = [column for name, column in columns.items() if name not in difference(left, right).coefficients]
+    form = difference(left, right)
+    return _unknown_where_cancelled(_exact(form, symbol, frame), columns.values(), form, frame)
+
+
+def _unknown_where_cancelled(
+    found: pl.Series, columns: Iterable[Column], form: LinearForm, frame: pl.DataFrame
+) -> pl.Series:
+    """``found``, but unknown where a column is missing that took part with a coefficient of zero."""
+    cancelled = [column for column in columns if column.name not in form.coefficients]
     if not cancelled:
         return found
     unknown = reduce(operators.or_, (_missing(column, frame) for column in cancelled))
@@ -172,7 +181,7 @@ def _exact(form: LinearForm, symbol: Operator, frame: pl.DataFrame) -> pl.Series
     if len(form.coefficients) == 1:
         return _beside_threshold(form, symbol, frame)
     terms, constant, _ = form.integers()
-    return _compare(symbol, _whole_sum(terms, constant, frame), 0)
+    return _compare(symbol, _whole_sum(terms, constant, frame, lambda total: (total > 0) - (total < 0)), 0)
 
 
 def _on_whole_columns(form: LinearForm, frame: pl.DataFrame) -> LinearForm:
@@ -216,21 +225,22 @@ def _range(dtype: pl.DataType) -> tuple[int, int]:
     return (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if dtype.is_signed_integer() else (0, 2**bits - 1)
 
 
-def _whole_sum(terms: dict[str, int], constant: int, frame: pl.DataFrame) -> pl.Series:
-    """``sum of terms[c] * c + constant``: in 64 bits where it fits, in Python's integers where it does not."""
+def _whole_sum(
+    terms: dict[str, int], constant: int, frame: pl.DataFrame, shortened: Callable[[int], int | float]
+) -> pl.Series:
+    """``sum of terms[c] * c + constant``: in 64 bits where it fits; where it does not, what ``shortened`` makes of Python's integers."""
     columns = {name: _whole(name, frame) for name in terms}
     bound = abs(constant)
     for name, series in columns.items():
         extremes = [abs(int(value)) for value in (series.min(), series.max()) if value is not None]  # type: ignore[arg-type]  # whole numbers
         bound += abs(terms[name]) * max(extremes, default=0)
-    fits = bound <= _LARGEST and all(abs(factor) <= _LARGEST for factor in terms.values())
-    unknown = reduce(operators.or_, (series.is_null() for series in columns.values()))
-    if fits:
+    if bound <= _LARGEST and all(abs(factor) <= _LARGEST for factor in terms.values()):
         total = reduce(operators.add, (series.cast(pl.Int64) * terms[name] for name, series in columns.items()))
         return total + constant
+    unknown = reduce(operators.or_, (series.is_null() for series in columns.values()))
     lists = [np.array(series.fill_null(0).to_list(), dtype=object) * terms[name] for name, series in columns.items()]
-    signs = np.array([(value > 0) - (value < 0) for value in reduce(operators.add, lists) + constant], dtype=np.int64)
-    return pl.select(pl.when(~unknown).then(pl.Series(signs))).to_series()
+    totals = pl.Series([shortened(total) for total in reduce(operators.add, lists) + constant])
+    return pl.select(pl.when(~unknown).then(totals)).to_series()
 
 
 def _rounded(operand: Operand, frame: pl.DataFrame, dtype: pl.DataType) -> pl.Series:
@@ -248,11 +258,27 @@ def _rounded(operand: Operand, frame: pl.DataFrame, dtype: pl.DataType) -> pl.Se
 
 
 def _rounded_once(operand: Operand, frame: pl.DataFrame, dtype: pl.DataType) -> pl.Series:
+    """A numeric operand without floating-point columns, worked out exactly and rounded at the end."""
     form = LinearForm.of(operand)
-    if not form.coefficients:
-        return pl.repeat(float(form.constant), frame.height, dtype=pl.Float64, eager=True).cast(dtype)
-    terms, constant, denominator = _on_whole_columns(form, frame).integers()
+    if form.coefficients:
+        found = _rounded_sum(_on_whole_columns(form, frame), frame, dtype)
+    else:
+        found = pl.repeat(_nearest(form.constant), frame.height, dtype=pl.Float64, eager=True).cast(dtype)
+    return _unknown_where_cancelled(found, columns_in(operand), form, frame)
+
+
+def _rounded_sum(form: LinearForm, frame: pl.DataFrame, dtype: pl.DataType) -> pl.Series:
+    terms, constant, denominator = form.integers()
     columns = list(terms)
     if terms[columns[0]] == 1 and len(columns) == 1 and constant == 0:
-        return _whole(columns[0], frame).cast(dtype) / float(denominator)
-    return (_whole_sum(terms, constant, frame).cast(pl.Float64) / float(denominator)).cast(dtype)
+        return _whole(columns[0], frame).cast(dtype) / _nearest(denominator)
+    total = _whole_sum(terms, constant, frame, _nearest)
+    return (total.cast(pl.Float64) / _nearest(denominator)).cast(dtype)
+
+
+def _nearest(number: Fraction | int) -> float:
+    """The nearest floating-point number; beyond the largest, infinity."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
