@@ -130,3 +130,18 @@ def test_a_budget_cannot_be_overrun_by_processes_that_spend_at_once(tmp_path: Pa
     assert sum(counts) == 50
     with Ledger(path) as ledger:
         assert ledger.budgets.of("people", "epsilon").left == 0
+
+
+def open_new(folder: Path, barrier, outcomes) -> None:
+    complaints = []
+    for number in range(80):
+        barrier.wait()
+        try:
+            Ledger(folder / f"{number}.sqlite").close()
+        except LedgerError as error:
+            complaints.append(str(error))
+    outcomes.put(complaints)
+
+
+def test_processes_that_set_a_new_ledger_up_at_once_do_not_take_it_for_something_else(tmp_path: Path) -> None:
+    assert [text for complaints in run_together(open_new, [(tmp_path,)] * 6) for text in complaints] == []

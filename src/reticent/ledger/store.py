@@ -185,9 +185,11 @@ class Store:
 
     def _layout(self) -> int:
         """Which layout the ledger has; 0 for a new file, and an error for anything but a ledger that this version reads."""
-        application = self._connection.execute("PRAGMA application_id").fetchone()[0]
-        version = self._connection.execute("PRAGMA user_version").fetchone()[0]
-        tables = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        # One statement, one moment: another process may be setting the file up.
+        application, version, tables = self._connection.execute(
+            "SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version), "
+            "(SELECT count(*) FROM sqlite_master)"
+        ).fetchone()
         if application == 0 and version == 0 and tables == 0:
             return 0
         if application != _APPLICATION:
