@@ -7,7 +7,18 @@ from importlib import import_module
 
 from benchmarks.adult import SHARED
 
-MODULES = ("search", "local", "assessing", "knowledge", "views", "randomize", "audit", "process")
+MODULES = (
+    "search",
+    "local",
+    "assessing",
+    "knowledge",
+    "views",
+    "randomize",
+    "audit",
+    "audit_service",
+    "process",
+    "big",
+)
 
 
 def main() -> int:

@@ -131,6 +131,19 @@ def test_an_exported_log_is_checked_offline(audit, tmp_path):
     assert json.loads(said)["exposed"] == {"7": "3600"}
 
 
+def test_a_log_is_checked_with_what_everybody_knows(audit, tmp_path):
+    (tmp_path / "log.jsonl").write_text('{"members": [0, 1], "function": "sum", "answer": 2}\n')
+    assert audit("check", "log.jsonl")[0] == 0
+    assert audit("check", "log.jsonl", "--upper", "5/2")[0] == 0
+    for known in (["--upper", "1"], ["--boolean"], ["--boolean", "--people", "3"]):
+        code, said = audit("check", "log.jsonl", *known, "--json")
+        assert code == 1
+        assert json.loads(said)["exposed"] == {"0": "1", "1": "1"}
+    code, said = audit("check", "log.jsonl", "--lower", "low")
+    assert code == 2
+    assert "lower must be a number" in said
+
+
 def test_the_stories_are_told_and_nobody_is_exposed_by_ours(audit):
     code, said = audit("stories", "--people", "200", "--json")
     assert code == 0

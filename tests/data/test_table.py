@@ -103,10 +103,16 @@ def test_values_that_cannot_be_compared_are_refused(values: list[Any], dtype: st
 
 
 def test_what_is_no_table_is_refused() -> None:
-    with pytest.raises(DataError, match="A int is not a table"):
+    with pytest.raises(DataError, match="An object of type int is not a table"):
         Table(3)
     with pytest.raises(DataError, match="These columns make no table"):
         Table({"a": [1], "b": [1, 2]})
+
+
+def test_two_columns_of_one_name_are_named() -> None:
+    twice = pd.DataFrame([[1, 2]], columns=["age", "age"])
+    with pytest.raises(DataError, match="Two columns are named 'age'"):
+        Table(twice, quasi=["age"])
 
 
 def test_an_empty_table_is_refused() -> None:
@@ -159,18 +165,20 @@ def test_names_and_values_in_any_script_work() -> None:
 
 
 def test_counting_adult_is_quick(shared_data: Path) -> None:
-    """Table, hierarchies and frequency set: under 10 ms on a quiet machine; the bound leaves room for a busy one."""
+    """Table, hierarchies and frequency set cost about as much as polars' own group-by of the same columns, measured beside it."""
     folder = shared_data / "adult"
     columns = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "salary-class"]
     hierarchies = {name: Hierarchy.from_csv(folder / f"adult_hierarchy_{name}.csv") for name in columns}
     frame = read_frame(folder / "adult.csv.gz")
-    best = float("inf")
+    best = floor = float("inf")
     for _ in range(7):
         start = time.perf_counter()
         found = LocalEngine().frequencies(Table(frame, quasi=hierarchies, sensitive="occupation"))
-        best = min(best, time.perf_counter() - start)
+        middle = time.perf_counter()
+        frame.group_by(columns).len()
+        best, floor = min(best, middle - start), min(floor, time.perf_counter() - middle)
     assert found.rows == 30_162
-    assert best < 0.06
+    assert best < 5 * floor
 
 
 def test_a_scanned_source_gives_the_same_release_and_holds_only_columns_with_a_role(tmp_path):

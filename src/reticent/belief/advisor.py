@@ -190,7 +190,7 @@ ADVICE: tuple[Advice, ...] = (
         ["attribute"],
         "PersonalPrivacy",
         _QUASI,
-        "what each person named, with a belief above h",
+        "what each person named, with a belief above the person's own threshold",
         "people who named nothing",
     ),
     _advice(

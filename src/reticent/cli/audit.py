@@ -143,16 +143,28 @@ def check(
         Path, typer.Argument(metavar="LOG", help="A log of questions and answers, one JSON object a line.")
     ],
     column: Annotated[str | None, typer.Option(help="Which column to check, where the log names several.")] = None,
+    people: Annotated[int | None, typer.Option(help="How many people there are, where the log does not say.")] = None,
+    lower: Annotated[str | None, typer.Option(help="Everybody knows that no value is below this.")] = None,
+    upper: Annotated[str | None, typer.Option(help="Everybody knows that no value is above this.")] = None,
+    boolean: Annotated[bool, typer.Option("--boolean", help="Every value is 0 or 1.")] = False,
+    distinct: Annotated[bool, typer.Option("--distinct", help="No two people share a value.")] = False,
     as_json: Json = False,
 ) -> None:
     """Say whom a log of answered questions exposes, with a proof for everybody. Exit code 1 if there is anybody.
 
-    Example: reticent audit check log.jsonl
+    Example: reticent audit check log.jsonl --lower 0
     """
     from reticent.audit.offline import check_log, read_log
 
     with working("Checking the log ...", as_json):
-        report = check_log(read_log(log_file, column=column))
+        report = check_log(
+            read_log(log_file, column=column),
+            people,
+            values="boolean" if boolean else "real",
+            lower=lower,
+            upper=upper,
+            duplicates=not distinct,
+        )
     answer(report.as_json(), as_json, lambda console: console.print("\n".join(report.lines()), markup=False))
 
 

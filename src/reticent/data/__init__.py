@@ -3,6 +3,7 @@
 ``table``        a frame with a role for every column
 ``hierarchy``    chains of partitions; ``recipes``, ``recipes_numbers`` and ``recipes_dates`` have the kinds, made of
                  ``leaves`` and ``levels``; ``descriptions`` reads them from plain data
+``frames``       frames of any kind as polars frames
 ``encoding``     turns values into small integers
 ``stream``       rows that are never in memory together; ``profile`` what one pass finds out, ``memory`` how much there is,
                  ``sorting`` more rows than fit
@@ -15,12 +16,13 @@
 """
 
 from reticent.data.draft import Draft
+from reticent.data.frames import as_polars
 from reticent.data.frequencies import FrequencySet
 from reticent.data.groups import Groups, Histograms, SensitiveDomain
 from reticent.data.hierarchy import NULL_LABEL, SUPPRESSED, BoundHierarchy, Hierarchy, Level
 from reticent.data.recoding import Allocation, Levels, Recoding, Regions
 from reticent.data.sensitive import SensitiveColumn
-from reticent.data.table import Table, as_polars
+from reticent.data.table import Table
 
 __all__ = [
     "NULL_LABEL",

@@ -15,6 +15,7 @@ from typing import Any
 
 import polars as pl
 
+from reticent.data.frames import as_polars
 from reticent.data.memory import fits, text_fits
 from reticent.data.readers_csv import CsvFile
 from reticent.data.readers_sql import (
@@ -31,7 +32,7 @@ from reticent.data.readers_sql import (
     stream_postgres,
 )
 from reticent.data.stream import Stream
-from reticent.data.table import EngineName, as_polars, check_engine
+from reticent.data.table import EngineName, check_engine
 from reticent.errors import DataError, PolicyError, did_you_mean
 
 _PARQUET = (".parquet", ".pq")

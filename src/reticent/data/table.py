@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from reticent.data.frames import as_polars, as_type_of
 from reticent.data.hierarchy import BoundHierarchy, Hierarchy
 from reticent.data.memory import fits
 from reticent.data.profile import Profile, by_person, without_nan, without_nulls
@@ -171,7 +172,7 @@ class Table:
                     f"The population has no column {name!r}.{did_you_mean(name, listed.columns)} It needs the quasi columns "
                     f"of the table: {', '.join(map(repr, self.quasi))}."
                 )
-            columns.append(_like(listed[name], self.schema[name]))
+            columns.append(as_type_of(listed[name], self.schema[name]))
         beside = copy(self)
         beside.__dict__.pop("hierarchies", None)
         beside.population = pl.DataFrame(columns)
@@ -353,46 +354,6 @@ def check_engine(engine: str | None) -> None:
     """An engine has one of two names, or is chosen by size."""
     if engine not in (None, "local", "streaming"):
         raise PolicyError(f"engine must be 'local' or 'streaming', but it is {engine!r}.")
-
-
-def _like(people: pl.Series, own: pl.DataType) -> pl.Series:
-    """A column of the population as the type of the table's; missing and unreadable values are refused."""
-    if people.null_count():
-        raise DataError(
-            f"The population has {people.null_count()} missing values in column {people.name!r}: such people belong to no group. "
-            "Leave them out, or fill the values in."
-        )
-    if people.dtype == own and own != pl.Categorical:
-        return people
-    plain = people.cast(pl.String) if people.dtype == pl.Categorical or people.dtype == pl.Enum else people
-    try:
-        return plain.cast(own)
-    except pl.exceptions.PolarsError:
-        raise DataError(
-            f"Column {people.name!r} of the population has type {people.dtype}, and that of the table {own}. Read both alike."
-        ) from None
-
-
-def as_polars(frame: Any) -> pl.DataFrame:
-    """Any eager frame (polars, pandas, Arrow, ...) or mapping of columns as a polars frame."""
-    if isinstance(frame, pl.DataFrame):
-        return frame
-    if isinstance(frame, pl.LazyFrame):
-        return frame.collect(engine="streaming")
-    if isinstance(frame, Mapping):
-        try:
-            return pl.DataFrame(dict(frame))
-        except (pl.exceptions.PolarsError, TypeError) as error:
-            raise DataError(f"These columns make no table: {error}.") from None
-    import narwhals as nw
-
-    try:
-        converted: pl.DataFrame = nw.from_native(frame, eager_only=True).to_polars()
-        return converted
-    except TypeError:
-        raise DataError(
-            f"A {type(frame).__name__} is not a table. Give a polars, pandas or Arrow frame, a mapping of columns, or read a file with rt.read."
-        ) from None
 
 
 def _hierarchies(quasi: Sequence[str] | Mapping[str, Hierarchy | None]) -> dict[str, Hierarchy]:

@@ -10,7 +10,8 @@ from typing import Any
 
 import polars as pl
 
-from reticent.data.table import Table, as_polars
+from reticent.data.frames import as_polars
+from reticent.data.table import Table
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.exact import Number
 from reticent.knowledge.monitor import Monitor, Watch

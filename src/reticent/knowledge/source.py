@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from reticent.data.frames import as_polars
 from reticent.data.frequencies import FrequencySet
 from reticent.data.groups import Groups
-from reticent.data.table import Table, as_polars
+from reticent.data.table import Table
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.knowledge.facts import Fact
 from reticent.knowledge.placing import GROUP, NOWHERE, SEVERAL, placed

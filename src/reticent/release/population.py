@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from reticent.data import NULL_LABEL, Groups, Table
 from reticent.data.covers import cover
+from reticent.data.frames import as_polars
 from reticent.data.keys import first_rows
-from reticent.data.table import as_polars
 from reticent.definitions.population import POPULATION
 from reticent.errors import DataError, did_you_mean
 from reticent.release.manifest import Manifest, Meaning
