@@ -176,23 +176,19 @@ def estimate(
     from reticent.data.predicate import Condition
     from reticent.data.readers import read_frame
     from reticent.errors import PolicyError
-    from reticent.randomize import FrappView, open_published, read_views
+    from reticent.randomize import open_published, read_views
 
+    if sum(map(bool, (total, average, group_by))) > 1:
+        raise PolicyError("Ask for one thing at a time: --sum, --average or --group-by, which counts.")
     asked = Condition.parse(condition) if within is None else Condition.parse(condition).within(read_frame(within))
     last = open_published(view[0]) if len(view) == 1 else read_views(view)[-1]
-    if isinstance(last, FrappView):
-        if total is not None or average is not None or group_by:
-            raise PolicyError(
-                "Perturbed records answer counts only; sums, averages and groups need an alpha-beta view."
-            )
-        found = last.estimate(asked, error=error, queries=queries)
-    elif group_by:
-        frame = last.group_by(group_by, asked)
+    if group_by:
+        frame = last.group_by(group_by, asked, error=error, queries=queries)
         cells = [[_short(cell) for cell in row] for row in frame.rows()]
         shown = table("", frame.columns, cells)
         answer({"ok": True, "groups": frame.to_dicts()}, as_json, lambda console: console.print(shown))
         return
-    elif total is not None:
+    if total is not None:
         found = last.sum(total, asked, error=error)
     elif average is not None:
         found = last.average(average, asked, error=error)

@@ -7,12 +7,13 @@ can still be estimated (alpha-beta publishing, spec 003).
 ``sampling``     the sampler of uniform noise; ``sources`` non-uniform noise; ``draws`` randomness
 ``published``    what views and perturbed records share
 ``view``         a view and what it can be asked; ``estimating``, ``averaging``, ``intervals``, ``bounds`` how answers and errors are made
-``marginals``    all queries on one to three columns at once
+``weighing``     what rows hold of a query; ``grouping`` one count for each combination of values; ``marginals`` those of one to three columns at once
 ``counting``     exact counts over the domain; ``elimination`` the algorithm
 ``series``       several views of data that change
 ``posteriors``   the exact audit of beliefs; ``adversaries`` who holds them, ``notions`` how notions translate into each other; ``meaning`` how much a
                  view says at all
-``frapp``        the baseline; ``records`` what it makes; ``chart`` error against gamma; ``methods`` AlphaBeta and Frapp for ``publish``
+``frapp``        the baseline; ``channel`` what it does to linear queries, ``records`` what it makes; ``chart`` error against gamma; ``methods`` AlphaBeta
+                 and Frapp for ``publish``
 """
 
 from reticent.randomize.adversaries import ArbitraryAdversary, ExclusiveAdversary, IndependentAdversary

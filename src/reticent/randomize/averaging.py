@@ -9,9 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
+from reticent.errors import PolicyError
 from reticent.randomize.estimating import Stratum
 
 _HALVINGS = 40
+
+
+def average_of(condition: str, total: Fraction, count: Fraction) -> Fraction:
+    """The ratio of an estimated sum and an estimated count, which must be above 0."""
+    if count <= 0:
+        raise PolicyError(
+            f"The count of {condition!r} is estimated as {float(count):.4g}, so that there is no average. Ask for a larger part of the table."
+        )
+    return total / count
 
 
 def average_interval(
@@ -32,6 +42,13 @@ def average_interval(
         allowed = sum(each.bound(tuples * largest**2, level, largest) for each in moved)
         return abs(_estimate(moved)) > allowed
 
+    return fitting(is_too_far, value, least, most)
+
+
+def fitting(
+    is_too_far: Callable[[Fraction], bool], value: Fraction, least: Fraction, most: Fraction
+) -> tuple[float, float]:
+    """The averages around an estimate that are not too far from it; those that are must form an interval on each side."""
     inside = max(least, min(value, most))
     if is_too_far(inside):
         # Every possible average is ruled out; the nearest one says so best.

@@ -5,9 +5,14 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import numpy as np
+from numpy.typing import NDArray
+
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact, whole
 from reticent.randomize.rates import Rates
+
+Figures = NDArray[np.floating] | np.floating
 
 # The mean distance of a normal variable from its mean, in standard deviations: sqrt(2/pi).
 MEAN_DISTANCE = math.sqrt(2 / math.pi)
@@ -36,9 +41,15 @@ def bernstein(rates: Rates, n: int, domain_count: int, error: Fraction) -> float
 
 def bernstein_from(spread: float, alpha: float, error: Fraction, largest: float = 1.0) -> float:
     """The same from a bound on the variance of the published count (alpha left out) and on the weight of a tuple."""
+    return float(bernstein_many(np.float64(spread), alpha, error, largest))
+
+
+def bernstein_many(spread: Figures, alpha: float, error: Fraction, largest: Figures | float = 1.0) -> Figures:
+    """The same of many queries at once."""
     level = math.log(2 / float(error))
-    third = largest * level / 3
-    return (third + math.sqrt(third * third + 2 * level * spread)) / alpha
+    third = largest * np.float64(level) / 3
+    found: Figures = (third + np.sqrt(third * third + 2 * level * spread)) / alpha
+    return found
 
 
 def noise_ratio(rates: Rates, n: int, size: int) -> Fraction:

@@ -11,14 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-import numpy as np
-from numpy.typing import NDArray
-
 from reticent.randomize.bounds import bernstein_from
 from reticent.randomize.counting import Sample
 from reticent.randomize.estimate import Estimate
 from reticent.randomize.intervals import exact_interval
-from reticent.randomize.rates import Rates
 
 
 @dataclass(frozen=True)
@@ -156,17 +152,3 @@ def _whole_interval(
         return exact_interval(int(strata[0].shown), int(strata[0].total), top, *chances, error)
     low, high = math.floor(float(value) - bound), math.ceil(float(value) + bound)
     return max(0, min(low, top)), min(top, max(high, 0))
-
-
-def many_estimates(
-    rates: Rates, shown: NDArray[np.int64], noise: NDArray[np.float64] | float, most: NDArray[np.float64] | float
-) -> tuple[NDArray[np.floating], NDArray[np.floating], NDArray[np.floating]]:
-    """Values, standard errors and clipped values of many counting queries at once, in floating point.
-
-    ``noise`` is beta times what the domain holds of each query, ``most`` how many tuples of the table can meet it at most.
-    """
-    s, beta, alpha = (float(value) for value in (rates.s, rates.beta, rates.alpha))
-    values = (shown - noise) * (1 / alpha)
-    clipped = np.clip(values, 0.0, most)
-    errors = np.sqrt(clipped * (s * (1 - s) - beta * (1 - beta)) + (1 - beta) * noise) * (1 / alpha)
-    return values, errors, clipped

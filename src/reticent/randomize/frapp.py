@@ -65,6 +65,11 @@ class FrappPlan:
         """q, the probability with which a record becomes a given other tuple."""
         return (1 - self.kept) / (self.domain.size - 1)
 
+    @property
+    def gain(self) -> Fraction:
+        """By how much a record is likelier to show as itself than another one is to show as it, g_f - q."""
+        return self.kept - self.replaced
+
     def chances(self, cells: int) -> tuple[Fraction, Fraction]:
         """The probability that a record shows in a query that ``cells`` tuples of the domain meet: if it meets it, and if it does not."""
         return self.kept + (cells - 1) * self.replaced, cells * self.replaced
@@ -76,7 +81,12 @@ class FrappPlan:
         return max(spread, Fraction(0)) / (present - absent) ** 2
 
     def interval(self, shown: int, cells: int, rows: int, error: Number) -> tuple[int, int]:
-        """Every number of true records that does not make ``shown`` of ``rows`` too unlikely; as exact as that of a view."""
+        """Every number of true records that does not make ``shown`` of ``rows`` too unlikely; as exact as that of a view.
+
+        What no tuple of the domain meets, and what all do, is certain.
+        """
+        if cells in (0, self.domain.size):
+            return (rows, rows) if cells else (0, 0)
         return exact_interval(shown, rows, rows, *self.chances(cells), error)
 
     def ratios(self, adversary: Adversary) -> Ratios:

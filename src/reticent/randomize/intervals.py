@@ -33,18 +33,34 @@ def exact_interval(shown: int, possible: int, most: int, s: Number, beta: Number
     present, absent = exact(s, "s"), exact(beta, "beta")
     side = float(exact(error, "error")) / 2 * (1 - _MARGIN) - _LEFT_OUT
     # Too few true tuples make so many shown ones unlikely; too many make so few unlikely.
-    low = _first(lambda q: _tail(_at_least, shown, q, possible, present, absent) > side, most)
-    high = most - _first(lambda back: _tail(_at_most, shown, most - back, possible, present, absent) > side, most)
-    if low > high:
-        # No count fits; the nearest one to the estimate says so best.
-        middle = min(max(round((shown - absent * possible) / (present - absent)), 0), most)
-        return middle, middle
-    return low, high
+    middle, reach = _guess(shown, possible, most, present, absent, side)
+    low = _first(lambda q: _tail(_at_least, shown, q, possible, present, absent) > side, most, middle - reach)
+    high = most - _first(
+        lambda back: _tail(_at_most, shown, most - back, possible, present, absent) > side, most, most - middle - reach
+    )
+    # Where no count fits, the nearest one to the estimate says so best.
+    return (low, high) if low <= high else (middle, middle)
 
 
-def _first(holds: Callable[[int], bool], most: int) -> int:
-    """The first of 0..most from which on a condition holds; ``most`` if it never does."""
-    low, high = -1, most
+def _guess(shown: int, possible: int, most: int, present: Fraction, absent: Fraction, side: float) -> tuple[int, int]:
+    """Where the ends will be, by a normal law: the nearest possible count to the estimate, and a distance from it. Only for speed."""
+    from scipy.special import ndtri
+
+    middle = min(max(round((shown - absent * possible) / (present - absent)), 0), most)
+    spread = middle * present * (1 - present) + max(possible - middle, 0) * absent * (1 - absent)
+    return middle, math.ceil(-ndtri(max(side, _LEFT_OUT)) * math.sqrt(spread) / float(present - absent))
+
+
+def _first(holds: Callable[[int], bool], most: int, near: int) -> int:
+    """The first of 0..most from which on a condition holds; ``most`` if it never does. Looks around ``near`` first, in growing steps."""
+    low, high, step = -1, most, 1
+    place = min(max(near, 0), most - 1)
+    while low < place < high:
+        if holds(place):
+            high, place = place, place - step
+        else:
+            low, place = place, place + step
+        step *= 2
     while high - low > 1:
         middle = (low + high) // 2
         if holds(middle):

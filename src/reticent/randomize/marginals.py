@@ -11,10 +11,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.randomize.estimating import many_estimates
+from reticent.randomize.grouping import LARGEST_CELLS, Layer
 from reticent.randomize.view import View
-
-_LARGEST_CELLS = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -32,14 +30,15 @@ def marginals(view: View, width: int = 3) -> Iterator[Marginal]:
 
     n_D is m divided by the sizes of the columns, the same for all cells of a table.
     """
-    domain = view.domain
+    domain, rates = view.domain, view.rates
+    kept = float(rates.s * (1 - rates.s))
     names = domain.names
     widest = min(width, len(names))
     codes = {name: domain.codes(view.keys, name).astype(np.int32) for name in names}
     known: dict[tuple[str, ...], NDArray[np.int64]] = {}
     for columns in combinations(names, widest):
         shape = tuple(domain[name].size for name in columns)
-        if math.prod(shape) > _LARGEST_CELLS:
+        if math.prod(shape) > LARGEST_CELLS:
             continue
         packed = codes[columns[0]]
         for name, size in zip(columns[1:], shape[1:], strict=True):
@@ -54,5 +53,5 @@ def marginals(view: View, width: int = 3) -> Iterator[Marginal]:
     for columns, shown in known.items():
         total = Fraction(domain.size, math.prod(shown.shape))
         most = float(min(Fraction(view.plan.n), total))
-        values, errors, _ = many_estimates(view.rates, shown, float(view.rates.beta * total), most)
-        yield Marginal(columns, shown, values, errors)
+        layer = Layer(shown, float(rates.beta * total), most, float(rates.alpha), kept, float(rates.beta))
+        yield Marginal(columns, shown, layer.values, np.sqrt(layer.variances()))

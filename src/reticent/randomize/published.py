@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -53,6 +53,26 @@ class Published(ABC):
         self, condition: str | Condition = "true", *, error: Number | None = None, queries: int = 1
     ) -> Estimate:
         """How many rows of the original table meet a condition."""
+
+    @abstractmethod
+    def sum(self, column: str, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
+        """What a numeric column adds up to over the rows that meet a condition."""
+
+    @abstractmethod
+    def average(self, column: str, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
+        """The average of a numeric column over the rows that meet a condition."""
+
+    @abstractmethod
+    def group_by(
+        self,
+        columns: str | Sequence[str],
+        condition: str | Condition = "true",
+        *,
+        error: Number | None = None,
+        queries: int = 1,
+        intervals: bool = True,
+    ) -> pl.DataFrame:
+        """One estimate for every combination of some columns' values."""
 
     def count(self, condition: str, estimator: str = "uniform") -> Estimate:
         """The estimate by the name that it has on every release."""

@@ -23,6 +23,7 @@ from reticent.exact import Number, exact
 from reticent.randomize.counting import count_exactly
 from reticent.randomize.domain import Keys, ViewDomain
 from reticent.randomize.draws import Draws
+from reticent.randomize.grouping import Cells
 from reticent.randomize.keys import distinct, in_order, without
 
 
@@ -75,6 +76,11 @@ class Source:
     def _totals(self) -> dict[str, int]:
         return {name: sum(listed) for name, listed in self.weights.items()}
 
+    @cached_property
+    def _whole(self) -> int:
+        """What the weights of all tuples add up to."""
+        return math.prod(self._totals.get(name, size) for name, size in self.domain.sizes.items())
+
     def _column(self, name: str) -> NDArray[np.float64]:
         if name not in self.weights:
             return np.full(self.domain[name].size, 1 / self.domain[name].size)
@@ -103,16 +109,19 @@ class Source:
 
     def expectation(self, condition: Condition, column: str | None = None, values: Sequence[Fraction] = ()) -> Fraction:
         """What a tuple of the source adds to a linear query on average: 1, or its value of ``column``, if it meets the condition."""
-        scale = math.prod(self._totals.values()) * math.prod(
-            size for name, size in self.domain.sizes.items() if name not in self.weights
-        )
         counted: dict[str, Sequence[Any]] = dict(self.weights)
         if column is not None:
             shares = self.weights.get(column, (1,) * len(values))
             counted[column] = [share * value for share, value in zip(shares, values, strict=True)]
-        weighted = Fraction(count_exactly(condition, self.domain, weights=counted)) / scale
+        weighted = Fraction(count_exactly(condition, self.domain, weights=counted)) / self._whole
         plain = Fraction(count_exactly(condition, self.domain, weights={} if column is None else {column: values}))
         return (1 - self.uniform) * weighted + self.uniform * plain / self.domain.size
+
+    def shares(self, cells: Cells) -> NDArray[np.float64]:
+        """The probability of every cell: :meth:`probability` of many conditions at once."""
+        weighted = np.asarray(cells.weighed(self.weights).astype(object) / self._whole, dtype=np.float64)
+        plain = np.asarray(cells.totals.astype(object) / self.domain.size, dtype=np.float64)
+        return (1 - float(self.uniform)) * weighted + float(self.uniform) * plain
 
     def draw(self, count: int, draws: Draws) -> Keys:
         """Independent tuples of the source."""
@@ -195,11 +204,14 @@ class SourceRates:
         at least once with probability 1 - exp(-kappa beta(t)), and then accepted with what is missing to beta(t).
         """
         largest = float(self.largest)
-        kappa = -math.log1p(-largest) / largest
+        # Where even the largest beta passes below every floating-point number, both quotients have their limit, 1.
+        kappa = -math.log1p(-largest) / largest if largest else 1.0
         drawn = distinct(self.source.draw(draws.poisson(kappa * float(self.scale)), draws))
         fresh = without(drawn, true)
         beta = float(self.scale) * self.source.probabilities(fresh)
-        accepted: Keys = fresh[draws.chances(beta / -np.expm1(-kappa * beta), up=True)]
+        drawn_once = -np.expm1(-kappa * beta)
+        chances = np.divide(beta, drawn_once, out=np.full(len(beta), 1 / kappa), where=drawn_once > 0)
+        accepted: Keys = fresh[draws.chances(chances, up=True)]
         return accepted
 
     def sample(self, true: Keys, draws: Draws) -> Keys:

@@ -11,27 +11,26 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from reticent.data.predicate import Condition
 from reticent.errors import PolicyError
-from reticent.exact import Number, exact
-from reticent.randomize.averaging import average_interval
+from reticent.exact import Number
+from reticent.randomize.averaging import average_interval, average_of
 from reticent.randomize.bounds import level_of
-from reticent.randomize.counting import DomainCount, checked, count_or_refuse, count_or_sample, masker
+from reticent.randomize.counting import DomainCount, checked, count_or_refuse, count_or_sample
 from reticent.randomize.domain import Keys
 from reticent.randomize.estimate import Estimate
-from reticent.randomize.estimating import Stratum, answer, many_estimates
+from reticent.randomize.estimating import Stratum, answer
+from reticent.randomize.grouping import Cells, Layer, at_most, bernstein_intervals
+from reticent.randomize.intervals import exact_interval
 from reticent.randomize.keys import among
 from reticent.randomize.manifest import ViewManifest
 from reticent.randomize.planning import COUNT, Plan
 from reticent.randomize.published import Published, Signer
 from reticent.randomize.rates import Rates
 from reticent.randomize.sources import SourceRates
-
-_ROWS_AT_ONCE = 1_000_000
+from reticent.randomize.weighing import ROWS_AT_ONCE, held, numbers, possible_numbers, without_nulls
 
 
 @dataclass(frozen=True)
@@ -68,8 +67,8 @@ class View(Published):
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
         """The tuples a million at a time, in some columns or all."""
-        for start in range(0, max(len(self.keys), 1), _ROWS_AT_ONCE):
-            yield self.domain.unpack(self.keys[start : start + _ROWS_AT_ONCE], names)
+        for start in range(0, max(len(self.keys), 1), ROWS_AT_ONCE):
+            yield self.domain.unpack(self.keys[start : start + ROWS_AT_ONCE], names)
 
     def estimate(
         self, condition: str | Condition = "true", *, error: Number | None = None, queries: int = 1
@@ -85,7 +84,7 @@ class View(Published):
     def sum(self, column: str, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
         """The sum of a numeric column over the tuples of the table that meet a condition (a linear query); nulls count nothing."""
         asked = checked(condition, self.domain)
-        weights = self._numbers(column)
+        weights = numbers(self.domain, column)
         strata = self._strata(asked, column, weights)
         largest = max(abs(weight) for weight in weights)
         made = answer(
@@ -103,16 +102,12 @@ class View(Published):
 
         The interval needs no large counts (:func:`average_interval`); ``bound`` is the distance to its farther end.
         """
-        asked = self._without_nulls(checked(condition, self.domain), column)
-        level, weights = level_of(error, self.plan.error), self._numbers(column)
+        asked = without_nulls(checked(condition, self.domain), self.domain, column)
+        level, weights = level_of(error, self.plan.error), numbers(self.domain, column)
         counts, sums = self._strata(asked), self._strata(asked, column, weights)
         count = sum((each.value for each in counts), Fraction(0))
-        if count <= 0:
-            raise PolicyError(
-                f"The count of {asked.text!r} is estimated as {float(count):.4g}, so that there is no average. Ask for a larger part of the table."
-            )
-        value = sum((each.value for each in sums), Fraction(0)) / count
-        possible = [exact(each, column) for each in self.domain[column].listed.drop_nulls().to_list()]
+        value = average_of(asked.text, sum((each.value for each in sums), Fraction(0)), count)
+        possible = possible_numbers(self.domain, column)
         least, most = min(possible), max(possible)
         interval = average_interval(sums, counts, self.plan.n, level, least, most)
         squares = self.plan.n * max(abs(least - value), abs(most - value)) ** 2
@@ -137,63 +132,76 @@ class View(Published):
             )
         return self.sum(COUNT, condition, error=error)
 
-    def group_by(self, columns: str | Sequence[str], condition: str | Condition = "true") -> pl.DataFrame:
-        """One estimate for every combination of some columns' values, seen or not: ``shown``, ``value``, ``standard_error``, ``clipped``."""
-        names = [columns] if isinstance(columns, str) else list(columns)
-        asked = checked(condition, self.domain)
-        self._only_first("group_by")
-        shape = [self.domain[name].size for name in names]
-        if math.prod(shape) > 1 << 24:
-            raise PolicyError(f"{' x '.join(names)} has {math.prod(shape):,} combinations; group by fewer columns.")
-        totals = np.asarray(count_or_refuse(asked, self.domain, "groups", keep=names)).ravel()
-        shown = np.zeros(math.prod(shape), dtype=np.int64)
-        masked = masker(asked, self.domain)
-        for keys in self._chunks():
-            met = keys[masked(keys)]
-            places = np.ravel_multi_index([self.domain.codes(met, name) for name in names], shape)
-            shown += np.bincount(places, minlength=len(shown))
-        codes = np.unravel_index(np.arange(len(shown)), shape)
-        labels = [self.domain[name].decode(code) for name, code in zip(names, codes, strict=True)]
-        estimated = many_estimates(self.rates, shown, *_noise(self.rates, self.plan.n, totals))
-        figures = {"shown": shown, **dict(zip(("value", "standard_error", "clipped"), estimated, strict=True))}
-        return pl.DataFrame([*labels, *(pl.Series(name, column) for name, column in figures.items())])
+    def group_by(
+        self,
+        columns: str | Sequence[str],
+        condition: str | Condition = "true",
+        *,
+        error: Number | None = None,
+        queries: int = 1,
+        intervals: bool = True,
+    ) -> pl.DataFrame:
+        """One estimate for every combination of some columns' values, seen or not, the same that :meth:`estimate` gives of it.
 
-    def _only_first(self, what: str) -> None:
-        if self.manifest.index > 1 or self.manifest.source is not None:
+        Columns: ``shown``, ``value``, ``standard_error``, ``clipped``, ``bound``, and the ends ``low`` and ``high`` of the interval. Every interval holds for
+        its cell; for all together say ``queries``. Exact intervals are searched for, which takes longer than all the rest: ``intervals=False`` leaves them out.
+        """
+        cells = Cells.of(condition, self.domain, columns)
+        level, n = level_of(error, self.plan.error, queries), self.plan.n
+        layers, most = self._layers(cells), at_most(n, cells.totals)
+        figures = cells.figures(layers, level, 0.0, most)
+        if not intervals:
+            return cells.frame(figures)
+        if self.source_rates is not None or len(layers) > 1:
+            return cells.frame(figures | bernstein_intervals(figures, most))
+
+        def interval(shown: int, total: int) -> tuple[int, int]:
+            return exact_interval(shown, total, min(n, total), self.rates.s, self.rates.beta, level)
+
+        return cells.frame(figures | cells.exact_intervals(figures["shown"], interval))
+
+    def _layers(self, cells: Cells) -> list[Layer]:
+        """The strata of :meth:`_strata`, of many counts."""
+        rates, n, shown = self.rates, self.plan.n, cells.shown(self.keys)
+        if self.source_rates is not None:
+            noise = float(self.source_rates.scale) * self.source_rates.source.shares(cells)
+            alpha, kept = float(self.source_rates.alpha), float(self.source_rates.kept)
+            return [Layer(shown, noise, at_most(n, cells.totals), alpha, kept)]
+        if self.manifest.index == 1:
+            return [Layer.uniform(shown, cells.totals, n, rates.s, rates.beta)]
+        old, again = cells.shown(self._beside), cells.shown(self._again)
+        return [
+            Layer.uniform(again, old, n, rates.s, rates.carry),
+            Layer.uniform(shown - again, cells.totals - old, n, rates.s, rates.noise(self.manifest.index)),
+        ]
+
+    @property
+    def _beside(self) -> Keys:
+        """The tuples of earlier views, without which a later one says nothing."""
+        if self.earlier is None:
             raise PolicyError(
-                f"{what} is for the first view of a series with uniform noise; use estimate(...) on this one."
+                f"This is view {self.manifest.index} of a series. It can only be read beside the earlier ones: open it with them (rt.randomize.Series)."
             )
+        return self.earlier
 
-    def _numbers(self, column: str) -> list[Fraction]:
-        values = self.domain[column].listed
-        if not values.dtype.is_numeric():
-            raise PolicyError(f"Column {column!r} is not numeric; sums and averages need numbers.")
-        return [Fraction(0) if value is None else exact(value, column) for value in values.to_list()]
-
-    def _without_nulls(self, asked: Condition, column: str) -> Condition:
-        from reticent.data.predicate.nodes import And, Column, Missing, Not
-
-        if not self.domain[column].listed.null_count():
-            return asked
-        return Condition(asked.text, And((asked.node, Not(Missing(Column(column))))))
+    @property
+    def _again(self) -> Keys:
+        """The tuples that an earlier view showed too."""
+        return self.keys[among(self.keys, self._beside)]
 
     def _strata(self, asked: Condition, column: str | None = None, weights: Sequence[Fraction] = ()) -> list[Stratum]:
         """The strata of a query: the whole domain, or for a later view the part that earlier views showed and the rest (R-AB-18)."""
         rates, index = self.rates, self.manifest.index
         totals = self._totals(asked, column, weights)
-        inside = self._sums(asked, self.keys, column, weights)
+        inside = held(asked, self.domain, self.keys, column, weights)
         if self.source_rates is not None:
             return [self._source_stratum(self.source_rates, asked, column, weights, inside, totals)]
         if index == 1:
             return [
                 Stratum.uniform(inside[0], totals[0].value, rates.s, rates.beta, inside[1], totals[1], totals[0].sample)
             ]
-        if self.earlier is None:
-            raise PolicyError(
-                f"This is view {index} of a series. It can only be read beside the earlier ones: open it with them (rt.randomize.Series)."
-            )
-        old = self._sums(asked, self.earlier, column, weights)
-        again = self._sums(asked, self.keys[among(self.keys, self.earlier)], column, weights)
+        old = held(asked, self.domain, self._beside, column, weights)
+        again = held(asked, self.domain, self._again, column, weights)
         noise = rates.noise(index)
         return [
             Stratum.uniform(again[0], old[0], rates.s, rates.carry, again[1], old[1]),
@@ -238,31 +246,3 @@ class View(Published):
             for power in (1, 2)
         )
         return DomainCount(plain), squares
-
-    def _sums(
-        self, asked: Condition, keys: Keys, column: str | None, weights: Sequence[Fraction]
-    ) -> tuple[Fraction, Fraction]:
-        """What some tuples hold of a query: the sum of weights and of their squares."""
-        masked = masker(asked, self.domain)
-        if column is None:
-            hits = Fraction(sum(int(masked(part).sum()) for part in self._chunks(keys)))
-            return hits, hits
-        counts = np.zeros(self.domain[column].size, dtype=np.int64)
-        for part in self._chunks(keys):
-            met = part[masked(part)]
-            counts += np.bincount(self.domain.codes(met, column), minlength=len(counts))
-        pairs = [(int(count), weight) for count, weight in zip(counts.tolist(), weights, strict=True) if count]
-        return sum((c * w for c, w in pairs), Fraction(0)), sum((c * w * w for c, w in pairs), Fraction(0))
-
-    def _chunks(self, keys: Keys | None = None) -> Iterator[Keys]:
-        chosen = self.keys if keys is None else keys
-        for start in range(0, len(chosen), _ROWS_AT_ONCE):
-            yield chosen[start : start + _ROWS_AT_ONCE]
-
-
-def _noise(rates: Rates, n: int, totals: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The expected noise of many queries, and the most tuples that each can have; domain counts may pass every float."""
-    if totals.dtype != object:
-        return float(rates.beta) * totals, np.minimum(float(n), totals)
-    noise = [float(rates.beta * int(total)) for total in totals.tolist()]
-    return np.array(noise), np.array([float(min(n, int(total))) for total in totals.tolist()])
