@@ -60,6 +60,16 @@ def rows() -> list[Row]:
     found.append(
         Row(f"{answered:,} counting queries with standard errors", floor, ours, 1.5, f"floor: {len(asked)} group-bys")
     )
+    ours, answered = best_of(3, lambda: sum(view.group_by(columns, intervals=False).height for columns in asked))
+    found.append(
+        Row(f"{answered:,} with bounds, as {len(asked)} tables with their values", floor, ours, 1.5, "floor: the same")
+    )
+    pair = ["age", "education"]
+    floor, _ = best_of(5, lambda: view.frame.group_by(pair).len())
+    ours, cells = best_of(3, lambda: view.group_by(pair).height)
+    found.append(
+        Row(f"{cells:,} groups by age and education with exact intervals", floor, ours, None, "floor: group-by")
+    )
     return found
 
 

@@ -11,11 +11,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from reticent import randomize
+from reticent import BoundedBelief, Table, publish, randomize
 from reticent.cli import randomize as commands
 from reticent.errors import DataError, PolicyError
 from reticent.release import generate_keys, verify
-from tests.randomize.examples import ADULT, SCORES, scores_frame
+from tests.randomize.examples import ADULT, SCORES, scores_domain, scores_frame
 
 
 @pytest.fixture
@@ -153,8 +153,40 @@ def test_a_side_table_restricts_an_estimate_from_a_signed_view(run):
     Path("domain.json").write_text(json.dumps(SCORES["domain"]))
     run("plan", "--n", "6", "--domain", "domain.json", "--k", "1", "--gamma", "1/3", "-o", "plan.json")
     keys = generate_keys(".", "office")
-    run("publish", "scores.csv", "--plan", "plan.json", "-o", "view", "--sign", str(keys.private))
+    run(
+        "publish",
+        "scores.csv",
+        "--plan",
+        "plan.json",
+        "-o",
+        "view",
+        "--sign",
+        str(keys.private),
+        "--insecure-seed",
+        "3",
+    )
     assert verify("view", key=keys.public).signed
     Path("eligible.csv").write_text("age,nationality\n25,British\n32,Indian\n")
     assert run("estimate", "view", "score > 90", "--within", "eligible.csv")["domain_count"] == 20
     assert run("estimate", "view", "true", "--average", "score")["interval"][0] >= 81
+
+
+def test_perturbed_records_and_series_answer_sums_averages_and_groups(run):
+    made = publish(
+        Table(scores_frame(), quasi=["age", "nationality"], sensitive="score"),
+        BoundedBelief("1/1200", "1/3", "record"),
+        method=randomize.Frapp(domain=scores_domain()),
+        insecure_seed=1,
+    )
+    made.save("records")
+    assert run("estimate", "records", "true", "--sum", "score")["interval"] == [6 * 81, 6 * 100]
+    assert run("estimate", "records", "true", "--average", "score")["interval"][0] >= 81
+    groups = run("estimate", "records", "score > 90", "--group-by", "nationality", "--error", "1/4")["groups"]
+    assert groups == made.group_by("nationality", "score > 90", error="1/4").to_dicts()
+    series = randomize.Series(randomize.plan(n=8, domain=scores_domain(), k=1, gamma="1/2", views=2))
+    series = series.publish(scores_frame(), insecure_seed=1).publish(scores_frame(), insecure_seed=2)
+    series.save("s")
+    found = run("estimate", "s/view-1", "s/view-2", "true", "--group-by", "nationality", "--queries", "3")["groups"]
+    assert found == series.views[-1].group_by("nationality", queries=3).to_dicts()
+    with pytest.raises(PolicyError, match="one thing at a time"):
+        run("estimate", "records", "true", "--sum", "score", "--group-by", "nationality")
