@@ -23,6 +23,7 @@ prime is drawn from the operating system's randomness and never leaves the proce
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -38,6 +39,12 @@ from reticent.audit.wording import EXPOSES, IMPLIED, SAFE
 Words = NDArray[np.uint64]
 
 
+@dataclass(frozen=True)
+class _Look:
+    refinement: Refinement
+    decision: Decision
+
+
 class NullSpace:
     """Answered linear queries as two random null vectors over trace classes, modulo a private prime."""
 
@@ -48,6 +55,7 @@ class NullSpace:
         self._modulus = np.uint64(self._prime)
         self._vectors: Words = self._drawn(1)
         self._pivots = Pivots(self._modulus)
+        self._last: _Look | None = None
 
     @property
     def n(self) -> int:
@@ -66,11 +74,12 @@ class NullSpace:
 
     def decide(self, query: Query) -> Decision:
         """Whether nobody's value would follow; the state stays as it is."""
-        return self._judged(self.traces.refine(query))
+        return self._looked_at(query).decision
 
     def remember(self, query: Query) -> None:
         """``query`` was answered."""
-        refinement = self.traces.refine(query)
+        refinement = self._looked_at(query).refinement
+        self._last = None
         if len(refinement.piece_class):
             self._cut(refinement)
         else:
@@ -79,8 +88,16 @@ class NullSpace:
                 self._eliminate(refinement, products)
 
     def extend(self, n: int) -> None:
+        self._last = None
         if self.traces.extend(n) is not None:
             self._vectors = np.concatenate([self._vectors, self._drawn(1)], axis=1)
+
+    def _looked_at(self, query: Query) -> _Look:
+        """What the state says of a query. The last look is kept until the state changes: who decides on a query remembers it next."""
+        if self._last is None or not _same(self._last.refinement.query, query):
+            refinement = self.traces.refine(query)
+            self._last = _Look(refinement, self._judged(refinement))
+        return self._last
 
     def _judged(self, refinement: Refinement) -> Decision:
         cuts = refinement.cut_classes
@@ -120,7 +137,7 @@ class NullSpace:
         inside, outside = int(cut.new[0]), int(cut.parent[0])
         step = int(cut.coefficient[inside] - cut.coefficient[outside])
         inverse = pow(step, -1, self._prime)
-        touched = np.flatnonzero(cut.coefficient)
+        touched = np.flatnonzero(cut.coefficient != 0)
         products = self._products(touched, cut.coefficient[touched])
         for vector, product in zip(self._vectors, products, strict=True):
             amount = product * inverse % self._prime
@@ -162,3 +179,12 @@ def prepare() -> None:
     space.decide(Query.of({1, 2, 3}))
     space.decide(Query.linear({0: 2, 4: 3}))
     space._pivots.prepare()
+
+
+def _same(first: Query, second: Query) -> bool:
+    """Whether two linear queries ask the same; quicker than comparing digests."""
+    if first is second:
+        return True
+    if first.coefficients is None or second.coefficients is None:
+        return first.coefficients is second.coefficients and np.array_equal(first.members, second.members)
+    return np.array_equal(first.members, second.members) and np.array_equal(first.coefficients, second.coefficients)

@@ -195,18 +195,16 @@ class Pivots:
         traces[cut.new] = traces[cut.parent]
 
     def _add_planes(self, coefficient: Integers) -> None:
-        touched = coefficient != 0
-        plain = bool((coefficient == touched).all())
-        for weight in [1] if plain else np.unique(coefficient[touched]).tolist():
+        classes = np.flatnonzero(coefficient != 0)
+        weights = coefficient[classes]
+        for weight in [1] if (weights == 1).all() else np.unique(weights).tolist():
             plane = self._planes
             self._plane_row = _grown(self._plane_row, plane + 1)
             self._plane_weight = _grown(self._plane_weight, plane + 1)
             self._traces = _grown(self._traces, 0, plane // 8 + 1)
             self._plane_row[plane] = self.rank - 1
             self._plane_weight[plane] = weight % self._prime
-            self._trace(len(coefficient))[: len(coefficient), plane // 8] |= (coefficient == weight).astype(
-                np.uint8
-            ) << (plane % 8)
+            self._trace(len(coefficient))[classes[weights == weight], plane // 8] |= np.uint8(1 << (plane % 8))
             self._planes += 1
 
 

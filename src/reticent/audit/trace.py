@@ -75,7 +75,7 @@ class Traces:
         touched = self.labels[query.members]
         if query.coefficients is None:
             inside = np.bincount(touched, minlength=self.count)
-            run_class = np.flatnonzero(inside)
+            run_class = np.flatnonzero(inside != 0)
             run_coefficient = np.ones(len(run_class), dtype=np.int64)
             run_size = inside[run_class]
         else:
