@@ -26,22 +26,30 @@ class LocalEngine:
         levels = floor if floor is not None else (0,) * len(table.hierarchies)
         codes = self.codes(table, levels)
         sizes = [hierarchy.levels[level].size for hierarchy, level in zip(table.hierarchies, levels, strict=True)]
-        points = Distinct(*pack(codes, sizes, table.rows))
         domain, joint = self._sensitive(table) if sensitive else (SensitiveDomain.none(), None)
-        if joint is None:
-            histograms = Histograms.of_one_value(points.sizes)
+        if table.population is None:
+            points = Distinct(*pack(codes, sizes, table.rows))
+            counted, people = points.sizes, {}
         else:
-            histograms = Histograms.from_cells(points.ids, joint, None, len(points.sizes), domain.size)
-        counted = FrequencySet(
+            # The population is counted together with the rows: two counts would have to be merged, which is far dearer.
+            codes = [np.concatenate(both) for both in zip(codes, self._people_codes(table, levels), strict=True)]
+            points = Distinct(*pack(codes, sizes, table.rows + table.population.height))
+            counted = sum_by(points.ids[: table.rows], None, len(points.sizes))
+            people = {"population": points.sizes - counted}
+            joint = np.zeros(table.rows, dtype=np.uint8) if joint is None else joint
+        if joint is None:
+            histograms = Histograms.of_one_value(counted)
+        else:
+            histograms = Histograms.from_cells(points.ids[: table.rows], joint, None, len(counted), domain.size)
+        return FrequencySet(
             table.hierarchies,
             levels,
             tuple(column.take(points.firsts) for column in codes),
-            points.sizes,
+            counted,
             histograms,
             domain,
-            self._extras(table, points),
+            {**self._extras(table, points), **people},
         )
-        return counted if table.population is None else counted + self.people(table, counted)
 
     def recoded(self, table: Table, recode: Callable[[Table], pl.DataFrame], schema: pl.Schema) -> pl.DataFrame:
         """What ``recode`` makes of the rows."""
@@ -61,17 +69,9 @@ class LocalEngine:
 
     def people(self, table: Table, counted: FrequencySet) -> FrequencySet:
         """The population as points without rows, each with the number of its people."""
-        people = cast(pl.DataFrame, table.population)
-        found = looked_up(people, {hierarchy.column: hierarchy.leaves for hierarchy in table.hierarchies})
-        codes = []
-        for hierarchy, level in zip(table.hierarchies, counted.levels, strict=True):
-            try:
-                leaves = hierarchy.codes(people[hierarchy.column], found.get(hierarchy.column))
-            except DataError as error:
-                raise DataError(f"In the population: {error}") from None
-            codes.append(leaves if level == 0 else hierarchy.levels[level].parts.take(leaves))
+        codes = self._people_codes(table, counted.levels)
         sizes = [h.levels[level].size for h, level in zip(table.hierarchies, counted.levels, strict=True)]
-        ids, points = number(*pack(codes, sizes, people.height))
+        ids, points = number(*pack(codes, sizes, cast(pl.DataFrame, table.population).height))
         firsts = first_rows(ids, points)
         nobody = Histograms(np.zeros(points + 1, dtype=np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64))
         return FrequencySet(
@@ -113,6 +113,19 @@ class LocalEngine:
             codes.append(leaves if level == 0 else hierarchy.levels[level].parts.take(leaves))
         return codes
 
+    def _people_codes(self, table: Table, levels: Levels) -> list[Codes]:
+        """Every quasi column of the population as part numbers."""
+        people = cast(pl.DataFrame, table.population)
+        found = looked_up(people, {hierarchy.column: hierarchy.leaves for hierarchy in table.hierarchies})
+        codes = []
+        for hierarchy, level in zip(table.hierarchies, levels, strict=True):
+            try:
+                leaves = hierarchy.codes(people[hierarchy.column], found.get(hierarchy.column))
+            except DataError as error:
+                raise DataError(f"In the population: {error}") from None
+            codes.append(leaves if level == 0 else hierarchy.levels[level].parts.take(leaves))
+        return codes
+
     def _sensitive(self, table: Table) -> tuple[SensitiveDomain, Codes | None]:
         columns = table.sensitive_columns
         if not columns:
@@ -128,10 +141,10 @@ class LocalEngine:
     def _extras(self, table: Table, points: Distinct) -> dict[str, NDArray[np.int64]]:
         extras = {}
         if table.unit == "person" and table.key is not None:
-            pairs = pl.DataFrame({"point": points.ids, "key": table.frame[table.key]}).unique()
+            pairs = pl.DataFrame({"point": points.ids[: table.rows], "key": table.frame[table.key]}).unique()
             extras["persons"] = sum_by(pairs["point"].to_numpy(), None, len(points.sizes))
         for name, counts in table.extra_counts.items():
-            extras[name] = sum_by(points.ids, counts.to_numpy(), len(points.sizes))
+            extras[name] = sum_by(points.ids[: table.rows], counts.to_numpy(), len(points.sizes))
         if table.weights is not None:
-            extras[WEIGHT] = sum_by(points.ids, table.weights.counts(table.frame), len(points.sizes))
+            extras[WEIGHT] = sum_by(points.ids[: table.rows], table.weights.counts(table.frame), len(points.sizes))
         return extras
