@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -15,10 +16,12 @@ from reticent.definitions import (
     DistinctLDiversity,
     EntropyLDiversity,
     KAnonymity,
+    NegatedKnowledge,
     NegativePositiveDiversity,
     ProbabilisticLDiversity,
     RecursiveLDiversity,
     TCloseness,
+    WorstCaseKnowledge,
 )
 from reticent.definitions.diversity import ValuesAtLeast
 from reticent.engine import LocalEngine
@@ -46,6 +49,14 @@ def test_all_parts_must_hold() -> None:
     assert found.value == {"KAnonymity(k=3)": 2, "DistinctLDiversity(l=2)": 1}
     assert [part.holds for part in found.parts] == [False, False]
     assert found.witness == found.parts[0].witness
+
+
+def test_what_one_definition_found_on_the_groups_does_not_change_what_the_next_says() -> None:
+    groups = groups_of([[3, 3, 0, 1], [1, 1, 0, 2], [9, 0, 4, 4]])
+    knowing = [WorstCaseKnowledge("0.9", 1), NegatedKnowledge("0.9", 1), NegatedKnowledge("0.9", 2)]
+    deeper = [RecursiveLDiversity(2, 4), DistinctLDiversity(3), RecursiveLDiversity(2, 3, ["d"])]
+    for definition in [*ON_A_COLUMN, *knowing, *deeper, *ON_A_COLUMN]:
+        assert definition.assess(groups) == definition.assess(replace(groups)), definition
 
 
 def test_composition_is_flat_and_inherits_what_all_parts_have() -> None:

@@ -224,6 +224,11 @@ class Groups:
     def __len__(self) -> int:
         return len(self.sizes)
 
+    @cached_property
+    def findings(self) -> dict[object, Any]:
+        """What one definition measured on these groups and the next may want again, by a key of theirs."""
+        return {}
+
     @property
     def people(self) -> NDArray[np.int64]:
         """How many people each group hides among: distinct persons where several rows may be one person."""
@@ -269,7 +274,7 @@ class Groups:
 
     def parents(self) -> NDArray[np.int64]:
         """For refined groups the group they were cut from; for others themselves."""
-        return self.extras.get("parent", np.arange(len(self)))
+        return self.extras["parent"] if "parent" in self.extras else np.arange(len(self))
 
     def marginal(self, column: str) -> Groups:
         """One sensitive column's groups, the other sensitive columns ignored."""

@@ -63,16 +63,21 @@ def diversity_diagnostics(
     values; and, where ``c`` is given, ``largest_l`` for it.
     """
     filled = occupied(groups)
-    histograms, sizes = groups.histograms, groups.sizes
-    lead = leading(histograms, dont_care)
+    # With no value spared the figures are those of the groups, whoever asks for them.
+    known = groups.findings if dont_care is None else {}
     ratios = {}
     for exclusions in range(max(2, min(depth, _DEEPEST)) - 1):
-        rest = tails(histograms, sizes, lead, exclusions)
-        _, ratios[exclusions + 2] = largest_ratio(lead[filled], rest[filled])
+        key = ("infimum_c", exclusions)
+        if key not in known:
+            known[key] = _infimum_c(groups, filled, exclusions, dont_care)
+        ratios[exclusions + 2] = known[key]
+    if "effective_l" not in known:
+        spread = spread_of(groups.histograms, groups.sizes, dont_care)
+        known["effective_l"] = float(spread.effective[filled].min())
     found = {
         **failures(groups, failing),
-        "distinct": int(histograms.distinct[filled].min()),
-        "effective_l": float(spread_of(histograms, sizes, dont_care).effective[filled].min()),
+        "distinct": int(groups.histograms.distinct[filled].min()),
+        "effective_l": known["effective_l"],
         "infimum_c": ratios,
         "worst_posterior": [_posterior(ratio) for ratio in ratios.values()],
     }
@@ -91,6 +96,13 @@ def largest_l(groups: Groups, c: Fraction, dont_care: NDArray[np.bool_] | None =
     while less(lead, c, tails(groups.histograms, groups.sizes, lead, exclusions))[matters].all():
         exclusions += 1
     return exclusions + 1
+
+
+def _infimum_c(
+    groups: Groups, filled: NDArray[np.int64], exclusions: int, dont_care: NDArray[np.bool_] | None
+) -> Fraction | float:
+    lead = leading(groups.histograms, dont_care)
+    return largest_ratio(lead[filled], tails(groups.histograms, groups.sizes, lead, exclusions)[filled])[1]
 
 
 def _posterior(ratio: Fraction | float) -> Fraction:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -231,8 +231,10 @@ class KnowledgeTally:
 
 def _buckets(groups: Groups) -> Buckets:
     """The groups that have rows, as an attacker sees them; other definitions may have sorted their counts already."""
-    filled = groups if groups.sizes.all() else groups.select(groups.sizes > 0)
-    return Buckets.of_cells(filled.histograms.offsets, filled.histograms.ranked)
+    if "buckets" not in groups.findings:
+        filled = groups if groups.sizes.all() else groups.select(groups.sizes > 0)
+        groups.findings["buckets"] = Buckets.of_cells(filled.histograms.offsets, filled.histograms.ranked)
+    return cast(Buckets, groups.findings["buckets"])
 
 
 def _counted(number: int, word: str) -> str:
