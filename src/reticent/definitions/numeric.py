@@ -46,7 +46,7 @@ class Line:
         column, cells = groups.domain.columns[0], groups.histograms
         numbers = exact_numbers(column, name)
         unit = math.lcm(*(number.denominator for number in (*numbers, *lengths)), 1)
-        whole_numbers = [int(number * unit) for number in numbers]
+        whole_numbers = [number.numerator * (unit // number.denominator) for number in numbers]
         widest = max((abs(number) for number in whole_numbers), default=0)
         longest = max((int(length * unit) for length in lengths), default=0)
         dtype: Any = np.int64 if widest + longest < _SMALL else object
@@ -100,12 +100,11 @@ class RangeAtLeast(SensitiveDefinition):
         return np.where(self.failing_in(groups), groups.sizes, 0).astype(np.float64)
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
-        spans, unit = self._spans(groups)
-        return less(spans, Fraction(self.e) * unit, np.ones_like(groups.sizes)) & (groups.sizes > 0)
+        return self._too_narrow(groups, *self._spans(groups))
 
     def assess_in(self, groups: Groups) -> Assessment:
-        filled, failing = occupied(groups), self.failing_in(groups)
-        spans, unit = self._spans(groups)
+        filled, (spans, unit) = occupied(groups), self._spans(groups)
+        failing = self._too_narrow(groups, spans, unit)
         place = int(np.argmin(spans[filled]))
         achieved = Fraction(int(spans[filled][place]), unit)
         text = f"numbers that span less than {shown(self.e)}; the narrowest spans {measured(achieved)}"
@@ -117,6 +116,9 @@ class RangeAtLeast(SensitiveDefinition):
 
     def not_covered(self) -> str:
         return "How the numbers of a group lie inside their range is not bounded: nearly all may be close together."
+
+    def _too_narrow(self, groups: Groups, spans: NDArray[Any], unit: int) -> NDArray[np.bool_]:
+        return less(spans, Fraction(self.e) * unit, np.ones_like(groups.sizes)) & (groups.sizes > 0)
 
     def _spans(self, groups: Groups) -> tuple[NDArray[Any], int]:
         line = Line.of(groups, (), "KEAnonymity")
@@ -168,11 +170,12 @@ class EpsilonMAnonymity(SensitiveDefinition):
         object.__setattr__(self, "m", exact(self.m, "EpsilonMAnonymity: m", low=1))
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
-        return ~at_most(self._nearest(groups), 1 / Fraction(self.m), groups.sizes)
+        return self._too_full(groups, self._nearest(groups))
 
     def assess_in(self, groups: Groups) -> Assessment:
-        filled, failing = occupied(groups), self.failing_in(groups)
-        place, largest = largest_ratio(self._nearest(groups)[filled], groups.sizes[filled])
+        filled, nearest = occupied(groups), self._nearest(groups)
+        failing = self._too_full(groups, nearest)
+        place, largest = largest_ratio(nearest[filled], groups.sizes[filled])
         text = (
             f"more than 1/{shown(self.m)} of their rows within {shown(self.epsilon)} of a number; the worst has "
             f"{measured(Fraction(largest))}"
@@ -188,6 +191,9 @@ class EpsilonMAnonymity(SensitiveDefinition):
 
     def not_covered(self) -> str:
         return "(epsilon,m)-anonymity does not cover ranges that are centred at no number of the group, nor people who can rule numbers out."
+
+    def _too_full(self, groups: Groups, nearest: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return ~at_most(nearest, 1 / Fraction(self.m), groups.sizes)
 
     def _nearest(self, groups: Groups) -> NDArray[np.int64]:
         """In every group the most rows within ``epsilon`` of one of its numbers."""
@@ -222,14 +228,15 @@ class RangeDiversity(SensitiveDefinition):
         return Fraction(self.below) + Fraction(self.above)
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
-        return ~less(self._fullest(groups), Fraction(self.c), groups.sizes) & (groups.sizes > 0)
+        return self._too_full(groups, self._fullest(groups))
 
     def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
         return rows_over(self._fullest(groups), float(Fraction(self.c)), groups.sizes)
 
     def assess_in(self, groups: Groups) -> Assessment:
-        filled, failing = occupied(groups), self.failing_in(groups)
-        place, largest = largest_ratio(self._fullest(groups)[filled], groups.sizes[filled])
+        filled, fullest = occupied(groups), self._fullest(groups)
+        failing = self._too_full(groups, fullest)
+        place, largest = largest_ratio(fullest[filled], groups.sizes[filled])
         text = (
             f"{shown(self.c)} of their rows or more in a range of length {shown(self.length)}; the worst has "
             f"{measured(Fraction(largest))}"
@@ -245,6 +252,9 @@ class RangeDiversity(SensitiveDefinition):
 
     def not_covered(self) -> str:
         return "Range diversity bounds ranges of that length; it does not cover wider ones, nor people who can rule numbers out."
+
+    def _too_full(self, groups: Groups, fullest: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return ~less(fullest, Fraction(self.c), groups.sizes) & (groups.sizes > 0)
 
     def _fullest(self, groups: Groups) -> NDArray[np.int64]:
         """In every group the most rows that one range holds."""

@@ -73,14 +73,14 @@ class PersonalPrivacy(SensitiveDefinition):
         said = {"node": self._private(table, self.guards).cast(pl.String)}
         if self.thresholds is not None:
             said["limit"] = self._private(table, self.thresholds).cast(pl.String)
-        asked = pl.DataFrame(said).with_row_index("row").drop_nulls("node")
+        asked = pl.DataFrame(said).with_row_index("row").drop_nulls("node").group_by(list(said)).agg("row")
         counts: dict[str, pl.Series] = {}
-        for (node, *limit), people in asked.group_by(list(said)):
+        for node, *limit, people in zip(*asked.get_columns(), strict=True):
             wish = Wish(str(node), self._limit(str(limit[0])) if limit and limit[0] is not None else None)
             # Two spellings of one threshold are one wish.
             name = self._prefix + wish.write()
             rows = np.zeros(table.rows, dtype=np.int64) if name not in counts else counts[name].to_numpy().copy()
-            rows[people["row"].to_numpy()] = 1
+            rows[people.to_numpy()] = 1
             counts[name] = pl.Series(rows)
         return table.with_extra_counts(dict(sorted(counts.items())))
 

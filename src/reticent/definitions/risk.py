@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data.groups import Groups
+from reticent.data.keys import Distinct, sum_by
 from reticent.definitions.base import Assessment, Definition, Witness
 from reticent.definitions.comparison import at_most
 from reticent.definitions.diagnostics import failures, occupied
@@ -137,10 +138,11 @@ def reidentification(groups: Groups, threshold: Number = "1/5") -> Reidentificat
     known = POPULATION in groups.extras
     # A population that misses somebody of the table cannot make that person safer than the table does.
     fitting = np.maximum(groups.extras[POPULATION][filled], people) if known else people
-    journalist = _figures(people, fitting, limit)
+    prosecutor = _figures(people, people, limit)
+    journalist = _figures(people, fitting, limit) if known else prosecutor
     return Reidentification(
         limit,
-        _figures(people, people, limit),
+        prosecutor,
         journalist,
         journalist.average,
         int(groups.sizes[filled][people == 1].sum()),
@@ -151,13 +153,15 @@ def reidentification(groups: Groups, threshold: Number = "1/5") -> Reidentificat
 def _figures(people: NDArray[np.int64], candidates: NDArray[np.int64], limit: Fraction) -> Figures:
     """Everybody in a group is one of so many candidates."""
     total = int(people.sum())
-    sizes, places = np.unique(candidates, return_inverse=True)
-    hidden = np.bincount(places.ravel(), weights=people, minlength=len(sizes)).astype(np.int64)
-    chances = [(Fraction(1, int(size)), int(count)) for size, count in zip(sizes, hidden, strict=True)]
+    alike = Distinct(candidates, int(candidates.max()) + 1)
+    sizes, hidden = candidates[alike.firsts].tolist(), sum_by(alike.ids, people, len(alike.sizes)).tolist()
+    # Over one common denominator: adding fractions reduces every sum on the way.
+    common = math.lcm(*sizes)
+    expected = sum(count * (common // size) for size, count in zip(sizes, hidden, strict=True))
     return Figures(
-        max(chance for chance, _ in chances),
-        sum((chance * count for chance, count in chances), start=Fraction(0)) / total,
-        Fraction(sum(count for chance, count in chances if chance > limit), total),
+        Fraction(1, min(sizes)),
+        Fraction(expected, common * total),
+        Fraction(sum(count for size, count in zip(sizes, hidden, strict=True) if size * limit < 1), total),
     )
 
 

@@ -98,7 +98,7 @@ class SetShares(SensitiveDefinition):
         return at_most(rows, self.limit, sizes)
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
-        return ~self.within(self.largest(groups), groups.sizes) & (groups.sizes > 0)
+        return self._too_full(groups, self.largest(groups))
 
     def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
         return rows_over(self.largest(groups), float(self.limit), groups.sizes)
@@ -109,10 +109,14 @@ class SetShares(SensitiveDefinition):
         return np.max(counts, axis=0) if counts else np.zeros(len(groups), dtype=np.int64)
 
     def assess_in(self, groups: Groups) -> Assessment:
-        filled, failing, rows = occupied(groups), self.failing_in(groups), self.largest(groups)
+        filled, rows = occupied(groups), self.largest(groups)
+        failing = self._too_full(groups, rows)
         place, largest = largest_ratio(rows[filled], groups.sizes[filled])
         witness = witness_of(groups, failing, int(filled[place]), self._complaint(Fraction(largest)))
         return Assessment(self, witness is None, largest, witness, failures(groups, failing))
+
+    def _too_full(self, groups: Groups, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return ~self.within(rows, groups.sizes) & (groups.sizes > 0)
 
     @abstractmethod
     def _complaint(self, largest: Fraction) -> str:
@@ -241,12 +245,11 @@ class WeightAtLeast(SensitiveDefinition):
         return np.where(self.failing_in(groups), groups.sizes, 0).astype(np.float64)
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
-        sums, unit = self._weights_of(groups)
-        return less(sums, Fraction(self.alpha) * unit, np.ones_like(groups.sizes)) & (groups.sizes > 0)
+        return self._too_light(groups, *self._weights_of(groups))
 
     def assess_in(self, groups: Groups) -> Assessment:
-        filled, failing = occupied(groups), self.failing_in(groups)
-        sums, unit = self._weights_of(groups)
+        filled, (sums, unit) = occupied(groups), self._weights_of(groups)
+        failing = self._too_light(groups, sums, unit)
         place = int(np.argmin(sums[filled]))
         achieved = Fraction(int(sums[filled][place]), unit)
         text = f"values that together weigh less than {shown(self.alpha)}; the lightest weighs {measured(achieved)}"
@@ -258,6 +261,9 @@ class WeightAtLeast(SensitiveDefinition):
 
     def not_covered(self) -> str:
         return "Weights say how harmless the possible values are, not how likely each is."
+
+    def _too_light(self, groups: Groups, sums: NDArray[Any], unit: int) -> NDArray[np.bool_]:
+        return less(sums, Fraction(self.alpha) * unit, np.ones_like(groups.sizes)) & (groups.sizes > 0)
 
     def _weights_of(self, groups: Groups) -> tuple[NDArray[Any], int]:
         """The weight of every group's values together in whole numbers, and the number that stands for a weight of 1."""
