@@ -133,7 +133,7 @@ class FrequencySet:
             return self._aligned(other)._combine(other._aligned(self), sign)
         codes = tuple(np.concatenate([mine, theirs]) for mine, theirs in zip(self.codes, other.codes, strict=True))
         sizes = np.concatenate([self.sizes, sign * other.sizes])
-        names = {*self.extras, *other.extras}
+        names = dict.fromkeys((*self.extras, *other.extras))
         joined = FrequencySet(
             self.hierarchies,
             self.levels,
