@@ -23,7 +23,8 @@ from reticent.data.readers_types import TEXT, Evidence, Kind, declared_kind, is_
 from reticent.data.stream import Stream
 from reticent.errors import DataError, did_you_mean
 
-_BLOCK = 1 << 22
+# Arrow reads some thirty blocks ahead, so this decides how much memory a file takes; a record must fit into one.
+_BLOCK = 1 << 21
 _SAMPLE = 1 << 16
 _DELIMITERS = (",", ";", "\t", "|")
 _UNDEFINED_IN_CP1252 = (b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d")
