@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LANES = 8
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
 def least_chances(offsets: Any, counts: Any, sizes: Any, atoms: int, out: NDArray[np.float64]) -> None:
     """Fill ``out[b, h]`` with M_b[h], h = 0..atoms; every bucket must have more than ``atoms`` different values.
 
@@ -61,7 +61,7 @@ def least_chances(offsets: Any, counts: Any, sizes: Any, atoms: int, out: NDArra
                 out[first + lane, atom] = chance[atom, 0, lane]
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
 def sort_falling(offsets: Any, counts: Any) -> None:
     """Sort the counts of every bucket in place, largest first."""
     for bucket in range(len(offsets) - 1):

@@ -33,7 +33,7 @@ def whole_between(kind: str, low: Constant | None, high: Constant | None, count:
     if low is None and high is None:
         keys: Sequence[Any] = range(1, count + 1)
     elif low is None:
-        top = math.ceil(order_key(high))  # type: ignore[arg-type]
+        top = math.ceil(order_key(high))  # type: ignore[arg-type]  # one end is given, and it is not the low one
         keys = range(top - count, top)
     else:
         bottom = math.floor(order_key(low)) + 1

@@ -12,7 +12,7 @@ import numba as nb
 import numpy as np
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
 def distinct_values(starts: Any, ranks: Any, leaves: Any, fresh: Any, widths: Any) -> None:
     """Fill ``widths[g, j]`` with the number of different values that fresh group ``g`` has in column ``j``."""
     columns = len(leaves)
@@ -30,7 +30,7 @@ def distinct_values(starts: Any, ranks: Any, leaves: Any, fresh: Any, widths: An
                 widths[group, j] = count
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
 def cuts(
     starts: Any, ranks: Any, sizes: Any, column: Any, rows: Any, least: int, widest: int, left: Any, right: Any
 ) -> None:
@@ -63,7 +63,7 @@ def cuts(
             right[unit] = chosen >= 0 and ranks[j, unit] > chosen
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
 def halves_apart(starts: Any, right: Any, order: Any, lefts: Any) -> None:
     """Fill ``order`` with the units, those left of their group's cut before those right of it, and ``lefts`` with their number."""
     for group in range(len(starts) - 1):
