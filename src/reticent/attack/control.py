@@ -36,6 +36,10 @@ class Trial:
         names = [*self.members.quasi, *self.members.sensitive]
         return Inference(self.members.frame.select(names), self.held_out.select(names), outsiders=_OUTSIDERS, **options)
 
+    def adversaries(self, **options: Any) -> list[Inference]:
+        """One for each sensitive column."""
+        return [self.adversary(column=name, **options) for name in self.members.sensitive]
+
 
 def hold_out(table: Table, release: Any, seed: int = 0) -> Trial:
     """Make ``release`` (or what its folder claims) once more of a random half of the ``table``, and keep the other half apart.

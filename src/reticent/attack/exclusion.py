@@ -89,7 +89,7 @@ class Exclusion:
 def _left(groups: Groups, exclusions: int) -> NDArray[np.int64]:
     """For every cell (group, value) the rows that remain when the most frequent ``exclusions`` other values are ruled out."""
     histograms = groups.histograms
-    sums = np.concatenate([[0], np.cumsum(histograms.ranked)])
+    sums = histograms.ranked_sums
     starts, ends = histograms.offsets[:-1], histograms.offsets[1:]
     top = sums[np.minimum(starts + exclusions, ends)] - sums[starts]
     top_and_next = sums[np.minimum(starts + exclusions + 1, ends)] - sums[starts]

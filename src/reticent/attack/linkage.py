@@ -101,7 +101,7 @@ class Linkage:
         guess = np.where(found.values == 1, found.guess, -1)
         return really_have(listed[str(self.truth)], guess, self._texts(published, sensitive))
 
-    def _texts(self, published: Published, sensitive: str) -> list[str]:
+    def _texts(self, published: Published, sensitive: str) -> tuple[str, ...]:
         domain = published.groups.domain
         return domain.columns[domain.index(sensitive)].texts
 

@@ -112,10 +112,10 @@ class ProbabilisticLinkage:
 
     def _guesses(
         self, published: Published, places: Places, place: NDArray[np.int64], sensitive: str | None
-    ) -> tuple[list[str], NDArray[np.int64]]:
+    ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
         """The value that everybody's likeliest place shows, -1 where it shows several."""
         if sensitive is None:
-            return [], np.full(len(place), -1)
+            return (), np.full(len(place), -1)
         values, guess, _ = places.best()
         domain = published.groups.domain
         texts = domain.columns[domain.index(sensitive)].texts

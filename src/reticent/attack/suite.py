@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,33 +28,66 @@ from reticent.errors import ReticentError
 _SAMPLE = 10_000
 
 
+Kinds = Mapping[str, Mapping[str, Sequence[str]]]
+"""For a sensitive column which of its values are of one kind: ``{"illness": {"stomach": ["ulcer", "gastritis"]}}``."""
+
+
+def kinds_of(published: Published) -> Kinds:
+    """Which sensitive values are of one kind: those that the first level of a declared hierarchy puts together."""
+    found = {}
+    for column in published.groups.domain.columns:
+        if column.hierarchy is not None and column.hierarchy.height > 1:
+            level = column.hierarchy.levels[1]
+            texts = pl.Series(column.texts)
+            found[column.name] = {
+                label: texts.filter(pl.Series(level.parts == part)).to_list() for part, label in enumerate(level.labels)
+            }
+    return found
+
+
 def adversaries_for(
-    target: Any, people: Any = None, control: Any = None, who: str | None = None, model: ModelName = "naive bayes"
+    target: Any,
+    people: Any = None,
+    control: Any = None,
+    who: str | None = None,
+    model: ModelName = "naive bayes",
+    kinds: Kinds | None = None,
 ) -> tuple[Adversary, ...]:
     """The adversaries that can run on ``target``: those that need no list, and with ``people`` those that look people up.
 
-    ``people`` may have their real sensitive value under its own name: then the model's guesses are scored, against ``control`` if it is given.
+    Everybody who is after a secret is after each of the sensitive columns in turn. ``people`` may have their real sensitive values under
+    the names of the columns: then the model's guesses are scored, against ``control`` if it is given. Values that mean nearly the
+    same are numbers, and those of one of the ``kinds`` (default: by the hierarchies of a table's sensitive columns).
     """
     published = Published.of(target)
-    found: list[Adversary] = []
-    sensitive = published.sensitive(None)
-    if sensitive is not None:
-        found += [Homogeneity(), Exclusion(), Skewness()]
-        if published.groups.marginal(sensitive).domain.columns[0].numbers() is not None:
-            found.append(Similarity())
+    alike = kinds_of(published) if kinds is None else kinds
+    secret = [column.name for column in published.groups.domain.columns]
+    found = [each for name in secret for each in _after(published, name, alike.get(name))]
     found.append(SinglingOut())
     if people is None:
         return tuple(found)
     frame = listed_people(people, [who])
-    knows_truth = sensitive is not None and sensitive in frame.columns
-    truth = sensitive if knows_truth else None
+    told = [name for name in secret if name in frame.columns]
+    truth = secret[0] if secret and secret[0] in told else None
     found[:0] = [
         Linkage(frame, who=who, truth=truth),
         ProbabilisticLinkage(frame, who=who, truth=truth, sample=_SAMPLE),
     ]
-    if knows_truth:
-        found.append(Inference(frame.filter(pl.col(str(sensitive)).is_not_null()), control, model=model))
+    for name in told:
+        known = frame.filter(pl.col(name).is_not_null())
+        if known.height:
+            found.append(Inference(known, control, column=name, model=model))
     return tuple(found)
+
+
+def _after(published: Published, secret: str, kinds: Mapping[str, Sequence[str]] | None) -> list[Adversary]:
+    """Those who are after one sensitive column and need no list of people."""
+    found: list[Adversary] = [Homogeneity(column=secret), Exclusion(column=secret), Skewness(column=secret)]
+    if kinds is not None:
+        found.append(Similarity(categories=kinds, column=secret))
+    elif published.groups.domain.columns[published.groups.domain.index(secret)].numbers() is not None:
+        found.append(Similarity(column=secret))
+    return found
 
 
 def compare(
@@ -78,17 +112,19 @@ def compare(
     is_table = isinstance(before, Table)
     if people is None and is_table and not before.streamed:
         people = before.frame.select([*before.quasi, *before.sensitive])
-    chosen = adversaries_for(second, people, control, who, model)
+    chosen = adversaries_for(second, people, control, who, model, kinds_of(first))
     trial = _trial(before, after, seed) if is_table and control is None else None
+    tried = (Published.of(trial.members), trial.release) if trial is not None else ()
     pairs: list[tuple[Findings | None, Findings]] = []
     for columns in second.known_sets:
         stood, shown = first.known(columns), second.known(columns)
-        mine = [_pair(each, stood, shown) for each in chosen if _applies(each, columns, trial)]
-        if trial is not None:
-            guesser = trial.adversary(model=model)
-            members = Published.of(trial.members).known(columns)
-            mine.append((guesser.attack(members), guesser.attack(trial.release.known(columns))))
-        pairs += [(_named(one, second, columns), _named(other, second, columns)) for one, other in mine]
+        for each in chosen:
+            if _applies(each, columns, trial):
+                one, other = _pair(each, stood, shown)
+                pairs.append((_named(one, each, second, columns), _named(other, each, second, columns)))
+        for guesser in trial.adversaries(model=model) if trial is not None else ():
+            one, other = (_named(guesser.attack(each.known(columns)), guesser, second, columns) for each in tried)
+            pairs.append((one, other))
     chooser = _choice_followed(before, second) if is_table else None
     return pairs if chooser is None else [*pairs, (None, chooser)]
 
@@ -101,17 +137,21 @@ def attack(target: Any, *adversaries: Adversary) -> list[Findings]:
     published = Published.of(target)
     chosen = adversaries or adversaries_for(published)
     return [
-        _named(each.attack(published.known(columns)), published, columns)
+        _named(each.attack(published.known(columns)), each, published, columns)
         for columns in published.known_sets
         for each in chosen
     ]
 
 
-def _named(found: Findings, published: Published, columns: tuple[str, ...]) -> Findings:
-    """Findings that say which columns were known, where that is a question."""
-    if len(published.known_sets) == 1:
-        return found
-    return replace(found, adversary=f"{found.adversary} by {listing(columns)}")
+def _named(found: Findings, adversary: Adversary, published: Published, columns: tuple[str, ...]) -> Findings:
+    """Findings that say which column the adversary is after and which ones were known, where that is a question."""
+    secret = getattr(adversary, "column", None)
+    name = found.adversary
+    if secret is not None and len(published.groups.domain.columns) > 1:
+        name = f"{name} of {secret}"
+    if len(published.known_sets) > 1:
+        name = f"{name} by {listing(columns)}"
+    return found if name == found.adversary else replace(found, adversary=name)
 
 
 def _applies(adversary: Adversary, columns: tuple[str, ...], trial: Trial | None) -> bool:
