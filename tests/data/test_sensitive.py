@@ -53,7 +53,7 @@ def test_a_hierarchy_gives_the_domain_and_the_tree() -> None:
 @pytest.mark.parametrize("kind", [None, ["flu", "hiv"], Hierarchy.suppression(["flu", "hiv"])])
 def test_a_missing_value_is_a_value_of_its_own(kind: object) -> None:
     column = bind_sensitive("illness", kind, pl.Series(["flu", None, "hiv"]))
-    assert column.texts == ["flu", "hiv", "(missing)"]
+    assert column.texts == ("flu", "hiv", "(missing)")
     assert column.codes(pl.Series(["hiv", None])).tolist() == [1, 2]
     assert column.position(None) == 2
     assert column.position("hiv") == 1

@@ -15,10 +15,15 @@ _WIDEST_LOOKUP = 1 << 20
 
 
 def looked_up(frame: pl.DataFrame, known: Mapping[str, pl.Series]) -> dict[str, pl.Series]:
-    """Text columns looked up in their known values, all at once so that they share the cores; null where a value is not known."""
+    """Text columns looked up in their known values, all at once so that they share the cores; null where a value is not known.
+
+    A column that is not text is left to :func:`encode`.
+    """
     texts = [name for name, values in known.items() if frame[name].dtype == pl.String and values.dtype == pl.String]
     expressions = [_enumerated(pl.col(name), _without_null(known[name])) for name in texts]
-    return {series.name: series for series in frame.select(expressions)}
+    # There is nothing to optimise, and looking for it takes as long as half of the work.
+    looked = frame.lazy().select(expressions).collect(optimizations=pl.QueryOptFlags.none())
+    return {series.name: series for series in looked}
 
 
 def encode(

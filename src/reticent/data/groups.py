@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import polars as pl
@@ -15,6 +15,9 @@ from reticent.data.hierarchy import Codes
 from reticent.data.keys import first_rows, number, sum_by
 from reticent.data.sensitive import SensitiveColumn
 from reticent.errors import DataError, PolicyError, did_you_mean
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -85,13 +88,20 @@ class Histograms:
         return largest - (keys & largest)
 
     @cached_property
+    def ranked_sums(self) -> NDArray[np.int64]:
+        """How many rows the cells before each place of :attr:`ranked` have, and all of them at the end."""
+        return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(self.ranked)])
+
+    @cached_property
     def top(self) -> NDArray[np.int64]:
         """The count of the most frequent value of each group; 0 for a group without rows."""
         return self.reduce_max(self.counts)
 
-    def reduce_max(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The largest of some per-cell numbers in each group, 0 where there is none."""
+    def reduce_max(self, cells: NDArray[Scalar]) -> NDArray[Scalar]:
+        """The largest of some per-cell numbers in each group, 0 where there is none; of marks, whether there is one."""
         result = np.zeros(len(self.offsets) - 1, dtype=cells.dtype)
+        if self.distinct.all():
+            return np.maximum.reduceat(cells, self.offsets[:-1]) if len(result) else result
         filled = self.distinct > 0
         if filled.any():
             result[filled] = np.maximum.reduceat(cells, self.offsets[:-1][filled])
@@ -225,9 +235,19 @@ class Groups:
         return len(self.sizes)
 
     @cached_property
-    def findings(self) -> dict[object, Any]:
-        """What one definition measured on these groups and the next may want again, by a key of theirs."""
+    def _findings(self) -> dict[object, Any]:
         return {}
+
+    def found(self, key: object, measure: Callable[[], Found]) -> Found:
+        """What somebody measured on these groups under ``key``, or what ``measure`` finds now: one definition may want what another had."""
+        if key not in self._findings:
+            self._findings[key] = measure()
+        return cast(Found, self._findings[key])
+
+    @cached_property
+    def filled(self) -> NDArray[np.int64]:
+        """The groups that have rows."""
+        return np.flatnonzero(self.sizes > 0)
 
     @property
     def people(self) -> NDArray[np.int64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -47,15 +48,18 @@ class SensitiveColumn:
         """The number of values."""
         return len(self.labels)
 
-    @property
-    def texts(self) -> list[str]:
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
         """Values as text, the missing one spelled out."""
-        return ["(missing)" if label is None else label for label in self.labels.cast(pl.String).to_list()]
+        return tuple("(missing)" if label is None else label for label in self.labels.cast(pl.String).to_list())
 
-    def codes(self, series: pl.Series, first_row: int = 0) -> Codes:
-        """The position of every value; an unknown one is a :class:`DataError` naming it and its row, counted from ``first_row``."""
+    def codes(self, series: pl.Series, found: pl.Series | None = None, first_row: int = 0) -> Codes:
+        """The position of every value; an unknown one is a :class:`DataError` naming it and its row, counted from ``first_row``.
+
+        ``found`` is what :func:`reticent.data.encoding.looked_up` found for the column, if that was asked already.
+        """
         null_code = self.labels.is_null().arg_max() if self.labels.null_count() else None
-        return encode(series, self.labels, self.name, null_code, first_row=first_row)
+        return encode(series, self.labels, self.name, null_code, found, first_row)
 
     def position(self, value: object) -> int:
         """Where a value stands; used for don't-care sets and the like, written by people."""

@@ -67,12 +67,12 @@ class TCloseness(SensitiveDefinition):
             )
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
-        work, scale = self._work(groups)
+        work, scale = self.work(groups)
         return ~at_most(work, Fraction(self.t), scale)
 
     def assess_in(self, groups: Groups) -> Assessment:
         filled = occupied(groups)
-        work, scale = self._work(groups)
+        work, scale = self.work(groups)
         failing = ~at_most(work, Fraction(self.t), scale)
         place, farthest = largest_ratio(work[filled], scale[filled])
         text = f"values farther than {shown(self.t)} from the whole table's; the worst is {measured(Fraction(farthest))} away"
@@ -94,7 +94,7 @@ class TCloseness(SensitiveDefinition):
             kept = most_rows_within(t, groups.histograms, groups.sizes, groups.reference)
             doomed: NDArray[np.float64] = groups.sizes.astype(np.float64) - np.floor(kept + _ROUNDING * groups.sizes)
         else:
-            work, scale = self._work(groups)
+            work, scale = self.work(groups)
             away = work.astype(np.float64) / np.maximum(scale.astype(np.float64), 1.0)
             doomed = np.ceil(groups.sizes * ((away - t) / (1 - t) - _ROUNDING))
         return np.maximum(doomed, 0.0)
@@ -112,8 +112,11 @@ class TCloseness(SensitiveDefinition):
             "group, and lets a rare value grow by up to t."
         )
 
-    def _work(self, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
+    def work(self, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
         """The distance of every group as a numerator and a denominator."""
+        return groups.found(("work", self.distance), lambda: self._measured(groups))
+
+    def _measured(self, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
         column, histograms = groups.domain.columns[0], groups.histograms
         if self.distance == "equal":
             return equal_work(histograms, groups.sizes, groups.reference), scales(groups, 1)

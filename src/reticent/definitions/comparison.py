@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 WIDEST = 2**63
+_ROUNDING = 1e-14
 
 
 def less(left: NDArray[Any], factor: Fraction, right: NDArray[Any]) -> NDArray[np.bool_]:
@@ -38,18 +39,21 @@ def largest_ratio(numerators: NDArray[Any], denominators: NDArray[Any]) -> tuple
     Infinite where a positive number stands over zero (the largest of these is the place); zero over zero counts as zero.
     """
     numerators, denominators = np.asarray(numerators), np.asarray(denominators)
-    unbounded = np.where(denominators == 0, numerators, 0)
-    if unbounded.any():
-        return int(np.argmax(unbounded)), math.inf
-    ratios = numerators.astype(np.float64) / np.maximum(denominators, 1).astype(np.float64)
-    place = int(np.argmax(ratios))
+    if not denominators.all():
+        unbounded = np.where(denominators == 0, numerators, 0)
+        if unbounded.any():
+            return int(np.argmax(unbounded)), math.inf
+        denominators = np.maximum(denominators, 1)
+    ratios = numerators.astype(np.float64) / denominators.astype(np.float64)
+    # Only ratios that rounding cannot tell from the largest may exceed it exactly.
+    near = np.flatnonzero(ratios >= ratios.max() * (1 - _ROUNDING))
+    place = int(near[np.argmax(ratios[near])])
     while True:
-        largest = Fraction(int(numerators[place]), max(int(denominators[place]), 1))
-        # The float may have picked a near one: whatever exceeds it exactly takes its place.
-        larger = np.flatnonzero(less(denominators, 1 / largest, numerators)) if largest else ()
-        if len(larger) == 0:
+        largest = Fraction(int(numerators[place]), int(denominators[place]))
+        near = near[less(denominators[near], 1 / largest, numerators[near])] if largest else near[:0]
+        if len(near) == 0:
             return place, largest
-        place = int(larger[np.argmax(ratios[larger])])
+        place = int(near[np.argmax(ratios[near])])
 
 
 def _scaled(values: NDArray[Any], factor: int) -> NDArray[Any]:

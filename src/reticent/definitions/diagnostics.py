@@ -20,26 +20,25 @@ _DEEPEST = 50
 
 def occupied(groups: Groups) -> NDArray[np.int64]:
     """The groups that have rows; without any there is nothing to assess."""
-    filled = np.flatnonzero(groups.sizes > 0)
-    if len(filled) == 0:
+    if len(groups.filled) == 0:
         raise DataError("There are no groups with rows, so there is nothing to assess: nothing would be published.")
-    return filled
+    return groups.filled
 
 
 def failures(groups: Groups, failing: NDArray[np.bool_]) -> dict[str, Any]:
     """How many groups and rows do not pass."""
     return {
         "groups": len(groups),
-        "failing_groups": int(failing.sum()),
-        "failing_rows": int(groups.sizes[failing].sum()),
+        "failing_groups": int(np.count_nonzero(failing)),
+        "failing_rows": int((groups.sizes * failing).sum()),
     }
 
 
 def witness_of(groups: Groups, failing: NDArray[np.bool_], worst: int, text: str) -> Witness | None:
     """The worst group with a sentence, or nothing when no group fails."""
-    if not failing.any():
+    number = int(np.count_nonzero(failing))
+    if number == 0:
         return None
-    number = int(failing.sum())
     column = groups.domain.columns[0].name
     return Witness(
         int(groups.parents()[worst]),
@@ -63,21 +62,14 @@ def diversity_diagnostics(
     values; and, where ``c`` is given, ``largest_l`` for it.
     """
     filled = occupied(groups)
-    # With no value spared the figures are those of the groups, whoever asks for them.
-    known = groups.findings if dont_care is None else {}
-    ratios = {}
-    for exclusions in range(max(2, min(depth, _DEEPEST)) - 1):
-        key = ("infimum_c", exclusions)
-        if key not in known:
-            known[key] = _infimum_c(groups, filled, exclusions, dont_care)
-        ratios[exclusions + 2] = known[key]
-    if "effective_l" not in known:
-        spread = spread_of(groups.histograms, groups.sizes, dont_care)
-        known["effective_l"] = float(spread.effective[filled].min())
+    ratios = {
+        exclusions + 2: worst_tail(groups, exclusions, dont_care)[1]
+        for exclusions in range(max(2, min(depth, _DEEPEST)) - 1)
+    }
     found = {
         **failures(groups, failing),
         "distinct": int(groups.histograms.distinct[filled].min()),
-        "effective_l": known["effective_l"],
+        "effective_l": float(spread_of(groups, dont_care).effective[filled].min()),
         "infimum_c": ratios,
         "worst_posterior": [_posterior(ratio) for ratio in ratios.values()],
     }
@@ -98,11 +90,19 @@ def largest_l(groups: Groups, c: Fraction, dont_care: NDArray[np.bool_] | None =
     return exclusions + 1
 
 
-def _infimum_c(
-    groups: Groups, filled: NDArray[np.int64], exclusions: int, dont_care: NDArray[np.bool_] | None
-) -> Fraction | float:
-    lead = leading(groups.histograms, dont_care)
-    return largest_ratio(lead[filled], tails(groups.histograms, groups.sizes, lead, exclusions)[filled])[1]
+def worst_tail(groups: Groups, exclusions: int, dont_care: NDArray[np.bool_] | None) -> tuple[int, Fraction | float]:
+    """The group where the leading value is largest beside its tail, and how many times as large (infinite beside nothing)."""
+    # With no value spared the figure is that of the groups, whoever asks for it.
+    if dont_care is None:
+        return groups.found(("worst tail", exclusions), lambda: _worst_tail(groups, exclusions, None))
+    return _worst_tail(groups, exclusions, dont_care)
+
+
+def _worst_tail(groups: Groups, exclusions: int, dont_care: NDArray[np.bool_] | None) -> tuple[int, Fraction | float]:
+    filled, lead = occupied(groups), leading(groups.histograms, dont_care)
+    tail = tails(groups.histograms, groups.sizes, lead, exclusions)
+    place, ratio = largest_ratio(lead[filled], tail[filled])
+    return int(filled[place]), ratio
 
 
 def _posterior(ratio: Fraction | float) -> Fraction:

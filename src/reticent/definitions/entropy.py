@@ -65,7 +65,7 @@ class EntropyLDiversity(SensitiveDefinition):
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
         wanted, dont_care = Fraction(self.l), self._spared(groups)
-        spread = spread_of(groups.histograms, groups.sizes, dont_care)
+        spread = spread_of(groups, dont_care)
         short = spread.values + spread.capped < math.ceil(wanted)
         # Equal counts and a cap that suffices on its own are decided already, and are where floats meet a tie.
         unclear = ~short & ~spread.uniform & (spread.capped + 1 < math.ceil(wanted))
@@ -82,7 +82,7 @@ class EntropyLDiversity(SensitiveDefinition):
         dont_care = self._spared(groups)
         failing = self.failing_in(groups)
         candidates = np.flatnonzero(failing) if failing.any() else occupied(groups)
-        effective = spread_of(groups.histograms, groups.sizes, dont_care).effective
+        effective = spread_of(groups, dont_care).effective
         worst = int(candidates[np.argmin(effective[candidates])])
         achieved = float(effective[worst])
         text = f"values less varied than {shown(self.l)} equally likely ones; the worst is like {achieved:.6g}"

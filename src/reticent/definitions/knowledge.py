@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,8 +67,8 @@ class _Knowledge(SensitiveDefinition):
     ) -> dict[str, Any]:
         return {
             **failures(groups, failing),
-            "curve": curve(buckets, self.k),
-            "negation_curve": negation_curve(buckets, self.k),
+            "curve": groups.found(("curve", self.k), lambda: curve(buckets, self.k)),
+            "negation_curve": groups.found(("negation_curve", self.k), lambda: negation_curve(buckets, self.k)),
             "breaking_point": breaking_point(buckets, self.threshold),
             "certainty_point": certainty_point(buckets),
             "margin": self.threshold - disclosure,
@@ -231,10 +231,12 @@ class KnowledgeTally:
 
 def _buckets(groups: Groups) -> Buckets:
     """The groups that have rows, as an attacker sees them; other definitions may have sorted their counts already."""
-    if "buckets" not in groups.findings:
-        filled = groups if groups.sizes.all() else groups.select(groups.sizes > 0)
-        groups.findings["buckets"] = Buckets.of_cells(filled.histograms.offsets, filled.histograms.ranked)
-    return cast(Buckets, groups.findings["buckets"])
+    return groups.found("buckets", lambda: _filled_buckets(groups))
+
+
+def _filled_buckets(groups: Groups) -> Buckets:
+    filled = groups if groups.sizes.all() else groups.select(groups.sizes > 0)
+    return Buckets.of_cells(filled.histograms.offsets, filled.histograms.ranked)
 
 
 def _counted(number: int, word: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -38,15 +38,27 @@ class Shares:
     @classmethod
     def of(cls, groups: Groups) -> Shares:
         """``p/q = (n_s N) / (n R_s)`` in whole numbers: 64-bit where they fit, Python's where not."""
+        return groups.found("shares", lambda: cls._measured(groups))
+
+    @classmethod
+    def _measured(cls, groups: Groups) -> Shares:
         cells, rows = groups.histograms, int(groups.reference.sum())
         number = np.int64 if int(groups.sizes.max(initial=0)) * max(rows, 1) < WIDEST else object
         sizes = np.repeat(groups.sizes, cells.distinct).astype(number)
         return cls(cells.counts.astype(number) * rows, sizes * groups.reference[cells.values].astype(number))
 
-    @property
+    @cached_property
     def ratios(self) -> NDArray[np.float64]:
         """The quotients, rounded."""
         return self.above.astype(np.float64) / np.maximum(self.below.astype(np.float64), 1.0)
+
+    @cached_property
+    def distances(self) -> NDArray[np.float64]:
+        """The absolute logarithms of the quotients to base 2, rounded."""
+        distances: NDArray[np.float64] = np.abs(
+            np.log2(self.above.astype(np.float64)) - np.log2(self.below.astype(np.float64))
+        )
+        return distances
 
 
 @dataclass(frozen=True)
@@ -71,21 +83,20 @@ class BetaLikeness(SensitiveDefinition):
             raise PolicyError(f"BetaLikeness: enhanced must be true or false, but it is {self.enhanced!r}.")
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
-        return _any_cell(groups, self._too_likely(groups, Shares.of(groups)))
+        found = Shares.of(groups)
+        return _any_cell(groups, self._grown(found) | self._beyond_logarithm(groups, found))
 
     def assess_in(self, groups: Groups) -> Assessment:
         found = Shares.of(groups)
-        cells = self._too_likely(groups, found)
-        failing = _any_cell(groups, cells)
+        beyond = self._beyond_logarithm(groups, found)
+        failing = _any_cell(groups, self._grown(found) | beyond)
         occupied(groups)
         place, ratio = largest_ratio(found.above, found.below)
         growth: Fraction | float = Fraction(ratio) - 1
         text = f"a value that grew by more than {shown(self.beta)} of its share; the worst grew by {measured(Fraction(growth))}"
-        if self.enhanced:
-            beyond = self._beyond_logarithm(groups, found)
-            if beyond.any():
-                place, growth = int(np.argmax(np.where(beyond, found.ratios, 0))), math.inf
-                text = "a value that grew by more than -ln of its share in the whole table, which no beta allows"
+        if beyond.any():
+            place, growth = int(np.argmax(np.where(beyond, found.ratios, 0))), math.inf
+            text = "a value that grew by more than -ln of its share in the whole table, which no beta allows"
         witness = witness_of(groups, failing, int(groups.histograms.owners[place]), text)
         return Assessment(self, witness is None, growth, witness, failures(groups, failing))
 
@@ -117,15 +128,17 @@ class BetaLikeness(SensitiveDefinition):
             "cover people who know about particular others in a group."
         )
 
-    def _too_likely(self, groups: Groups, found: Shares) -> NDArray[np.bool_]:
-        grown = ~at_most(found.above, 1 + Fraction(self.beta), found.below)
-        return grown | self._beyond_logarithm(groups, found) if self.enhanced else grown
+    def _grown(self, found: Shares) -> NDArray[np.bool_]:
+        """Cells with ``p/q - 1 > beta``."""
+        return ~at_most(found.above, 1 + Fraction(self.beta), found.below)
 
     def _beyond_logarithm(self, groups: Groups, found: Shares) -> NDArray[np.bool_]:
-        """Cells with ``p/q - 1 > -ln q``; floats decide where their error cannot matter, Python's numbers the rest."""
+        """Cells with ``p/q - 1 > -ln q`` where that is asked for; floats decide where their error cannot matter, Python's numbers the rest."""
+        if not self.enhanced:
+            return np.zeros(len(found.above), dtype=bool)
         rows = int(groups.reference.sum())
         own = groups.reference[groups.histograms.values]
-        bounds = np.log(rows) - np.log(np.maximum(own, 1))
+        bounds = (np.log(rows) - np.log(np.maximum(groups.reference, 1)))[groups.histograms.values]
         excess = found.ratios - 1 - bounds
         return _decided(
             excess,
@@ -162,7 +175,7 @@ class DeltaDisclosure(SensitiveDefinition):
         occupied(groups)
         cells = self._too_far(found)
         failing = _any_cell(groups, cells)
-        distances = np.abs(_logarithms(found))
+        distances = found.distances
         # Rounding must not point at a cell that passes where another fails.
         place = int(np.argmax(np.where(cells, distances, -1) if cells.any() else distances))
         achieved = float(distances[place])
@@ -183,8 +196,7 @@ class DeltaDisclosure(SensitiveDefinition):
         )
 
     def _too_far(self, found: Shares) -> NDArray[np.bool_]:
-        delta = Fraction(self.delta)
-        distances = np.abs(_logarithms(found))
+        delta, distances = Fraction(self.delta), found.distances
         return _decided(
             distances - float(delta),
             _ROUNDING * (distances + float(delta) + 1),
@@ -200,10 +212,6 @@ def _decided(
     for cell in np.flatnonzero(np.abs(excess) <= margin).tolist():
         over[cell] = exceeds(cell)
     return over
-
-
-def _logarithms(found: Shares) -> NDArray[np.float64]:
-    return np.log2(found.above.astype(np.float64)) - np.log2(found.below.astype(np.float64))
 
 
 def _reaches(above: int, below: int, delta: Fraction) -> bool:
@@ -240,5 +248,4 @@ def exceeds_logarithm(value: Fraction, argument: Fraction) -> bool:
 
 def _any_cell(groups: Groups, cells: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """The groups with a marked cell."""
-    marked: NDArray[np.bool_] = groups.histograms.reduce_max(cells.astype(np.int64)) > 0
-    return marked
+    return groups.histograms.reduce_max(cells)

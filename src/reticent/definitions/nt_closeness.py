@@ -55,7 +55,8 @@ class NTCloseness(SensitiveDefinition):
         small = (groups.sizes < self.n) & (groups.sizes > 0)
         if not small.any():
             return Assessment(self, True, 0, None, failures(groups, failing))
-        place, farthest = largest_ratio(*self._close()._work(groups.select(small)))
+        work, scale = self._close().work(groups)
+        place, farthest = largest_ratio(work[small], scale[small])
         text = f"fewer than {self.n} rows and values farther than {shown(self.t)} from the whole table's"
         witness = witness_of(groups, failing, int(np.flatnonzero(small)[place]), text)
         return Assessment(self, witness is None, farthest, witness, failures(groups, failing))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from reticent.data.groups import Groups
 from reticent.definitions.base import Assessment, Definition, SensitiveDefinition
 from reticent.definitions.comparison import largest_below, largest_ratio, less
-from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of
+from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of, worst_tail
 from reticent.definitions.diversity import ValuesAtLeast
 from reticent.definitions.tails import leading, tail_bounds, tails
 from reticent.definitions.value_sets import Values, membership, value_set
@@ -101,12 +101,9 @@ class RecursiveLDiversity(SensitiveDefinition):
 
     def infimum_c(self, groups: Groups) -> tuple[int, Fraction | float]:
         """The worst group, and the number that c must exceed there for this l (infinite if no c is enough; R-LD-17)."""
-        filled = occupied(groups)
         if self.l == 1:
-            return int(filled[0]), Fraction(0)
-        lead = leading(groups.histograms, self._spared(groups))
-        place, ratio = largest_ratio(lead[filled], tails(groups.histograms, groups.sizes, lead, self.l - 2)[filled])
-        return int(filled[place]), ratio
+            return int(occupied(groups)[0]), Fraction(0)
+        return worst_tail(groups, self.l - 2, self._spared(groups))
 
     def meaning(self) -> str:
         if self.l == 1:
@@ -202,6 +199,10 @@ class NegativePositiveDiversity(SensitiveDefinition):
     def not_covered(self) -> str:
         return self.positive.not_covered()
 
+    def _fewest_kept(self, groups: Groups) -> NDArray[np.int64]:
+        """In every group the count of its scarcest must-keep value."""
+        return groups.found(("fewest kept", self._must_keep), lambda: self._kept_counts(groups).min(axis=0))
+
     def _kept_counts(self, groups: Groups) -> NDArray[np.int64]:
         """The count of every must-keep value in every group, one row a value."""
         counts = np.zeros((len(self._must_keep), len(groups)), dtype=np.int64)
@@ -216,13 +217,12 @@ class NegativePositiveDiversity(SensitiveDefinition):
         """Groups in which some must-keep value falls short of c2 percent."""
         if not self._must_keep:
             return np.zeros(len(groups), dtype=bool)
-        least = self._kept_counts(groups).min(axis=0)
-        return less(least, Fraction(self.c2) / 100, groups.sizes)
+        return less(self._fewest_kept(groups), Fraction(self.c2) / 100, groups.sizes)
 
     def _least_share(self, groups: Groups) -> tuple[int, Fraction]:
         """The group where a must-keep value is scarcest, and its share in percent."""
         filled = occupied(groups)
-        missing = (groups.sizes - self._kept_counts(groups).min(axis=0))[filled]
+        missing = (groups.sizes - self._fewest_kept(groups))[filled]
         place, rest = largest_ratio(missing, groups.sizes[filled])
         return int(filled[place]), 100 * (1 - Fraction(rest))
 

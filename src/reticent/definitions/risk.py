@@ -152,7 +152,7 @@ def reidentification(groups: Groups, threshold: Number = "1/5") -> Reidentificat
 
 def _figures(people: NDArray[np.int64], candidates: NDArray[np.int64], limit: Fraction) -> Figures:
     """Everybody in a group is one of so many candidates."""
-    total = int(people.sum())
+    total, (above, below) = int(people.sum()), limit.as_integer_ratio()
     alike = Distinct(candidates, int(candidates.max()) + 1)
     sizes, hidden = candidates[alike.firsts].tolist(), sum_by(alike.ids, people, len(alike.sizes)).tolist()
     # Over one common denominator: adding fractions reduces every sum on the way.
@@ -161,7 +161,7 @@ def _figures(people: NDArray[np.int64], candidates: NDArray[np.int64], limit: Fr
     return Figures(
         Fraction(1, min(sizes)),
         Fraction(expected, common * total),
-        Fraction(sum(count for size, count in zip(sizes, hidden, strict=True) if size * limit < 1), total),
+        Fraction(sum(count for size, count in zip(sizes, hidden, strict=True) if size * above < below), total),
     )
 
 

@@ -8,7 +8,7 @@ from functools import cache, cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.groups import Histograms
+from reticent.data.groups import Groups, Histograms
 
 _LOOKED_UP = 1 << 14
 
@@ -45,12 +45,23 @@ class Spread:
         return effective
 
 
-def spread_of(histograms: Histograms, sizes: NDArray[np.int64], dont_care: NDArray[np.bool_] | None) -> Spread:
+def spread_of(groups: Groups, dont_care: NDArray[np.bool_] | None) -> Spread:
     """The spread of every group; ``dont_care`` marks the values whose counts may be lowered."""
+    # With no value spared the spread is that of the groups, whoever asks for it.
+    return (
+        _spread_sparing(groups, dont_care) if dont_care is not None else groups.found("spread", lambda: _spread(groups))
+    )
+
+
+def _spread(groups: Groups) -> Spread:
+    histograms, nothing = groups.histograms, np.zeros(len(groups), dtype=np.int64)
+    weighted_logs = histograms.sum_cells(_weighted_logs(histograms.counts))
+    return Spread(groups.sizes, weighted_logs, histograms.distinct, histograms.top, nothing)
+
+
+def _spread_sparing(groups: Groups, dont_care: NDArray[np.bool_]) -> Spread:
+    histograms, nothing = groups.histograms, np.zeros(len(groups), dtype=np.int64)
     logs = _weighted_logs(histograms.counts)
-    if dont_care is None:
-        nothing = np.zeros(len(sizes), dtype=np.int64)
-        return Spread(sizes, histograms.sum_cells(logs), histograms.distinct, histograms.top, nothing)
     spared = dont_care[histograms.values]
     kept = np.where(spared, 0, histograms.counts)
     fixed = Spread(
@@ -58,7 +69,7 @@ def spread_of(histograms: Histograms, sizes: NDArray[np.int64], dont_care: NDArr
         histograms.sum_cells(np.where(spared, 0.0, logs)),
         histograms.add_cells((~spared).astype(np.int64)),
         histograms.reduce_max(kept),
-        np.zeros(len(sizes), dtype=np.int64),
+        nothing,
     )
     return _with_capped(fixed, _only(histograms, spared))
 

@@ -29,8 +29,7 @@ def tails(
     exclusions = min(exclusions, int(histograms.distinct.max(initial=0)))
     starts, ends = histograms.offsets[:-1], histograms.offsets[1:]
     after = np.minimum(starts + exclusions + 1, ends)
-    sums = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(histograms.ranked)])
-    first = sums[after] - sums[starts]
+    first = histograms.ranked_sums[after] - histograms.ranked_sums[starts]
     reached = starts + exclusions < ends
     last = np.zeros_like(lead)
     last[reached] = histograms.ranked[starts[reached] + exclusions]

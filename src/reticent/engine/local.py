@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import cast
 
 import numpy as np
@@ -24,9 +24,10 @@ class LocalEngine:
     def frequencies(self, table: Table, *, sensitive: bool = True, floor: Levels | None = None) -> FrequencySet:
         """Count the distinct quasi points of the table, at level 0 or at ``floor``."""
         levels = floor if floor is not None else (0,) * len(table.hierarchies)
-        codes = self.codes(table, levels)
+        found = looked_up(table.frame, {**_leaves(table), **(_values(table) if sensitive else {})})
+        codes = self._codes(table, levels, found)
         sizes = [hierarchy.levels[level].size for hierarchy, level in zip(table.hierarchies, levels, strict=True)]
-        domain, joint = self._sensitive(table) if sensitive else (SensitiveDomain.none(), None)
+        domain, joint = self._sensitive(table, found) if sensitive else (SensitiveDomain.none(), None)
         if table.population is None:
             points = Distinct(*pack(codes, sizes, table.rows))
             counted, people = points.sizes, {}
@@ -58,7 +59,7 @@ class LocalEngine:
     def single_rows(self, table: Table, order: NDArray[np.int64]) -> FrequencySet:
         """Every row as a point of its own, in the given order: for methods that may part people with equal quasi values."""
         codes = tuple(column.take(order) for column in self.codes(table, (0,) * len(table.hierarchies)))
-        domain, joint = self._sensitive(table)
+        domain, joint = self._sensitive(table, looked_up(table.frame, _values(table)))
         ones = np.ones(table.rows, dtype=np.int64)
         values = np.zeros(table.rows, dtype=np.int32) if joint is None else joint.take(order).astype(np.int32)
         histograms = Histograms(np.arange(table.rows + 1), values, ones)
@@ -106,7 +107,9 @@ class LocalEngine:
 
     def codes(self, table: Table, levels: Levels) -> list[Codes]:
         """Every quasi column as part numbers."""
-        found = looked_up(table.frame, {hierarchy.column: hierarchy.leaves for hierarchy in table.hierarchies})
+        return self._codes(table, levels, looked_up(table.frame, _leaves(table)))
+
+    def _codes(self, table: Table, levels: Levels, found: Mapping[str, pl.Series]) -> list[Codes]:
         codes = []
         for hierarchy, level in zip(table.hierarchies, levels, strict=True):
             leaves = hierarchy.codes(table.frame[hierarchy.column], found.get(hierarchy.column), table.first_row)
@@ -116,7 +119,7 @@ class LocalEngine:
     def _people_codes(self, table: Table, levels: Levels) -> list[Codes]:
         """Every quasi column of the population as part numbers."""
         people = cast(pl.DataFrame, table.population)
-        found = looked_up(people, {hierarchy.column: hierarchy.leaves for hierarchy in table.hierarchies})
+        found = looked_up(people, _leaves(table))
         codes = []
         for hierarchy, level in zip(table.hierarchies, levels, strict=True):
             try:
@@ -126,11 +129,11 @@ class LocalEngine:
             codes.append(leaves if level == 0 else hierarchy.levels[level].parts.take(leaves))
         return codes
 
-    def _sensitive(self, table: Table) -> tuple[SensitiveDomain, Codes | None]:
+    def _sensitive(self, table: Table, found: Mapping[str, pl.Series]) -> tuple[SensitiveDomain, Codes | None]:
         columns = table.sensitive_columns
         if not columns:
             return SensitiveDomain.none(), None
-        codes = [column.codes(table.frame[column.name], table.first_row) for column in columns]
+        codes = [column.codes(table.frame[column.name], found.get(column.name), table.first_row) for column in columns]
         if len(columns) == 1:
             return SensitiveDomain.single(columns[0]), codes[0]
         ids, count = number(*pack(codes, [column.size for column in columns], table.rows))
@@ -148,3 +151,13 @@ class LocalEngine:
         if table.weights is not None:
             extras[WEIGHT] = sum_by(points.ids[: table.rows], table.weights.counts(table.frame), len(points.sizes))
         return extras
+
+
+def _leaves(table: Table) -> dict[str, pl.Series]:
+    """The known values of every quasi column."""
+    return {hierarchy.column: hierarchy.leaves for hierarchy in table.hierarchies}
+
+
+def _values(table: Table) -> dict[str, pl.Series]:
+    """The known values of every sensitive column."""
+    return {column.name: column.labels for column in table.sensitive_columns}

@@ -110,17 +110,20 @@ class Buckets:
         places = np.arange(offsets[-1]) + np.repeat(self.offsets[buckets] - offsets[:-1], lengths)
         return Buckets(offsets, self.counts[places])
 
-    def rank(self, rank: int, buckets: Integers) -> Integers:
-        """How often the value of that rank (0 is the most frequent) occurs in each of ``buckets``, 0 where none is."""
-        places = self.offsets[buckets] + rank
+    def rank(self, rank: int, buckets: Integers | None = None) -> Integers:
+        """How often the value of that rank (0 is the most frequent) occurs in each of ``buckets`` (or in all), 0 where none is."""
+        starts = self.offsets[:-1] if buckets is None else self.offsets[buckets]
         if rank < self.fewest_values:
-            return self.counts[places]
-        return np.where(self.distinct[buckets] > rank, self.counts[np.minimum(places, len(self.counts) - 1)], 0)
+            return self.counts[starts + rank]
+        distinct = self.distinct if buckets is None else self.distinct[buckets]
+        there = np.flatnonzero(distinct > rank)
+        counts = np.zeros(len(distinct), dtype=np.int64)
+        counts[there] = self.counts[starts[there] + rank]
+        return counts
 
     def top(self, ranks: int) -> Integers:
         """The counts of all buckets, the value of rank ``j`` in row ``j``."""
-        everybody = np.arange(len(self))
-        return np.stack([self.rank(rank, everybody) for rank in range(ranks)])
+        return np.stack([self.rank(rank) for rank in range(ranks)])
 
 
 def _flatten(rows: Sequence[Histogram] | Integers) -> tuple[Integers, Integers]:

@@ -45,21 +45,20 @@ def negation_curve(histograms: Measured, k: int) -> list[Fraction]:
     This is the attacker of l-diversity: never stronger, and often (not always: erratum 7) as strong.
     """
     buckets, k = Buckets.of(histograms), facts(k)
-    everybody = np.arange(len(buckets))
-    top, left = buckets.rank(0, everybody), buckets.sizes.copy()
+    top, left = buckets.rank(0), buckets.sizes.copy()
     values: list[Fraction] = []
     for known in range(k + 1):
         if known >= int(buckets.distinct.max()):
             return values + values[-1:] * (k + 1 - known)
         if known:
-            left -= buckets.rank(known, everybody)
+            left -= buckets.rank(known)
         values.append(_largest_quotient(top, left)[0])
     return values
 
 
-def negation_bucket(buckets: Buckets, k: int) -> int:
-    """The first bucket where ``k`` negations disclose most."""
-    return _largest_quotient(*_after_negations(buckets, k))[1]
+def worst_negations(buckets: Buckets, k: int) -> tuple[Fraction, int]:
+    """How sure ``k`` negations can make somebody, and the first bucket where they do."""
+    return _largest_quotient(*_after_negations(buckets, k))
 
 
 def negations_unsafe(buckets: Buckets, c: Fraction, k: int) -> Mask:

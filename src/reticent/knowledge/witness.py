@@ -16,7 +16,7 @@ import numpy as np
 
 from reticent.knowledge.buckets import Buckets, Measured
 from reticent.knowledge.contenders import Contender, strongest
-from reticent.knowledge.disclosure import facts, negation_bucket, negation_curve
+from reticent.knowledge.disclosure import facts, worst_negations
 from reticent.knowledge.facts import Atom, Clause
 from reticent.knowledge.population import Population
 from reticent.knowledge.screen import screen
@@ -142,9 +142,8 @@ def witness(histograms: Measured, k: int) -> Witness:
 def negation_witness(histograms: Measured, k: int) -> Witness:
     """The worst ``k`` facts of the form "this person does not have that value": the l-diversity counterpart (F8)."""
     buckets, k = Buckets.of(histograms), facts(k)
-    bucket = negation_bucket(buckets, k)
+    disclosure, bucket = worst_negations(buckets, k)
     ranks = range(1, min(k + 1, int(buckets.distinct[bucket])))
-    disclosure = negation_curve(buckets, k)[-1]
     return Witness(RankedAtom(bucket, 0, 0), tuple(RankedAtom(bucket, 0, rank) for rank in ranks), disclosure)
 
 
