@@ -184,3 +184,23 @@ def test_people_are_counted_where_several_rows_are_one_person() -> None:
     assert groups.sizes.tolist() == [3, 1]
     assert groups.people.tolist() == [2, 1]
     assert groups.whole().people.tolist() == [3]
+
+
+def test_what_was_measured_on_groups_is_measured_once_for_each_key() -> None:
+    groups, asked = Groups.from_histograms([(2, 1), (0, 0), (3,)]), []
+    assert [groups.found(key, lambda key=key: asked.append(key) or len(asked)) for key in ("a", "b", "a")] == [1, 2, 1]
+    assert asked == ["a", "b"]
+    assert groups.select(np.array([True, True, False])).found("a", lambda: "anew") == "anew"
+    assert groups.filled.tolist() == [0, 2]
+
+
+def test_sums_of_ranked_counts_run_over_all_groups() -> None:
+    cells = Groups.from_histograms([(1, 4, 2), (5,)]).histograms
+    assert cells.ranked.tolist() == [4, 2, 1, 5]
+    assert cells.ranked_sums.tolist() == [0, 4, 6, 7, 12]
+
+
+def test_marks_of_cells_are_reduced_to_marks_of_groups() -> None:
+    cells = Groups.from_histograms([(1, 4), (0, 0), (5,)]).histograms
+    assert cells.reduce_max(np.array([False, True, False])).tolist() == [True, False, False]
+    assert cells.reduce_max(np.array([3, 9, 7])).tolist() == [9, 0, 7]

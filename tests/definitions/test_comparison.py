@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from reticent.definitions.comparison import at_most, largest_below, largest_ratio, less
 
 COUNTS = st.integers(0, 2**62) | st.integers(0, 20)
-PAIRS = st.lists(st.tuples(COUNTS, COUNTS), min_size=1, max_size=6)
+NEAR_TIES = st.integers(2**60 - 3, 2**60 + 3)
+PAIRS = st.lists(st.tuples(COUNTS, COUNTS) | st.tuples(NEAR_TIES, NEAR_TIES), min_size=1, max_size=6)
 FACTORS = st.fractions(min_value=0, max_value=10**20) | st.fractions(min_value=0, max_value=3, max_denominator=5)
 
 
