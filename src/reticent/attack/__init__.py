@@ -7,6 +7,7 @@
 ``homogeneity``    groups that share a sensitive value; ``exclusion`` after ruling some values out
 ``skewness``       groups unlike the whole; ``similarity`` groups whose values mean nearly the same
 ``singling_out``   descriptions that one row fits
+``sighting``       records looked up in a ``randomized`` release, where most are not true
 ``inference``      a trained model (``models``) against a control group; ``control`` makes one by holding people out
 ``minimality``     who knows how the release was chosen rules out worlds (``worlds`` lists them, ``remaking`` says how it was made)
 ``suite``          all of them, before and after
@@ -23,10 +24,11 @@ from reticent.attack.linkage import Linkage
 from reticent.attack.minimality import Minimality
 from reticent.attack.probabilistic import ProbabilisticLinkage
 from reticent.attack.published import Published, PublishedColumn
+from reticent.attack.sighting import Sighting
 from reticent.attack.similarity import Similarity
 from reticent.attack.singling_out import SinglingOut
 from reticent.attack.skewness import Skewness
-from reticent.attack.suite import adversaries_for, attack, compare
+from reticent.attack.suite import adversaries_for, attack, compare, opened
 
 __all__ = [
     "Adversary",
@@ -39,6 +41,7 @@ __all__ = [
     "ProbabilisticLinkage",
     "Published",
     "PublishedColumn",
+    "Sighting",
     "Similarity",
     "SinglingOut",
     "Skewness",
@@ -47,5 +50,6 @@ __all__ = [
     "attack",
     "compare",
     "hold_out",
+    "opened",
     "wilson",
 ]

@@ -10,6 +10,7 @@ import polars as pl
 
 from reticent.attack.inference import Inference
 from reticent.attack.published import Published
+from reticent.attack.randomized import as_randomized, method_again, naively
 from reticent.attack.remaking import definition_of, method_of
 from reticent.data import Table
 from reticent.errors import PolicyError
@@ -47,12 +48,16 @@ def hold_out(table: Table, release: Any, seed: int = 0) -> Trial:
     Nothing of it is recorded or leaves: the second release exists to be attacked. People with several rows are held out
     with all of them. What cannot be made again (an unknown method or definition, or too few people for it) is an error that says so.
     """
-    side = release if isinstance(release, PublicSide) else getattr(release, "public", None) or open_public(release)
-    definition, method = definition_of(side), method_of(side)
     chosen = _half(table, seed)
-    members = _restricted(table, chosen)
-    again = publish(members, definition, method)
-    return Trial(members, table.frame.filter(~pl.Series(chosen)), Published.of(again))
+    members, held_out = _restricted(table, chosen), table.frame.filter(~pl.Series(chosen))
+    randomized = as_randomized(release)
+    if randomized is not None:
+        # The trial's own noise need not be secret: nothing of it leaves.
+        again = method_again(randomized).view(members, randomized.manifest.definition, insecure_seed=seed)
+        return Trial(members, held_out, naively(again, members))
+    side = release if isinstance(release, PublicSide) else getattr(release, "public", None) or open_public(release)
+    made = publish(members, definition_of(side), method_of(side))
+    return Trial(members, held_out, Published.of(made))
 
 
 def _half(table: Table, seed: int) -> np.ndarray[Any, np.dtype[np.bool_]]:

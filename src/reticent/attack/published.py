@@ -17,7 +17,8 @@ from reticent.data.covers import Cover, cover
 from reticent.data.keys import first_rows, number, pack, sum_by
 from reticent.data.sensitive import bind_sensitive
 from reticent.engine import engine_of
-from reticent.errors import DataError, did_you_mean
+from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.randomize import FrappView, View, is_view
 from reticent.release.formats import Cells, groups_of_cells
 from reticent.release.public import PublicSide, open_public
 
@@ -61,7 +62,15 @@ class Published:
             return cls.from_table(target)
         if isinstance(target, PublicSide):
             return cls.from_release(target)
-        return cls.from_release(open_public(target) if isinstance(target, str | Path) else target.public)
+        if isinstance(target, View | FrappView) or (isinstance(target, str | Path) and is_view(target)):
+            raise PolicyError(
+                "A randomized release has no groups, and most of its rows are not true. Sighting looks records up in it; with the table "
+                "a model is trained on it too: compare(table, release), or reticent attack RELEASE --raw POLICY."
+            )
+        side = open_public(target) if isinstance(target, str | Path) else getattr(target, "public", None)
+        if not isinstance(side, PublicSide):
+            raise PolicyError(f"An attack takes a Table, a release or the folder of one, not {type(target).__name__}.")
+        return cls.from_release(side)
 
     @classmethod
     def from_release(cls, release: PublicSide) -> Published:

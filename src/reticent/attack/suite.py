@@ -19,17 +19,26 @@ from reticent.attack.models import ModelName
 from reticent.attack.people import listed_people, listing
 from reticent.attack.probabilistic import ProbabilisticLinkage
 from reticent.attack.published import Published
+from reticent.attack.randomized import Randomized, as_randomized, naively
+from reticent.attack.sighting import Sighting
 from reticent.attack.similarity import Similarity
 from reticent.attack.singling_out import SinglingOut
 from reticent.attack.skewness import Skewness
 from reticent.data import Table
-from reticent.errors import ReticentError
+from reticent.errors import PolicyError, ReticentError
+from reticent.randomize import FrappView
 
 _SAMPLE = 10_000
 
 
 Kinds = Mapping[str, Mapping[str, Sequence[str]]]
 """For a sensitive column which of its values are of one kind: ``{"illness": {"stomach": ["ulcer", "gastritis"]}}``."""
+
+
+def opened(target: Any) -> Published | Randomized:
+    """What the public holds of a table as it stands, a release or its folder, so that several adversaries need not open it again."""
+    randomized = as_randomized(target)
+    return Published.of(target) if randomized is None else randomized
 
 
 def kinds_of(published: Published) -> Kinds:
@@ -52,17 +61,26 @@ def adversaries_for(
     who: str | None = None,
     model: ModelName = "naive bayes",
     kinds: Kinds | None = None,
-) -> tuple[Adversary, ...]:
+) -> tuple[Adversary | Sighting, ...]:
     """The adversaries that can run on ``target``: those that need no list, and with ``people`` those that look people up.
 
     Everybody who is after a secret is after each of the sensitive columns in turn. ``people`` may have their real sensitive values under
     the names of the columns: then the model's guesses are scored, against ``control`` if it is given. Values that mean nearly the
-    same are numbers, and those of one of the ``kinds`` (default: by the hierarchies of a table's sensitive columns).
+    same are numbers, and those of one of the ``kinds`` (default: by the hierarchies of a table's sensitive columns). In a randomized
+    release there are no groups: records are looked up.
     """
+    if as_randomized(target) is not None:
+        return (Sighting(people, who=who),)
     published = Published.of(target)
-    alike = kinds_of(published) if kinds is None else kinds
+    return _grouped(published, people, control, who, model, kinds_of(published) if kinds is None else kinds)
+
+
+def _grouped(
+    published: Published, people: Any, control: Any, who: str | None, model: ModelName, alike: Kinds
+) -> tuple[Adversary, ...]:
+    """Those who can run on rows in groups."""
     secret = [column.name for column in published.groups.domain.columns]
-    found = [each for name in secret for each in _after(published, name, alike.get(name))]
+    found: list[Adversary] = [each for name in secret for each in _after(published, name, alike.get(name))]
     found.append(SinglingOut())
     if people is None:
         return tuple(found)
@@ -108,11 +126,14 @@ def compare(
     the release was chosen is tried on small tables only; there is nothing to compare with before. Where a release was made for several
     sets of quasi columns, everybody is tried with each set (R-LD-4).
     """
-    first, second = Published.of(before), Published.of(after)
     is_table = isinstance(before, Table)
     if people is None and is_table and not before.streamed:
         people = before.frame.select([*before.quasi, *before.sensitive])
-    chosen = adversaries_for(second, people, control, who, model, kinds_of(first))
+    randomized = as_randomized(after)
+    if randomized is not None:
+        return _compared_with_noise(before, randomized, people, control, who, seed, model)
+    first, second = Published.of(before), Published.of(after)
+    chosen = _grouped(second, people, control, who, model, kinds_of(first))
     trial = _trial(before, after, seed) if is_table and control is None else None
     tried = (Published.of(trial.members), trial.release) if trial is not None else ()
     pairs: list[tuple[Findings | None, Findings]] = []
@@ -129,18 +150,61 @@ def compare(
     return pairs if chooser is None else [*pairs, (None, chooser)]
 
 
-def attack(target: Any, *adversaries: Adversary) -> list[Findings]:
+def _compared_with_noise(
+    before: Any, after: Randomized, people: Any, control: Any, who: str | None, seed: int, model: ModelName
+) -> list[tuple[Findings | None, Findings]]:
+    """Before and after, for a randomized release: records that are looked up, and a model that takes what is shown for true.
+
+    The records of a view are a set. People held out of a set never share a member's record and are guessed worse than chance, so that a
+    trial would call that a leak: only perturbed records are tried so.
+    """
+    found = Sighting(people, who=who).attack(after)
+    stood = replace(found, hits=found.people, baseline=None, example="As it stood, every record is shown and true.")
+    pairs: list[tuple[Findings | None, Findings]] = [(stood if people is not None else None, found)]
+    if not isinstance(before, Table) or people is None:
+        return pairs
+    shown = [name for name in before.sensitive if name in after.domain.names]
+    trial = _trial(before, after, seed) if control is None and isinstance(after, FrappView) else None
+    for name in shown:
+        if trial is not None:
+            guesser, targets = trial.adversary(column=name, model=model), (Published.of(trial.members), trial.release)
+        else:
+            guesser = Inference(people, control, column=name, model=model)
+            targets = Published.of(before), naively(after, before)
+        one, other = (_named(guesser.attack(each), guesser, each, each.quasi) for each in targets)
+        pairs.append((one, other))
+    return pairs
+
+
+def attack(target: Any, *adversaries: Adversary | Sighting) -> list[Findings]:
     """Run adversaries against a table as it stands, a release or its folder. Without any: all that need no list of people.
 
     Where a release was made for several sets of quasi columns, each of which an adversary may know, they run for each set (R-LD-4).
     """
+    randomized = as_randomized(target)
+    if randomized is not None:
+        return [_sighted(each, randomized) for each in adversaries or (Sighting(),)]
     published = Published.of(target)
-    chosen = adversaries or adversaries_for(published)
+    chosen = [_grouping(each) for each in adversaries] or _grouped(
+        published, None, None, None, "naive bayes", kinds_of(published)
+    )
     return [
         _named(each.attack(published.known(columns)), each, published, columns)
         for columns in published.known_sets
         for each in chosen
     ]
+
+
+def _grouping(adversary: Adversary | Sighting) -> Adversary:
+    """An adversary who looks at groups; refused where there are none to look at."""
+    if isinstance(adversary, Sighting):
+        raise PolicyError("Sighting looks records up among noise, and this is no randomized release. Use Linkage.")
+    return adversary
+
+
+def _sighted(adversary: Adversary | Sighting, release: Randomized) -> Findings:
+    """What an adversary finds in a randomized release; refused for those who look at groups."""
+    return adversary.attack(release) if isinstance(adversary, Sighting) else adversary.attack(Published.of(release))
 
 
 def _named(found: Findings, adversary: Adversary, published: Published, columns: tuple[str, ...]) -> Findings:

@@ -80,7 +80,7 @@ def attack(
 def _run(
     target: str, raw: Path | None, people: Any, control: Any, who: str | None, model: Any
 ) -> list[tuple[Findings | None, Findings]]:
-    from reticent.attack import Published, adversaries_for, compare
+    from reticent.attack import adversaries_for, compare, opened
     from reticent.attack import attack as run_against
     from reticent.policy import Policy
 
@@ -88,9 +88,9 @@ def _run(
     after: Any = Policy.read(target).table() if target.endswith(".toml") else target
     if before is not None:
         return list(compare(before, after, people, control, who, model=model))
-    published = Published.of(after)
-    chosen = adversaries_for(published, people, control, who, model)
-    return [(None, found) for found in run_against(published, *chosen)]
+    held = opened(after)
+    chosen = adversaries_for(held, people, control, who, model)
+    return [(None, found) for found in run_against(held, *chosen)]
 
 
 def _render(console: Console, pairs: list[tuple[Findings | None, Findings]]) -> None:

@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reticent.data import Table
+from reticent.errors import PolicyError
 from reticent.files import write_whole
+from reticent.randomize import FrappView, View, is_view
 from reticent.release.page import render
 from reticent.release.public import PublicSide, open_public
 from reticent.release.release import Release
@@ -47,6 +49,11 @@ def write_report(
 
 
 def _sides(release: Release | str | Path, public: bool) -> tuple[PublicSide, PrivateFacts | None]:
+    if isinstance(release, View | FrappView) or (isinstance(release, str | Path) and is_view(release)):
+        raise PolicyError(
+            "The report is about groups of rows, and a randomized release has none. STATEMENT.txt says what it promises, `reticent verify` whether "
+            "that holds, and `reticent attack` what adversaries achieve."
+        )
     if isinstance(release, str | Path):
         return open_public(release), None if public else PrivateFacts.read(Path(release))
     return release.public, None if public else PrivateFacts.of(release)
