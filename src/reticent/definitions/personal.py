@@ -79,7 +79,7 @@ class PersonalPrivacy(SensitiveDefinition):
             wish = Wish(str(node), self._limit(str(limit[0])) if limit and limit[0] is not None else None)
             # Two spellings of one threshold are one wish.
             name = self._prefix + wish.write()
-            rows = np.zeros(table.rows, dtype=np.int64) if name not in counts else counts[name].to_numpy().copy()
+            rows = np.zeros(table.rows, dtype=np.uint8) if name not in counts else counts[name].to_numpy().copy()
             rows[people.to_numpy()] = 1
             counts[name] = pl.Series(rows)
         return table.with_extra_counts(dict(sorted(counts.items())))
