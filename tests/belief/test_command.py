@@ -128,6 +128,8 @@ def test_a_disclosure_that_was_asked_for_exits_with_1(folder, reticent):
         (("--rho", "0.3"), "--rho needs two numbers"),
         (("--sensitive", "ilness"), "There is no sensitive column 'ilness'. Did you mean 'illness'?"),
         (("--delta", "much"), "delta must be a number"),
+        (("--rho", "0.6,0.3"), "rho1 must be at most rho2 = 0.3, but it is 0.6."),
+        (("--where", "age=21", "--where", "age=34"), "--where names the column 'age' twice"),
     ],
 )
 def test_bad_input_is_told_without_a_traceback(folder, reticent, arguments, message):
@@ -135,6 +137,24 @@ def test_bad_input_is_told_without_a_traceback(folder, reticent, arguments, mess
     assert code == 2
     assert message in err
     assert "Traceback" not in err
+
+
+def test_people_about_whom_nothing_is_published_are_counted(folder, reticent):
+    pl.concat([PEOPLE, pl.DataFrame({"age": [35, 99], "illness": ["measles", "measles"]})]).write_csv(
+        folder / "more.csv"
+    )
+    arguments = ("belief", folder / "release", "--population", folder / "more.csv")
+    told = json.loads(reticent(*arguments, "--json")[1])
+    assert (told["people"], told["left_out"]) == (8, 1)
+    assert "1 more people of the population fit no published group" in reticent(*arguments)[1]
+    told = json.loads(reticent(*arguments, "--where", "age=99", "--json")[1])
+    assert (told["people"], told["left_out"], told["beliefs"]) == (0, 1, [])
+
+
+def test_a_data_file_is_no_release_and_the_way_out_is_told(folder, reticent):
+    code, _, err = reticent("belief", folder / "people.csv", "--population", folder / "people.csv")
+    assert code == 2
+    assert "neither the folder of a release nor a policy. Let `reticent inspect" in " ".join(err.split())
 
 
 def test_a_population_without_the_sensitive_column_is_named(folder, reticent):

@@ -13,7 +13,7 @@ import pytest
 
 import reticent as rt
 from reticent.anonymize import Lattice, Mondrian
-from reticent.belief import PopulationModel, ReleasedGroup, bucket_posterior, posterior_among
+from reticent.belief import Belief, PopulationModel, ReleasedGroup, bucket_posterior, posterior_among
 from reticent.belief import release as released
 from reticent.belief.buckets import _tilted
 from reticent.belief.release import beliefs_of
@@ -192,3 +192,62 @@ def test_a_disclosure_concerns_rows_of_the_table_and_is_news_only_if_it_was_not_
     elsewhere = Table(people[[1, 3]], quasi=["age"], sensitive="illness")
     person = next(each for each in beliefs_of(whole, people, table=elsewhere) if each.quasi["age"] == 21)
     assert {b.value: tests.failing(b, person.rows) for b in person.beliefs} == {"flu": (), "hiv": ()}
+
+
+def test_people_who_can_have_no_published_value_are_not_in_the_table() -> None:
+    """A population is larger than the table: where all people of an age have an illness that nobody published has, they are left out."""
+    larger = pl.concat([PEOPLE, pl.DataFrame({"age": [22, 22], "illness": ["measles", "measles"]})])
+    release = rt.publish(table(), KAnonymity(5), Lattice())
+    found = beliefs_of(release, larger)
+    groups = dict.fromkeys((21, 34, 47), "all")
+    assert told(found) == {age: oracle.posterior(POPULATION, groups, published(groups), age) for age in (21, 34, 47)}
+    assert released.people_asked(larger, {}) - sum(person.people for person in found) == 2
+    assert beliefs_of(release, larger, where={"age": "22"}) == ()
+
+
+def test_a_population_that_fits_no_group_is_refused_and_does_not_look_safe() -> None:
+    with pytest.raises(
+        DataError, match=r"No group covers anybody of the population: its values of age .* written as in the table"
+    ):
+        beliefs_of(table(), PEOPLE.with_columns(age=pl.col("age") + 100))
+
+
+def test_a_population_that_contradicts_a_group_is_told_where() -> None:
+    with pytest.raises(DataError, match=r"shows 'flu', .* nobody in the group that covers age=47 who could have it"):
+        beliefs_of(table(), PEOPLE.filter((pl.col("age") != 47) | (pl.col("illness") != "flu")))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "news"),
+    [
+        ("0.95", "0.01", True),  # from nearly certain to nearly excluded: both were disclosures, but not the same
+        ("0.01", "0.95", True),
+        ("0.95", "0.99", False),
+        ("0.02", "0.01", False),
+        ("0.5", "0.99", True),
+        ("0.5", "0.5", False),
+    ],
+)
+def test_a_disclosure_is_news_unless_the_same_was_there_before(before: str, after: str, news: bool) -> None:
+    belief = Belief("q", "s", Fraction(before), Fraction(after))
+    assert released.Tests(delta="0.1", epsilon="0.05").is_news(belief) is news
+
+
+def test_news_that_concerns_nobody_of_the_table_is_none() -> None:
+    belief = Belief("q", "flu", Fraction(1, 2), Fraction(1))
+    assert released.Tests(delta="0.1").is_news(belief, {"flu": 1})
+    assert not released.Tests(delta="0.1").is_news(belief, {"hiv": 1})
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"delta": 2}, "delta must be at most 1, but it is 2"),
+        ({"epsilon": "-0.1"}, "epsilon must be at least 0"),
+        ({"rho": ("x", "0.5")}, "rho1 must be a number"),
+        ({"rho": ("0.6", "0.3")}, "rho1 must be at most rho2 = 0.3, but it is 0.6"),
+    ],
+)
+def test_tests_that_make_no_sense_are_refused_before_anything_is_looked_at(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(PolicyError, match=message):
+        released.Tests(**given)

@@ -76,17 +76,27 @@ class ReleasedGroup:
     everybody: Mapping[Value, Fraction]
 
     @classmethod
-    def of(cls, model: PopulationModel, fitting: Iterable[Quasi], released: Mapping[Value, int]) -> ReleasedGroup:
-        """The group that covers the points ``fitting`` of a population."""
+    def of(
+        cls, model: PopulationModel, fitting: Iterable[Quasi], released: Mapping[Value, int], name: str = "that group"
+    ) -> ReleasedGroup:
+        """The group that covers the points ``fitting`` of a population; ``name`` is for the error of a population that contradicts it."""
         points = list(fitting)
         shown = {value: count for value, count in released.items() if count}
         everybody = {value: model.weight(points, value) for value in shown}
         for value, weight in everybody.items():
             if weight == 0:
                 raise DataError(
-                    f"The release shows {value!r}, but the stated population has nobody in that group who could have it."
+                    f"The release shows {value!r}, but the stated population has nobody in {name} who could have it. "
+                    "The population must contain the people of the table, with the values that they have there."
                 )
         return cls(shown, everybody)
+
+    def weights(self, mine: Mapping[Value, Fraction]) -> dict[Value, Fraction]:
+        """``n(g,s) f(q,s)/f(g,s)`` for every value: how many of its rows are, on average, of people with the counts ``mine``."""
+        return {
+            value: count * mine.get(value, Fraction(0)) / self.everybody[value]
+            for value, count in self.released.items()
+        }
 
 
 def posterior(
@@ -111,13 +121,18 @@ def posterior_among(model: PopulationModel, quasi: Quasi, groups: Sequence[Relea
     mine = model.counts.get(quasi, {})
     weights: dict[Value, Fraction] = {}
     for group in groups:
-        for value, count in group.released.items():
-            share = count * mine.get(value, Fraction(0)) / group.everybody[value]
-            weights[value] = weights.get(value, Fraction(0)) + share
+        for value, weight in group.weights(mine).items():
+            weights[value] = weights.get(value, Fraction(0)) + weight
     total = sum(weights.values(), start=Fraction(0))
     if total == 0:
         raise DataError(f"Nobody with {quasi!r} can have any of the released values, by the stated population.")
     return {value: weight / total for value, weight in weights.items()}
+
+
+def may_be_among(model: PopulationModel, quasi: Quasi, groups: Sequence[ReleasedGroup]) -> bool:
+    """Whether somebody with these quasi values can have a value that the groups show; otherwise no such person is in the table."""
+    mine = model.counts.get(quasi, {})
+    return any(weight for group in groups for weight in group.weights(mine).values())
 
 
 def independent(released: Mapping[Value, int]) -> dict[Value, Fraction]:
@@ -168,10 +183,18 @@ def negative(belief: Belief, epsilon: Number) -> bool:
 
 def breach(belief: Belief, before: Number, after: Number) -> bool:
     """A (rho1, rho2)-breach: an unlikely value becomes likely, or a likely one unlikely (R-LD-7)."""
-    rho1, rho2 = exact(before, "before", low=0, high=1), exact(after, "after", low=0, high=1)
+    rho1, rho2 = bounds(before, after)
     rises = belief.prior < rho1 and belief.posterior > rho2
     falls = belief.prior > 1 - rho1 and belief.posterior < 1 - rho2
     return rises or falls
+
+
+def bounds(before: Number, after: Number) -> tuple[Fraction, Fraction]:
+    """rho1 and rho2 of a breach; were rho1 the larger, beliefs that do not change would be breaches."""
+    rho1, rho2 = exact(before, "rho1", low=0, high=1), exact(after, "rho2", low=0, high=1)
+    if rho1 > rho2:
+        raise PolicyError(f"rho1 must be at most rho2 = {after}, but it is {before}.")
+    return rho1, rho2
 
 
 def distance(beliefs: Sequence[Belief], kind: Distance = "variation") -> Fraction | float:

@@ -18,7 +18,9 @@ from reticent.belief.bayes import (
     ReleasedGroup,
     Value,
     beliefs,
+    bounds,
     breach,
+    may_be_among,
     negative,
     positive,
     posterior_among,
@@ -27,7 +29,7 @@ from reticent.belief.buckets import bucket_posterior
 from reticent.data import Table
 from reticent.data.keys import first_rows
 from reticent.errors import DataError, PolicyError, did_you_mean
-from reticent.exact import Number
+from reticent.exact import Number, exact
 from reticent.release import PublicSide, open_public
 from reticent.release.population import covering, people_of
 from reticent.release.rows import group_rows
@@ -64,6 +66,14 @@ class Tests:
     epsilon: Number | None = None
     rho: tuple[Number, Number] | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("delta", "epsilon"):
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, exact(given, name, low=0, high=1))
+        if self.rho is not None:
+            object.__setattr__(self, "rho", bounds(*self.rho))
+
     def failing(self, belief: Belief, rows: Mapping[Value, int] | None = None) -> tuple[str, ...]:
         """The names of the tests that a belief fails. Values that were impossible before and stay so are no disclosure.
 
@@ -81,10 +91,10 @@ class Tests:
             found.append("breach")
         return tuple(found)
 
-    def is_news(self, belief: Belief) -> bool:
+    def is_news(self, belief: Belief, rows: Mapping[Value, int] | None = None) -> bool:
         """Whether a disclosure is one that was not there before: nothing is learned where the belief was as extreme already."""
         before = Belief(belief.quasi, belief.value, belief.prior, belief.prior)
-        return set(self.failing(belief)) > set(self.failing(before))
+        return not set(self.failing(belief, rows)) <= set(self.failing(before, rows))
 
 
 def beliefs_of(
@@ -97,8 +107,9 @@ def beliefs_of(
     """What somebody with the release and the population's joint counts believes about everybody who may be in it.
 
     ``target`` is a release, its folder, or a table as it stands. The population lists quasi columns and the sensitive column, one row a
-    person. ``where`` looks at people with certain quasi values only. People whom no group covers are left out. ``table`` is the table itself, in
-    which the rows of such people are counted.
+    person. ``where`` looks at people with certain quasi values only. People whom no group covers are left out, and so are those who can have
+    none of the values that their groups show: they are not in the table. ``table`` is the table itself, in which the rows of such people are
+    counted.
     """
     side = _opened(target)
     quasi, column = _columns(side, sensitive)
@@ -150,6 +161,11 @@ def _from_groups(
     for point, group in pairs:
         covered.setdefault(group, []).append(rows[point])
         mine.setdefault(point, []).append(group)
+    if not mine:
+        raise DataError(
+            f"No group covers anybody of the population: its values of {', '.join(quasi)} are none that the groups stand for. Are they written "
+            "as in the table?"
+        )
     groups: dict[int, ReleasedGroup] = {}
     found: dict[Quasi, _Told] = {}
     for point, places in mine.items():
@@ -157,9 +173,13 @@ def _from_groups(
             continue
         for group in places:
             if group not in groups:
-                groups[group] = ReleasedGroup.of(model, covered[group], histograms[group])
-        chances = posterior_among(model, rows[point], [groups[group] for group in places])
-        found[rows[point]] = _Told(tuple(places), chances, len(places) == 1)
+                somebody = ", ".join(f"{name}={value}" for name, value in zip(quasi, rows[point], strict=True))
+                name = f"the group that covers {somebody}"
+                groups[group] = ReleasedGroup.of(model, covered[group], histograms[group], name)
+        around = [groups[group] for group in places]
+        if may_be_among(model, rows[point], around):
+            chances = posterior_among(model, rows[point], around)
+            found[rows[point]] = _Told(tuple(places), chances, len(places) == 1)
     return found
 
 
@@ -231,22 +251,35 @@ def _columns(side: Table | PublicSide, given: str | None) -> tuple[tuple[str, ..
         quasi, named = side.manifest.named("quasi"), side.manifest.named("sensitive")
     if given is None:
         if len(named) != 1:
-            raise PolicyError(f"Say which sensitive column: {', '.join(named) or 'the release has none'}.")
+            raise PolicyError(f"Say which sensitive column: {', '.join(named) or 'there is none'}.")
         return quasi, named[0]
     if given not in named:
-        raise PolicyError(f"There is no sensitive column {given!r}.{did_you_mean(given, named)}")
+        raise PolicyError(
+            f"There is no sensitive column {given!r}.{did_you_mean(given, named)} There are: {', '.join(named) or 'none'}."
+        )
     return quasi, given
+
+
+def people_asked(population: pl.DataFrame, where: Mapping[str, str]) -> int:
+    """How many people of a population ``where`` looks at, whether a release tells anything about them or not."""
+    return int(_matching(population, where).sum())
 
 
 def _asked(points: pl.DataFrame, quasi: tuple[str, ...], where: Mapping[str, str]) -> list[bool]:
     for name in where:
         if name not in quasi:
             raise PolicyError(f"There is no quasi column {name!r}.{did_you_mean(name, quasi)}")
-    asked = pl.Series([True] * points.height)
-    for name, text in where.items():
-        asked = asked & (points[name].cast(pl.String) == text)
+    asked = _matching(points, where)
     if not asked.any():
         raise DataError(
             f"The population has nobody with {', '.join(f'{name}={text}' for name, text in where.items())}."
         )
     return asked.to_list()
+
+
+def _matching(rows: pl.DataFrame, where: Mapping[str, str]) -> pl.Series:
+    """The rows whose values are written like that."""
+    matching = pl.Series([True]).new_from_index(0, rows.height)
+    for name, text in where.items():
+        matching = matching & (rows[name].cast(pl.String) == text).fill_null(False)
+    return matching

@@ -60,20 +60,24 @@ def belief(
 
     Example: reticent belief release --population people.csv --where age=31 --delta 0.1
     """
-    from reticent.belief.release import Tests, beliefs_of
+    from reticent.belief.release import Tests, beliefs_of, people_asked
     from reticent.policy import Policy
+    from reticent.release.population import people_of
 
     with working("Weighing every possibility ...", as_json):
         tests = Tests(delta, epsilon, _rho(rho))
         table_itself = Policy.read(raw).table() if raw is not None else None
         asked = _where(where or [])
-        found = beliefs_of(_table_or(target), _table_or(population), sensitive, asked, table_itself)
+        side, listed = _target(target), people_of(_table_or(population))
+        found = beliefs_of(side, listed, sensitive, asked, table_itself)
         rows = _rows(found, tests)
+    people = sum(person.people for person in found)
     disclosures = sorted((row for row in rows if row["tests"]), key=lambda row: not row["news"])
     surest = sorted(rows, key=lambda row: -row["posterior"])[:shown]
     payload: dict[str, Any] = {
         "ok": not disclosures,
-        "people": sum(person.people for person in found),
+        "people": people,
+        "left_out": people_asked(listed, asked) - people,
         "disclosures": len(disclosures),
         "news": sum(row["news"] for row in disclosures),
         "people_disclosed": sum(row["people"] for row in _once(disclosures)),
@@ -81,6 +85,19 @@ def belief(
         "limits": LIMITS if all(person.exact for person in found) else f"{LIMITS} {NOT_COUNTED}",
     }
     answer(payload, as_json, lambda console: _render(console, payload))
+
+
+def _target(given: str) -> Any:
+    """What the beliefs are drawn from: the folder of a release, or the table of a policy."""
+    from pathlib import Path
+
+    from reticent.errors import PolicyError
+
+    if Path(given).is_file() and not given.endswith(".toml"):
+        raise PolicyError(
+            f"{given} is neither the folder of a release nor a policy. Let `reticent inspect {given}` write a policy, and give that."
+        )
+    return _table_or(given)
 
 
 def _table_or(given: str) -> Any:
@@ -93,11 +110,13 @@ def _table_or(given: str) -> Any:
 def _where(given: list[str]) -> dict[str, str]:
     from reticent.errors import PolicyError
 
-    read = {}
+    read: dict[str, str] = {}
     for text in given:
         name, equals, value = text.partition("=")
         if not equals:
             raise PolicyError(f"--where needs a column and a value, such as age=31, but it is {text!r}.")
+        if name.strip() in read:
+            raise PolicyError(f"--where names the column {name.strip()!r} twice; somebody has one value in it.")
         read[name.strip()] = value.strip()
     return read
 
@@ -123,7 +142,7 @@ def _rows(found: tuple[Person, ...], tests: Tests) -> list[dict[str, Any]]:
             "posterior": belief.posterior,
             "exact": person.exact,
             "tests": list(tests.failing(belief, person.rows)),
-            "news": tests.is_news(belief),
+            "news": tests.is_news(belief, person.rows),
         }
         for person in found
         for belief in person.beliefs
@@ -154,4 +173,9 @@ def _render(console: Console, payload: dict[str, Any]) -> None:
         f"{payload['news']} of them were not known before.",
         markup=False,
     )
+    if payload["left_out"]:
+        console.print(
+            f"{payload['left_out']} more people of the population fit no published group, or have no value that theirs shows.",
+            markup=False,
+        )
     console.print(payload["limits"], markup=False)
