@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from reticent.attack.fitting import Fitting, fitting
 from reticent.attack.published import Published
 from reticent.data.covers import Cover
 from reticent.data.keys import number, pack, sum_by
 
 _PERSON, _PLACE = "_person", "_place"
-_CHUNK_CELLS = 1 << 24
-_EXACT_IN_SINGLE = 1 << 24
-_SPARSE = 4
 
 
 @dataclass(frozen=True)
@@ -64,23 +62,30 @@ class Places:
     weights: NDArray[np.float64]
     domain: int
 
-    def best(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    def best(self) -> Best:
         """For every place: how many values are possible, the likeliest one (ties: the first; -1: none) and its share."""
-        count = len(self.rows)
-        values = np.bincount(self.owners, minlength=count)
-        order = np.lexsort((self.values, -self.weights, self.owners))
-        first = order[np.searchsorted(self.owners[order], np.arange(count))[values > 0]]
-        guess = np.full(count, -1, dtype=np.int64)
-        chance = np.zeros(count)
-        guess[values > 0] = self.values[first]
-        chance[values > 0] = self.weights[first] / self.rows[values > 0]
-        return values, guess, chance
+        return _best(self.owners, self.values, self.weights, self.rows)
 
-    def dense(self) -> NDArray[np.float64]:
-        """Weights with one row per place and one column per value."""
-        table = np.zeros((len(self.rows), self.domain))
-        table[self.owners, self.values] = self.weights
-        return table
+    def matrix(self) -> Any:
+        """Places by values: the expected number of rows."""
+        from scipy.sparse import csr_array
+
+        return csr_array((self.weights, (self.owners, self.values)), shape=(len(self.rows), self.domain))
+
+
+Best = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+
+
+def _best(owners: NDArray[Any], values: NDArray[Any], weights: NDArray[np.float64], rows: NDArray[np.int64]) -> Best:
+    """For every owner how many values are possible, the likeliest one (ties: the first; -1: none) and its share of the owner's rows."""
+    count = len(rows)
+    possible = np.bincount(owners, minlength=count)
+    order = np.lexsort((values, -weights, owners))
+    first = order[np.searchsorted(owners[order], np.arange(count))[possible > 0]]
+    guess, chance = np.full(count, -1, dtype=np.int64), np.zeros(count)
+    guess[possible > 0] = values[first]
+    chance[possible > 0] = weights[first] / rows[possible > 0]
+    return possible, guess, chance
 
 
 @dataclass(frozen=True)
@@ -126,35 +131,55 @@ def ask(published: Published, people: pl.DataFrame, quasi: Sequence[str]) -> Ask
 
 
 def match(published: Published, people: pl.DataFrame, quasi: Sequence[str], sensitive: str | None) -> Matches:
-    """Match people to what was published, over the ``quasi`` columns that the adversary has.
-
-    People with the same values are matched once. Whoever fits at most one label in every column has one place, and a join
-    finds it; where labels overlap (local recoding, unknown values) places are compared as bit sets.
-    """
+    """Match people to what was published, over the ``quasi`` columns that the adversary has; those with the same values once."""
     asked, places = ask(published, people, quasi), places_of(published, quasi, sensitive)
     found = Matches.nowhere(len(asked))
-    for chosen, method in _ways(asked, _match_single, _match_overlapping):
-        found.put(chosen, method(places, asked.covers, [values[chosen] for values in asked.values]))
+    for fits in _fits(asked, places):
+        found.put(fits.people, _matches(places, fits))
     return found.of(asked.owners)
 
 
 def expect(asked: Asked, places: Places) -> NDArray[np.float64]:
     """For each distinct person and sensitive value the number of rows that fit and (on average) have the value."""
     expected = np.zeros((len(asked), places.domain))
-    table = places.dense()
-    for chosen, method in _ways(asked, _expect_single, _expect_overlapping):
-        expected[chosen] = method(places, table, asked.covers, [values[chosen] for values in asked.values])
+    for fits in _fits(asked, places):
+        expected[fits.people] = (_matrix(fits, places) @ places.matrix()).toarray()
     return expected
 
 
-_Way = TypeVar("_Way")
+def _fits(asked: Asked, places: Places) -> Iterator[Fitting]:
+    """Who fits where. Whoever fits at most one label in every column has one place, and a join finds it; the others, where labels overlap
+    (local recoding, unknown values), are narrowed down column by column.
+    """
+    single = asked.is_single
+    people, others = np.flatnonzero(single), np.flatnonzero(~single)
+    if len(people):
+        labels = [each.lookup()[values[people]] for each, values in zip(asked.covers, asked.values, strict=True)]
+        found = find_place(places, range(len(labels)), labels, [each.label_count for each in asked.covers])
+        placed = np.flatnonzero(found >= 0)
+        yield Fitting(people, placed, found[placed])
+    if len(others):
+        for fits in fitting(asked.covers, [values[others] for values in asked.values], places.codes):
+            yield replace(fits, people=others[fits.people])
 
 
-def _ways(asked: Asked, single: _Way, overlapping: _Way) -> list[tuple[NDArray[np.int64], _Way]]:
-    """Who is looked up how: people with one place by a join, the others by comparing places."""
-    chosen = asked.is_single
-    ways = [(np.flatnonzero(chosen), single), (np.flatnonzero(~chosen), overlapping)]
-    return [(people, way) for people, way in ways if len(people)]
+def _matrix(fits: Fitting, places: Places) -> Any:
+    """People by places, 1 where they fit."""
+    from scipy.sparse import csr_array
+
+    shape = (len(fits.people), len(places.rows))
+    return csr_array((np.ones(len(fits.person), dtype=np.int64), (fits.person, fits.place)), shape=shape)
+
+
+def _matches(places: Places, fits: Fitting) -> Matches:
+    """What the places that fit say together about each of some people."""
+    together = _matrix(fits, places)
+    candidates, rows = together @ places.candidates, together @ places.rows
+    if not places.domain:
+        found = Matches.nowhere(len(rows))
+        return replace(found, candidates=candidates)
+    expected = (together @ places.matrix()).tocoo()
+    return Matches(candidates, *_best(expected.row, expected.col, expected.data, rows))
 
 
 def places_of(published: Published, quasi: Sequence[str], sensitive: str | None) -> Places:
@@ -183,19 +208,6 @@ def places_of(published: Published, quasi: Sequence[str], sensitive: str | None)
     return Places(codes, candidates, rows, distinct // domain, distinct % domain, expected.astype(np.float64), domain)
 
 
-def _match_single(places: Places, covers: Sequence[Cover], asked: Sequence[NDArray[np.int64]]) -> Matches:
-    labels = [each.lookup()[values] for each, values in zip(covers, asked, strict=True)]
-    found = find_place(places, range(len(covers)), labels, [each.label_count for each in covers])
-    values, guess, chance = places.best()
-    hit = found >= 0
-    return Matches(
-        np.where(hit, places.candidates[found], 0),
-        np.where(hit, values[found], 0),
-        np.where(hit, guess[found], -1),
-        np.where(hit, chance[found], 0.0),
-    )
-
-
 def find_place(
     places: Places, columns: Sequence[int], labels: Sequence[NDArray[np.int64]], sizes: Sequence[int]
 ) -> NDArray[np.int64]:
@@ -210,79 +222,3 @@ def find_place(
     place_of[ids[:count]] = np.arange(count)
     found: NDArray[np.int64] = place_of[ids[count:]]
     return found
-
-
-def _expect_single(
-    places: Places, table: NDArray[np.float64], covers: Sequence[Cover], asked: Sequence[NDArray[np.int64]]
-) -> NDArray[np.float64]:
-    labels = [each.lookup()[values] for each, values in zip(covers, asked, strict=True)]
-    found = find_place(places, range(len(covers)), labels, [each.label_count for each in covers])
-    return np.where((found >= 0)[:, None], table[found], 0.0)
-
-
-def _match_overlapping(places: Places, covers: Sequence[Cover], asked: Sequence[NDArray[np.int64]]) -> Matches:
-    found = Matches.nowhere(len(asked[0]))
-    for chunk, together in _fitting(places, covers, asked):
-        candidates, rows, expected = _add_up(places, together)
-        found.candidates[chunk] = candidates
-        if places.domain:
-            found.values[chunk] = np.count_nonzero(expected, axis=1)
-            found.guess[chunk] = np.where(rows > 0, expected.argmax(axis=1), -1)
-            found.chance[chunk] = expected.max(axis=1) / np.maximum(rows, 1)
-    return found
-
-
-def _expect_overlapping(
-    places: Places, table: NDArray[np.float64], covers: Sequence[Cover], asked: Sequence[NDArray[np.int64]]
-) -> NDArray[np.float64]:
-    expected = np.zeros((len(asked[0]), places.domain))
-    for chunk, together in _fitting(places, covers, asked):
-        expected[chunk] = _add_up(places, together)[2]
-    return expected
-
-
-def _fitting(
-    places: Places, covers: Sequence[Cover], asked: Sequence[NDArray[np.int64]]
-) -> Iterator[tuple[slice, NDArray[np.uint8]]]:
-    """Which places fit whom, as bits, some people at a time."""
-    bits = [np.packbits(each.matrix()[:, codes], axis=1) for each, codes in zip(covers, places.codes, strict=True)]
-    step = max(1, _CHUNK_CELLS // max(len(places.rows), 1))
-    for start in range(0, len(asked[0]), step):
-        chunk = slice(start, start + step)
-        together = bits[0][asked[0][chunk]]
-        for column, mine in zip(bits[1:], asked[1:], strict=True):
-            together &= column[mine[chunk]]
-        yield chunk, together
-
-
-_Sums = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]
-
-
-def _add_up(places: Places, together: NDArray[np.uint8]) -> _Sums:
-    """Candidates, rows and expected rows by value for each person, in the way that is cheaper."""
-    sparse = int(np.bitwise_count(together).sum()) * _SPARSE < together.size
-    return (_add_up_few if sparse else _add_up_many)(places, together)
-
-
-def _add_up_many(places: Places, together: NDArray[np.uint8]) -> _Sums:
-    """By a matrix product over all places."""
-    dtype: Any = np.float32 if places.rows.sum() < _EXACT_IN_SINGLE else np.float64
-    fits: NDArray[Any] = np.unpackbits(together, axis=1, count=len(places.rows)).astype(dtype)
-    counted: NDArray[Any] = np.stack([places.candidates, places.rows], axis=1).astype(dtype)
-    candidates, rows = np.rint(fits @ counted).astype(np.int64).T
-    return candidates, rows, fits @ places.dense().astype(dtype)
-
-
-def _add_up_few(places: Places, together: NDArray[np.uint8]) -> _Sums:
-    """Where few places fit: list the pairs of person and place, and add along the list."""
-    people, blocks = np.nonzero(together)
-    pairs, offsets = np.nonzero(np.unpackbits(together[people, blocks][:, None], axis=1))
-    person, place = people[pairs], blocks[pairs] * 8 + offsets
-    candidates, rows = (sum_by(person, each[place], len(together)) for each in (places.candidates, places.rows))
-    starts = np.searchsorted(places.owners, np.arange(len(places.rows) + 1))
-    lengths = np.diff(starts)[place]
-    steps = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    entries = np.repeat(starts[place], lengths) + steps
-    keys = np.repeat(person, lengths) * places.domain + places.values[entries]
-    expected = np.bincount(keys, weights=places.weights[entries], minlength=len(together) * places.domain)
-    return candidates, rows, expected.reshape(len(together), places.domain)

@@ -1,0 +1,125 @@
+"""Which published places fit which people: a join, column after column, that looks at few more pairs than fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.covers import Cover
+
+Array = NDArray[np.int64]
+_MOST_PAIRS = 1 << 21
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """Some ``people``, and the pairs of ``person`` (a place among these people) and ``place`` that fit."""
+
+    people: Array
+    person: Array
+    place: Array
+
+
+def fitting(
+    covers: Sequence[Cover], asked: Sequence[Array], codes: Sequence[Array], most: int = _MOST_PAIRS
+) -> Iterator[Fitting]:
+    """For people who are all different (``asked[j]``: their value in column j) the places (``codes[j]``: their label) that fit them.
+
+    People who begin alike are looked at once: the places that fit the values of the first columns are narrowed by each value of the next
+    column that goes with them. No more than about ``most`` pairs are held at a time; where there would be more, people are
+    halved, and the halves go on from the pairs found so far.
+    """
+    tree = _Tree.of(covers, asked, codes)
+    stack = [_Reached(0, 0, len(tree.order), np.zeros(tree.places, dtype=np.int64), np.arange(tree.places))]
+    while stack:
+        reached = stack.pop()
+        if reached.depth == len(covers):
+            yield Fitting(tree.order[reached.start : reached.end], reached.prefix - reached.start, reached.place)
+            continue
+        low, high = tree.children(reached)
+        if int((high - low).sum()) > most and reached.end - reached.start > 1:
+            stack += tree.halves(reached)
+        else:
+            stack.append(tree.narrowed(reached, low, high))
+
+
+@dataclass(frozen=True)
+class _Reached:
+    """Pairs of a prefix (values of the first ``depth`` columns) and a place that fits it, for the people from ``start`` to ``end``."""
+
+    depth: int
+    start: int
+    end: int
+    prefix: Array
+    place: Array
+
+
+@dataclass(frozen=True)
+class _Tree:
+    """People in the ``order`` of their values, and for each depth the number of everybody's prefix and the first who has it."""
+
+    order: Array
+    values: tuple[Array, ...]
+    codes: tuple[Array, ...]
+    fits: tuple[NDArray[np.bool_], ...]
+    prefixes: tuple[Array, ...]
+    firsts: tuple[Array, ...]
+    places: int
+
+    @classmethod
+    def of(cls, covers: Sequence[Cover], asked: Sequence[Array], codes: Sequence[Array]) -> _Tree:
+        fits = [each.matrix() for each in covers]
+        # First the columns that rule out most places for every doubling of people who differ.
+        left = [
+            max(float(each[:, mine].mean()), 1e-9) if each.size else 1.0 for each, mine in zip(fits, codes, strict=True)
+        ]
+        spread = [log(max(each.value_count, 2)) for each in covers]
+        columns = sorted(range(len(covers)), key=lambda j: log(left[j]) / spread[j])
+        order = np.lexsort([asked[j] for j in reversed(columns)])
+        values = tuple(asked[j][order] for j in columns)
+        prefixes, firsts = [np.zeros(len(order), dtype=np.int64)], [np.zeros(1, dtype=np.int64)]
+        differs = np.zeros(max(len(order) - 1, 0), dtype=bool)
+        for each in values:
+            differs |= each[1:] != each[:-1]
+            prefixes.append(np.concatenate([[0], np.cumsum(differs)])[: len(order)])
+            firsts.append(np.concatenate([[0], np.flatnonzero(differs) + 1])[: len(order)])
+        return cls(
+            order,
+            values,
+            tuple(codes[j] for j in columns),
+            tuple(fits[j] for j in columns),
+            tuple(prefixes),
+            tuple(firsts),
+            len(codes[0]),
+        )
+
+    def children(self, reached: _Reached) -> tuple[Array, Array]:
+        """For every pair the range of prefixes, one column longer, that some of the people have."""
+        firsts, longer = self.firsts[reached.depth], self.prefixes[reached.depth + 1]
+        ends = np.append(firsts[1:], len(self.order))
+        low = longer[np.maximum(firsts[reached.prefix], reached.start)]
+        high = longer[np.minimum(ends[reached.prefix], reached.end) - 1] + 1
+        return low, high
+
+    def narrowed(self, reached: _Reached, low: Array, high: Array) -> _Reached:
+        """The pairs that still fit with the next column."""
+        depth, lengths = reached.depth, high - low
+        steps = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        child, place = np.repeat(low, lengths) + steps, np.repeat(reached.place, lengths)
+        value = self.values[depth][self.firsts[depth + 1][child]]
+        fits = self.fits[depth][value, self.codes[depth][place]]
+        return _Reached(depth + 1, reached.start, reached.end, child[fits], place[fits])
+
+    def halves(self, reached: _Reached) -> tuple[_Reached, _Reached]:
+        """The same pairs for one half of the people and for the other."""
+        middle = (reached.start + reached.end) // 2
+        before, after = self.prefixes[reached.depth][[middle - 1, middle]]
+        first, second = reached.prefix <= before, reached.prefix >= after
+        return (
+            _Reached(reached.depth, middle, reached.end, reached.prefix[second], reached.place[second]),
+            _Reached(reached.depth, reached.start, middle, reached.prefix[first], reached.place[first]),
+        )
