@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reticent.anonymize import Lattice
-from reticent.data import Hierarchy
+from reticent.data import Hierarchy, Table
 from reticent.definitions import KAnonymity
 from reticent.definitions.catalogue import definition_from
 from reticent.errors import DataError, PolicyError
@@ -484,3 +484,14 @@ def test_missing_sensitive_values_verify(tmp_path: Path) -> None:
 def test_a_release_without_sensitive_columns_verifies(tmp_path: Path) -> None:
     plain = publish(table_of_patients(sensitive=()), KAnonymity(4))
     assert verify(plain.save(tmp_path / "release")).holds
+
+
+@pytest.mark.parametrize("distance", ["equal", "hierarchical"])
+def test_a_tree_whose_branches_are_not_in_the_order_of_the_alphabet_verifies(distance: str, tmp_path: Path) -> None:
+    """The certificate sorts names, and with them a tree's branches; the histogram keeps the order of the leaves."""
+    tree = Hierarchy.taxonomy({"infection": ["viral", "plague"], "body": ["heart", "cancer"]})
+    frame = pl.DataFrame({"town": ["Aix", "Brest"] * 4, "ill": ["viral", "heart", "cancer", "viral"] * 2})
+    table = Table(frame, quasi=["town"], sensitive={"ill": tree})
+    promise = definition_from("TCloseness", {"t": "0.8", "distance": distance})
+    found = verify(publish(table, promise).save(tmp_path / "release"))
+    assert found.holds, found

@@ -6,7 +6,7 @@ It counts rows that were left out too, so it tells something that the published 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from reticent.data import Groups, Hierarchy, SensitiveColumn
 from reticent.data.descriptions import hierarchy_from
+from reticent.data.hierarchy import BoundHierarchy
 from reticent.data.sensitive import Kind
 from reticent.definitions import Definition
 from reticent.errors import DataError, ReticentError
@@ -92,6 +93,17 @@ def _column(name: str, entry: Any, kinds: Mapping[str, str]) -> ReferenceColumn:
         raise DataError(f"{where}: {error}") from None
     if bound is not None and labels.null_count():
         bound = bound.with_null_leaf()
-    if bound is not None and not bound.leaves.equals(labels.alias(bound.leaves.name), null_equal=True):
+    tree = None if bound is None else _in_order(bound, labels, where)
+    return ReferenceColumn(SensitiveColumn(name, labels, ordered, tree), np.array(counts, dtype=np.int64), hierarchy)
+
+
+def _in_order(bound: BoundHierarchy, labels: pl.Series, where: str) -> BoundHierarchy:
+    """The hierarchy with its leaves in the order of the histogram: a certificate sorts the branches of a tree by name."""
+    place_of = {value: place for place, value in enumerate(bound.leaves.to_list())}
+    listed = labels.to_list()
+    if set(listed) != set(place_of):
         raise DataError(f"{where}: the hierarchy's values are not those of the histogram.")
-    return ReferenceColumn(SensitiveColumn(name, labels, ordered, bound), np.array(counts, dtype=np.int64), hierarchy)
+    places = np.array([place_of[value] for value in listed])
+    levels = tuple(replace(level, parts=level.parts[places]) for level in bound.levels)
+    null = None if bound.null_leaf is None else listed.index(None)
+    return replace(bound, leaves=bound.leaves[places], levels=levels, null_leaf=null)
