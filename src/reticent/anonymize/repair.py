@@ -41,10 +41,10 @@ def capped(groups: Groups, limits: NDArray[np.int64]) -> Groups:
     offsets = np.concatenate([[0], np.cumsum(np.bincount(cells.owners[kept], minlength=len(groups)))])
     histograms = Histograms(offsets, cells.values[kept], counts[kept])
     sizes = histograms.sum_cells(histograms.counts).astype(np.int64)
-    # People cannot be told apart here, so a group that loses rows counts as many people as rows at most, and its weight is not known.
+    # People cannot be told apart here: each row that is lost may have been the only one of somebody, and the weight is not known.
     cut = bool(((sizes > 0) & (sizes < groups.sizes)).any())
     extras = {
-        name: np.minimum(values, sizes) if name == "persons" else values
+        name: np.maximum(values - (groups.sizes - sizes), sizes > 0) if name == "persons" else values
         for name, values in groups.extras.items()
         if not (cut and name == WEIGHT)
     }
