@@ -27,6 +27,7 @@ class KAnonymity(Definition):
     absorbing = True
     needs_sensitive = False
     hides_identity = True
+    counts_people = True
 
     def __post_init__(self) -> None:
         whole(self.k, "KAnonymity: k", low=1)

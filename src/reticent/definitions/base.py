@@ -54,6 +54,7 @@ class Definition(ABC):
     ``hides_identity``: promises that quasi values do not single anybody out, so these must not be published exactly.
     ``local``: judged group by group. A definition that is not local gives one verdict on all groups together.
     ``needs_population``: compares with people who need not be in the table; see :meth:`prepare`.
+    ``counts_people``: looks at how many people a group has, which rows do not tell where several may be one person.
     ``shown_by_files``: whether published tables (with a reference, or a population) show all that it looks at.
     """
 
@@ -64,6 +65,7 @@ class Definition(ABC):
     needs_reference: bool = False
     hides_identity: bool = False
     needs_population: bool = False
+    counts_people: bool = False
     shown_by_files: bool = True
 
     @abstractmethod
@@ -156,7 +158,7 @@ class All(Definition):
             raise PolicyError("A definition needs at least one part.")
         for trait in ("monotone", "absorbing", "local", "shown_by_files"):
             object.__setattr__(self, trait, all(getattr(member, trait) for member in self.members))
-        for need in ("needs_sensitive", "needs_reference", "hides_identity", "needs_population"):
+        for need in ("needs_sensitive", "needs_reference", "hides_identity", "needs_population", "counts_people"):
             object.__setattr__(self, need, any(getattr(member, need) for member in self.members))
 
     def prepare(self, table: Table) -> Table:

@@ -29,7 +29,8 @@ class Conjunction(Definition):
 
     def adopt_traits(self) -> None:
         """Take over what holds of all members; to be called once the parameters are checked."""
-        for trait in ("monotone", "absorbing", "needs_sensitive", "needs_reference", "hides_identity"):
+        traits = ("monotone", "absorbing", "needs_sensitive", "needs_reference", "hides_identity", "counts_people")
+        for trait in traits:
             object.__setattr__(self, trait, getattr(self.together, trait))
 
     def achieved(self, name: str, found: Any) -> Any:

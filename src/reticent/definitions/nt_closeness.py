@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +19,9 @@ from reticent.exact import Number, exact, whole
 
 @dataclass(frozen=True)
 class NTCloseness(SensitiveDefinition):
-    """Every group of fewer than ``n`` rows is at most ``t`` away from the whole table (R-PM-8).
+    """Every group of fewer than ``n`` people is at most ``t`` away from the whole table (R-PM-8).
 
-    (n,t)-closeness asks that each group be ``t``-close to some natural superset of at least ``n`` rows. Two supersets count here, the
+    (n,t)-closeness asks that each group be ``t``-close to some natural superset of at least ``n`` people. Two supersets count here, the
     group itself, where it is so large, and the whole table (R-PM-8 compares with the table's distribution). Whatever passes therefore passes
     the definition with any others; with one column that is kept or suppressed there are no others. Supersets in between, made by widening
     some columns, do not count, for two reasons: the definition would not be monotone with them (a coarser release can lose the superset that a
@@ -36,6 +37,7 @@ class NTCloseness(SensitiveDefinition):
     column: str | None = None
 
     needs_reference = True
+    counts_people = True
 
     def __post_init__(self) -> None:
         whole(self.n, "NTCloseness: n", low=1)
@@ -46,18 +48,18 @@ class NTCloseness(SensitiveDefinition):
         return TCloseness(self.t, self.distance, self.column)
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
-        return self._close().failing_in(groups) & (groups.sizes < self.n)
+        return self._close().failing_in(groups) & self._small(groups)
 
     def assess_in(self, groups: Groups) -> Assessment:
-        """The achieved t is the largest distance among groups of fewer than ``n`` rows; 0 where there are none."""
+        """The achieved t is the largest distance among groups of fewer than ``n`` people; 0 where there are none."""
         occupied(groups)
         failing = self.failing_in(groups)
-        small = (groups.sizes < self.n) & (groups.sizes > 0)
+        small = self._small(groups)
         if not small.any():
             return Assessment(self, True, 0, None, failures(groups, failing))
         work, scale = self._close().work(groups)
         place, farthest = largest_ratio(work[small], scale[small])
-        text = f"fewer than {self.n} rows and values farther than {shown(self.t)} from the whole table's"
+        text = f"fewer than {self.n} people and values farther than {shown(self.t)} from the whole table's"
         witness = witness_of(groups, failing, int(np.flatnonzero(small)[place]), text)
         return Assessment(self, witness is None, farthest, witness, failures(groups, failing))
 
@@ -66,3 +68,14 @@ class NTCloseness(SensitiveDefinition):
 
     def not_covered(self) -> str:
         return f"What a group of {self.n} or more people has in common is not hidden. {self._close().not_covered()}"
+
+    def _small(self, groups: Groups) -> NDArray[np.bool_]:
+        return (groups.people < self.n) & (groups.sizes > 0)
+
+    def _refined(self, groups: Groups) -> Iterator[Groups]:
+        """Where several rows may be one person, nobody counted how many people a part of a group is about; then no part counts as large."""
+        for refined in super()._refined(groups):
+            if refined is groups or "persons" not in groups.extras:
+                yield refined
+            else:
+                yield replace(refined, extras={**refined.extras, "persons": np.ones_like(refined.sizes)})

@@ -106,6 +106,8 @@ class DeltaPresence(PopulationDefinition):
     high: Number
     population: Any = field(default=None, compare=False, repr=False)
 
+    counts_people = True
+
     def __post_init__(self) -> None:
         low, high = (exact(getattr(self, name), f"DeltaPresence: {name}", low=0, high=1) for name in ("low", "high"))
         if low > high:

@@ -44,6 +44,7 @@ class AverageRisk(Definition):
     local = False
     needs_sensitive = False
     hides_identity = True
+    counts_people = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "limit", share(self.limit, "AverageRisk: limit"))
