@@ -32,7 +32,7 @@ def test_a_group_of_many_rows_about_one_person_is_not_large():
 
 
 def test_parts_of_groups_do_not_count_as_large_where_nobody_counted_their_people():
-    rows = [("Ann", "1", "hiv", "a")] * 9 + [("Ann", "1", "flu", "b")] + [(f"p{i}", "2", "flu", "b") for i in range(10)]
+    rows = [("Ann", "1", "hiv", "a")] * 10 + [(f"p{i}", "2", "flu", "b") for i in range(10)]
     assert not rt.assess(people_table(rows, ("s", "drug")), rt.NTCloseness(5, "0.1", column="s")).holds
 
 
@@ -53,7 +53,8 @@ def test_repaired_groups_have_the_people_that_were_promised(seed):
     """People are published under names of their own here, so that they can be counted in the rows."""
     rng, cut = random.Random(seed), 0
     for _ in range(25):
-        rows = [(f"p{rng.randint(0, 9)}", rng.choice("aab")) for _ in range(rng.randint(6, 24))]
+        rows = [(f"p{i}", "a") for i in range(rng.randint(3, 9))]
+        rows += [(f"q{rng.randint(0, 1)}", "b") for _ in range(rng.randint(2, 6))]
         home = {person: rng.choice("12") for person, _ in rows}
         frame = pl.DataFrame([(p, home[p], s) for p, s in rows], schema=["id", "zip", "s"], orient="row")
         table = Table(
@@ -65,7 +66,7 @@ def test_repaired_groups_have_the_people_that_were_promised(seed):
             identifiers=["id"],
             pseudonyms=["id"],
         )
-        k = rng.randint(1, 4)
+        k = rng.randint(2, 6)
         method = rt.Lattice(suppression="0.6", repair="rows")
         try:
             release = rt.publish(table, rt.KAnonymity(k) & rt.ProbabilisticLDiversity("1.8"), method)
