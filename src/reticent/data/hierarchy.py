@@ -128,9 +128,10 @@ class BoundHierarchy:
                 levels.append(replace(level, parts=np.append(level.parts, np.int32(0))))
             else:
                 parts = np.append(level.parts, np.int32(level.size))
-                levels.append(
-                    Level(parts, (*level.labels, unused(NULL_LABEL, level.labels)), (*level.meanings, {"null": True}))
-                )
+                # A part that covered everything does not cover the missing.
+                meanings = [{"values": self.leaves.to_list()} if "all" in each else each for each in level.meanings]
+                labels = (*level.labels, unused(NULL_LABEL, level.labels))
+                levels.append(Level(parts, labels, (*meanings, {"null": True})))
         return BoundHierarchy(self.column, leaves, tuple(levels), self.data_dependent, null_leaf=len(self.leaves))
 
 
