@@ -32,6 +32,7 @@ from reticent.definitions import (
     PersonalPrivacy,
     PSensitive,
     RangeDiversity,
+    TCloseness,
     XYPrivacy,
     population_uniqueness,
     reidentification,
@@ -292,10 +293,69 @@ def test_a_saved_release_is_assessed_beside_another_population(tmp_path):
     release = rt.publish(Table(frame, quasi=quasi, sensitive="job"), KMap(9, population) & BetaLikeness(5))
     release.save(tmp_path / "release")
     twice = pl.concat([population, population])
+    grown = rt.assess(release, BetaLikeness(5)).value
     for subject in (release, tmp_path / "release"):
         assert rt.assess(subject, KMap(9, twice)).value == 2 * rt.assess(subject, KMap(9, population)).value
-        with pytest.raises(PolicyError, match="assess what compares with a population apart"):
-            rt.assess(subject, KMap(9, twice) & BetaLikeness(5))
+        both = rt.assess(subject, KMap(9, twice) & BetaLikeness(5))
+        assert list(both.value.values()) == [rt.assess(subject, KMap(9, twice)).value, grown]
+    plain = rt.publish(Table(frame, quasi=quasi, sensitive="job"), KMap(9, population))
+    with pytest.raises(
+        PolicyError, match=r"assess what compares with a population apart .* declares nothing about job"
+    ):
+        rt.assess(plain, KMap(9, twice) & BetaLikeness(5))
+
+
+def test_a_saved_release_is_compared_with_the_whole_table_that_its_certificate_declares(tmp_path):
+    """Two rows are left out; the value x has 4 of 8 rows of the whole table, but only 2 of the 6 published ones."""
+    frame = {"z": list("aaabbbcc"), "s": list("xyzxyzxx")}
+    table = Table(frame, quasi={"z": Hierarchy.suppression(list("abc"))}, sensitive="s")
+    for number, definition in enumerate([TCloseness("0.2"), BetaLikeness("0.5"), DeltaDisclosure("0.6")]):
+        release = rt.publish(table, definition, method=rt.Lattice(suppression="0.25"))
+        release.save(tmp_path / f"release{number}")
+        assert release.frame.height == 6
+        found = rt.assess(tmp_path / f"release{number}", definition)
+        assert found.holds
+        assert found.value == rt.assess(release, definition).value != 0
+        assert rt.verify(tmp_path / f"release{number}").holds
+
+
+def test_a_value_that_a_claim_names_and_no_published_row_has_is_absent_but_a_typing_error_is_told(tmp_path):
+    table = Table({"z": list("aab"), "s": list("xyw")}, quasi=["z"], sensitive="s")
+    definition = KAnonymity(2) & ConfidenceBounding("1/2", ["w"])
+    rt.publish(table, definition, method=rt.Lattice(suppression="0.4")).save(tmp_path / "release")
+    assert list(rt.assess(tmp_path / "release", definition).value.values()) == [2, 0]
+    with pytest.raises(DataError, match="Column 's' has no value 'v'"):
+        rt.assess(tmp_path / "release", ConfidenceBounding("1/2", ["v"]))
+
+
+def test_people_are_not_counted_in_files_that_show_rows(tmp_path):
+    frame = {"id": [1, 1, 2], "z": list("aaa"), "s": list("xyx")}
+    table = Table(frame, quasi=["z"], sensitive="s", key="id", unit="person")
+    definition = PSensitive(2, 2)
+    release = rt.publish(table, definition)
+    release.save(tmp_path / "release")
+    assert rt.assess(release, definition).value == {"p": 2, "k": 2}
+    with pytest.raises(PolicyError, match=r"PSensitive\(p=2, k=2\) counts people, and the published files show rows"):
+        rt.assess(tmp_path / "release", definition)
+    assert rt.assess(tmp_path / "release", MEligible(1)).value == 1
+    assert "claim PSensitive(p=2, k=2), counting rows" in [
+        check.name for check in rt.verify(tmp_path / "release").checks
+    ]
+
+
+def test_two_populations_at_once_are_refused_in_either_order(tmp_path):
+    """The last one used to be counted for both: whether a release held depended on the order of the definitions."""
+    table = Table({"z": ["1", "1", "2"]}, quasi=["z"])
+    many, few = {"z": ["1"] * 5 + ["2"] * 5}, {"z": ["1", "1", "2"]}
+    one, other = KMap(5, many), DeltaPresence(0, "1/2", few)
+    assert rt.assess(table, one).holds
+    assert not rt.assess(table, other).holds
+    release = rt.publish(table, KMap(1, many))
+    for definition in (one & other, other & one):
+        for subject in (table, release):
+            with pytest.raises(PolicyError, match="two different populations"):
+                rt.assess(subject, definition)
+    assert rt.assess(table, one & DeltaPresence(0, "1/2", dict(many))).holds
 
 
 def test_a_policy_names_its_population_beside_itself(tmp_path):

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from reticent.data.groups import Groups
@@ -37,8 +38,13 @@ class PopulationDefinition(Definition):
     hides_identity = True
 
     def prepare(self, table: Table) -> Table:
+        """The table beside the population; definitions that are joined by ``&`` compare with one and the same."""
         people = loaded(self.population)
-        return table if people is None else table.with_population(people)
+        if people is None:
+            return table
+        beside = table.with_population(people)
+        require_same(table.population, beside.population)
+        return beside
 
     def people(self, groups: Groups) -> NDArray[np.int64]:
         """How many people of the population fit each group."""
@@ -147,6 +153,15 @@ class DeltaPresence(PopulationDefinition):
         return (
             "Delta-presence does not hide that people who fit no published group are not among the published rows, nor a sensitive value that "
             "a whole group shares."
+        )
+
+
+def require_same(known: pl.DataFrame | None, other: pl.DataFrame | None) -> None:
+    """Refuse two different populations: every group is counted in one, so that the other would be forgotten."""
+    if known is not None and other is not None and not known.equals(other):
+        raise PolicyError(
+            "The definitions compare with two different populations, and groups are counted in one. Give them the same population, or assess "
+            "them one by one."
         )
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
-from reticent.data import SensitiveColumn
+from reticent.data import Groups, SensitiveColumn
 from reticent.definitions import Definition
 from reticent.definitions.catalogue import definition_from, names
 from reticent.errors import DataError, ReticentError
@@ -65,10 +66,7 @@ def check_claims(side: PublicSide, population: Any = None) -> Iterator[Check]:
     A claim that compares with a population is not re-checked without one.
     """
     people = None if population is None else people_of(population)
-    reference = read_reference(
-        side.certificate.get("reference"),
-        {column.name: column.kind for column in side.manifest.columns if column.role == "sensitive"},
-    )
+    reference = whole_table(side)
     if reference:
         yield _check_reference(side, reference)
     for claim in read_claims(side.certificate):
@@ -91,7 +89,7 @@ def _check_claim(
     reference: Mapping[str, ReferenceColumn],
     people: pl.DataFrame | None,
 ) -> Check:
-    by_rows = side.manifest.unit == "person" and not definition.needs_sensitive
+    by_rows = side.manifest.unit == "person" and definition.counts_people
     name = f"claim {text}{', counting rows' if by_rows else ''}"
     if definition.hides_identity and not format_of(side.format).hides_identity:
         return Check(
@@ -107,24 +105,49 @@ def _check_claim(
         return Check(
             name, "fails", f"The whole table's histogram of {missing[0]!r}, with which it compares, was not published."
         )
-    columns = tuple(
-        reference[column.name].column if column.name in reference else _with_named_values(column, definition)
-        for column in occurring(side.tables, side.manifest)
-    )
-    counts = {column: reference[column].counts for column in compared}
     values = []
     for quasi in side.manifest.adversary_sets:
         try:
-            groups = groups_from(side.tables, side.manifest, quasi, columns, counts)
-            if definition.needs_population and people is not None:
-                groups = with_population(groups, counted(side.tables, "data", quasi)[0], side.manifest, people, quasi)
-            found = definition.assess(groups)
+            found = definition.assess(judged_groups(definition, side, quasi, reference, people, (definition,)))
         except ReticentError as error:
             return Check(name, "fails", str(error))
         if not found.holds:
             return Check(name, "fails", found.witness.text if found.witness is not None else "It does not hold.")
         values.append(_shown(found.value))
     return Check(name, "holds", f"Recomputed from the published rows; achieved: {'; '.join(dict.fromkeys(values))}.")
+
+
+def judged_groups(
+    definition: Definition,
+    side: PublicSide,
+    quasi: Sequence[str],
+    reference: Mapping[str, ReferenceColumn],
+    people: pl.DataFrame | None,
+    claimed: Sequence[Definition],
+) -> Groups:
+    """What a definition looks at, as the public side shows it to somebody who knows the ``quasi`` columns.
+
+    A column that was published with the whole table's histogram is compared with that, any other with the published rows. Values that
+    ``claimed`` definitions name and no published row has are absent, not unknown. ``people`` are counted where the definition compares with a
+    population.
+    """
+    columns = tuple(
+        reference[column.name].column if column.name in reference else reduce(_with_named_values, claimed, column)
+        for column in occurring(side.tables, side.manifest)
+    )
+    compared = columns_compared(definition, side.manifest.named("sensitive"))
+    # Histograms of several columns are put together; where one is missing, the published rows stand for all.
+    known = compared if all(column in reference for column in compared) else ()
+    groups = groups_from(side.tables, side.manifest, quasi, columns, {name: reference[name].counts for name in known})
+    if definition.needs_population and people is not None:
+        return with_population(groups, counted(side.tables, "data", quasi)[0], side.manifest, people, quasi)
+    return groups
+
+
+def whole_table(side: PublicSide) -> dict[str, ReferenceColumn]:
+    """The whole table's histograms, as far as the certificate declares them."""
+    kinds = {column.name: column.kind for column in side.manifest.columns if column.role == "sensitive"}
+    return read_reference(side.certificate.get("reference"), kinds)
 
 
 def _check_reference(side: PublicSide, reference: Mapping[str, ReferenceColumn]) -> Check:
