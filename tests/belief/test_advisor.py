@@ -40,7 +40,14 @@ def test_every_checked_definition_is_advised_and_the_other_way_round():
     named = {each.definition for each in ADVICE if each.definition is not None} - judged_elsewhere
     known = {entry.name for entry in entries()}
     assert named <= known
-    assert known - named <= {"NegatedKnowledge", "MEligible", *judged_elsewhere}
+    assert known - named <= judged_elsewhere
+    assert {each.definition for each in ADVICE if each.available} == known
+
+
+def test_models_without_a_definition_to_ask_for_are_explained_only():
+    explained = {each.model for each in ADVICE if not each.available}
+    assert {"(c,t)-isolation", "distributional privacy", "privacy-maxent", "skyline (B,t)-privacy"} <= explained
+    assert "k-anonymity" not in explained
 
 
 def test_models_that_cover_most_come_first():
@@ -56,6 +63,8 @@ def test_what_is_not_covered_is_said():
     assert uncovered(["KAnonymity"]) == ("attribute", "membership", "belief")
     assert uncovered(["KAnonymity", "TCloseness", "DeltaPresence"]) == ()
     assert uncovered([]) == tuple(CONCERNS)
+    assert uncovered(["MEligible"]) == ("membership", "belief")
+    assert "attribute" not in uncovered(["NegatedKnowledge"])
 
 
 def test_every_model_says_what_it_stands_against():

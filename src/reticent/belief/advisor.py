@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from reticent.definitions.catalogue import names
 from reticent.errors import PolicyError, did_you_mean
 
 Concern = Literal["identity", "attribute", "membership", "belief"]
@@ -35,6 +36,11 @@ class Advice:
     adversary: str
     protects: str
     leaves: str
+
+    @property
+    def available(self) -> bool:
+        """Whether there is a definition to ask for; the other models are explained only."""
+        return self.definition in names()
 
 
 def _advice(
@@ -234,12 +240,52 @@ ADVICE: tuple[Advice, ...] = (
         "comparing several releases; see republishing",
     ),
     _advice(
+        "m-eligibility",
+        ["identity", "attribute"],
+        "MEligible",
+        _QUASI,
+        "a belief above 1/m",
+        "ruling values out; comparing several releases",
+    ),
+    _advice(
         "(c,k)-safety",
         ["attribute"],
         "WorstCaseKnowledge",
         "knows who is where, and any k implications about people",
         "a belief of c or more",
         "chances instead of facts; several releases",
+    ),
+    _advice(
+        "(c,k)-safety against negations",
+        ["attribute"],
+        "NegatedKnowledge",
+        "knows who is where, and any k facts of the kind 'she has no flu'",
+        "a belief of c or more",
+        "facts that tie two people together; several releases",
+    ),
+    _advice(
+        "m-confidentiality",
+        ["attribute"],
+        None,
+        "knows quasi values, and that the least distorted safe release was chosen",
+        "a belief above 1/m",
+        "explained; the adversary Minimality of reticent attack reasons like that for small tables",
+    ),
+    _advice(
+        "privacy-maxent",
+        ["attribute", "belief"],
+        None,
+        "knows shares of values among some people, and assumes nothing else",
+        "a belief above a bound",
+        "explained only: there is no checker",
+    ),
+    _advice(
+        "skyline (B,t)-privacy",
+        ["attribute", "belief"],
+        None,
+        "knows how values depend on quasi values, to any of several degrees B",
+        "a change of belief by more than the t that goes with each B",
+        "explained only; reticent belief computes the change for a stated population",
     ),
     _advice(
         "delta-presence",

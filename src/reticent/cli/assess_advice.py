@@ -44,7 +44,7 @@ def advice_on(definitions: tuple[Definition, ...], application: Application | No
         "concerns": dict(CONCERNS),
         "covered": covered,
         "uncovered": list(uncovered(chosen)),
-        "models": [asdict(each) for each in ADVICE],
+        "models": [{**asdict(each), "available": each.available} for each in ADVICE],
     }
     if application is not None:
         found["application"] = {
@@ -54,6 +54,7 @@ def advice_on(definitions: tuple[Definition, ...], application: Application | No
                 {
                     "model": each.advice.model,
                     "definition": each.advice.definition,
+                    "available": each.advice.available,
                     "covers": each.covers,
                     "chosen": each.advice.definition in chosen,
                     "reasons": list(each.reasons),
@@ -80,7 +81,7 @@ def render_advice(console: Console, advice: Mapping[str, Any]) -> None:
         (
             each["model"],
             ", ".join(each["covers"]),
-            each["definition"] or "explained only",
+            each["definition"] if each["available"] else "explained only",
             each["adversary"],
             each["protects"],
             each["leaves"],
@@ -95,7 +96,7 @@ def _render_application(console: Console, application: Mapping[str, Any]) -> Non
     rows = [
         (
             f"{each['model']}{' (asked for)' if each['chosen'] else ''}",
-            each["definition"] or "explained only",
+            each["definition"] if each["available"] else "explained only",
             "yes" if each["covers"] else "no: " + "; ".join(each["reasons"]),
         )
         for each in application["models"]
