@@ -75,3 +75,45 @@ def test_each_set_of_quasi_columns_has_its_own_risk(patients: Path, reticent: Co
     shown = reticent("assess", "sets.toml").out
     assert "What drives the risk from age:" in shown
     assert "What drives the risk from zip:" in shown
+
+
+def test_the_worst_group_of_each_definition_is_named(patients: Path, reticent: Command) -> None:
+    """Report(ok, achieved parameter, worst class, offending rows) of R-PM: the group, and how many rows fail."""
+    arguments = ("assess", "patients.csv", "--quasi", "zip", "--sensitive", "disease", "--definition")
+    found = reticent(*arguments, "KAnonymity(1) & MUnique(200)", "--json")
+    assert found.code == 1
+    anonymous, unique = found.json["assessments"]
+    assert anonymous["worst"] is None
+    assert set(unique["worst"]["quasi"]) == {"zip"}
+    assert unique["worst"]["people"] == sum(unique["worst"]["histogram"].values())
+    assert unique["diagnostics"]["failing_rows"] == 120
+    assert f"Worst: zip {unique['worst']['quasi']['zip']}." in " ".join(
+        reticent(*arguments, "MUnique(200)").out.split()
+    )
+
+
+def test_each_column_and_each_half_of_a_definition_is_told_by_itself(patients: Path, reticent: Command) -> None:
+    arguments = (
+        "assess",
+        "patients.csv",
+        "--quasi",
+        "zip",
+        "--sensitive",
+        "disease",
+        "--sensitive",
+        "note",
+        "--definition",
+    )
+    (found,) = reticent(*arguments, "PSensitive(2, 3)", "--json").json["assessments"]
+    values, people = found["parts"]
+    assert people["definition"] == "KAnonymity(k=3)"
+    assert set(values["value"]) == {"disease", "note"}
+    assert [part["diagnostics"]["distinct"] for part in values["parts"]] == list(values["value"].values())
+
+
+def test_a_folder_is_not_assessed_and_the_way_out_is_told(patients: Path, reticent: Command) -> None:
+    (patients / "release").mkdir()
+    found = reticent("assess", "release")
+    assert found.code == 2
+    assert "release is a folder." in found.err
+    assert "`reticent verify release`" in found.err

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from reticent.data import Table
-    from reticent.definitions import Definition
-    from reticent.inspect import DiversityAudit, Exposure, Risk
+    from reticent.definitions import Assessment, Definition
+    from reticent.inspect import DiversityAudit, ExposedGroup, Exposure, Risk
 
 
 def register(app: typer.Typer) -> None:
@@ -86,12 +86,19 @@ def _load(
     policy: str, quasi: list[str], sensitive: list[str], definition: str | None, nulls: str | None
 ) -> tuple[Table, tuple[Definition, ...]]:
     """The rows, and the definitions that they are held to."""
+    from pathlib import Path
+
     from reticent.definitions import KAnonymity
     from reticent.errors import PolicyError
     from reticent.policy import Policy, definition_from_text, read
 
     said = definition_from_text(definition).parts() if definition is not None else None
     if not policy.endswith(".toml"):
+        if Path(policy).is_dir():
+            raise PolicyError(
+                f"{policy} is a folder. assess looks at a table before it is published; `reticent verify {policy}` checks a release, and "
+                f"`reticent attack {policy}` attacks it."
+            )
         if not quasi:
             raise PolicyError(
                 f"{policy} is no policy, so say which columns others may know: --quasi age --quasi sex. "
@@ -145,15 +152,15 @@ def _render(
                 str(each.definition),
                 "holds" if each.holds else "does not hold",
                 shown(each.value),
-                each.witness.text if each.witness else "",
+                _why(each, group),
             )
-            for each in exposure.assessments
+            for each, group in zip(exposure.assessments, exposure.worst, strict=True)
         ]
         console.print(table("What was asked for", ("definition", "verdict", "achieved", "why"), verdicts))
         exposed = [
             (
                 group.people,
-                ", ".join(f"{name} {label}" for name, label in group.quasi.items()),
+                _who(group),
                 ", ".join(f"{value} {count}" for value, count in group.histogram.items()),
             )
             for group in exposure.exposed
@@ -171,6 +178,17 @@ def _render(
         _render_risk(console, risk)
     if rows.unpublished:
         console.print(f"Without a role, so not published: {', '.join(rows.unpublished)}.", markup=False)
+
+
+def _who(group: ExposedGroup) -> str:
+    return ", ".join(f"{name} {label}" for name, label in group.quasi.items())
+
+
+def _why(assessment: Assessment, worst: ExposedGroup | None) -> str:
+    """The sentence of the witness, and the group that it is about."""
+    if assessment.witness is None or worst is None:
+        return ""
+    return f"{assessment.witness.text} Worst: {_who(worst)}."
 
 
 def _render_diversity(console: Console, audits: tuple[DiversityAudit, ...]) -> None:

@@ -6,7 +6,7 @@ Everything here is about real people and is for the steward only.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -37,7 +37,7 @@ class Exposure:
 
     ``unique_rows`` stand alone; ``success`` is the share of people whom such an adversary picks out correctly if every row of a
     group is equally likely; ``homogeneous_rows`` are in groups that share one sensitive value (R-LD-5). ``estimate`` is of the population
-    that the rows stand for, where they have weights.
+    that the rows stand for, where they have weights. ``worst`` has, for each assessment that does not hold, the group of its witness.
     """
 
     columns: tuple[str, ...]
@@ -50,6 +50,7 @@ class Exposure:
     homogeneous_rows: int
     assessments: tuple[Assessment, ...]
     exposed: tuple[ExposedGroup, ...]
+    worst: tuple[ExposedGroup | None, ...]
     estimate: PopulationEstimate | None = None
 
     @property
@@ -70,10 +71,11 @@ class Exposure:
             "homogeneous_rows": self.homogeneous_rows,
             "holds": self.holds,
             "estimate": self.estimate.as_dict() if self.estimate is not None else None,
-            "assessments": [_assessment(each) for each in self.assessments],
-            "exposed": [
-                {"quasi": group.quasi, "people": group.people, "histogram": group.histogram} for group in self.exposed
+            "assessments": [
+                {**_assessment(each), "worst": asdict(group) if group is not None else None}
+                for each, group in zip(self.assessments, self.worst, strict=True)
             ],
+            "exposed": [asdict(group) for group in self.exposed],
         }
 
 
@@ -106,6 +108,8 @@ def _exposure(
     filled = groups.sizes > 0
     firsts, groups = firsts[filled], groups.select(filled)
     audit = homogeneity_audit(groups) if groups.domain.columns else None
+    assessments = tuple(definition.assess(groups) for definition in definitions)
+    described = _Described(frequencies, groups, firsts, places)
     return Exposure(
         columns=tuple(columns),
         rows=int(groups.sizes.sum()),
@@ -115,27 +119,36 @@ def _exposure(
         success=Fraction(len(groups), int(groups.people.sum())),
         homogeneous_groups=audit.groups if audit else 0,
         homogeneous_rows=audit.rows if audit else 0,
-        assessments=tuple(definition.assess(groups) for definition in definitions),
-        exposed=_most_exposed(frequencies, groups, firsts, places, shown),
+        assessments=assessments,
+        exposed=tuple(described.group(each) for each in _most_exposed(groups, shown)),
+        worst=tuple(described.group(each.witness.group) if each.witness is not None else None for each in assessments),
         estimate=population_estimate(groups, unit) if unit is not None else None,
     )
 
 
-def _most_exposed(
-    frequencies: FrequencySet, groups: Groups, firsts: np.ndarray[Any, Any], places: Sequence[int], shown: int
-) -> tuple[ExposedGroup, ...]:
+@dataclass(frozen=True)
+class _Described:
+    """Groups with what tells who is in them: the point of each group's first row, and the places of the columns that are known."""
+
+    frequencies: FrequencySet
+    groups: Groups
+    firsts: np.ndarray[Any, Any]
+    places: Sequence[int]
+
+    def group(self, group: int) -> ExposedGroup:
+        """One group as an adversary sees it."""
+        point, labels = int(self.firsts[group]), {}
+        for place in self.places:
+            hierarchy, level = self.frequencies.hierarchies[place], self.frequencies.levels[place]
+            labels[hierarchy.column] = hierarchy.levels[level].labels[int(self.frequencies.codes[place][point])]
+        histogram = self.groups.histogram(group) if self.groups.domain.columns else {}
+        return ExposedGroup(labels, int(self.groups.people[group]), histogram)
+
+
+def _most_exposed(groups: Groups, shown: int) -> list[int]:
     """The smallest groups, and among these the ones with the fewest sensitive values."""
-    order = np.lexsort((groups.histograms.distinct, groups.people))[:shown]
-    found = []
-    for group in order.tolist():
-        point = int(firsts[group])
-        labels = {}
-        for place in places:
-            hierarchy, level = frequencies.hierarchies[place], frequencies.levels[place]
-            labels[hierarchy.column] = hierarchy.levels[level].labels[int(frequencies.codes[place][point])]
-        histogram = groups.histogram(group) if groups.domain.columns else {}
-        found.append(ExposedGroup(labels, int(groups.people[group]), histogram))
-    return tuple(found)
+    order: list[int] = np.lexsort((groups.histograms.distinct, groups.people))[:shown].tolist()
+    return order
 
 
 def _assessment(assessment: Assessment) -> dict[str, Any]:
@@ -145,4 +158,5 @@ def _assessment(assessment: Assessment) -> dict[str, Any]:
         "value": assessment.value,
         "witness": assessment.witness.text if assessment.witness else None,
         "diagnostics": dict(assessment.diagnostics),
+        "parts": [_assessment(part) for part in assessment.parts],
     }
