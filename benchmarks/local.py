@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from benchmarks.measuring import Row, best_of, group_by_floor, report
 from benchmarks.search import Data, adult, ihis, ten_million
 from reticent.anonymize import Mondrian
+from reticent.anonymize.mondrian.judging import Judge
 from reticent.anonymize.mondrian.partition import Partition
 from reticent.data import Groups
 from reticent.definitions import (
@@ -56,7 +57,7 @@ def whole(data: Data, definition: Definition):
 
 def partition_only(data: Data, definition: Definition) -> int:
     frequencies = LocalEngine().frequencies(data.table(), sensitive=definition.needs_sensitive)
-    return int(Partition(frequencies, definition, "span", False).run().max()) + 1
+    return int(Partition(frequencies, Judge(frequencies, definition), "span", False, "sets").run().max()) + 1
 
 
 def main(*names: str) -> None:

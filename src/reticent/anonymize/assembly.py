@@ -1,6 +1,7 @@
 """From kept rows to public tables: labels in, identifiers out. Release puts the rows into an order of their own.
 
-``generalized`` and ``bucketized`` are for rows in memory, ``streamed`` for a table that is looked at part by part.
+``generalized`` and ``bucketized`` are for rows in memory, ``streamed`` for a table that is looked at part by part; ``relabelled`` takes the one
+that fits.
 """
 
 from __future__ import annotations
@@ -30,6 +31,17 @@ class Assembled:
     private: Mapping[str, pl.DataFrame | Stream]
 
 
+Quasi = Callable[[Table], tuple[pl.DataFrame, NDArray[np.bool_]]]
+"""Gives the labels of the kept rows of a part of a table, and which rows these are."""
+
+
+def relabelled(table: Table, engine: Engine, quasi: Quasi, randomness: Randomness) -> Assembled:
+    """One table, recoded row by row: at once where the rows are in memory, otherwise part by part."""
+    if table.streamed:
+        return streamed(table, engine, quasi)
+    return generalized(table, *quasi(table), randomness)
+
+
 def generalized(table: Table, quasi: pl.DataFrame, kept: NDArray[np.bool_], randomness: Randomness) -> Assembled:
     """One table: generalized quasi columns beside the sensitive and the other columns."""
     rows = table.frame.filter(pl.Series(kept))
@@ -38,10 +50,8 @@ def generalized(table: Table, quasi: pl.DataFrame, kept: NDArray[np.bool_], rand
     return Assembled({"data": data}, private)
 
 
-def streamed(
-    table: Table, engine: Engine, quasi: Callable[[Table], tuple[pl.DataFrame, NDArray[np.bool_]]]
-) -> Assembled:
-    """The same of a table whose rows are looked at part by part; ``quasi`` gives the labels of a part's kept rows, and which these are."""
+def streamed(table: Table, engine: Engine, quasi: Quasi) -> Assembled:
+    """The same of a table whose rows are looked at part by part."""
 
     def publish(part: Table) -> pl.DataFrame:
         labels, kept = quasi(part)

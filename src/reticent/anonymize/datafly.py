@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from reticent.anonymize.base import adversary_sets
 from reticent.anonymize.lattice.evaluation import Evaluator
 from reticent.anonymize.lattice.method import Lattice
+from reticent.anonymize.lattice.points import Points
 from reticent.data.draft import Draft
 from reticent.data.table import Table
 from reticent.definitions.base import Definition
-from reticent.engine import LocalEngine
+from reticent.engine import engine_of
 from reticent.errors import Infeasible
 from reticent.exact import Number, exact
 
 
 @dataclass(frozen=True)
 class Datafly:
-    """Greedy full-domain generalization: raise the column with most distinct values until few enough rows must go.
+    """Greedy full-domain generalization: raise the column with most distinct values until few enough rows must go (R-PM-30).
 
     It finds a release, seldom the best; it is here to compare with. Rows of failing groups are suppressed, at most
     ``suppression`` of all.
@@ -27,28 +29,40 @@ class Datafly:
 
     suppression: Number = 0
 
+    streams: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         exact(self.suppression, "Datafly: suppression", low=0, high=1)
 
     def draft(self, table: Table, definition: Definition, *, insecure_seed: int | None = None) -> Draft:
         """The first node on the greedy way up that passes."""
-        frequencies = LocalEngine().frequencies(definition.prepare(table))
-        evaluator = Evaluator(frequencies, definition, exact(self.suppression, "suppression"), "loss")
+        limit, sets = exact(self.suppression, "suppression"), adversary_sets(table)
+        prepared = definition.prepare(table)
+        frequencies = engine_of(prepared).frequencies(prepared)
+        several = sets if table.quasi_sets is not None else None
+        evaluator = Evaluator(frequencies, definition, limit, "loss", quasi_sets=several)
         levels = frequencies.levels
         while not evaluator.evaluate(levels).passes:
-            codes = evaluator.points(levels).codes
-            distinct = [
-                len(np.unique(column)) if level < top else 0
-                for column, level, top in zip(codes, levels, evaluator.space.top, strict=True)
-            ]
+            distinct = _distinct_values(evaluator.points(levels), evaluator.space.top)
             if not any(distinct):
-                raise Infeasible(f"Datafly reached the top without satisfying {definition}; nothing coarser is left.")
+                raise Infeasible(
+                    f"Datafly reached the top of every hierarchy without satisfying {definition} with at most {limit} of the rows left out. "
+                    "Allow more with suppression=, weaken the definition, or add coarser levels to the hierarchies."
+                )
             column = distinct.index(max(distinct))
             levels = (*levels[:column], levels[column] + 1, *levels[column + 1 :])
-        names = [hierarchy.column for hierarchy in frequencies.hierarchies]
-        fixed = Lattice(suppression=self.suppression, node=dict(zip(names, levels, strict=True)))
+        fixed = Lattice(suppression=self.suppression, node=dict(zip(table.quasi, levels, strict=True)))
         return replace(fixed.draft(table, definition, insecure_seed=insecure_seed), method=self.describe())
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""
         return {"name": "Datafly", "suppression": str(exact(self.suppression, "suppression"))}
+
+
+def _distinct_values(points: Points, top: tuple[int, ...]) -> list[int]:
+    """How many values the rows have in each column; none in a column that cannot be raised."""
+    rows = points.sizes > 0
+    return [
+        len(np.unique(column[rows])) if level < highest else 0
+        for column, level, highest in zip(points.codes, points.levels, top, strict=True)
+    ]

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.anonymize.assembly import Assembled, bucketized, domains, generalized, meanings, streamed
+from reticent.anonymize.assembly import Assembled, bucketized, domains, generalized, meanings, relabelled
 from reticent.anonymize.lattice.objectives import NodeView, describe
 from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.lattice.search import Node, Search, Strategy, search
@@ -167,9 +167,7 @@ class Lattice:
             kept = local.points(part, dropped) < 0 if len(dropped) else np.ones(part.rows, dtype=bool)
             return local.labelled(part, points.levels, kept), kept
 
-        if table.streamed:
-            return _Recoded(streamed(table, engine, quasi), published)
-        return _Recoded(generalized(table, *quasi(table), randomness), published)
+        return _Recoded(relabelled(table, engine, quasi, randomness), published)
 
     def _row_by_row(
         self,

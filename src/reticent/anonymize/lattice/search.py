@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.anonymize.base import adversary_sets
 from reticent.anonymize.lattice.anytime import Climber
 from reticent.anonymize.lattice.classification import exhaustive, incognito, tagging
 from reticent.anonymize.lattice.evaluation import Evaluation, Evaluator
@@ -108,20 +109,15 @@ def search(
     """
     limit = exact(suppression, "suppression", low=0, high=1)
     table = definition.prepare(table)
-    if not table.quasi:
-        raise PolicyError(
-            "The table has no quasi columns, so there is nothing to generalize. Declare some with quasi=."
-        )
+    sets = adversary_sets(table)
     deadline = time.monotonic() + seconds if seconds is not None else None
     start = _levels(table, floor, "floor")
     only = None if node is None else _levels(table, node, "node")
     wants_values = definition.needs_sensitive or not isinstance(objective, str) or objective == "kl"
     frequencies = (engine or engine_of(table)).frequencies(table, sensitive=wants_values, floor=start)
     columns = list(table.quasi)
-    quasi_sets = None
-    if table.quasi_sets is not None:
-        quasi_sets = [[columns.index(name) for name in names] for names in table.quasi_sets]
-    evaluator = Evaluator(frequencies, definition, limit, objective, weights, quasi_sets, only)
+    several = sets if table.quasi_sets is not None else None
+    evaluator = Evaluator(frequencies, definition, limit, objective, weights, several, only)
     outcome, passing = _run(evaluator, strategy, deadline)
     return Search(
         _node(outcome.best, columns),

@@ -13,31 +13,33 @@ import numpy as np
 
 
 @nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
-def distinct_values(starts: Any, ranks: Any, leaves: Any, fresh: Any, widths: Any) -> None:
-    """Fill ``widths[g, j]`` with the number of different values that fresh group ``g`` has in column ``j``."""
-    columns = len(leaves)
+def extents(starts: Any, ranks: Any, leaves: Any, fresh: Any, found: Any) -> None:
+    """Fill ``found[j, :, g]`` with the number of values that fresh group ``g`` has in column ``j``, the first and the last of them."""
     seen = np.full(np.max(leaves), -1, dtype=np.int64)
-    for j in range(columns):
+    for j in range(len(leaves)):
         seen[:] = -1
         for group in range(len(starts) - 1):
             if fresh[group]:
-                count = 0
+                count, low, high = 0, len(seen), -1
                 for unit in range(starts[group], starts[group + 1]):
-                    rank = ranks[j, unit]
+                    rank = int(ranks[j, unit])
                     if seen[rank] != group:
                         seen[rank] = group
                         count += 1
-                widths[group, j] = count
+                        low, high = min(low, rank), max(high, rank)
+                found[j, 0, group], found[j, 1, group], found[j, 2, group] = count, low, high
 
 
 @nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
 def cuts(
-    starts: Any, ranks: Any, sizes: Any, column: Any, rows: Any, least: int, widest: int, left: Any, right: Any
+    starts: Any, ranks: Any, sizes: Any, column: Any, rows: Any, least: int, barriers: Any, left: Any, right: Any
 ) -> None:
     """Cut every group in its column between two values, as near to the median as leaves ``least`` rows on both sides.
 
+    ``barriers[j, r]`` says how high the barrier between the values ``r`` and ``r + 1`` of column ``j`` is; the highest come first.
     ``left[g]`` becomes the rows left of the cut (0 where there is none), ``right[u]`` whether unit ``u`` lies to the right of it.
     """
+    widest = barriers.shape[1]
     held = np.zeros(widest, dtype=np.int64)
     there = np.zeros(widest, dtype=np.bool_)
     for group in range(len(starts) - 1):
@@ -49,13 +51,17 @@ def cuts(
             there[rank] = True
             low, high = min(low, rank), max(high, rank)
         total, before = rows[group], 0
-        nearest, chosen, kept = -1, -1, 0
-        for rank in range(low, high):
-            before += held[rank]
-            if there[rank] and before >= least and total - before >= least:
-                distance = abs(2 * before - total)
-                if chosen < 0 or distance < nearest:
-                    nearest, chosen, kept = distance, rank, before
+        nearest, highest, chosen, kept = -1, -1, -1, 0
+        behind, height, held_behind = -1, 0, 0
+        for rank in range(low, high + 1):
+            if there[rank]:
+                if behind >= 0 and held_behind >= least and total - held_behind >= least:
+                    distance = abs(2 * held_behind - total)
+                    if height > highest or (height == highest and distance < nearest):
+                        nearest, highest, chosen, kept = distance, height, behind, held_behind
+                before += held[rank]
+                behind, height, held_behind = rank, 0, before
+            height = max(height, barriers[j, rank])
         held[low : high + 1] = 0
         there[low : high + 1] = False
         left[group] = kept

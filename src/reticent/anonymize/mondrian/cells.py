@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from reticent.anonymize.mondrian import stage
-from reticent.anonymize.mondrian.stage import order_of
+from reticent.anonymize.mondrian.scales import Values, order_of
 from reticent.data.hierarchy import NULL_LABEL, SUPPRESSED, BoundHierarchy, Codes, unused
 from reticent.utility import LeafSets
-
-Values = Literal["sets", "ranges", "hierarchy"]
 
 _PAIRS_AT_ONCE = 1 << 22
 
@@ -134,7 +132,8 @@ class _Column:
     @classmethod
     def of(cls, hierarchy: BoundHierarchy) -> _Column:
         """The leaves of a hierarchy."""
-        order, level = order_of(hierarchy), hierarchy.levels[0]
+        level = hierarchy.levels[0]
+        order = order_of(hierarchy, along_tree=not hierarchy.is_numeric)
         null = hierarchy.null_leaf
         texts = [NULL_LABEL if leaf == null else text for leaf, text in enumerate(level.labels)]
         return cls(order, np.argsort(order), texts, hierarchy.leaves.to_list(), level.meanings, null)
@@ -187,15 +186,6 @@ def _parts(hierarchy: BoundHierarchy, codes: Codes, group: NDArray[np.int64], co
             leaves = np.flatnonzero(chosen.parts == part)
             shown.append(book.number(chosen.labels[part], chosen.meanings[part], leaves))
     return book.cells(np.array(shown, dtype=np.int64)[of_group.ravel()])
-
-
-def merge_alike(columns: list[ColumnCells], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Groups that show the same cells in every column are one group to a reader: the number of each, and one of each."""
-    if count == 0 or not columns:
-        return np.zeros(count, dtype=np.int64), np.zeros(min(count, 1), dtype=np.int64)
-    keys = np.stack([cells.of_group for cells in columns], axis=1)
-    _, firsts, numbers = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    return numbers.ravel().astype(np.int64), firsts
 
 
 def covered(codes: Sequence[Codes], counts: NDArray[np.int64], columns: Sequence[ColumnCells]) -> NDArray[np.int64]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reticent.anonymize.mondrian.stage import Cut, Ids, Mask, Stage
+from reticent.anonymize.mondrian.scales import Ids
+from reticent.anonymize.mondrian.stage import Cut, Mask, Stage
 from reticent.data.frequencies import FrequencySet
 from reticent.data.groups import Groups, Histograms
 from reticent.data.keys import sum_by
@@ -28,28 +29,35 @@ class Judge:
     """A definition in its three parts, each of which limits the cuts in its own way.
 
     ``firm`` parts judge groups one by one and are monotone: both halves must pass, or none of their descendants could.
-    ``wavering`` parts are not monotone. A group that passes them is cut only into halves that pass; one that fails (the whole table may) is cut
-    as long as both halves may still have parts that pass, and what fails in the end has to be suppressed.
+    ``wavering`` parts may hold for parts of a group that fails: they are not monotone, or the whole table fails and rows ``may_suppress``. A
+    group that passes them is cut only into halves that pass; one that fails is cut as long as both halves may still have parts that pass, and
+    what fails in the end has to be suppressed.
     ``together`` parts judge all groups at once: cuts are made one after the other, in the order of the groups, as long as they hold.
     """
 
-    def __init__(self, units: FrequencySet, definition: Definition) -> None:
+    def __init__(self, units: FrequencySet, definition: Definition, *, may_suppress: bool = False) -> None:
         self.units = units
-        parts = definition.parts()
-        self.firm = _all(parts, lambda part: part.local and part.monotone)
-        self.wavering = _all(parts, lambda part: part.local and not part.monotone)
+        parts, whole = definition.parts(), units.groups().whole()
+
+        def wavers(part: Definition) -> bool:
+            lost = may_suppress and not part.absorbing_on(units.domain)
+            return part.local and (not part.monotone or (lost and not part.holds(whole)))
+
+        self.firm = _all(parts, lambda part: part.local and not wavers(part))
+        self.wavering = _all(parts, wavers)
         self.together = tuple(part for part in parts if not part.local)
         for part in self.together:
             if not part.monotone:
                 # What does not judge groups at all says so itself.
-                part.holds(units.groups().whole())
+                part.holds(whole)
                 raise PolicyError(
                     f"{part} judges all groups together and may fail where finer groups pass; use Lattice."
                 )
+        self.least = definition.least_rows()
         self._hope = None if self.wavering is None else self.wavering.relaxation()
 
     @property
-    def monotone(self) -> Definition | None:
+    def needed(self) -> Definition | None:
         """What the whole table in one group must pass, if anything is to pass."""
         parts = (*(() if self.firm is None else self.firm.parts()), *self.together)
         return _all(parts, lambda part: True)

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.anonymize.assembly import domains, generalized
-from reticent.anonymize.mondrian.cells import (
-    ColumnCells,
-    Values,
-    column_cells,
-    covered,
-    labels_of_rows,
-    merge_alike,
-)
+from reticent.anonymize.assembly import domains, relabelled
+from reticent.anonymize.base import adversary_sets
+from reticent.anonymize.mondrian.cells import ColumnCells, labels_of_rows
+from reticent.anonymize.mondrian.judging import Judge
 from reticent.anonymize.mondrian.partition import Choice, Partition
+from reticent.anonymize.mondrian.scales import Values
+from reticent.anonymize.mondrian.shown import Columns, Shown, apart, narrowed
 from reticent.data.draft import Draft
+from reticent.data.engine import Engine
 from reticent.data.frequencies import FrequencySet
-from reticent.data.groups import Groups
 from reticent.data.recoding import Regions
 from reticent.data.table import Table
 from reticent.definitions.base import Definition
 from reticent.definitions.feasibility import require_feasible
-from reticent.definitions.population import POPULATION
-from reticent.engine import LocalEngine
+from reticent.engine import LocalEngine, engine_of
 from reticent.errors import Infeasible, PolicyError
 from reticent.exact import Number, exact
 from reticent.randomness import Randomness
@@ -53,6 +50,8 @@ class Mondrian:
     values: Values = "sets"
     suppression: Number = 0
 
+    streams: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         for name, known in (
             ("split", ("span", "loss")),
@@ -66,43 +65,38 @@ class Mondrian:
         exact(self.suppression, "Mondrian: suppression", low=0, high=1)
 
     def draft(self, table: Table, definition: Definition, *, insecure_seed: int | None = None) -> Draft:
-        """A partition into groups that satisfy the definition, none of which can be cut further."""
+        """A partition into groups that satisfy the definition, for every set of columns that an adversary may hold."""
+        sets = adversary_sets(table)
         self._check_fit(table, definition)
         table = definition.prepare(table)
-        engine, randomness = LocalEngine(), Randomness(insecure_seed)
-        if self.ties == "keep":
-            units = engine.frequencies(table)
-            unit_of_row = engine.points(table, units)
-        else:
-            order = randomness.order(table.rows)
-            units = engine.single_rows(table, order)
-            unit_of_row = np.argsort(order)
-        found = self._partition(units, definition)
-        columns = self._cells(units, found)
-        seen, firsts = merge_alike(columns, int(found.max(initial=-1)) + 1)
-        columns = [cells.of_groups(firsts) for cells in columns]
-        groups = self._judged(units, seen[found], columns)
-        gone = self._suppressed(groups, definition)
-        numbers = np.where(gone, -1, np.cumsum(~gone) - 1)
-        group, columns = numbers[seen[found]], [cells.of_groups(np.flatnonzero(~gone)) for cells in columns]
-        kept = group[unit_of_row] >= 0
-        shown = group[unit_of_row][kept]
-        quasi = pl.DataFrame(
-            [labels_of_rows(h.column, c, shown) for h, c in zip(units.hierarchies, columns, strict=True)]
-        )
-        assembled = generalized(table, quasi, kept, randomness)
+        engine, randomness = engine_of(table), Randomness(insecure_seed)
+        units, unit_of_row = self._units(table, engine, randomness)
+        shown, judge = self._recoded(units, definition, sets)
+        kept = self._kept(shown, judge, sets, definition)
+        group = np.where(kept, np.cumsum(kept) - 1, -1)[shown.group]
+        columns = [cells.of_groups(np.flatnonzero(kept)) for cells in shown.columns]
+
+        def quasi(part: Table) -> tuple[pl.DataFrame, NDArray[np.bool_]]:
+            own = group[unit_of_row(part)]
+            labels = [
+                labels_of_rows(name, cells, own[own >= 0]) for name, cells in zip(table.quasi, columns, strict=True)
+            ]
+            return pl.DataFrame(labels), own >= 0
+
+        assembled = relabelled(table, engine, quasi, randomness)
+        groups = shown.seen(tuple(range(len(columns))), kept)[1]
         return Draft(
             format="generalize",
             recoding=_regions(group, columns),
-            groups=groups.select(~gone),
+            groups=groups,
             tables=assembled.tables,
-            meanings={h.column: c.shown_meanings() for h, c in zip(units.hierarchies, columns, strict=True)},
-            suppressed=int((~kept).sum()),
+            meanings={name: cells.shown_meanings() for name, cells in zip(table.quasi, columns, strict=True)},
+            suppressed=units.rows - int(groups.sizes.sum()),
             method=self.describe(),
             utility=Measured(
-                lambda: Picture.of_cells(units, group, int((~gone).sum()), [cells.leaf_sets() for cells in columns])
+                lambda: Picture.of_cells(units, group, len(groups), [cells.leaf_sets() for cells in columns])
             ),
-            search={"groups": int((~gone).sum()), "columns": list(table.quasi)},
+            search={"groups": len(groups), "columns": list(table.quasi)},
             domains=domains(table.hierarchies),
             private=assembled.private,
             insecure=not randomness.is_secure,
@@ -118,13 +112,10 @@ class Mondrian:
         return exact(self.suppression, "suppression")
 
     def _check_fit(self, table: Table, definition: Definition) -> None:
-        if not table.quasi:
+        if table.streamed and (self.ties == "divide" or table.pseudonyms):
+            what = "ties='divide'" if self.ties == "divide" else "pseudonyms="
             raise PolicyError(
-                "The table has no quasi columns, so there is nothing to recode. Declare some with quasi=."
-            )
-        if table.quasi_sets is not None:
-            raise PolicyError(
-                "Mondrian recodes all quasi columns together and cannot judge several sets of them; use Lattice."
+                f"Mondrian: {what} needs all rows in memory, and this table is streamed. Say engine='local' if it fits, or publish without it."
             )
         if self.ties == "divide" and table.unit == "person":
             raise PolicyError("ties='divide' would part the rows of one person; use ties='keep' where unit='person'.")
@@ -134,46 +125,66 @@ class Mondrian:
                 f"{wrong} compares with a population, whose people would fit both parts of a divided tie; use ties='keep'."
             )
 
-    def _partition(self, units: FrequencySet, definition: Definition) -> NDArray[np.int64]:
-        partition = Partition(units, definition, self.split, self.ties == "divide")
-        needed = partition.judge.monotone
-        if needed is not None and not needed.holds(units.groups().whole()):
-            require_feasible(units.groups(), needed)
-            raise Infeasible(f"Even all rows in one group do not satisfy {needed}.")
-        return partition.run()
+    def _units(
+        self, table: Table, engine: Engine, randomness: Randomness
+    ) -> tuple[FrequencySet, Callable[[Table], NDArray[np.int64]]]:
+        """What is cut: points or, where ties may be divided, rows in random order; and the unit of every row of a part of the table."""
+        local = LocalEngine()
+        if self.ties == "keep":
+            units = engine.frequencies(table)
+            return units, lambda part: local.points(part, units)
+        order = randomness.order(table.rows)
+        return local.single_rows(table, order), lambda whole: np.argsort(order)
 
-    def _judged(self, units: FrequencySet, group: NDArray[np.int64], columns: list[ColumnCells]) -> Groups:
-        """The groups as a reader sees them, who counts everybody of a population that their cells cover."""
-        groups = units.merged(group.astype(np.int32), len(columns[0].of_group))
-        if POPULATION not in units.extras or self.values != "hierarchy":
-            return groups
-        people = covered(units.codes, units.extras[POPULATION], columns)
-        return replace(groups, extras={**groups.extras, POPULATION: people})
+    def _recoded(self, units: FrequencySet, definition: Definition, sets: Sequence[Columns]) -> tuple[Shown, Judge]:
+        """The units in groups, and the judge of their cuts. Columns that no adversary holds together are cut apart from each other."""
+        divide, parts = self.ties == "divide", []
+        for columns in apart(sets):
+            narrow, place = narrowed(units, columns, single=divide)
+            judge = Judge(narrow, definition, may_suppress=self._limit > 0)
+            _require(judge, narrow)
+            parts.append((columns, Partition(narrow, judge, self.split, divide, self.values).run()[place]))
+        return Shown.of(units, parts, self.values), judge
 
-    def _suppressed(self, groups: Groups, definition: Definition) -> NDArray[np.bool_]:
-        """The groups that are left out: those that fail although no cut of theirs helped."""
-        failing = np.zeros(len(groups), dtype=bool)
-        for part in definition.parts():
-            if not part.monotone:
-                failing |= part.failing(groups)
-        rows, lost = int(groups.sizes.sum()), int(groups.sizes[failing].sum())
+    def _kept(self, shown: Shown, judge: Judge, sets: Sequence[Columns], definition: Definition) -> NDArray[np.bool_]:
+        """The groups that are published: without those that fail although no cut of theirs helped.
+
+        What is left out on account of one set of columns is missing in the groups of the others, which are judged again.
+        """
+        sizes = shown.groups.sizes
+        kept: NDArray[np.bool_] = sizes > 0
+        if judge.wavering is None:
+            return kept
+        local = judge.wavering if judge.firm is None else judge.wavering & judge.firm
+        while True:
+            before = kept.copy()
+            for columns in sets:
+                mine, groups = shown.seen(columns, kept)
+                kept[kept] = ~local.failing(groups)[mine]
+                self._require_few(int(sizes[~kept].sum()), int(sizes.sum()), definition)
+            if (kept == before).all():
+                break
+        lost = int(sizes[~kept].sum())
+        if lost and not all(part.holds(shown.seen(columns, kept)[1]) for part in judge.together for columns in sets):
+            raise Infeasible(
+                f"Without the {lost} rows that cannot be published the rest does not satisfy {definition}. Weaken the definition, or use Lattice."
+            )
+        return kept
+
+    def _require_few(self, lost: int, rows: int, definition: Definition) -> None:
         if lost > self._limit * rows or lost == rows:
             raise Infeasible(
                 f"Cutting the table leaves {lost} of {rows} rows in groups that do not satisfy {definition}, and at most "
                 f"{self._limit} of the rows may be left out. Allow more with suppression=, weaken the definition, or use Lattice."
             )
-        if failing.any() and not definition.holds(groups.select(~failing)):
-            raise Infeasible(
-                f"Without the {lost} rows that cannot be published the rest does not satisfy {definition}."
-            )
-        return failing
 
-    def _cells(self, units: FrequencySet, group: NDArray[np.int64]) -> list[ColumnCells]:
-        count = int(group.max(initial=-1)) + 1
-        return [
-            column_cells(hierarchy, codes, group, count, self.values)
-            for hierarchy, codes in zip(units.hierarchies, units.codes, strict=True)
-        ]
+
+def _require(judge: Judge, units: FrequencySet) -> None:
+    """What no cut can mend must hold before the first one."""
+    needed = judge.needed
+    if needed is not None and not needed.holds(units.groups().whole()):
+        require_feasible(units.groups(), needed)
+        raise Infeasible(f"Even all rows in one group do not satisfy {needed}.")
 
 
 def _regions(group: NDArray[np.int64], columns: list[ColumnCells]) -> Regions:

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.anonymize.mondrian.judging import Judge, Verdict
-from reticent.anonymize.mondrian.stage import Cut, Ids, Mask, Stage
+from reticent.anonymize.mondrian.scales import Ids, Values
+from reticent.anonymize.mondrian.stage import Cut, Mask, Stage
 from reticent.data.frequencies import FrequencySet
 from reticent.data.keys import sum_by
-from reticent.definitions.base import Definition
 
 Choice = Literal["span", "loss"]
 
@@ -29,16 +29,17 @@ class Partition:
     ``refused``, and whether it is ``passing`` the parts of the definition that are not monotone.
     """
 
-    def __init__(self, units: FrequencySet, definition: Definition, choice: Choice, divide_ties: bool) -> None:
+    def __init__(self, units: FrequencySet, judge: Judge, choice: Choice, divide_ties: bool, values: Values) -> None:
         self.units = units
         self.choice = choice
+        self.values = values
         self.divide_ties = divide_ties
-        self.judge = Judge(units, definition)
-        self.least = definition.least_rows()
+        self.judge = judge
+        self.least = judge.least
         self.group: Ids = np.full(len(units), -1, dtype=np.int64)
         self.count = 0
         self._dividing = False
-        self._open(Stage.of(units), np.array([self.judge.passes()]))
+        self._open(Stage.of(units, values), np.array([self.judge.passes()]))
 
     def run(self) -> Ids:
         """Cut until no group can be cut; the group of every unit.
@@ -60,7 +61,7 @@ class Partition:
         everything = np.ones(len(stage), dtype=bool)
         self._stage, self._passing = stage, passing
         self._rows = stage.rows()
-        self._refused = np.zeros((len(stage), len(stage.leaves)), dtype=bool)
+        self._refused = np.zeros((len(stage), len(stage.scales)), dtype=bool)
         self._widths = stage.widths(np.zeros(self._refused.shape, dtype=np.int64), everything)
 
     def _reopen(self) -> None:
@@ -70,7 +71,7 @@ class Partition:
         if self.judge.wavering is not None:
             passing = ~self.judge.wavering.failing(self.units.merged(self.group.astype(np.int32), self.count))
         self.group[:], self.count = -1, 0
-        self._open(Stage.of(self.units).at(order, starts), passing)
+        self._open(Stage.of(self.units, self.values).at(order, starts), passing)
 
     def _round(self) -> None:
         spans = self._spans(self._widths)
@@ -110,9 +111,11 @@ class Partition:
             cut = self._cut(np.full(len(stage), j))
             children = 2 * stage.owners + cut.right
             sizes = sum_by(children, stage.sizes, 2 * len(stage))
-            covered = self._spans(stage.widths_of(children, 2 * len(stage))).clip(min=0).sum(axis=1)
+            covered = self._spans(stage.widths_of(children, 2 * len(stage))).sum(axis=1)
             worth = cut.possible & (spans[:, j] > 0)
-            losses[worth, j] = (covered * sizes).reshape(-1, 2).sum(axis=1)[worth]
+            left = (covered * sizes).reshape(-1, 2).sum(axis=1) / self._rows
+            # Rounded, so that columns that leave the same loss tie however their sums came about.
+            losses[worth, j] = np.round(left[worth], 9)
         unlikely = np.where(spans > 0, 1e300, np.inf)
         least: Ids = np.argmin(np.where(np.isinf(losses), unlikely, losses), axis=1)
         return least

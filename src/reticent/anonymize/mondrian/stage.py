@@ -8,11 +8,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.anonymize.mondrian.scales import Ids, Scale, Values
 from reticent.data.frequencies import FrequencySet
-from reticent.data.hierarchy import BoundHierarchy, Codes
+from reticent.data.hierarchy import Codes
 from reticent.data.keys import sort_equal, sum_by
 
-Ids = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 COMPILED_FROM = 100_000
@@ -42,29 +42,33 @@ class Cut:
 class Stage:
     """Units of open groups: group ``g`` holds those at ``starts[g]`` up to ``starts[g + 1]``.
 
-    ``members`` are their numbers, ``sizes`` their rows, and ``ranks[j]`` the places of their values in the order in which column ``j``, of
-    ``leaves[j]`` values, is cut.
+    ``members`` are their numbers, ``sizes`` their rows, and ``ranks[j]`` the places of their values on ``scales[j]``, the scale of column ``j``.
     """
 
     members: Ids
     sizes: Ids
     ranks: Codes
-    leaves: Ids
+    scales: tuple[Scale, ...]
     starts: Ids
 
     @classmethod
-    def of(cls, units: FrequencySet) -> Stage:
-        """All units in one group."""
-        leaves = np.array([hierarchy.size for hierarchy in units.hierarchies], dtype=np.int64)
-        dtype = np.min_scalar_type(int(leaves.max()))
+    def of(cls, units: FrequencySet, values: Values) -> Stage:
+        """All units in one group, of which ``values`` are to be published."""
+        scales = tuple(Scale.of(hierarchy, values) for hierarchy in units.hierarchies)
+        dtype = np.min_scalar_type(max(scale.size for scale in scales))
         ranks = np.stack(
-            [order_of(h).astype(dtype).take(codes) for h, codes in zip(units.hierarchies, units.codes, strict=True)]
+            [scale.place_of.astype(dtype).take(codes) for scale, codes in zip(scales, units.codes, strict=True)]
         )
-        return cls(np.arange(len(units)), units.sizes, ranks, leaves, np.array([0, len(units)]))
+        return cls(np.arange(len(units)), units.sizes, ranks, scales, np.array([0, len(units)]))
 
     def __len__(self) -> int:
         """How many groups are open."""
         return len(self.starts) - 1
+
+    @cached_property
+    def leaves(self) -> Ids:
+        """How many leaves each column has."""
+        return np.array([scale.size for scale in self.scales], dtype=np.int64)
 
     @property
     def lengths(self) -> Ids:
@@ -82,39 +86,38 @@ class Stage:
         return len(self.members) >= COMPILED_FROM and int(self.leaves.max()) <= _COMPILED_LEAVES
 
     def widths(self, known: Ids, fresh: Mask) -> Ids:
-        """How many different values each group has in each column; ``known`` but for the ``fresh`` groups."""
+        """How many leaves each group covers in each column; ``known`` but for the ``fresh`` groups."""
         if not self.compiled:
             return self.widths_of(self.owners, len(self))
         from reticent.anonymize.mondrian import _kernels
 
+        found = np.empty((len(self.scales), 3, len(self)), dtype=np.int64)
+        _kernels.extents(self.starts, self.ranks, self.leaves, fresh, found)
         widths = known.copy()
-        _kernels.distinct_values(self.starts, self.ranks, self.leaves, fresh, widths)
+        for j, scale in enumerate(self.scales):
+            widths[fresh, j] = scale.covered(*found[j][:, fresh])
         return widths
 
     def widths_of(self, ids: Ids, count: int) -> Ids:
-        """How many different values the units of each number have in each column."""
-        widths = np.empty((count, len(self.leaves)), dtype=np.int64)
-        for j, leaves in enumerate(self.leaves.tolist()):
-            keys = ids * leaves + self.ranks[j]
-            if count * leaves <= LARGEST_TABLE:
-                present = np.zeros(count * leaves, dtype=bool)
-                present[keys] = True
-                widths[:, j] = present.reshape(count, leaves).sum(axis=1)
-            else:
-                widths[:, j] = np.bincount(np.unique(keys) // leaves, minlength=count)
+        """How many leaves the units of each number cover in each column; 1 where there are none."""
+        widths = np.empty((count, len(self.scales)), dtype=np.int64)
+        for j, scale in enumerate(self.scales):
+            keys = ids * scale.size + self.ranks[j]
+            extents = _listed if count * scale.size > LARGEST_TABLE else _tabled
+            widths[:, j] = scale.covered(*extents(keys, scale, count))
         return widths
 
     def cut(self, column: Ids, rows: Ids, least: int, *, between_equal: bool = False) -> Cut:
         """Every group cut in its column, nearest to the median, with at least ``least`` rows on both sides.
 
-        A cut lies between two values; with ``between_equal`` also between two units of one value. Of two that are as near the first counts.
+        A cut lies between two values; with ``between_equal`` also between two units of one value. Of two that are as near the first counts. Where
+        nodes of a hierarchy are published, cuts between parts of a higher level come before those of a lower one.
         """
         if self.compiled and not between_equal:
             from reticent.anonymize.mondrian import _kernels
 
             left, right = np.zeros(len(self), dtype=np.int64), np.zeros(len(self.members), dtype=bool)
-            widest = int(self.leaves.max())
-            _kernels.cuts(self.starts, self.ranks, self.sizes, column, rows, least, widest, left, right)
+            _kernels.cuts(self.starts, self.ranks, self.sizes, column, rows, least, self._barriers, left, right)
             return Cut(left, right)
         owners, places = self.owners, np.arange(len(self.members))
         ranks = self.ranks[column.take(owners), places]
@@ -127,6 +130,8 @@ class Stage:
         edge = np.zeros(len(order), dtype=bool)
         edge[:-1] = (owners[1:] == owners[:-1]) & ((values[1:] != values[:-1]) | between_equal)
         edge &= (before >= least) & (total - before >= least)
+        if not between_equal:
+            edge &= self._highest(edge, column, values)
         distance = np.where(edge, np.abs(2 * before - total), _FARTHEST)
         nearest = np.minimum.reduceat(distance, self.starts[:-1])
         chosen = np.flatnonzero(edge & (distance == nearest.take(owners)))
@@ -136,6 +141,25 @@ class Stage:
         right = np.empty(len(order), dtype=bool)
         right[order] = places > place.take(owners)
         return Cut(left, right)
+
+    def _highest(self, edge: Mask, column: Ids, values: Codes) -> Mask:
+        """Of the edges behind some values those between parts of the highest level, group by group."""
+        apart = np.where(edge, 0, -1)
+        for j, scale in enumerate(self.scales):
+            if len(scale.parts):
+                places = np.flatnonzero(edge & (column == j).take(self.owners))
+                apart[places] = scale.apart(values[places], values[places + 1])
+        highest: Mask = apart == np.maximum.reduceat(apart, self.starts[:-1]).take(self.owners)
+        return highest
+
+    @cached_property
+    def _barriers(self) -> NDArray[np.int64]:
+        """For every column at how many levels each place lies apart from the next one."""
+        barriers = np.zeros((len(self.scales), int(self.leaves.max())), dtype=np.int64)
+        for j, scale in enumerate(self.scales):
+            places = np.arange(scale.size - 1)
+            barriers[j, : scale.size - 1] = scale.apart(places, places + 1)
+        return barriers
 
     def halved(self, right: Mask, made: Mask) -> Stage:
         """The groups under ``made`` in two, the units that are not ``right`` and those that are; the others as they were."""
@@ -170,7 +194,7 @@ class Stage:
     def at(self, places: Ids, starts: Ids) -> Stage:
         """The units at some places, with these starts of groups."""
         return Stage(
-            self.members.take(places), self.sizes.take(places), self.ranks.take(places, axis=1), self.leaves, starts
+            self.members.take(places), self.sizes.take(places), self.ranks.take(places, axis=1), self.scales, starts
         )
 
     def rows(self) -> Ids:
@@ -178,11 +202,20 @@ class Stage:
         return sum_by(self.owners, self.sizes, len(self))
 
 
-def order_of(hierarchy: BoundHierarchy) -> Ids:
-    """The place of every leaf in the order in which a column is cut: by size for numbers, along the hierarchy for categories, so
-    that values that belong together stay together longest."""
-    along_tree = [level.parts for level in hierarchy.levels]
-    order = np.argsort(hierarchy.numbers(), kind="stable") if hierarchy.is_numeric else np.lexsort(along_tree)
-    places = np.empty(hierarchy.size, dtype=np.int64)
-    places[order] = np.arange(hierarchy.size)
-    return places
+def _tabled(keys: Ids, scale: Scale, count: int) -> tuple[Ids, Ids, Ids]:
+    """How many values there are under each number, the first and the last of them, by a table of all numbers and values."""
+    flat = np.zeros(count * scale.size, dtype=bool)
+    flat[keys] = True
+    present = flat.reshape(count, scale.size)
+    distinct = present.sum(axis=1)
+    if not scale.needs_ends:
+        return distinct, distinct, distinct
+    return distinct, present.argmax(axis=1), scale.size - 1 - present[:, ::-1].argmax(axis=1)
+
+
+def _listed(keys: Ids, scale: Scale, count: int) -> tuple[Ids, Ids, Ids]:
+    """The same by a list of the values that there are."""
+    there = np.unique(keys)
+    bounds = np.searchsorted(there, scale.size * np.arange(count + 1))
+    places = np.append(there % scale.size, 0)
+    return np.diff(bounds), places[bounds[:-1]], places[bounds[1:] - 1]

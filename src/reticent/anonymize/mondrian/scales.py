@@ -1,0 +1,91 @@
+"""Scales: the order in which a column is cut, and how much of the column a group covers once its cell is published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.hierarchy import BoundHierarchy, Codes
+
+Ids = NDArray[np.int64]
+Values = Literal["sets", "ranges", "hierarchy"]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A column of a partition. ``place_of`` is the place of every leaf in the order of cutting.
+
+    What a group covers depends on what is published of it: its exact values, all values between the lowest and the highest (``spanned``; a
+    missing value, at ``null_place``, lies between no others), or the lowest part of the hierarchy that holds it. For the last ``parts`` tells, level
+    by level, the part at every place, and ``covers`` how many leaves it has; without a hierarchy there are no levels.
+    """
+
+    place_of: Ids
+    spanned: bool
+    null_place: int
+    parts: Ids
+    covers: Ids
+
+    @classmethod
+    def of(cls, hierarchy: BoundHierarchy, values: Values) -> Scale:
+        """The scale of a column of which ``values`` are published."""
+        by_node = values == "hierarchy"
+        place_of = order_of(hierarchy, along_tree=by_node or not hierarchy.is_numeric)
+        leaf_at = np.argsort(place_of)
+        numbers = range(hierarchy.height + 1) if by_node else ()
+        shape = (len(numbers), hierarchy.size)
+        parts = np.array([hierarchy.levels[number].parts[leaf_at] for number in numbers], dtype=np.int64).reshape(shape)
+        covers = np.array([hierarchy.cover(n)[own] for n, own in zip(numbers, parts, strict=True)], dtype=np.int64)
+        null = -1 if hierarchy.null_leaf is None else int(place_of[hierarchy.null_leaf])
+        return cls(place_of, values == "ranges" and hierarchy.is_numeric, null, parts, covers.reshape(shape))
+
+    @property
+    def size(self) -> int:
+        """The number of leaves."""
+        return len(self.place_of)
+
+    @property
+    def needs_ends(self) -> bool:
+        """Whether the number of a group's values is not enough to tell what it covers."""
+        return self.spanned or len(self.parts) > 0
+
+    def covered(self, distinct: Ids, low: Ids, high: Ids) -> Ids:
+        """How many leaves the cells of groups cover, given the number of their values and their first and last place."""
+        if self.spanned:
+            return np.where(high == self.null_place, distinct, high - low + 1)
+        if not len(self.parts):
+            return distinct
+        covered = np.full(len(low), self.size)
+        for parts, covers in zip(self.parts[::-1], self.covers[::-1], strict=True):
+            together = parts[low] == parts[high]
+            covered[together] = covers[low[together]]
+        return covered
+
+    def apart(self, before: Codes, after: Codes) -> Ids:
+        """At how many levels two places lie in different parts: the more, the better is a cut between them."""
+        levels: Ids = (self.parts[:, before] != self.parts[:, after]).sum(axis=0)
+        return levels
+
+
+def order_of(hierarchy: BoundHierarchy, *, along_tree: bool) -> Ids:
+    """The place of every leaf in the order in which a column is cut: numbers and dates by size, categories as they are listed.
+
+    ``along_tree`` keeps the parts of every level together, each in the place of its first leaf: values that belong together stay
+    together longest, and the lowest part that holds two values holds all between them.
+    """
+    first = hierarchy.leaves.arg_sort(nulls_last=True).to_numpy() if hierarchy.is_numeric else np.arange(hierarchy.size)
+    plain = np.empty(hierarchy.size, dtype=np.int64)
+    plain[first] = np.arange(hierarchy.size)
+    if not along_tree:
+        return plain
+    keys = [plain]
+    for level in hierarchy.levels[1:]:
+        start = np.full(level.size, hierarchy.size)
+        np.minimum.at(start, level.parts, plain)
+        keys.append(start[level.parts])
+    places = np.empty(hierarchy.size, dtype=np.int64)
+    places[np.lexsort(keys)] = np.arange(hierarchy.size)
+    return places

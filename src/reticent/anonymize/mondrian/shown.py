@@ -1,0 +1,113 @@
+"""What readers see of a local recoding: groups told apart by their cells, in all columns or in those that somebody knows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from reticent.anonymize.mondrian.cells import ColumnCells, column_cells, covered
+from reticent.anonymize.mondrian.scales import Ids, Values
+from reticent.anonymize.mondrian.stage import Mask
+from reticent.data.frequencies import FrequencySet
+from reticent.data.groups import Groups
+from reticent.data.keys import first_rows, number, pack, sum_by
+from reticent.definitions.population import POPULATION
+
+Columns = tuple[int, ...]
+
+
+def apart(sets: Sequence[Sequence[int]]) -> list[Columns]:
+    """Sets of columns of which those that share a column are put together; each of the results can be recoded by itself."""
+    found: list[set[int]] = []
+    for columns in sets:
+        touched = [each for each in found if not each.isdisjoint(columns)]
+        found = [each for each in found if each not in touched] + [set(columns).union(*touched)]
+    return [tuple(sorted(each)) for each in found]
+
+
+def narrowed(units: FrequencySet, columns: Columns, *, single: bool) -> tuple[FrequencySet, Ids]:
+    """The units in some of their columns, and which of these each unit is; those that are equal there become one, unless they are ``single`` rows."""
+    if len(columns) == len(units.codes):
+        return units, np.arange(len(units))
+    narrow = replace(
+        units,
+        hierarchies=tuple(units.hierarchies[j] for j in columns),
+        levels=tuple(units.levels[j] for j in columns),
+        codes=tuple(units.codes[j] for j in columns),
+    )
+    if single:
+        return narrow, np.arange(len(units))
+    ids, _ = narrow.group_ids(narrow.levels)
+    return narrow.generalize(narrow.levels), ids.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Groups that differ in some cell: the ``group`` of every unit, and for every column the cells of the groups.
+
+    ``exact`` are the sets of columns whose cells hold everybody of a population who was cut along, and nobody else; elsewhere people
+    have to be counted by the cells.
+    """
+
+    units: FrequencySet
+    group: Ids
+    columns: tuple[ColumnCells, ...]
+    exact: tuple[Columns, ...]
+
+    @classmethod
+    def of(cls, units: FrequencySet, parts: Sequence[tuple[Columns, Ids]], values: Values) -> Shown:
+        """What is shown of units whose columns were recoded set by set: each set with its own group of every unit."""
+        counts = [int(found.max(initial=-1)) + 1 for _, found in parts]
+        together, count = number(*pack([found for _, found in parts], counts, len(units)))
+        firsts = first_rows(together, count)
+        cells: dict[int, ColumnCells] = {}
+        for (columns, found), groups in zip(parts, counts, strict=True):
+            for j in columns:
+                own = column_cells(units.hierarchies[j], units.codes[j], found, groups, values)
+                cells[j] = own.of_groups(found[firsts])
+        ordered = [cells[j] for j in range(len(cells))]
+        # Groups that show the same cells in every column are one group to a reader.
+        alike, count = _numbered(ordered)
+        ones = first_rows(alike, count)
+        known = () if values == "hierarchy" else tuple(columns for columns, _ in parts)
+        return cls(units, alike[together], tuple(each.of_groups(ones) for each in ordered), known)
+
+    def __len__(self) -> int:
+        return len(self.columns[0].of_group)
+
+    @cached_property
+    def groups(self) -> Groups:
+        """All groups; one that only people outside the table fit has no rows."""
+        return self.units.merged(self.group.astype(np.int32), len(self))
+
+    def seen(self, columns: Columns, kept: Mask) -> tuple[Ids, Groups]:
+        """The groups under ``kept`` as somebody sees them who knows some columns: which each becomes, and what these hold."""
+        everything = len(columns) == len(self.columns)
+        ids, count = (np.arange(len(self)), len(self)) if everything else _numbered([self.columns[j] for j in columns])
+        there = np.bincount(ids[kept], minlength=count) > 0
+        mine = (np.cumsum(there) - 1)[ids[kept]]
+        part = self.groups.select(kept)
+        extras = {name: sum_by(mine, counts, int(there.sum())) for name, counts in part.extras.items()}
+        if POPULATION in extras:
+            extras[POPULATION] = self._people(columns, ids, count)[there]
+        sizes, histograms = sum_by(mine, part.sizes, int(there.sum())), part.histograms.merge(mine, int(there.sum()))
+        return mine, Groups(sizes, histograms, part.reference, part.domain, extras)
+
+    def _people(self, columns: Columns, ids: Ids, count: int) -> Ids:
+        """How many people of the population fit the cells of each group that is seen; rows that were left out do not change it."""
+        whole = [each for each in self.exact if set(each) <= set(columns)]
+        if sum(map(len, whole)) == len(columns):
+            return sum_by(ids, self.groups.extras[POPULATION], count)
+        ones = first_rows(ids, count)
+        cells = [self.columns[j].of_groups(ones) for j in columns]
+        return covered([self.units.codes[j] for j in columns], self.units.extras[POPULATION], cells)
+
+
+def _numbered(columns: Sequence[ColumnCells]) -> tuple[Ids, int]:
+    """Groups numbered by their cells in some columns."""
+    sizes = [len(cells.labels) for cells in columns]
+    ids, count = number(*pack([cells.of_group for cells in columns], sizes, len(columns[0].of_group)))
+    return ids.astype(np.int64), count
