@@ -151,3 +151,28 @@ def test_probabilistic_diversity_bounds_the_largest_share_inclusively() -> None:
     assert found.holds
     assert found.value == Fraction(3, 2)
     assert ProbabilisticLDiversity("1.6").failing(groups).tolist() == [False, True]
+
+
+def test_groups_that_other_sensitive_columns_cut_are_not_called_groups_of_the_release() -> None:
+    frame = {"zip": [1, 1, 2], "illness": ["flu", "hiv", "flu"], "drug": ["a", "b", "a"]}
+    groups = LocalEngine().frequencies(Table(frame, quasi=["zip"], sensitive=["illness", "drug"])).groups()
+    witness = DistinctLDiversity(2, "illness").assess(groups).witness
+    assert witness is not None
+    assert witness.text.startswith(
+        "In column 'illness', 3 of 3 groups, cut by the other sensitive columns, have fewer than 2"
+    )
+    alone = DistinctLDiversity(2).assess(groups.marginal("illness")).witness
+    assert alone is not None
+    assert alone.text.startswith("In column 'illness', 1 of 2 groups has fewer than 2")
+
+
+def test_what_is_missing_is_named_with_the_way_out() -> None:
+    groups = LocalEngine().frequencies(Table({"zip": [1, 1]}, quasi=["zip"])).groups()
+    with pytest.raises(
+        PolicyError, match=r"TCloseness protects a sensitive column, but the table has none.* --sensitive"
+    ):
+        (KAnonymity(2) & TCloseness("0.1")).assess(groups)
+    with pytest.raises(PolicyError, match=r"no sensitive column 'valeu'. Did you mean 'value'\? There are: value"):
+        DistinctLDiversity(2, "valeu").assess(groups_of([[1, 1]]))
+    with pytest.raises(DataError, match=r"has no value 'z'.* declare the values that there are: sensitive=\{'value': "):
+        EntropyLDiversity(2, ["z"]).assess(groups_of([[1, 1]]))

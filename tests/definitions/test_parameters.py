@@ -75,6 +75,11 @@ def test_sets_of_values_have_one_spelling() -> None:
         (lambda: EntropyLDiversity(float("nan")), "EntropyLDiversity: l must be a number such as .* but it is nan"),
         (lambda: EntropyLDiversity(2, 7), "EntropyLDiversity: dont_care must be a list of sensitive values"),
         (lambda: RecursiveLDiversity(0, 2), "RecursiveLDiversity: c must be greater than 0, but it is 0"),
+        (
+            lambda: RecursiveLDiversity("1e999999999", 2),
+            "RecursiveLDiversity: c must be a number .* it is '1e999999999'",
+        ),
+        (lambda: TCloseness("0e-999999999"), "TCloseness: t must be a number .* it is '0e-999999999'"),
         (lambda: RecursiveLDiversity("-1", 2), "RecursiveLDiversity: c must be greater than 0, but it is -1"),
         (lambda: RecursiveLDiversity(3, 0), "RecursiveLDiversity: l must be at least 1, but it is 0"),
         (lambda: RecursiveLDiversity(3, "3"), "RecursiveLDiversity: l must be a whole number, but it is '3'"),

@@ -173,3 +173,20 @@ def test_what_cannot_be_a_wish_is_refused(change, definition, error, message):
         definition.prepare(table_of(frame))
     with pytest.raises(PolicyError, match="PersonalPrivacy: thresholds must be the name of a column, but it is 3"):
         PersonalPrivacy(1, "wish", thresholds=3)
+
+
+def test_a_name_that_a_value_and_a_category_share_guards_both():
+    """'flu' is a value, and above it the category of all airways: whoever names it may mean either."""
+    tree = Hierarchy.listed([["flu", "flu", "*"], ["cold", "flu", "*"], ["ulcer", "stomach", "*"]])
+    frame = pl.DataFrame(
+        {"zip": ["1"] * 4, "illness": ["flu", "cold", "cold", "ulcer"], "wish": ["flu", None, None, None]}
+    )
+    table = Table(frame, quasi=["zip"], sensitive={"illness": tree}, private=["wish"])
+    assert rt.assess(table, PersonalPrivacy("1/2", "wish")).value == Fraction(3, 4)
+
+
+def test_several_sensitive_columns_are_named_with_the_way_out():
+    frame = pl.DataFrame({"zip": ["1"], "a": ["x"], "b": ["y"], "wish": ["x"]})
+    table = Table(frame, quasi=["zip"], sensitive=["a", "b"], private=["wish"])
+    with pytest.raises(PolicyError, match=r"one sensitive column, but the table has several: a, b. Declare the one"):
+        rt.assess(table, PersonalPrivacy("1/2", "wish", column="a"))

@@ -176,7 +176,9 @@ class SensitiveDomain:
         """The place of a column among the sensitive ones."""
         names = [column.name for column in self.columns]
         if name not in names:
-            raise PolicyError(f"There is no sensitive column {name!r}.{did_you_mean(name, names)}")
+            raise PolicyError(
+                f"There is no sensitive column {name!r}.{did_you_mean(name, names)} There are: {', '.join(names) or 'none'}."
+            )
         return names.index(name)
 
     def together(self, names: Sequence[str]) -> tuple[NDArray[np.int64], SensitiveColumn]:
@@ -292,9 +294,14 @@ class Groups:
             self.exclusive,
         )
 
+    @property
+    def is_refined(self) -> bool:
+        """Whether these were cut from other groups by the values of other sensitive columns."""
+        return "parent" in self.extras
+
     def parents(self) -> NDArray[np.int64]:
         """For refined groups the group they were cut from; for others themselves."""
-        return self.extras["parent"] if "parent" in self.extras else np.arange(len(self))
+        return self.extras["parent"] if self.is_refined else np.arange(len(self))
 
     def marginal(self, column: str) -> Groups:
         """One sensitive column's groups, the other sensitive columns ignored."""

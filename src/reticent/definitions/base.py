@@ -270,10 +270,11 @@ class SensitiveDefinition(Definition):
             yield groups.of(name)
 
     def _names(self, groups: Groups) -> list[str]:
-        names = [self.column] if self.column is not None else [column.name for column in groups.domain.columns]
-        if not names:
-            groups.of(None)
-        return names
+        if not groups.domain.columns:
+            raise PolicyError(
+                f"{self.name} protects a sensitive column, but the table has none. Declare one with sensitive=, or --sensitive on the command line."
+            )
+        return [self.column] if self.column is not None else [column.name for column in groups.domain.columns]
 
 
 def _plain(value: Any) -> Any:

@@ -40,9 +40,10 @@ def witness_of(groups: Groups, failing: NDArray[np.bool_], worst: int, text: str
     if number == 0:
         return None
     column = groups.domain.columns[0].name
+    cut = ", cut by the other sensitive columns," if groups.is_refined else ""
     return Witness(
         int(groups.parents()[worst]),
-        f"In column {column!r}, {number} of {len(groups)} groups {'has' if number == 1 else 'have'} {text}.",
+        f"In column {column!r}, {number} of {len(groups)} groups{cut} {'has' if number == 1 else 'have'} {text}.",
         {"column": column, "size": int(groups.sizes[worst]), "histogram": groups.histogram(worst)},
     )
 

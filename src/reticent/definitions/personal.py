@@ -162,21 +162,28 @@ class PersonalPrivacy(SensitiveDefinition):
 
     def _refined(self, groups: Groups) -> Iterator[Groups]:
         if len(groups.domain.columns) > 1:
-            raise PolicyError("PersonalPrivacy guards one sensitive column, but the table has several.")
+            names = ", ".join(column.name for column in groups.domain.columns)
+            raise PolicyError(
+                f"PersonalPrivacy guards one sensitive column, but the table has several: {names}. Declare the one that people's wishes are "
+                "about, and leave the others out."
+            )
         return super()._refined(groups)
 
 
 def below(column: SensitiveColumn, node: str) -> NDArray[np.bool_]:
-    """The values below a node: the value of that name, or the part of that name at some level of the column's hierarchy."""
+    """The values below a node: the value of that name, and the parts of that name at any level of the column's hierarchy.
+
+    Where a value and a category share their name, nobody can tell which one was meant, so both are guarded.
+    """
     texts = column.texts
-    if node in texts:
-        return np.array([text == node for text in texts])
+    covered: NDArray[np.bool_] = np.array([text == node for text in texts])
     labels: list[str] = []
     for level in column.hierarchy.levels if column.hierarchy is not None else ():
         labels.extend(level.labels)
         if node in level.labels:
-            covered: NDArray[np.bool_] = level.parts == level.labels.index(node)
-            return covered
+            covered |= level.parts == level.labels.index(node)
+    if covered.any():
+        return covered
     raise DataError(
         f"Somebody guards {node!r}, which is neither a value nor a category of column {column.name!r}."
         f"{did_you_mean(node, [*texts, *labels])}"

@@ -50,7 +50,8 @@ class PopulationDefinition(Definition):
         """How many people of the population fit each group."""
         if POPULATION not in groups.extras:
             raise PolicyError(
-                f"{self.name} compares with a population, and none was counted. Give one: {self.name}(..., population=frame)."
+                f"{self.name} compares with a population, and none was counted. Give one, a frame or a file: "
+                f"{self.name}(..., population='people.csv')."
             )
         return groups.extras[POPULATION]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data.groups import Groups
-from reticent.errors import PolicyError
+from reticent.errors import DataError, PolicyError
 
 Values = Iterable[object] | str
 
@@ -29,7 +29,12 @@ def membership(groups: Groups, values: tuple[str | None, ...]) -> NDArray[np.boo
     """For each value of the groups' only sensitive column whether it is among ``values``; an unknown one is an error."""
     column = groups.domain.columns[0]
     member = np.zeros(column.size, dtype=bool)
-    member[[column.position(value) for value in values]] = True
+    try:
+        member[[column.position(value) for value in values]] = True
+    except DataError as error:
+        raise DataError(
+            f"{error} If it is one that nobody has, declare the values that there are: sensitive={{{column.name!r}: [...]}}."
+        ) from None
     return member
 
 
