@@ -7,6 +7,8 @@ from fractions import Fraction
 
 from reticent.errors import PolicyError
 
+_MOST_DIGITS = 5_000
+
 Number = int | float | str | Fraction | Decimal
 
 
@@ -41,7 +43,15 @@ def _read(value: Number) -> Fraction:
     if isinstance(value, bool):
         raise TypeError("a truth value is not a number")
     if isinstance(value, float):
-        return Fraction(Decimal(repr(value)))
+        return _fraction(Decimal(repr(value)))
     if isinstance(value, str) and "/" not in value:
-        return Fraction(Decimal(value.strip()))
-    return Fraction(value)
+        return _fraction(Decimal(value.strip()))
+    return _fraction(value) if isinstance(value, Decimal) else Fraction(value)
+
+
+def _fraction(number: Decimal) -> Fraction:
+    """A decimal as a fraction; one whose exponent alone would fill the memory (``1e999999999``) is refused."""
+    exponent = number.as_tuple().exponent
+    if isinstance(exponent, int) and abs(exponent) > _MOST_DIGITS:
+        raise ValueError("too many digits")
+    return Fraction(number)
