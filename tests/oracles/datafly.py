@@ -1,32 +1,56 @@
-"""Datafly the slow way: rows as tuples, one column raised at a time. Shares no code with src."""
+"""Datafly the slow way: rows as they are, one column raised at a time. Shares no code with src."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
-Judge = Callable[[list[tuple], Sequence[tuple]], bool]
+from tests.oracles.mondrian import Column, Demand, Part, Row
 
 
 def climb(
-    rows: Sequence[tuple], hierarchies: Sequence[Sequence[Sequence[str]]], judge: Judge, limit: Fraction
-) -> tuple[tuple[int, ...], int] | None:
+    rows: Sequence[Row],
+    columns: Sequence[Column],
+    demand: Demand,
+    limit: Fraction,
+    *,
+    sets: Sequence[Sequence[int]] | None = None,
+    people: Sequence[tuple] = (),
+) -> tuple[tuple[int, ...], list[Row]] | None:
     """While more than the allowed rows lie in failing groups, raise the column with most distinct values that can be raised.
 
-    The levels, and how many rows go; None where the top is reached in vain.
+    The levels, and the rows that stay; None where the top is reached in vain. What is left out on account of one set of columns is missing in the
+    groups of the others. A demand on all groups together is looked at where nothing may be left out.
     """
-    label = [{row[0]: row for row in column} for column in hierarchies]
-    levels = [0] * len(hierarchies)
+    known = sets if sets is not None else [range(len(columns))]
+    top = [len(column.parts[column.leaves[0]]) - 1 for column in columns]
+    levels = [0] * len(columns)
+    judges = [*demand.firm, *demand.wavering, *(judge for judge, _ in demand.softening)]
+
+    def groups(some: Sequence[Row], names: Sequence[int]) -> list[Part]:
+        def shown(quasi: tuple) -> tuple:
+            return tuple(columns[j].parts[quasi[j]][levels[j]] for j in names)
+
+        found: dict[tuple, Part] = {}
+        for row in some:
+            found.setdefault(shown(row.quasi), Part([])).rows.append(row)
+        for person in people:
+            if shown(person) in found:
+                found[shown(person)].people.append(person)
+        return list(found.values())
+
     while True:
-        shown = [tuple(label[j][row[j]][level] for j, level in enumerate(levels)) for row in rows]
-        groups: dict[tuple, list[tuple]] = {}
-        for key, row in zip(shown, rows, strict=True):
-            groups.setdefault(key, []).append(row)
-        lost = sum(len(group) for group in groups.values() if not judge(group, rows))
-        if lost <= limit * len(rows):
-            return tuple(levels), lost
-        open_columns = [j for j, column in enumerate(hierarchies) if levels[j] < len(column[0]) - 1]
-        if not open_columns:
+        kept, before = list(rows), -1
+        while len(kept) != before:
+            before = len(kept)
+            for names in known:
+                fine = [part for part in groups(kept, names) if all(judge(part) for judge in judges)]
+                kept = [row for part in fine for row in part.rows]
+        together = all(judge(groups(kept, names)) for names in known for judge in demand.together) if kept else True
+        if len(rows) - len(kept) <= limit * len(rows) and together:
+            return tuple(levels), kept
+        opened = [j for j in range(len(columns)) if levels[j] < top[j]]
+        if not opened:
             return None
-        raised = max(open_columns, key=lambda j: (len({key[j] for key in shown}), -j))
-        levels[raised] += 1
+        values = {j: len({columns[j].parts[row.quasi[j]][levels[j]] for row in rows}) for j in opened}
+        levels[max(opened, key=lambda j: (values[j], -j))] += 1

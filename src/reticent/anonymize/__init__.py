@@ -3,6 +3,7 @@
 ``base``      what a method is
 ``lattice``   full-domain generalization with exact search; ``datafly`` the greedy baseline
 ``mondrian``  local recoding by repeated cuts
+``sets``      what each adversary sees, where there are several sets of quasi columns
 ``assembly``  from kept rows to public tables
 ``repair``    saving part of a failing group
 """

@@ -1,4 +1,4 @@
-"""What every grouping method is: a frozen value that turns a table and a definition into a draft; and whom it must withstand."""
+"""What every grouping method is: a frozen value that turns a table and a definition into a draft."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any, Protocol
 from reticent.data.draft import Draft
 from reticent.data.table import Table
 from reticent.definitions.base import Definition
-from reticent.errors import PolicyError
 
 
 class Method(Protocol):
@@ -18,14 +17,3 @@ class Method(Protocol):
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters, for policies and manifests."""
-
-
-def adversary_sets(table: Table) -> list[tuple[int, ...]]:
-    """The sets of quasi columns, by their places, that an adversary may hold: all together, unless the table lists several (R-LD-4)."""
-    if not table.quasi:
-        raise PolicyError(
-            "The table has no quasi columns, so there is nothing to generalize. Declare some with quasi=."
-        )
-    places = {name: place for place, name in enumerate(table.quasi)}
-    named = table.quasi_sets if table.quasi_sets is not None else (tuple(places),)
-    return [tuple(dict.fromkeys(places[name] for name in names)) for names in named]

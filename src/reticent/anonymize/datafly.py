@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from reticent.anonymize.base import adversary_sets
 from reticent.anonymize.lattice.evaluation import Evaluator
 from reticent.anonymize.lattice.method import Lattice
 from reticent.anonymize.lattice.points import Points
+from reticent.anonymize.sets import adversary_sets
 from reticent.data.draft import Draft
 from reticent.data.table import Table
 from reticent.definitions.base import Definition

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from reticent.anonymize.lattice.objectives import NodeView, Objective, Weights, prepare
 from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.lattice.space import Space
+from reticent.anonymize.sets import seen_as
 from reticent.data.frequencies import FrequencySet, Levels
 from reticent.data.groups import Groups
-from reticent.data.keys import number, pack, sum_by
+from reticent.data.keys import number, pack
 from reticent.definitions.base import All, Definition
 
 Mask = NDArray[np.bool_]
@@ -164,13 +165,11 @@ class Evaluator:
         while True:
             before = int(mask.sum())
             for columns in self.quasi_sets or ():
-                kept = np.flatnonzero(~mask)
                 cards = [self.frequencies.hierarchies[j].levels[points.levels[j]].size for j in columns]
-                ids, count = number(*pack([points.codes[j][kept] for j in columns], cards, len(kept)))
-                groups = _merge(points.groups().select(~mask), ids, count)
-                mask[kept[failing_groups(self.definition, groups, np.zeros(count, dtype=bool), self.allowed)[ids]]] = (
-                    True
-                )
+                ids, count = number(*pack([points.codes[j] for j in columns], cards, len(points)))
+                mine, _, groups = seen_as(points.groups(), ids, count, ~mask)
+                failing = failing_groups(self.definition, groups, np.zeros(len(groups), dtype=bool), self.allowed)
+                mask[np.flatnonzero(~mask)[failing[mine]]] = True
                 if int(points.sizes[mask].sum()) > self.allowed:
                     return mask
             if int(mask.sum()) == before:
@@ -215,10 +214,3 @@ def _all(parts: tuple[Definition, ...]) -> Definition | None:
     if not parts:
         return None
     return parts[0] if len(parts) == 1 else All(parts)
-
-
-def _merge(groups: Groups, ids: NDArray[np.int32], count: int) -> Groups:
-    extras = {name: sum_by(ids, values, count) for name, values in groups.extras.items()}
-    return Groups(
-        sum_by(ids, groups.sizes, count), groups.histograms.merge(ids, count), groups.reference, groups.domain, extras
-    )

@@ -11,12 +11,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.anonymize.base import adversary_sets
 from reticent.anonymize.lattice.anytime import Climber
 from reticent.anonymize.lattice.classification import exhaustive, incognito, tagging
 from reticent.anonymize.lattice.evaluation import Evaluation, Evaluator
 from reticent.anonymize.lattice.frontier import Frontier, Outcome
 from reticent.anonymize.lattice.objectives import NodeView, Weights
+from reticent.anonymize.sets import adversary_sets
 from reticent.data.engine import Engine
 from reticent.data.frequencies import Levels
 from reticent.data.table import Table

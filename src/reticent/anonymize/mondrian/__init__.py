@@ -4,6 +4,8 @@
 ``partition``  the rounds of cuts, all groups of a generation at once
 ``stage``      the units of open groups, laid out group after group, and how they are cut
 ``judging``    which cuts a definition allows
+``scales``     the order in which a column is cut, and how much of it a group covers
+``shown``      groups as readers tell them apart, in all columns or in some
 ``cells``      what is published of a group in each column
 """
 

@@ -12,12 +12,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.anonymize.assembly import domains, relabelled
-from reticent.anonymize.base import adversary_sets
 from reticent.anonymize.mondrian.cells import ColumnCells, labels_of_rows
 from reticent.anonymize.mondrian.judging import Judge
 from reticent.anonymize.mondrian.partition import Choice, Partition
 from reticent.anonymize.mondrian.scales import Values
-from reticent.anonymize.mondrian.shown import Columns, Shown, apart, narrowed
+from reticent.anonymize.mondrian.shown import Shown, apart, narrowed
+from reticent.anonymize.sets import Columns, adversary_sets
 from reticent.data.draft import Draft
 from reticent.data.engine import Engine
 from reticent.data.frequencies import FrequencySet

@@ -11,12 +11,11 @@ import numpy as np
 from reticent.anonymize.mondrian.cells import ColumnCells, column_cells, covered
 from reticent.anonymize.mondrian.scales import Ids, Values
 from reticent.anonymize.mondrian.stage import Mask
+from reticent.anonymize.sets import Columns, seen_as
 from reticent.data.frequencies import FrequencySet
 from reticent.data.groups import Groups
-from reticent.data.keys import first_rows, number, pack, sum_by
+from reticent.data.keys import first_rows, number, pack
 from reticent.definitions.population import POPULATION
-
-Columns = tuple[int, ...]
 
 
 def apart(sets: Sequence[Sequence[int]]) -> list[Columns]:
@@ -87,21 +86,18 @@ class Shown:
         """The groups under ``kept`` as somebody sees them who knows some columns: which each becomes, and what these hold."""
         everything = len(columns) == len(self.columns)
         ids, count = (np.arange(len(self)), len(self)) if everything else _numbered([self.columns[j] for j in columns])
-        there = np.bincount(ids[kept], minlength=count) > 0
-        mine = (np.cumsum(there) - 1)[ids[kept]]
-        part = self.groups.select(kept)
-        extras = {name: sum_by(mine, counts, int(there.sum())) for name, counts in part.extras.items()}
-        if POPULATION in extras:
-            extras[POPULATION] = self._people(columns, ids, count)[there]
-        sizes, histograms = sum_by(mine, part.sizes, int(there.sum())), part.histograms.merge(mine, int(there.sum()))
-        return mine, Groups(sizes, histograms, part.reference, part.domain, extras)
+        mine, there, groups = seen_as(self.groups, ids, count, kept)
+        if POPULATION in groups.extras and not self._counts_people(columns):
+            people = self._people(columns, first_rows(ids, count)[there])
+            groups = replace(groups, extras={**groups.extras, POPULATION: people})
+        return mine, groups
 
-    def _people(self, columns: Columns, ids: Ids, count: int) -> Ids:
-        """How many people of the population fit the cells of each group that is seen; rows that were left out do not change it."""
-        whole = [each for each in self.exact if set(each) <= set(columns)]
-        if sum(map(len, whole)) == len(columns):
-            return sum_by(ids, self.groups.extras[POPULATION], count)
-        ones = first_rows(ids, count)
+    def _counts_people(self, columns: Columns) -> bool:
+        """Whether the people who were cut along are those who fit the cells in some columns."""
+        return sum(len(each) for each in self.exact if set(each) <= set(columns)) == len(columns)
+
+    def _people(self, columns: Columns, ones: Ids) -> Ids:
+        """How many people of the population fit the cells of some groups."""
         cells = [self.columns[j].of_groups(ones) for j in columns]
         return covered([self.units.codes[j] for j in columns], self.units.extras[POPULATION], cells)
 
