@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import assume, given, settings
@@ -14,9 +16,9 @@ from hypothesis import strategies as st
 
 from reticent.anonymize import Datafly, Lattice, Mondrian
 from reticent.attack import Minimality, Published, attack, compare
-from reticent.attack.minimality import _chances, _Choice
+from reticent.attack.choosing import Choice
 from reticent.attack.remaking import definition_of, method_of
-from reticent.attack.worlds import Worlds
+from reticent.attack.worlds import Placed
 from reticent.data import Hierarchy, Table
 from reticent.definitions import (
     ConfidenceBounding,
@@ -146,11 +148,124 @@ def test_following_the_order_of_nodes_agrees_with_running_the_search_in_every_wo
     except Infeasible:
         assume(False)
     published = Published.of(side)
-    worlds = Worlds.of(published, table.frame, "ill", 60)
-    values = published.groups.domain.columns[0].labels
-    choice = _Choice(table, definition_of(side), method_of(side), worlds, values)
-    assert choice.by_rank(objective).tolist() == choice.by_running(side).tolist()
-    assert _chances(worlds, choice.by_rank(objective))
+    choice = Choice(table, definition_of(side), published, Placed.of(published, frame), 60, 60)
+    by_rank, by_running = choice.by_rank(objective), choice.by_running(method_of(side), side)
+    assert by_rank.possible == by_running.possible > 0
+    assert (by_rank.chances() == by_running.chances()).all()
+
+
+AREA = {"0": "01", "1": "01", "2": "23", "3": "23"}
+
+
+def look_of(table: Table, definition: Any, method: Any) -> list[Any] | None:
+    """What is published of a table, whatever the order of the rows."""
+    try:
+        return sorted(publish(table, definition, method, insecure_seed=0).frame.rows())
+    except Infeasible:
+        return None
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    people=st.lists(st.tuples(st.integers(0, 3), st.sampled_from("ab")), min_size=3, max_size=5),
+    definition=st.sampled_from([DistinctLDiversity(2), ConfidenceBounding("1/2", ["a"]), TCloseness("0.3")]),
+    method=st.sampled_from([Lattice(suppression="0.4"), Mondrian(suppression="0.4"), Datafly(suppression="0.4")]),
+)
+def test_with_people_left_out_chances_are_those_of_publishing_every_table(
+    people: list[tuple[int, str]], definition: Any, method: Any
+) -> None:
+    """Whoever was left out may have any value; a reference in the certificate rules worlds out too."""
+    at = [str(point) for point, _ in people]
+
+    def table(values: list[Any]) -> Table:
+        hierarchy = Hierarchy.taxonomy({"01": ["0", "1"], "23": ["2", "3"]})
+        return Table({"at": at, "ill": values}, quasi={"at": hierarchy}, sensitive={"ill": ["a", "b"]})
+
+    mine = table([value for _, value in people])
+    shown = look_of(mine, definition, method) or people
+    assume(len(shown) < len(people))
+    counted = Counter(value for _, value in people)
+
+    def look(values: list[Any]) -> list[Any] | None:
+        if definition.needs_reference and Counter(values) != counted:
+            return None
+        return look_of(table(values), definition, method)
+
+    expected = oracle.same_releases(len(people), ["a", "b"], look, shown)
+    found = Minimality(mine).attack(Published.of(publish(mine, definition, method, insecure_seed=0)))
+    assert found.details["left_out"] == len(people) - len(shown)
+    assert found.details["surest"] == str(max(max(each.values()) for each in expected))
+    moved = 0
+    for point, after in zip(at, expected, strict=True):
+        inside = [value for label, value in shown if label in (point, AREA[point], "*")]
+        alone = {value: Fraction(inside.count(value), len(inside)) if inside else Fraction(1, 2) for value in "ab"}
+        moved += alone != after
+    assert found.details["moved"] == moved
+
+
+@pytest.mark.parametrize(
+    "people", ["001 abb xyx", "001 bab xyy", "001 bba xxx", pytest.param("0011 bbab xxxy", marks=pytest.mark.slow)]
+)
+def test_with_two_secrets_chances_are_those_of_publishing_every_table(people: str) -> None:
+    """Both are tried out together, since a definition looks at both; what is told is about each."""
+    at, ills, jobs = map(list, people.split())
+
+    def table(values: Sequence[Any]) -> Table:
+        frame = {"at": at, "ill": [ill for ill, _ in values], "job": [job for _, job in values]}
+        secrets = {"ill": ["a", "b"], "job": ["x", "y"]}
+        return Table(frame, quasi={"at": Hierarchy.suppression(["0", "1"])}, sensitive=secrets)
+
+    definition = ConfidenceBounding("1/2", ["a"], column="ill")
+    mine = table(list(zip(ills, jobs, strict=True)))
+    shown = look_of(mine, definition, Lattice())
+    values = [(ill, job) for ill in "ab" for job in "xy"]
+    expected = oracle.same_releases(len(at), values, lambda some: look_of(table(some), definition, Lattice()), shown)
+    published = Published.of(publish(mine, definition))
+    for place, column in enumerate(("ill", "job")):
+        found = Minimality(mine, column=column).attack(published)
+        surest = [
+            max(sum(chance for value, chance in each.items() if value[place] == wanted) for wanted in "abxy")
+            for each in expected
+        ]
+        assert column in found.hit
+        assert found.details["surest"] == str(max(surest))
+        assert 0 < found.details["possible"] < found.details["worlds"]
+
+
+def test_many_small_groups_are_followed_together_exactly() -> None:
+    """Forty areas of two places each, 15^40 worlds: places are merged since in some area both people of the first have HIV.
+
+    With p = 1/15 for that in an area and q for it in any of them, such a person has HIV with p/q + (1 - p/q)(1/3 - p)/(1 - p).
+    """
+    areas = 40
+    frame = pl.DataFrame(
+        {
+            "zip": [f"{area}{place}" for area in range(10, 10 + areas) for place in "112222"],
+            "ill": ["HIV"] * 2 + ["flu"] * 4 + ["flu", "HIV", "HIV", "flu", "flu", "flu"] * (areas - 1),
+        }
+    )
+    tree = {str(area): [f"{area}1", f"{area}2"] for area in range(10, 10 + areas)}
+    table = Table(frame, quasi={"zip": Hierarchy.taxonomy(tree)}, sensitive="ill")
+    release = publish(table, ConfidenceBounding("1/2", ["HIV"]))
+    found = attack(release, Minimality(table))[0]
+    assert found.details["worlds"] == 15**areas
+    fails = Fraction(1, 15)
+    some = 1 - (1 - fails) ** areas
+    assert found.details["possible"] == some * 15**areas
+    chance = fails / some + (1 - fails / some) * (Fraction(1, 3) - fails) / (1 - fails)
+    # Those of the second place have flu the more likely: four of them share the HIV that the first two do not have.
+    assert found.details["surest"] == str(1 - (2 - 2 * chance) / 4)
+    assert (found.hits, found.people) == (160, 240)
+
+
+def test_every_secret_of_a_small_table_is_followed() -> None:
+    table = Table(
+        two_places().frame.with_columns(job=pl.Series(["x", "y"] * 3)),
+        quasi=two_places().quasi,
+        sensitive=["ill", "job"],
+    )
+    names = [after.adversary for _, after in compare(table, publish(table, KAnonymity(2)))]
+    assert names[-2:] == ["minimality of ill", "minimality of job"]
 
 
 def test_it_is_one_of_the_adversaries_where_the_table_is_small_enough(tmp_path: Path) -> None:
@@ -175,12 +290,47 @@ def test_what_cannot_be_followed_is_refused(target: Any, table: Table, kind: typ
         attack(aim, Minimality(table))
 
 
-def test_large_tables_are_refused() -> None:
+def test_that_people_differ_makes_no_worlds_where_it_never_mattered() -> None:
+    """Forty people of forty ages: one by one they never had two values, so that they were put together tells nothing."""
     frame = pl.DataFrame({"age": list(range(40)), "ill": ["a", "b", "c", "d"] * 10})
     table = Table(frame, quasi={"age": Hierarchy.intervals([10], domain=(0, 39))}, sensitive="ill")
-    with pytest.raises(PolicyError, match="more than 20,000 worlds"):
+    found = attack(publish(table, DistinctLDiversity(2)), Minimality(table))[0]
+    assert (found.hits, found.people, found.details["moved"]) == (0, 40, 0)
+    assert found.details["worlds"] == found.details["possible"] == 25_200**4
+
+
+@pytest.mark.parametrize("rows", [1000, 5000])
+def test_thousands_of_people_are_followed_where_few_nodes_could_have_passed(rows: int) -> None:
+    random = np.random.default_rng(1)
+    zips = [f"{number:03d}" for number in range(rows // 8)]
+    frame = pl.DataFrame(
+        {
+            "age": random.integers(20, 60, rows),
+            "zip": random.choice(zips, rows),
+            "sex": random.choice(["f", "m"], rows),
+            "ill": random.choice(["flu", "gout", "HIV"], rows),
+        }
+    )
+    quasi = {
+        "age": Hierarchy.intervals([40], origin=20, domain=(20, 59)),
+        "zip": Hierarchy.suppression(zips),
+        "sex": Hierarchy.suppression(["f", "m"]),
+    }
+    table = Table(frame, quasi=quasi, sensitive="ill")
+    found = attack(publish(table, DistinctLDiversity(2)), Minimality(table))[0]
+    assert found.people == rows
+    assert str(found.details["worlds"]).startswith("about 10^")
+    assert (found.hits > 0) == (rows == 1000)
+
+
+def test_large_tables_are_refused() -> None:
+    """Thirty places of two people, any of which may or may not share a value."""
+    places = [f"{number:02d}" for number in range(30)]
+    frame = pl.DataFrame({"zip": sorted(places * 2), "ill": ["a", "a", *(["a", "b"] * 29)]})
+    table = Table(frame, quasi={"zip": Hierarchy.suppression(places)}, sensitive="ill")
+    with pytest.raises(PolicyError, match="more than 50,000 worlds"):
         attack(publish(table, DistinctLDiversity(2)), Minimality(table))
-    with pytest.raises(PolicyError, match="one sensitive column"):
-        Minimality(Table(frame, quasi=["age"]))
+    with pytest.raises(PolicyError, match="a sensitive column"):
+        Minimality(Table(frame, quasi=["zip"]))
     with pytest.raises(PolicyError, match="gain"):
         Minimality(table, gain=2)

@@ -57,3 +57,20 @@ def groups(points: Sequence[int], values: Sequence[str], passes: Passes) -> list
     return [
         [value for point, value in zip(points, values, strict=True) if coarse[point] == coarse[mine]] for mine in points
     ]
+
+
+def same_releases(
+    people: int, values: Sequence[object], look: Callable[[list[object]], object | None], shown: object
+) -> list[dict[object, Fraction]]:
+    """For every person the chance of each value, over all ways to give people values that are published alike, whoever is left out.
+
+    ``look`` says what would be published of some values, one a person; None where nothing can be.
+    """
+    found: list[Counter[object]] = [Counter() for _ in range(people)]
+    total = 0
+    for world in itertools.product(values, repeat=people):
+        if look(list(world)) == shown:
+            total += 1
+            for person, value in enumerate(world):
+                found[person][value] += 1
+    return [{value: Fraction(each[value], total) for value in values} for each in found]

@@ -2,14 +2,14 @@
 
 ``published``      what the public holds: labels, their meanings, rows, sensitive values beside them
 ``base``           ``Adversary``, ``Findings``, confidence intervals
-``linkage``        look people of another list up (``matching`` places them, ``labels`` reads what labels mean, ``people`` the list)
+``linkage``        look people of another list up (``matching`` places them, ``fitting`` joins, ``labels`` reads what labels mean, ``people`` the list)
 ``probabilistic``  the same with mistakes in the list, and people who are not in the data
 ``homogeneity``    groups that share a sensitive value; ``exclusion`` after ruling some values out
 ``skewness``       groups unlike the whole; ``similarity`` groups whose values mean nearly the same
 ``singling_out``   descriptions that one row fits
 ``sighting``       records looked up in a ``randomized`` release, where most are not true
 ``inference``      a trained model (``models``) against a control group; ``control`` makes one by holding people out
-``minimality``     who knows how the release was chosen rules out worlds (``worlds`` lists them, ``remaking`` says how it was made)
+``minimality``     who knows how the release was chosen rules out worlds (``worlds`` lists them, ``choosing`` rules out, ``remaking`` says how it was made)
 ``suite``          all of them, before and after
 """
 

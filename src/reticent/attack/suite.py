@@ -146,8 +146,8 @@ def compare(
         for guesser in trial.adversaries(model=model) if trial is not None else ():
             one, other = (_named(guesser.attack(each.known(columns)), guesser, second, columns) for each in tried)
             pairs.append((one, other))
-    chooser = _choice_followed(before, second) if is_table else None
-    return pairs if chooser is None else [*pairs, (None, chooser)]
+    chooser = _choice_followed(before, second) if is_table else []
+    return [*pairs, *((None, each) for each in chooser)]
 
 
 def _compared_with_noise(
@@ -226,12 +226,13 @@ def _applies(adversary: Adversary, columns: tuple[str, ...], trial: Trial | None
     return people is None or bool(set(people.columns) & set(columns))
 
 
-def _choice_followed(table: Table, published: Published) -> Findings | None:
-    """What follows from how the release was chosen; None where there are too many worlds, or the choice cannot be followed."""
+def _choice_followed(table: Table, published: Published) -> list[Findings]:
+    """What follows from how the release was chosen; nothing where there are too many worlds, or the choice cannot be followed."""
     try:
-        return Minimality(table).attack(published)
+        followers = [Minimality(table, column=name) for name in table.sensitive]
+        return [_named(each.attack(published), each, published, published.quasi) for each in followers]
     except ReticentError:
-        return None
+        return []
 
 
 def _pair(adversary: Adversary, first: Published, second: Published) -> tuple[Findings, Findings]:
