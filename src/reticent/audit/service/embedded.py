@@ -46,6 +46,11 @@ _WHOLE = (
 )
 _PUBLIC = (*_WHOLE, "DECIMAL", "FLOAT", "DOUBLE", "VARCHAR", "ENUM", "UUID", "BOOLEAN", "DATE", "TIMESTAMP")
 _AS_TEXT = ("ENUM", "UUID")
+_FLOATING = ("FLOAT", "DOUBLE")
+_FIXED = "DECIMAL"
+_KEYS = (*_WHOLE, "VARCHAR", *_AS_TEXT, "DATE")
+# Beyond it not every whole number is one of floating point.
+_LARGEST_FLOATING_KEY = 2**53
 _WIDE = ("HUGEINT", "UHUGEINT")
 _WIDER = ("UBIGINT", *_WIDE)
 # Sums are made in DECIMAL(38): the sum of all sizes must leave room.
@@ -65,6 +70,8 @@ class EmbeddedDatabase:
         self._state = ""
         self._count = 0
         self._scales: dict[str, int] = {}
+        # Inside our own table columns have names of our own: DuckDB takes names that differ in case only for the same.
+        self._values = {name: f"value_{place}" for place, name in enumerate(settings.sensitive)}
         self._places = np.empty(0, dtype=np.int32)
         self.statements: deque[str] = deque(maxlen=KEPT_STATEMENTS)
 
@@ -95,29 +102,26 @@ class EmbeddedDatabase:
 
     def rows(self) -> Rows:
         """All rows in the order of their numbers."""
-        public = ", ".join(map(quoted, self._settings.public)) or "1 AS nothing"
-        values = ", ".join(
-            f"CAST({quoted(_value(name))} AS VARCHAR) AS {quoted(name)}" for name in self._settings.sensitive
-        )
-        frame = self._frame(f"SELECT {public} FROM people ORDER BY row")
+        values = ", ".join(f"CAST({each} AS VARCHAR) AS {each}" for each in self._values.values())
+        frame = self._frame("SELECT * EXCLUDE (row, key) FROM people ORDER BY row")
         texts = self._frame(f"SELECT key, {values} FROM people ORDER BY row")
         return Rows(
             self._state,
             texts["key"],
-            frame.select(self._settings.public),
-            {name: trimmed(texts[name]) for name in self._settings.sensitive},
+            frame.select(pl.col(f"public_{place}").alias(name) for place, name in enumerate(self._settings.public)),
+            {name: trimmed(texts[each]) for name, each in self._values.items()},
         )
 
     def total(self, column: str, function: Total, chosen: NDArray[np.int64]) -> Fraction:
         """The exact total over rows. ``chosen`` is laid beside the table, so that no condition is sent."""
-        value = quoted(_value(column))
+        value = self._values[column]
         total, count = self._chosen(f"CAST({function}({value}) AS VARCHAR), count({value})", chosen)
         check_total(count, chosen)
         return Fraction(total)
 
     def cut_sum(self, column: str, chosen: NDArray[np.int64], low: Fraction, high: Fraction) -> Fraction:
         """The exact sum of values cut to a range; the range is rounded inwards to what the column can hold, which cuts alike."""
-        value, step = quoted(_value(column)), 10 ** self._scales[column]
+        value, step = self._values[column], 10 ** self._scales[column]
         first, last = -(-low * step // 1), high * step // 1
         parameters = {"low": _placed(first, step), "high": _placed(last, step)}
         lowest, highest = (f"CAST(${name} AS DECIMAL(38, {self._scales[column]}))" for name in ("low", "high"))
@@ -159,18 +163,23 @@ class EmbeddedDatabase:
     def _load(self) -> None:
         """Read the file into a table of row numbers, keys as text, public columns and exact values."""
         before = self._file_state()
+        # Until the rows are checked there are none: a file that is put back must not find those of the one that was refused.
+        self._state = ""
         self._query("DROP TABLE IF EXISTS people")
-        with self._source() as name:
+        with self._source() as (name, columns):
             types = {row[0]: row[1] for row in self._query(f"DESCRIBE SELECT * FROM {name}").fetchall()}
-            self._check_columns(types)
-            public = [self._public(column, types[column]) for column in self._settings.public]
-            values = [self._value(column, types[column.name]) for column in self._settings.sensitive.values()]
-            for column in self._settings.sensitive.values():
-                self._check_floats(name, column, types[column.name])
-            key = quoted(self._settings.key)
-            listed = ", ".join([f"CAST({key} AS VARCHAR) AS key", *public, *values])
+            self._check_columns(types, columns)
+            held = {column: (quoted(inside), types[inside]) for column, inside in columns.items()}
+            key = self._key(name, *held[self._settings.key])
+            public = [
+                f"{_public(column, *held[column])} AS public_{place}"
+                for place, column in enumerate(self._settings.public)
+            ]
+            values = [self._value(name, column, *held[column.name]) for column in self._settings.sensitive.values()]
+            listed = ", ".join([f"{key} AS key", *public, *values])
             self._query(
-                f"CREATE TABLE people AS SELECT CAST(row_number() OVER (ORDER BY {key}) - 1 AS INTEGER) AS row, {listed} FROM {name} ORDER BY row"
+                f"CREATE TABLE people AS SELECT CAST(row_number() OVER (ORDER BY {held[self._settings.key][0]}) - 1 AS INTEGER) AS row, "
+                f"{listed} FROM {name} ORDER BY row"
             )
         if self._file_state() != before:
             raise DataError(f"The table's file {str(self._path)!r} changed while it was read. Try again.")
@@ -178,14 +187,14 @@ class EmbeddedDatabase:
         self._state = before
 
     @contextmanager
-    def _source(self) -> Iterator[str]:
-        """The name under which the file can be selected from, while the block runs."""
+    def _source(self) -> Iterator[tuple[str, dict[str, str]]]:
+        """What can be selected from while the block runs, and under which name it has every column."""
+        wanted = list(dict.fromkeys([self._settings.key, *self._settings.public, *self._settings.sensitive]))
         if self._path.suffix.lower() not in _DUCKDB:
-            wanted = dict.fromkeys([self._settings.key, *self._settings.public, *self._settings.sensitive])
-            frame = self._settings.source.read(list(wanted))
-            self._connection.register("file", frame.to_arrow())
+            inside = {name: f"column_{place}" for place, name in enumerate(wanted)}
+            self._connection.register("file", self._settings.source.read(wanted).rename(inside).to_arrow())
             try:
-                yield "file"
+                yield "file", inside
             finally:
                 self._connection.unregister("file")
             return
@@ -204,36 +213,46 @@ class EmbeddedDatabase:
                     f"{self._path.name} has no table {table!r}.{did_you_mean(table, known)} It has: {', '.join(known)}."
                 )
             schema, _, name = table.rpartition(".")
-            yield f"source.{quoted(schema or 'main')}.{quoted(name)}"
+            yield f"source.{quoted(schema or 'main')}.{quoted(name)}", {name: name for name in wanted}
         finally:
             self._query("DETACH source")
 
-    def _check_columns(self, types: dict[str, str]) -> None:
-        for name in (self._settings.key, *self._settings.public, *self._settings.sensitive):
-            if name not in types:
+    def _check_columns(self, types: dict[str, str], columns: dict[str, str]) -> None:
+        for name, inside in columns.items():
+            if inside not in types:
                 raise DataError(
                     f"{self._path.name} has no column {name!r}.{did_you_mean(name, types)} The columns are: {', '.join(types)}."
                 )
 
-    def _public(self, name: str, kind: str) -> str:
-        if not kind.startswith(_PUBLIC) or "[" in kind:
-            raise DataError(f"The public column {name!r} has type {kind}, which conditions cannot speak about.")
-        if kind.startswith(_AS_TEXT):
-            return f"CAST({quoted(name)} AS VARCHAR) AS {quoted(name)}"
-        if kind in _WIDE:
-            return f"CAST({quoted(name)} AS DECIMAL(38, 0)) AS {quoted(name)}"
-        return quoted(name)
+    def _key(self, table: str, source: str, kind: str) -> str:
+        """The key as a text that is the same in every type that can hold it: after a change of type nobody is somebody else."""
+        name = self._settings.key
+        if kind.startswith(_FIXED):
+            return _shortest(source)
+        if kind in _FLOATING:
+            odd = f"{source} IS NOT NULL AND NOT coalesce(abs({source}) < {_LARGEST_FLOATING_KEY}, false)"
+            found = self._query(f"SELECT count(*) FROM {table} WHERE {odd}").fetchall()[0][0]
+            if found:
+                raise DataError(
+                    f"{found} values of the person key {name!r} are floating-point numbers that are not exact. Make them whole numbers or texts."
+                )
+            return f"CASE WHEN {source} = trunc({source}) THEN CAST(CAST({source} AS BIGINT) AS VARCHAR) ELSE CAST({source} AS VARCHAR) END"
+        if not kind.startswith(_KEYS):
+            raise DataError(f"The person key {name!r} has type {kind}. Make it a whole number or a text.")
+        return f"CAST({source} AS VARCHAR)"
 
-    def _value(self, column: SensitiveColumn, kind: str) -> str:
+    def _value(self, table: str, column: SensitiveColumn, source: str, kind: str) -> str:
         """The exact value of a sensitive column, in 64 bits where its type says that they suffice: those are added fastest."""
-        source, exact, scale = quoted(column.name), "BIGINT", 0
+        exact, scale = "BIGINT", 0
         if kind == "BOOLEAN":
             source = f"CAST({source} AS TINYINT)"
-        elif kind in ("FLOAT", "DOUBLE"):
+        elif kind in _FLOATING:
             if column.decimals is None:
                 raise DataError(floating(column))
             exact, scale = f"DECIMAL(38, {column.decimals})", column.decimals
-        elif kind.startswith("DECIMAL"):
+            self._check_floats(table, column, source, kind)
+            source = f"CAST({source} AS VARCHAR)"
+        elif kind.startswith(_FIXED):
             digits, scale = map(int, kind.removeprefix("DECIMAL(").rstrip(")").split(","))
             exact = kind if digits <= 18 else f"DECIMAL(38, {scale})"
         elif kind in _WIDER:
@@ -243,15 +262,13 @@ class EmbeddedDatabase:
                 f"The sensitive column {column.name!r} has type {kind}. Only numbers can be added and compared."
             )
         self._scales[column.name] = scale
-        return f"CAST({source} AS {exact}) AS {quoted(_value(column.name))}"
+        return f"CAST({source} AS {exact}) AS {self._values[column.name]}"
 
-    def _check_floats(self, name: str, column: SensitiveColumn, kind: str) -> None:
-        if kind not in ("FLOAT", "DOUBLE"):
-            return
-        source = quoted(column.name)
-        rounded = f"CAST(TRY_CAST({source} AS DECIMAL(38, {column.decimals})) AS {kind})"
+    def _check_floats(self, table: str, column: SensitiveColumn, source: str, kind: str) -> None:
+        """Whether the decimals say the shortest text of every value, which then is its exact value."""
+        rounded = f"CAST(TRY_CAST(CAST({source} AS VARCHAR) AS DECIMAL(38, {column.decimals})) AS {kind})"
         found = self._query(
-            f"SELECT count(*) FROM {name} WHERE {source} IS NOT NULL AND {rounded} IS DISTINCT FROM {source}"
+            f"SELECT count(*) FROM {table} WHERE {source} IS NOT NULL AND {rounded} IS DISTINCT FROM {source}"
         )
         check_rounding(found.fetchall()[0][0], column)
 
@@ -261,7 +278,7 @@ class EmbeddedDatabase:
         self._connection.register("chosen", {"place": self._places})
         check_keys(self._frame("SELECT key FROM people ORDER BY row")["key"], self._settings.key)
         for column in self._settings.sensitive.values():
-            value = quoted(_value(column.name))
+            value = self._values[column.name]
             nulls, least, most = self._query(
                 f"SELECT count(*) - count({value}), CAST(min({value}) AS VARCHAR), CAST(max({value}) AS VARCHAR) FROM people"
             ).fetchall()[0]
@@ -271,9 +288,19 @@ class EmbeddedDatabase:
                 raise DataError(f"The values of column {column.name!r} are too large to be added exactly in 38 digits.")
 
 
-def _value(name: str) -> str:
-    """The name of a sensitive column inside our own table, where a public one may have any other."""
-    return f"value of {name}"
+def _public(name: str, source: str, kind: str) -> str:
+    """A public column in a type that conditions can speak about."""
+    if not kind.startswith(_PUBLIC) or "[" in kind:
+        raise DataError(f"The public column {name!r} has type {kind}, which conditions cannot speak about.")
+    if kind.startswith(_AS_TEXT):
+        return f"CAST({source} AS VARCHAR)"
+    return f"CAST({source} AS DECIMAL(38, 0))" if kind in _WIDE else source
+
+
+def _shortest(source: str) -> str:
+    """A fixed-point number as its shortest text: 7.50 and 7.5 are one number."""
+    text = f"CAST({source} AS VARCHAR)"
+    return f"CASE WHEN contains({text}, '.') THEN rtrim(rtrim({text}, '0'), '.') ELSE {text} END"
 
 
 def _placed(units: Fraction | int, step: int) -> str:

@@ -124,11 +124,13 @@ class PostgresDatabase:
         for column in settings.sensitive.values():
             self._check_values(column)
         key = sql.Identifier(settings.key)
+        # 7.50 and 7.5 are one person.
+        text = "trim_scale({})::text" if self._types[settings.key] == "numeric" else "{}::text"
         values = [
             sql.SQL("({})::text").format(self._value(column, self._types[column.name]))
             for column in settings.sensitive.values()
         ]
-        listed = sql.SQL(", ").join([sql.SQL("{}::text").format(key), *map(self._public, settings.public), *values])
+        listed = sql.SQL(", ").join([sql.SQL(text).format(key), *map(self._public, settings.public), *values])
         names = [
             "key",
             *(f"public {name}" for name in settings.public),

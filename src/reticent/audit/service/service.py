@@ -219,14 +219,17 @@ class AuditService:
         if not statement.groups:
             return [_Cell({}, rows)]
         names = list(statement.groups)
-        chosen = public.select(names)[rows].with_columns(pl.Series("rows of the cell", rows))
-        found = chosen.group_by(names).agg("rows of the cell").sort(names, nulls_last=True)
+        # Names of our own, because a public column may have any name.
+        groups = [f"group {place}" for place in range(len(names))]
+        parted = public.select(pl.col(name).alias(group) for name, group in zip(names, groups, strict=True))
+        chosen = parted[rows].with_columns(pl.Series("rows", rows))
+        found = chosen.group_by(groups).agg("rows").sort(groups, nulls_last=True)
         if found.height > MOST_CELLS:
             raise PolicyError(
                 f"GROUP BY {', '.join(names)} gives {found.height} cells, and at most {MOST_CELLS} are answered at once. Group by less."
             )
-        values = found.drop("rows of the cell").rows()
-        lists = found["rows of the cell"]
+        values = found.drop("rows").rows()
+        lists = found["rows"]
         return [
             _Cell(dict(zip(names, value, strict=True)), np.sort(lists[place].to_numpy()))
             for place, value in enumerate(values)
