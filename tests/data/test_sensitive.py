@@ -97,3 +97,9 @@ def test_columns_are_equal_when_they_number_the_same_values_alike() -> None:
     assert one != bind_sensitive("illness", None, pl.Series(["flu", "hiv"]))
     assert one != bind_sensitive("illness", ["flu", "hiv"], pl.Series(["flu", None]))
     assert one != bind_sensitive("disease", None, pl.Series(["flu", "hiv", None]))
+
+
+def test_the_missing_value_is_not_taken_for_a_text_that_is_spelled_like_it() -> None:
+    column = bind_sensitive("s", None, pl.Series("s", ["(missing)", "flu", None]))
+    assert column.texts == ("(missing)", "flu", "(missing)")
+    assert (column.position("(missing)"), column.position(None)) == (0, 2)

@@ -64,6 +64,9 @@ class SensitiveColumn:
     def position(self, value: object) -> int:
         """Where a value stands; used for don't-care sets and the like, written by people."""
         texts = self.texts
+        if value is None and self.labels.null_count():
+            # Somebody's text may be spelled like the missing value.
+            return int(self.labels.is_null().arg_max() or 0)
         text = "(missing)" if value is None else str(value)
         if text not in texts:
             raise DataError(f"Column {self.name!r} has no value {text!r}.{did_you_mean(text, texts)}")
