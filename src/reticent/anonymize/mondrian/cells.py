@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.anonymize.mondrian import stage
-from reticent.anonymize.mondrian.scales import Values, order_of
+from reticent.anonymize.mondrian.scales import Ids, Values, order_of
 from reticent.data.hierarchy import NULL_LABEL, SUPPRESSED, BoundHierarchy, Codes, unused
 from reticent.utility import LeafSets
 
@@ -21,14 +21,18 @@ _PAIRS_AT_ONCE = 1 << 22
 
 @dataclass(frozen=True)
 class ColumnCells:
-    """The distinct cells of a column: a label and a meaning for each, its leaves, and which cell every group shows."""
+    """The distinct cells of a column: a label and a meaning for each, and which cell every group shows.
 
-    labels: tuple[str, ...]
-    meanings: tuple[Mapping[str, Any], ...]
-    leaves: tuple[NDArray[np.int64], ...]
-    of_group: NDArray[np.int64]
+    Cell ``c`` covers the leaves at ``offsets[c]`` up to ``offsets[c + 1]`` of ``members``.
+    """
 
-    def of_groups(self, groups: NDArray[np.int64]) -> ColumnCells:
+    labels: Sequence[str]
+    meanings: Sequence[Mapping[str, Any]]
+    members: Ids
+    offsets: Ids
+    of_group: Ids
+
+    def of_groups(self, groups: Ids) -> ColumnCells:
         """The same cells, for some of the groups only."""
         return replace(self, of_group=self.of_group[groups])
 
@@ -39,133 +43,130 @@ class ColumnCells:
 
     def covering(self, size: int) -> NDArray[np.bool_]:
         """Which of the first ``size`` leaves (rows) the cell of which group (column) covers."""
-        by_cell = np.zeros((size, len(self.leaves)), dtype=bool)
-        for place, leaves in enumerate(self.leaves):
-            by_cell[leaves[leaves < size], place] = True
+        by_cell = np.zeros((size, len(self.labels)), dtype=bool)
+        inside = self.members < size
+        by_cell[self.members[inside], self._owners[inside]] = True
         return by_cell[:, self.of_group]
 
     def leaf_sets(self) -> LeafSets:
         """The cells as measures of utility see them."""
-        owners = np.repeat(np.arange(len(self.leaves)), [len(leaves) for leaves in self.leaves])
-        return LeafSets(np.concatenate(self.leaves), owners, len(self.leaves), self.of_group)
+        return LeafSets(self.members, self._owners, len(self.labels), self.of_group)
+
+    @property
+    def _owners(self) -> Ids:
+        return np.repeat(np.arange(len(self.labels)), np.diff(self.offsets))
 
 
-def column_cells(
-    hierarchy: BoundHierarchy, codes: Codes, group: NDArray[np.int64], count: int, values: Values
-) -> ColumnCells:
+def column_cells(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int, values: Values) -> ColumnCells:
     """The cells of one column, given the leaf and the group of every unit.
 
     ``sets`` publishes exactly the values that occur in the group. ``ranges`` does so for categories and publishes the lowest and the
     highest value of numbers and dates. ``hierarchy`` publishes the lowest part that covers the group.
     """
     if values == "hierarchy":
-        return _parts(hierarchy, codes, group, count)
+        return _nodes(hierarchy, codes, group, count)
     column = _Column.of(hierarchy)
-    sets, of_group = _value_sets(column.place_of.take(codes), column.size, group, count)
-    describe = column.as_range if values == "ranges" and hierarchy.is_numeric else column.as_set
-    book = _Book()
-    numbers = [book.number(*describe(places)) for places in sets]
-    return book.cells(np.array(numbers, dtype=np.int64)[of_group])
+    members, offsets, of_group = _value_sets(column.place_of.take(codes), hierarchy.size, group, count)
+    if values == "sets" or not hierarchy.is_numeric:
+        return column.sets(members, offsets, of_group)
+    return column.ranges(members, offsets, of_group)
 
 
-class _Book:
-    """Cells by number. A label is used once: a value may be spelled like a set of others, or like the sign for all."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[tuple[int, ...], int] = {}
-        self._cells: dict[str, tuple[Mapping[str, Any], NDArray[np.int64]]] = {}
-
-    def number(self, label: str, meaning: Mapping[str, Any], leaves: NDArray[np.int64]) -> int:
-        """The number of the cell that covers these leaves; two sets of values can share a range."""
-        key = tuple(leaves.tolist())
-        if key not in self._numbers:
-            self._numbers[key] = len(self._numbers)
-            self._cells[unused(label, self._cells)] = (meaning, leaves)
-        return self._numbers[key]
-
-    def cells(self, of_group: NDArray[np.int64]) -> ColumnCells:
-        meanings, leaves = zip(*self._cells.values(), strict=True)
-        return ColumnCells(tuple(self._cells), meanings, leaves, of_group)
-
-
-def _value_sets(
-    places: NDArray[np.int64], size: int, group: NDArray[np.int64], count: int
-) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
-    """The distinct sets of values, each rising, and the set of every group."""
+def _value_sets(places: Ids, size: int, group: Ids, count: int) -> tuple[Ids, Ids, Ids]:
+    """The distinct sets of values, each rising, one after the other, where each starts, and the set of every group."""
     keys = group * size + places
-    if count * size > stage.LARGEST_TABLE:
-        return _listed_sets(np.unique(keys), size, count)
-    present = np.zeros(count * size, dtype=bool)
-    present[keys] = True
-    packed = np.ascontiguousarray(np.packbits(present.reshape(count, size), axis=1))
-    rows = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
-    _, firsts, of_group = np.unique(rows, return_index=True, return_inverse=True)
-    owners, members = np.nonzero(present.reshape(count, size)[firsts])
-    return np.split(members, np.flatnonzero(np.diff(owners)) + 1), of_group.astype(np.int64)
-
-
-def _listed_sets(keys: NDArray[np.int64], size: int, count: int) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
-    """The same from rising keys, for columns of so many values that a table of all groups and values would not fit."""
-    members = keys % size
-    bounds = np.searchsorted(keys, size * np.arange(count + 1)).tolist()
-    raw, width = members.tobytes(), members.itemsize
+    if count * size <= stage.LARGEST_TABLE:
+        present = np.zeros(count * size, dtype=bool)
+        present[keys] = True
+        keys = np.flatnonzero(present)
+    else:
+        keys = np.unique(keys)
+    bounds = np.searchsorted(keys, size * np.arange(count + 1))
+    members = (keys % size).astype(np.min_scalar_type(size))
+    raw, ends = members.tobytes(), (bounds * members.itemsize).tolist()
     numbers: dict[bytes, int] = {}
-    of_group = [numbers.setdefault(raw[low * width : high * width], len(numbers)) for low, high in pairwise(bounds)]
-    _, firsts = np.unique(of_group, return_index=True)
-    return [members[bounds[first] : bounds[first + 1]] for first in firsts.tolist()], np.array(of_group, dtype=np.int64)
-
-
-Described = tuple[str, Mapping[str, Any], NDArray[np.int64]]
+    of_group = [numbers.setdefault(raw[low:high], len(numbers)) for low, high in pairwise(ends)]
+    sets = np.frombuffer(b"".join(numbers), dtype=members.dtype)
+    lengths = np.fromiter(map(len, numbers), dtype=np.int64, count=len(numbers)) // members.itemsize
+    return sets.astype(np.int64), _starts(lengths), np.array(of_group, dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class _Column:
-    """A column's leaves: their places in the order of cutting, the leaf at each place, texts, values and meanings."""
+    """A column's leaves in the order of cutting: the leaf at each place, its text, value and meaning; and the place of each leaf."""
 
-    place_of: NDArray[np.int64]
-    leaf_at: NDArray[np.int64]
-    texts: Sequence[str]
+    place_of: Ids
+    leaf_at: Ids
+    texts: pl.Series
     values: Sequence[Any]
     meanings: Sequence[Mapping[str, Any]]
-    null_leaf: int | None
+    null_place: int
 
     @classmethod
     def of(cls, hierarchy: BoundHierarchy) -> _Column:
         """The leaves of a hierarchy."""
-        level = hierarchy.levels[0]
-        order = order_of(hierarchy, along_tree=not hierarchy.is_numeric)
-        null = hierarchy.null_leaf
-        texts = [NULL_LABEL if leaf == null else text for leaf, text in enumerate(level.labels)]
-        return cls(order, np.argsort(order), texts, hierarchy.leaves.to_list(), level.meanings, null)
+        order, level, null = order_of(hierarchy, along_tree=not hierarchy.is_numeric), hierarchy.levels[0], -1
+        leaf_at = np.argsort(order)
+        texts, values = list(level.labels), hierarchy.leaves.to_list()
+        if hierarchy.null_leaf is not None:
+            texts[hierarchy.null_leaf], null = NULL_LABEL, int(order[hierarchy.null_leaf])
+        return cls(
+            order,
+            leaf_at,
+            pl.Series(texts, dtype=pl.String).gather(leaf_at),
+            [values[leaf] for leaf in leaf_at.tolist()],
+            [level.meanings[leaf] for leaf in leaf_at.tolist()],
+            null,
+        )
 
-    @property
-    def size(self) -> int:
-        return len(self.leaf_at)
+    def sets(self, places: Ids, offsets: Ids, of_group: Ids) -> ColumnCells:
+        """Cells that say exactly which values there are."""
+        lengths = np.diff(offsets)
+        owners = np.repeat(np.arange(len(lengths)), lengths)
+        listed = pl.DataFrame({"cell": owners, "text": self.texts.gather(places)})
+        joined = listed.group_by("cell", maintain_order=True).agg(pl.col("text").str.join(", "))["text"]
+        single, everything = lengths == 1, (lengths == len(self.leaf_at)) & (lengths > 1)
+        labels = pl.select(
+            pl.when(pl.lit(pl.Series(single))).then(joined).otherwise("{" + joined + "}").alias("label")
+        )["label"].to_list()
+        members = places.tolist()
+        held = [self.values[place] for place in members]
+        meanings: list[Mapping[str, Any]] = [{"values": held[low:high]} for low, high in pairwise(offsets.tolist())]
+        for cell in np.flatnonzero(single).tolist():
+            meanings[cell] = self.meanings[members[offsets[cell]]]
+        for cell in np.flatnonzero(everything).tolist():
+            labels[cell], meanings[cell] = SUPPRESSED, {"all": True}
+        return ColumnCells(_told_apart(labels), meanings, self.leaf_at[places], offsets, of_group)
 
-    def as_set(self, places: NDArray[np.int64]) -> Described:
-        """Exactly these values."""
-        leaves = self.leaf_at[places]
-        members = leaves.tolist()
-        if len(members) == 1:
-            return self.texts[members[0]], self.meanings[members[0]], leaves
-        if len(members) == self.size:
-            return SUPPRESSED, {"all": True}, leaves
-        shown = ", ".join([self.texts[leaf] for leaf in members])
-        return f"{{{shown}}}", {"values": [self.values[leaf] for leaf in members]}, leaves
+    def ranges(self, places: Ids, offsets: Ids, of_group: Ids) -> ColumnCells:
+        """Cells from the lowest value to the highest; a missing value lies between no others, so that sets with one stay sets."""
+        lowest, highest = places[offsets[:-1]], places[offsets[1:] - 1]
+        exact = (highest == self.null_place) | (lowest == highest)
+        ends, spans = np.unique(np.stack([lowest[~exact], highest[~exact]], axis=1), axis=0, return_inverse=True)
+        first, last = ends[:, 0], ends[:, 1]
+        covered = _starts(last - first + 1)
+        between = np.arange(covered[-1]) + np.repeat(first - covered[:-1], last - first + 1)
+        chosen = np.repeat(exact, np.diff(offsets))
+        apart = self.sets(places[chosen], _starts(np.diff(offsets)[exact]), np.zeros(0, dtype=np.int64))
+        texts = [self.texts.gather(ends[:, side]).to_list() for side in (0, 1)]
+        labels = [f"[{low}, {high}]" for low, high in zip(*texts, strict=True)]
+        meanings: list[Mapping[str, Any]] = [
+            {"interval": [self.values[low], self.values[high]], "closed": "both"} for low, high in ends.tolist()
+        ]
+        cell = np.empty(len(lowest), dtype=np.int64)
+        cell[exact] = np.arange(int(exact.sum()))
+        cell[~exact] = int(exact.sum()) + spans.ravel()
+        return ColumnCells(
+            _told_apart([*apart.labels, *labels]),
+            [*apart.meanings, *meanings],
+            np.concatenate([apart.members, self.leaf_at[between]]),
+            np.concatenate([apart.offsets, apart.offsets[-1] + covered[1:]]),
+            cell[of_group],
+        )
 
-    def as_range(self, places: NDArray[np.int64]) -> Described:
-        """From the lowest of these values to the highest; a missing value has no place between others."""
-        low, high = int(places[0]), int(places[-1])
-        if low == high or self.null_leaf in self.leaf_at[places].tolist():
-            return self.as_set(places)
-        leaves = self.leaf_at[low : high + 1]
-        first, last = int(leaves[0]), int(leaves[-1])
-        ends = [self.values[first], self.values[last]]
-        return f"[{self.texts[first]}, {self.texts[last]}]", {"interval": ends, "closed": "both"}, leaves
 
-
-def _parts(hierarchy: BoundHierarchy, codes: Codes, group: NDArray[np.int64], count: int) -> ColumnCells:
-    """The lowest level at which all values of a group fall into one part; a set of top parts where they never do."""
+def _nodes(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int) -> ColumnCells:
+    """The part of the lowest level that holds all values of a group; everything where no level has such a part."""
     level_of = np.full(count, -1, dtype=np.int64)
     part_of = np.zeros(count, dtype=np.int64)
     for number in range(hierarchy.height, -1, -1):
@@ -176,16 +177,39 @@ def _parts(hierarchy: BoundHierarchy, codes: Codes, group: NDArray[np.int64], co
         np.maximum.at(high, group, parts)
         single = low == high
         level_of[single], part_of[single] = number, low[single]
-    keys, of_group = np.unique(np.stack([level_of, part_of], axis=1), axis=0, return_inverse=True)
-    book, shown = _Book(), []
-    for level, part in keys.tolist():
-        if level < 0:
-            shown.append(book.number(SUPPRESSED, {"all": True}, np.arange(hierarchy.size)))
-        else:
-            chosen = hierarchy.levels[level]
-            leaves = np.flatnonzero(chosen.parts == part)
-            shown.append(book.number(chosen.labels[part], chosen.meanings[part], leaves))
-    return book.cells(np.array(shown, dtype=np.int64)[of_group.ravel()])
+    nodes, of_group = np.unique(np.stack([level_of, part_of], axis=1), axis=0, return_inverse=True)
+    labels: list[str] = []
+    meanings: list[Mapping[str, Any]] = []
+    members: list[Ids] = []
+    for number in range(-1, hierarchy.height + 1):
+        chosen = nodes[nodes[:, 0] == number, 1]
+        if number < 0:
+            labels += [SUPPRESSED] * len(chosen)
+            meanings += [{"all": True}] * len(chosen)
+            members += [np.arange(hierarchy.size)] * len(chosen)
+        elif len(chosen):
+            level = hierarchy.levels[number]
+            labels += [level.labels[part] for part in chosen.tolist()]
+            meanings += [level.meanings[part] for part in chosen.tolist()]
+            leaves = np.split(np.argsort(level.parts, kind="stable"), np.cumsum(hierarchy.cover(number))[:-1])
+            members += [leaves[part] for part in chosen.tolist()]
+    offsets = _starts(np.array([len(each) for each in members], dtype=np.int64))
+    return ColumnCells(_told_apart(labels), meanings, np.concatenate(members), offsets, of_group.ravel())
+
+
+def _starts(lengths: Ids) -> Ids:
+    """Where things of some lengths start that stand one after the other, and where the last ends."""
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
+
+
+def _told_apart(labels: list[str]) -> list[str]:
+    """Each label once: a value may be spelled like a set of others, or like the sign for all."""
+    if len(set(labels)) == len(labels):
+        return labels
+    taken: dict[str, None] = {}
+    for label in labels:
+        taken[unused(label, taken)] = None
+    return list(taken)
 
 
 def covered(codes: Sequence[Codes], counts: NDArray[np.int64], columns: Sequence[ColumnCells]) -> NDArray[np.int64]:
