@@ -103,3 +103,14 @@ def test_the_missing_value_is_not_taken_for_a_text_that_is_spelled_like_it() -> 
     column = bind_sensitive("s", None, pl.Series("s", ["(missing)", "flu", None]))
     assert column.texts == ("(missing)", "flu", "(missing)")
     assert (column.position("(missing)"), column.position(None)) == (0, 2)
+
+
+def test_a_number_is_found_however_it_is_spelled() -> None:
+    floats = bind_sensitive("pay", None, pl.Series("pay", [1.0, 2.5, None]))
+    assert [floats.position(value) for value in (1, "1", "1.00", 2.5, None)] == [0, 0, 0, 1, 2]
+    assert bind_sensitive("n", None, pl.Series("n", [7])).position("7.0") == 0
+    for wrong in ("seven", "7.5"):
+        with pytest.raises(DataError, match=f"Column 'n' has no value '{wrong}'"):
+            bind_sensitive("n", None, pl.Series("n", [7])).position(wrong)
+    with pytest.raises(DataError, match="has no value '1'"):
+        bind_sensitive("code", None, pl.Series("code", ["1.0"])).position("1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from typing import Any
 
@@ -68,9 +69,19 @@ class SensitiveColumn:
             # Somebody's text may be spelled like the missing value.
             return int(self.labels.is_null().arg_max() or 0)
         text = "(missing)" if value is None else str(value)
+        if text not in texts and self.labels.dtype.is_numeric():
+            text = self._spelled(text)
         if text not in texts:
             raise DataError(f"Column {self.name!r} has no value {text!r}.{did_you_mean(text, texts)}")
         return texts.index(text)
+
+    def _spelled(self, text: str) -> str:
+        """A number as this column spells it, where it has that number: 1 and 1.0 are the same."""
+        try:
+            number = Decimal(text)
+            return next((each for each in self.labels.drop_nulls().cast(pl.String) if Decimal(each) == number), text)
+        except InvalidOperation:
+            return text
 
     def numbers(self) -> NDArray[np.float64] | None:
         """Values as numbers where they are numbers."""
