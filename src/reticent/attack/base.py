@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from math import hypot, sqrt
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from reticent.attack.published import Published
 from reticent.data import Groups
 from reticent.errors import PolicyError
@@ -20,6 +23,7 @@ class Findings:
 
     ``example`` is one sentence about one person, ``details`` are further counts. ``baseline`` is the share that it would have hit
     without the release (by chance, or among a control group, whose interval is ``baseline_interval``); None where that is nobody.
+    ``draws`` says how many people drawn one by one these are worth, where whole groups are hit together (:func:`independent_draws`).
     All of it is for the steward: findings about a confidential table, or checked against one, are never published.
     """
 
@@ -32,6 +36,7 @@ class Findings:
     details: Mapping[str, Any] = field(default_factory=dict)
     baseline: float | None = None
     baseline_interval: Interval | None = None
+    draws: float | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.hits <= self.people:
@@ -45,7 +50,9 @@ class Findings:
     @property
     def interval(self) -> Interval | None:
         """Within which the share lies among people like those who were attacked (Wilson, 95 %); None when nobody was."""
-        return wilson(self.hits, self.people) if self.people else None
+        if not self.people:
+            return None
+        return wilson(self.hits, self.people) if self.draws is None else wilson(self.share * self.draws, self.draws)
 
     @property
     def excess(self) -> Interval:
@@ -85,6 +92,7 @@ class Findings:
             "share": self.share,
             "interval": list(self.interval) if self.interval is not None else None,
             "baseline": self.baseline,
+            "baseline_interval": list(self.baseline_interval) if self.baseline_interval is not None else None,
             "excess": list(self.excess),
             "succeeds": self.succeeds,
             "example": self.example,
@@ -103,14 +111,37 @@ class Adversary(Protocol):
         """Try it."""
 
 
-def wilson(hits: int, sample: int, z: float = 1.959963984540054) -> Interval:
+def wilson(hits: float, sample: float, z: float = 1.959963984540054) -> Interval:
     """The Wilson score interval for a share of which ``hits`` of ``sample`` independent draws were seen (z = 1.96: 95 %)."""
     if sample < 1:
         raise PolicyError("A confidence interval needs at least one draw.")
     share, weight = hits / sample, z * z / sample
     middle = (share + weight / 2) / (1 + weight)
-    half = z / (1 + weight) * sqrt(share * (1 - share) / sample + weight / (4 * sample))
+    half = z / (1 + weight) * sqrt(max(share * (1 - share), 0.0) / sample + weight / (4 * sample))
     return (0.0 if hits == 0 else max(0.0, middle - half), 1.0 if hits == sample else min(1.0, middle + half))
+
+
+def independent_draws(people: NDArray[np.int64], hits: NDArray[np.int64]) -> float:
+    """How many people drawn one by one the people of some groups are worth, of whom ``hits`` in each were hit.
+
+    People of a group are hit together, so that a share varies more between tables than if everybody were hit alone: by the design effect
+    sum (hits - share x people)^2 / (everybody x share x (1 - share)), never taken below 1. Where nobody is hit, or all are, every group is a draw.
+    """
+    filled = people > 0
+    people, hits = people[filled], hits[filled]
+    everybody, hit = int(people.sum()), int(hits.sum())
+    if hit in (0, everybody):
+        return float(max(len(people), 1))
+    share = hit / everybody
+    spread = float(((hits - share * people) ** 2).sum()) * len(people) / max(len(people) - 1, 1)
+    return max(1.0, everybody / max(1.0, spread / (everybody * share * (1 - share))))
+
+
+def draws_of_groups(people: NDArray[np.int64], affected: NDArray[np.int64]) -> float:
+    """The same where all people of the ``affected`` groups are hit, and nobody else is."""
+    hits = np.zeros_like(people)
+    hits[affected] = people[affected]
+    return independent_draws(people, hits)
 
 
 def secrets(published: Published, column: str | None, adversary: str) -> tuple[str, Groups]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.attack.base import Findings, secrets
+from reticent.attack.base import Findings, independent_draws, secrets
 from reticent.attack.published import Published
 from reticent.data import Groups
+from reticent.data.keys import sum_by
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact, whole
 
@@ -57,6 +58,9 @@ class Exclusion:
                 "without_exclusions": int(histograms.counts[already].sum()),
                 "affected_groups": len(np.unique(histograms.owners[hit])),
             },
+            draws=independent_draws(
+                groups.sizes, sum_by(histograms.owners[hit], histograms.counts[hit], len(groups.sizes))
+            ),
         )
 
     def _example(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reticent.attack.base import Findings, secrets
+from reticent.attack.base import Findings, draws_of_groups, secrets
 from reticent.attack.published import Published
 from reticent.data import Groups
 from reticent.definitions import HomogeneityAudit, homogeneity_audit
@@ -50,6 +50,7 @@ class Homogeneity:
                 "largest_affected": int(groups.sizes[audit.affected].max(initial=0)),
                 "threshold": str(self.threshold),
             },
+            draws=draws_of_groups(groups.people, audit.affected),
         )
 
 

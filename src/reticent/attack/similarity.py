@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.attack.base import Findings, secrets
+from reticent.attack.base import Findings, draws_of_groups, secrets
 from reticent.attack.published import Published
 from reticent.data import Groups, Histograms
 from reticent.data.keys import sum_by
@@ -77,6 +77,7 @@ class Similarity:
                 "groups": len(groups),
                 "affected_groups": len(affected),
             },
+            draws=draws_of_groups(groups.people, affected),
         )
 
     def _width(self, groups: Groups, sensitive: str) -> Fraction:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.attack.base import Findings, secrets
+from reticent.attack.base import Findings, draws_of_groups, secrets
 from reticent.attack.published import Published
 from reticent.data import Groups
 from reticent.errors import PolicyError
@@ -61,6 +61,7 @@ class Skewness:
                 "affected_groups": len(affected),
                 "largest_gain": float(_gains(groups).max(initial=0.0)),
             },
+            draws=draws_of_groups(groups.people, affected),
         )
 
     def _beyond(self, groups: Groups) -> NDArray[np.bool_]:
