@@ -23,7 +23,9 @@ Keys = NDArray[Any]
 Codes = NDArray[np.int64]
 
 _WORD_LIMIT = 2**62
+_WHOLE_LIMIT = 2**63
 _LARGEST_COLUMN = 20_000_000
+_BEYOND = "whole numbers must lie between -2^63 and 2^63 - 1. Use a coarser public grid, or list them as texts."
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ class Attribute:
             return cls(name, declared)
         if isinstance(declared, Mapping):
             declared = _steps(name, declared)
+        if isinstance(declared, range):
+            _check_ends(name, declared)
         if isinstance(declared, str) or not isinstance(declared, Sequence | pl.Series | np.ndarray):
             raise PolicyError(
                 f"domain[{name!r}] must be a number of values, a list of values, a range or {{'from': .., 'to': ..}}, but it is {declared!r}."
@@ -82,27 +86,27 @@ class Attribute:
         if not values.dtype.is_integer() or values.null_count() or len(values) < 2:
             return None
         numbers = values.to_numpy()
+        if int(numbers[-1]) - int(numbers[0]) >= _WHOLE_LIMIT:
+            return None
         steps = np.diff(numbers)
         return (int(numbers[0]), int(steps[0])) if steps[0] > 0 and (steps == steps[0]).all() else None
 
     def encode(self, series: pl.Series) -> Codes:
-        """For every row the place of its value in the domain; a value that is not in it is a :class:`DataError`."""
-        try:
-            found = as_kind(series, self.kind)
-        except pl.exceptions.PolarsError:
-            raise DataError(
-                f"Column {self.name!r} has type {series.dtype}, but its domain holds values of kind {self.kind.value}."
-            ) from None
+        """For every row the place of its value in the domain; a value that is not in it is a :class:`DataError`.
+
+        So is one that would only be in it after a part of it was cut off: 25.7 among whole numbers, noon among days.
+        """
+        found, bad = self._converted(series)
         if self._grid is not None and not found.null_count():
             first, step = self._grid
-            codes, rest = np.divmod(found.cast(pl.Int64).to_numpy() - first, step)
-            bad = (rest != 0) | (codes < 0) | (codes >= self.size)
+            codes, rest = np.divmod(found.to_numpy() - first, step)
+            bad |= (rest != 0) | (codes < 0) | (codes >= self.size)
         else:
             places = pl.DataFrame({"value": self.listed, "place": np.arange(self.size)})
             looked_up = pl.DataFrame({"value": found}).join(
                 places, on="value", how="left", nulls_equal=True, maintain_order="left"
             )["place"]
-            bad = looked_up.is_null().to_numpy()
+            bad |= looked_up.is_null().to_numpy()
             codes = looked_up.fill_null(0).to_numpy()
         if bad.any():
             row = int(np.argmax(bad))
@@ -111,6 +115,28 @@ class Attribute:
                 "if it is possible for everybody to know that it can occur; never add values because they occur."
             )
         return codes.astype(np.int64)
+
+    def _converted(self, series: pl.Series) -> tuple[pl.Series, NDArray[np.bool_]]:
+        """The values in the type of the domain, and for every row whether its value had to be changed for that."""
+        days = self.kind in (Kind.DATE, Kind.TIMESTAMP)
+        given = series.fill_nan(None) if series.dtype.is_float() else series
+        if isinstance(given.dtype, pl.Datetime):
+            given = given.dt.replace_time_zone(None)
+        try:
+            if days and not (given.dtype.is_temporal() or given.dtype == pl.Null):
+                raise pl.exceptions.InvalidOperationError
+            wanted = self.listed.dtype
+            found = as_kind(given, self.kind)
+            if given.dtype.is_integer() and wanted.is_integer():
+                found = given.cast(wanted, strict=False)
+            # Text is read; numbers, days and truth values must come back the same.
+            is_read = given.dtype in (pl.String, pl.Null, pl.Categorical, pl.Enum) or wanted == pl.String
+            back = given if is_read else found.cast(given.dtype, strict=False)
+        except pl.exceptions.PolarsError:
+            raise DataError(
+                f"Column {self.name!r} has type {series.dtype}, but its domain holds values of kind {self.kind.value}."
+            ) from None
+        return found, back.ne_missing(given).to_numpy().copy()
 
     def decode(self, codes: Codes) -> pl.Series:
         """The values at these places."""
@@ -269,14 +295,24 @@ def _steps(name: str, declared: Mapping[str, Any]) -> range:
     return range(low, high + 1, step)
 
 
+def _check_ends(name: str, declared: range) -> None:
+    """Refuse whole numbers that have no place in 64 bits, before anybody counts or lists them."""
+    if any(not -_WHOLE_LIMIT <= end < _WHOLE_LIMIT for end in (declared.start, declared.stop - 1)):
+        raise PolicyError(f"domain[{name!r}]: {_BEYOND}")
+
+
 def _series(name: str, declared: Any) -> pl.Series:
     try:
         if isinstance(declared, range):
-            series = pl.Series(name, np.arange(declared.start, declared.stop, declared.step))
+            # Not np.arange(start, stop, step), which takes the distance of the ends, and that may pass 64 bits.
+            series = pl.Series(name, declared.start + declared.step * np.arange(len(declared), dtype=np.int64))
         else:
             series = pl.Series(
                 name, declared if isinstance(declared, pl.Series | np.ndarray) else list(declared), strict=True
             )
+        if series.dtype in (pl.UInt64, pl.Int128, pl.Object) and _is_beyond(series):
+            raise PolicyError(f"domain[{name!r}]: {_BEYOND}")
+        series = series.cast(pl.Int64) if series.dtype == pl.UInt64 else series
         series = as_kind(series, Kind.of(series.dtype, name)).alias(name)
     except (TypeError, OverflowError, pl.exceptions.PolarsError):
         kinds = {type(value).__name__: value for value in reversed(list(declared)) if value is not None}
@@ -292,6 +328,11 @@ def _series(name: str, declared: Any) -> pl.Series:
         twice = series.filter(series.is_duplicated())[0]
         raise PolicyError(f"domain[{name!r}] lists {twice!r} more than once.")
     return series
+
+
+def _is_beyond(series: pl.Series) -> bool:
+    """Whether a column holds a whole number that has no place in 64 bits."""
+    return any(isinstance(value, int) and not -_WHOLE_LIMIT <= value < _WHOLE_LIMIT for value in series.to_list())
 
 
 def _plain(attribute: Attribute) -> Any:

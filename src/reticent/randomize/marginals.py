@@ -11,6 +11,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.errors import PolicyError
 from reticent.randomize.grouping import LARGEST_CELLS, Layer
 from reticent.randomize.view import View
 
@@ -28,8 +29,13 @@ class Marginal:
 def marginals(view: View, width: int = 3) -> Iterator[Marginal]:
     """Every table of 1 to ``width`` columns. Only the widest are counted from the view; narrower ones are their sums.
 
-    n_D is m divided by the sizes of the columns, the same for all cells of a table.
+    n_D is m divided by the sizes of the columns, the same for all cells of a table. That is so for the first view of uniform noise; others are asked with
+    :meth:`View.group_by`.
     """
+    if view.source_rates is not None or view.manifest.index > 1:
+        raise PolicyError(
+            "All counts at once are for the first view of a plan with uniform noise. Ask this view with group_by(...)."
+        )
     domain, rates = view.domain, view.rates
     kept = float(rates.s * (1 - rates.s))
     names = domain.names

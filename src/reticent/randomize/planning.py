@@ -58,6 +58,12 @@ class Plan:
     error: Fraction
 
     def __post_init__(self) -> None:
+        if self.n >= self.domain.size:
+            raise PolicyError(
+                f"n = {self.n} is not below the size of the domain, {self.domain.size}. Declare more possible values."
+            )
+        if not 0 < self.error < 1:
+            raise PolicyError(f"error must lie between 0 and 1, but it is {self.error}.")
         found = self.definition.assess_plan(self)
         if not found.holds:
             assert found.witness is not None
@@ -285,12 +291,14 @@ class Plan:
         if written.get("plan") != VERSION:
             raise DataError(f"This is no plan of version {VERSION}: its entry 'plan' is {written.get('plan')!r}.")
         try:
+            if not isinstance(written["frozen"], bool) or not isinstance(written["domain"], Mapping):
+                raise DataError("In the plan 'frozen' must be true or false, and 'domain' an object of columns.")
             rates = Rates(
                 exact(written["alpha"], "alpha"),
                 exact(written["beta"], "beta"),
                 whole(written["views"], "views", low=1),
                 exact(written["carry"], "carry"),
-                bool(written["frozen"]),
+                written["frozen"],
             )
             check_adversary(written["adversary"], "adversary")
             return cls(
@@ -364,10 +372,7 @@ def plan(
     else:
         least = None if floor is None else exact(floor, "floor")
         rates = rates_for(prior, belief, preset, adversary, floor=least, views=views, frozen=frozen)
-    chance = exact(error, "error")
-    if not 0 < chance < 1:
-        raise PolicyError(f"error must lie between 0 and 1, but it is {error}.")
-    made = Plan(rows, space, prior, belief, adversary, preset, rates, chance)
+    made = Plan(rows, space, prior, belief, adversary, preset, rates, exact(error, "error"))
     _check_target(made, rho)
     return made
 

@@ -13,6 +13,7 @@ from typing import Literal, get_args
 
 from reticent.definitions.mechanisms import Adversary, Ratios, highest_allowed, posterior
 from reticent.errors import Infeasible, PolicyError, did_you_mean
+from reticent.exact import whole
 
 Preset = Literal["paper", "tight", "max-utility", "floor"]
 PRESETS: tuple[str, ...] = get_args(Preset)
@@ -38,6 +39,12 @@ class Rates:
             raise Infeasible(
                 f"alpha = {float(self.alpha):.6g} and beta = {float(self.beta):.6g} must be positive and add up to at most 1. Ask for less: a larger "
                 "gamma, a smaller k or d, or fewer views."
+            )
+        whole(self.views, "views", low=1)
+        if self.views > 1 and not 0 < self.carry < self.s:
+            raise Infeasible(
+                f"carry = {float(self.carry):.6g}, the chance of a tuple that earlier views showed and that is not true, must be above 0 and below "
+                f"s = {float(self.s):.6g}: without it a tuple that shows again is surely true."
             )
 
     @property

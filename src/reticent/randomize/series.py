@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from reticent.errors import DataError, LedgerError, PolicyError
+from reticent.exact import whole
 from reticent.files import write_whole
 from reticent.ledger import Ledger
 from reticent.randomize.domain import Keys, ViewDomain
-from reticent.randomize.draws import Draws
+from reticent.randomize.draws import POISSON_ABOVE, Draws
 from reticent.randomize.estimate import Estimate
 from reticent.randomize.instance import full_domain, instance_of
 from reticent.randomize.keys import union, without
@@ -82,7 +83,11 @@ class Series:
         rates, earlier, draws = self.plan.rates, self.shown, Draws(insecure_seed)
         sets = [Listed(true, rates.s), Listed(without(earlier, true), rates.carry)]
         keys = np.concatenate(list(sample(space, sets, rates.noise(index), draws)))
-        manifest = ViewManifest(listed, index, secure=draws.is_secure, duplicates=duplicates)
+        others = space.size - sum(len(each.keys) for each in sets)
+        approximation = rates.noise(index) if others > POISSON_ABOVE else Fraction(0)
+        manifest = ViewManifest(
+            listed, index, secure=draws.is_secure, duplicates=duplicates, approximation=approximation
+        )
         if dataset is not None:
             record(dataset, manifest, digest_of(keys), ledger)
         view = View(manifest, keys, earlier if index > 1 else None)
@@ -120,13 +125,20 @@ class Series:
         )
 
     def save(self, path: str | Path) -> Path:
-        """Write what is new: a folder for every view, and the publisher's own record of the series."""
+        """Write what is new: a folder for every view, and the publisher's own record of the series.
+
+        A folder with another view in its place is left alone: a series that forgot what it showed would break its promise.
+        """
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
         for view in self.views:
             target = folder / f"view-{view.manifest.index}"
             if not target.exists():
                 view.save(target)
+            elif not _is_same(open_view(target), view):
+                raise DataError(
+                    f"{str(target)!r} holds another view than this series'. Save it to a folder of its own; nothing was overwritten."
+                )
         state = {"plan": self.plan.as_json(), "views": len(self.views), "digest": self.digest}
         write_whole(folder / _STATE, json.dumps(state, indent=2).encode() + b"\n", mode=0o600)
         return folder
@@ -137,11 +149,18 @@ class Series:
         folder = Path(path)
         if not (folder / _STATE).is_file():
             raise DataError(f"{str(folder)!r} holds no series: there is no {_STATE}.")
-        state = json.loads((folder / _STATE).read_text(encoding="utf-8"))
-        plan = Plan.from_json(state["plan"])
-        return cls(
-            plan, read_views([folder / f"view-{index}" for index in range(1, state["views"] + 1)]), state["digest"]
-        )
+        try:
+            state = json.loads((folder / _STATE).read_text(encoding="utf-8"))
+            plan, count = Plan.from_json(state["plan"]), whole(state["views"], "views", low=1)
+            digest = None if state["digest"] is None else str(state["digest"])
+        except (ValueError, KeyError, TypeError, AttributeError) as problem:
+            raise DataError(
+                f"{str(folder / _STATE)!r} is not what a series writes ({type(problem).__name__}: {problem})."
+            ) from None
+        views = read_views([folder / f"view-{index}" for index in range(1, count + 1)])
+        if views[0].plan.as_json() != plan.as_json():
+            raise DataError(f"The views in {str(folder)!r} were made by another plan than {_STATE} says.")
+        return cls(plan, views, digest)
 
 
 def read_views(paths: Sequence[str | Path]) -> tuple[View, ...]:
@@ -154,9 +173,18 @@ def read_views(paths: Sequence[str | Path]) -> tuple[View, ...]:
             raise DataError(
                 f"{str(path)!r} is view {view.manifest.index} of its series, not view {place}. Give all views in order."
             )
+        if views and view.plan.as_json() != views[0].plan.as_json():
+            raise DataError(
+                f"{str(path)!r} was made by another plan than {str(paths[0])!r}: they are not views of one series."
+            )
         views.append(view)
         earlier = view.keys if earlier is None else union(earlier, view.keys)
     return tuple(views)
+
+
+def _is_same(one: View, other: View) -> bool:
+    """Whether two views show the same by the same plan."""
+    return one.manifest.as_json() == other.manifest.as_json() and np.array_equal(one.keys, other.keys)
 
 
 def independent_posterior(plan: Plan, views: int) -> Fraction:

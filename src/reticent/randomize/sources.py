@@ -26,6 +26,8 @@ from reticent.randomize.draws import Draws
 from reticent.randomize.grouping import Cells
 from reticent.randomize.keys import distinct, in_order, without
 
+_MOST_WEIGHT = 2**62
+
 
 @dataclass(frozen=True)
 class Source:
@@ -44,6 +46,11 @@ class Source:
                 raise PolicyError(f"source[{name!r}] needs one weight for each of its {self.domain[name].size} values.")
             if any(weight < 0 for weight in listed) or not any(listed):
                 raise PolicyError(f"source[{name!r}]: weights must be at least 0, and one above it.")
+            if sum(listed) >= _MOST_WEIGHT:
+                raise PolicyError(
+                    f"source[{name!r}]: written as whole numbers in the same proportions its weights add up to {sum(listed):,}, and at most 2^62 can be drawn "
+                    "from. Round them, or give them one denominator."
+                )
         if not 0 < self.uniform <= 1:
             raise PolicyError(
                 "uniform, the share of uniform noise, must be above 0 and at most 1: without it a tuple that the source rules out would be published "
@@ -62,11 +69,7 @@ class Source:
         for name, given in declared.items():
             if name not in domain.names:
                 raise PolicyError(f"source names {name!r}, which is not a column.{did_you_mean(name, domain.names)}")
-            listed = (
-                given
-                if not isinstance(given, Mapping)
-                else [given.get(value, 0) for value in domain[name].listed.to_list()]
-            )
+            listed = _in_order(given, domain, name)
             fractions = [exact(value, f"source[{name!r}]") for value in listed]
             common = math.lcm(*(value.denominator for value in fractions))
             weights[name] = tuple(int(value * common) for value in fractions)
@@ -146,6 +149,21 @@ class Source:
         """The source that :meth:`as_json` wrote."""
         weights = {name: tuple(int(weight) for weight in listed) for name, listed in written["weights"].items()}
         return cls(domain, weights, exact(written["uniform"], "uniform"))
+
+
+def _in_order(given: Any, domain: ViewDomain, name: str) -> Sequence[Number]:
+    """The weights of a column in the order of its values."""
+    if not isinstance(given, Mapping):
+        if isinstance(given, str) or not isinstance(given, Sequence):
+            raise PolicyError(
+                f"source[{name!r}] must be a list of weights or map values to weights, but it is {given!r}."
+            )
+        return given
+    values = domain[name].listed.to_list()
+    for value in given:
+        if value not in values:
+            raise PolicyError(f"source[{name!r}] gives a weight to {value!r}, which is not in the column's domain.")
+    return [given.get(value, 0) for value in values]
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ Views and perturbed records share everything but their manifests. A view of any 
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import os
@@ -303,11 +304,23 @@ def _read(path: Path, domain: ViewDomain) -> Iterator[pl.DataFrame]:
             for batch in parquet.ParquetFile(path).iter_batches(_ROWS_AT_ONCE):
                 yield pl.DataFrame(pl.from_arrow(batch))
             return
-        yield from pl.scan_csv(path, schema=schema).collect_batches(chunk_size=_ROWS_AT_ONCE)
-    except (pl.exceptions.PolarsError, OSError) as error:
+        _check_header(path, domain)
+        rows = pl.scan_csv(path, schema=schema, has_header=False, skip_rows=1)
+        yield from rows.collect_batches(chunk_size=_ROWS_AT_ONCE)
+    except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(
             f"{path.name} cannot be read as its manifest describes it: {str(error).splitlines()[0]}"
         ) from None
+
+
+def _check_header(path: Path, domain: ViewDomain) -> None:
+    """The first line must name the columns in their order. Read here, because polars leaves doubled quotes in names as they are."""
+    with path.open(encoding="utf-8", newline="") as file:
+        names = tuple(next(csv.reader(file), ()))
+    if names != domain.names:
+        raise DataError(
+            f"{path.name} has the columns {', '.join(names) or 'none'}, but its manifest describes {', '.join(domain.names)}."
+        )
 
 
 def _certificate(folder: Path) -> dict[str, Any]:
