@@ -299,10 +299,40 @@ def test_a_saved_release_is_assessed_beside_another_population(tmp_path):
         both = rt.assess(subject, KMap(9, twice) & BetaLikeness(5))
         assert list(both.value.values()) == [rt.assess(subject, KMap(9, twice)).value, grown]
     plain = rt.publish(Table(frame, quasi=quasi, sensitive="job"), KMap(9, population))
-    with pytest.raises(
-        PolicyError, match=r"assess what compares with a population apart .* declares nothing about job"
-    ):
-        rt.assess(plain, KMap(9, twice) & BetaLikeness(5))
+    both = rt.assess(plain, KMap(9, twice) & BetaLikeness(5))
+    assert list(both.value.values()) == [
+        rt.assess(plain, KMap(9, twice)).value,
+        rt.assess(plain, BetaLikeness(5)).value,
+    ]
+
+
+def test_each_set_of_columns_that_an_adversary_may_hold_is_assessed(tmp_path):
+    """R-LD-4. Everybody stands alone by both columns together, nobody by one of them; with delta-disclosure it is the other way round."""
+    frame = {"a": list("1122"), "b": list("xyxy"), "s": list("pqqp")}
+    apart = Table(frame, quasi=["a", "b"], sensitive="s", quasi_sets=[["a"], ["b"]])
+    assert rt.assess(Table(frame, quasi=["a", "b"], sensitive="s"), KAnonymity(2)).value == 1
+    release = rt.publish(apart, KAnonymity(2))
+    release.save(tmp_path / "release")
+    for subject in (apart, release, tmp_path / "release"):
+        found = rt.assess(subject, KAnonymity(2))
+        assert (found.holds, found.value) == (True, {"a": 2, "b": 2})
+        found = rt.assess(subject, KAnonymity(3) & TCloseness(0))
+        assert not found.holds
+        assert found.witness.text.startswith("To somebody who knows a: 2 of 2 groups have fewer than 3 people")
+        assert [part.parts[1].value for part in found.parts] == [0, 0]
+    uneven = {"a": list("1122"), "b": list("xyxy"), "s": list("pqpp")}
+    one, each = (Table(uneven, quasi=["a", "b"], sensitive="s", quasi_sets=sets) for sets in (None, [["a"], ["b"]]))
+    assert rt.assess(one, MUnique(1)).holds
+    assert not rt.assess(each, MUnique(1)).holds
+
+
+def test_people_of_one_set_of_columns_are_counted_in_the_table_alone():
+    frame = {"id": [1, 1, 2, 3], "a": list("1111"), "b": list("xxyz"), "s": list("pqpq")}
+    table = Table(frame, quasi=["a", "b"], sensitive="s", key="id", unit="person", quasi_sets=[["a"], ["b"]])
+    assert rt.assess(table, KAnonymity(1)).value == {"a": 3, "b": 1}
+    release = rt.publish(table, KAnonymity(1))
+    with pytest.raises(PolicyError, match=r"KAnonymity\(k=1\) counts people"):
+        rt.assess(release, KAnonymity(1))
 
 
 def test_a_saved_release_is_compared_with_the_whole_table_that_its_certificate_declares(tmp_path):

@@ -2,70 +2,99 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
 from reticent.data.groups import Groups
 from reticent.data.table import Table
-from reticent.definitions.base import Assessment, Definition
+from reticent.definitions.base import Assessment, Definition, Witness
 from reticent.definitions.population import PopulationDefinition, require_same
 from reticent.engine import engine_of
 from reticent.errors import PolicyError
 from reticent.release.claims import judged_groups, read_claims, whole_table
 from reticent.release.population import people_of
 from reticent.release.public import PublicSide, open_public
-from reticent.release.reference import columns_compared
+from reticent.release.reference import ReferenceColumn
 from reticent.release.release import Release
+
+Seen = Iterator[tuple[Sequence[str], Groups]]
 
 
 def assess(subject: Table | Release | str | Path, definition: Definition) -> Assessment:
     """Judge a table (published as it stands), a release, or a saved release by its public side.
+
+    Where an adversary may hold one of several sets of columns (``quasi_sets``), the definition must withstand each (R-LD-4): then ``value`` has
+    what was achieved for each set, and ``parts`` their assessments.
 
     Of a saved release, what compares with the whole table is compared with the histogram that the certificate declares, and with the published
     rows where it declares none.
     """
     if not isinstance(definition, Definition):
         raise PolicyError(f"assess needs a definition such as KAnonymity(5), but got {definition!r}.")
-    return definition.assess(_groups(subject, definition))
+    found = {", ".join(columns): definition.assess(groups) for columns, groups in _seen(subject, definition)}
+    if len(found) == 1:
+        return next(iter(found.values()))
+    values = {columns: each.value for columns, each in found.items()}
+    witnesses = [_to_whom(each.witness, columns) for columns, each in found.items() if each.witness is not None]
+    return Assessment(
+        definition, not witnesses, values, witnesses[0] if witnesses else None, parts=tuple(found.values())
+    )
 
 
-def _groups(subject: Table | Release | str | Path, definition: Definition) -> Groups:
+def _to_whom(witness: Witness, columns: str) -> Witness:
+    return replace(witness, text=f"To somebody who knows {columns}: {witness.text}")
+
+
+def _seen(subject: Table | Release | str | Path, definition: Definition) -> Seen:
+    """The groups that adversaries see, for each set of columns that one may hold."""
     if isinstance(subject, Table):
-        table = definition.prepare(subject)
-        groups = engine_of(table).frequencies(table).groups()
-        return groups.select(groups.sizes > 0)
+        return _of_table(subject, definition)
     if isinstance(subject, Release):
-        return _steward_groups(subject, definition)
+        return _of_release(subject, definition)
     if isinstance(subject, str | Path):
-        return _public_groups(open_public(subject), definition)
+        side = open_public(subject)
+        return _of_public(side, definition, whole_table(side))
     raise PolicyError(f"assess needs a Table, a Release or the folder of one, but got a {type(subject).__name__}.")
 
 
-def _public_groups(side: PublicSide, definition: Definition) -> Groups:
-    """The groups as the public side shows them, beside a population where the definition compares with one."""
+def _of_table(table: Table, definition: Definition) -> Seen:
+    prepared, names = definition.prepare(table), list(table.quasi)
+    frequencies = engine_of(prepared).frequencies(prepared)
+    for columns in table.quasi_sets or (names,):
+        if len(columns) == len(names):
+            groups = frequencies.groups()
+        else:
+            groups = frequencies.merged(
+                *frequencies.group_ids(frequencies.levels, [names.index(name) for name in columns])
+            )
+        yield columns, groups.select(groups.sizes > 0)
+
+
+def _of_release(release: Release, definition: Definition) -> Seen:
+    """The groups as they were judged; sets of columns and populations are looked up in the public tables, beside the steward's whole table."""
+    side, groups = release.public, release.groups
+    beside = side.format == "generalize" and _population(definition) is not None
+    if len(side.manifest.adversary_sets) == 1 and not beside:
+        return iter([(side.manifest.named("quasi"), groups)])
+    marginals = {name: groups.marginal(name) for name in side.manifest.named("sensitive")}
+    reference = {name: ReferenceColumn(each.domain.columns[0], each.reference) for name, each in marginals.items()}
+    return _of_public(side, definition, reference)
+
+
+def _of_public(side: PublicSide, definition: Definition, reference: dict[str, ReferenceColumn]) -> Seen:
+    """The groups as the public tables show them, beside a population where the definition compares with one."""
     if side.manifest.unit == "person" and definition.counts_people:
         raise PolicyError(
             f"{definition} counts people, and the published files show rows, of which several may be one person. Assess the table, or the "
-            "release as publish returned it (without a population, which is counted in the files)."
+            "release as publish returned it (without a population or several quasi sets, which are looked up in the files)."
         )
     claimed = [claim.definition for claim in read_claims(side.certificate) if claim.definition is not None]
     people = _population(definition) if side.format == "generalize" else None
-    return judged_groups(definition, side, side.manifest.named("quasi"), whole_table(side), people, claimed)
-
-
-def _steward_groups(release: Release, definition: Definition) -> Groups:
-    """The groups of a release as they were judged; what compares with a population is counted on the public side."""
-    side = release.public
-    if side.format != "generalize" or _population(definition) is None:
-        return release.groups
-    undeclared = set(columns_compared(definition, side.manifest.named("sensitive"))) - set(whole_table(side))
-    if undeclared:
-        raise PolicyError(
-            "Of a release, assess what compares with a population apart from what compares with the whole table: the public tables show "
-            f"the one, the steward's groups the other, and the certificate declares nothing about {', '.join(sorted(undeclared))}."
-        )
-    return _public_groups(side, definition)
+    for columns in side.manifest.adversary_sets:
+        yield columns, judged_groups(definition, side, columns, reference, people, claimed)
 
 
 def _population(definition: Definition) -> pl.DataFrame | None:
