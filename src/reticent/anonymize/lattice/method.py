@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.anonymize.assembly import Assembled, bucketized, domains, generalized, meanings, relabelled
+from reticent.anonymize.assembly import BUCKET, Assembled, bucketized, domains, generalized, meanings, relabelled
 from reticent.anonymize.lattice.objectives import NodeView, describe
 from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.lattice.search import Node, Search, Strategy, search
@@ -137,6 +137,8 @@ class Lattice:
             raise PolicyError(
                 "format='bucketize' separates sensitive values from people, but the table has no sensitive column."
             )
+        if BUCKET in table.schema:
+            raise PolicyError(f"A bucketized release calls its bucket {BUCKET!r}. Rename the column of that name.")
         hidden = [part for part in definition.parts() if part.hides_identity]
         if hidden:
             raise PolicyError(

@@ -32,38 +32,51 @@ def extents(starts: Any, ranks: Any, leaves: Any, fresh: Any, found: Any) -> Non
 
 @nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
 def cuts(
-    starts: Any, ranks: Any, sizes: Any, column: Any, rows: Any, least: int, barriers: Any, left: Any, right: Any
+    starts: Any,
+    ranks: Any,
+    sizes: Any,
+    column: Any,
+    rows: Any,
+    least: int,
+    leaves: Any,
+    barriers: Any,
+    left: Any,
+    right: Any,
 ) -> None:
     """Cut every group in its column between two values, as near to the median as leaves ``least`` rows on both sides.
 
-    ``barriers[j, r]`` says how high the barrier between the values ``r`` and ``r + 1`` of column ``j`` is; the highest come first.
-    ``left[g]`` becomes the rows left of the cut (0 where there is none), ``right[u]`` whether unit ``u`` lies to the right of it.
+    ``barriers[j, r]`` says how high the barrier between the values ``r`` and ``r + 1`` of column ``j`` is (none where it has no columns); the
+    highest come first. ``left[g]`` becomes the rows left of the cut (0 where there is none), ``right[u]`` whether unit ``u`` lies to the right of it.
     """
-    widest = barriers.shape[1]
-    held = np.zeros(widest, dtype=np.int64)
-    there = np.zeros(widest, dtype=np.bool_)
+    held, there = np.zeros(np.max(leaves), dtype=np.int64), np.zeros(np.max(leaves), dtype=np.bool_)
+    values = np.empty(np.max(leaves), dtype=np.int64)
+    tall = barriers.shape[1] > 0
     for group in range(len(starts) - 1):
         j, first, last = column[group], starts[group], starts[group + 1]
-        low, high = widest, -1
+        count = 0
         for unit in range(first, last):
             rank = int(ranks[j, unit])
             held[rank] += sizes[unit]
-            there[rank] = True
-            low, high = min(low, rank), max(high, rank)
+            if not there[rank]:
+                there[rank] = True
+                values[count] = rank
+                count += 1
+        values[:count].sort()
         total, before = rows[group], 0
         nearest, highest, chosen, kept = -1, -1, -1, 0
-        behind, height, held_behind = -1, 0, 0
-        for rank in range(low, high + 1):
-            if there[rank]:
-                if behind >= 0 and held_behind >= least and total - held_behind >= least:
-                    distance = abs(2 * held_behind - total)
-                    if height > highest or (height == highest and distance < nearest):
-                        nearest, highest, chosen, kept = distance, height, behind, held_behind
-                before += held[rank]
-                behind, height, held_behind = rank, 0, before
-            height = max(height, barriers[j, rank])
-        held[low : high + 1] = 0
-        there[low : high + 1] = False
+        for place in range(count - 1):
+            before += held[values[place]]
+            if before >= least and total - before >= least:
+                height = 0
+                if tall:
+                    for rank in range(values[place], values[place + 1]):
+                        height = max(height, barriers[j, rank])
+                distance = abs(2 * before - total)
+                if height > highest or (height == highest and distance < nearest):
+                    nearest, highest, chosen, kept = distance, height, values[place], before
+        for place in range(count):
+            held[values[place]] = 0
+            there[values[place]] = False
         left[group] = kept
         for unit in range(first, last):
             right[unit] = chosen >= 0 and ranks[j, unit] > chosen

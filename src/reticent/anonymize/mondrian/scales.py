@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -51,6 +52,12 @@ class Scale:
     def needs_ends(self) -> bool:
         """Whether the number of a group's values is not enough to tell what it covers."""
         return self.spanned or len(self.parts) > 0
+
+    @cached_property
+    def barriers(self) -> Ids:
+        """At how many levels each place lies apart from the next one; empty where there are no levels."""
+        places = np.arange(self.size - 1 if len(self.parts) else 0)
+        return self.apart(places, places + 1)
 
     def covered(self, distinct: Ids, low: Ids, high: Ids) -> Ids:
         """How many leaves the cells of groups cover, given the number of their values and their first and last place."""

@@ -22,6 +22,8 @@ LARGEST_TABLE = 1 << 26
 """Tables of all groups by all values of a column are made up to this size; beyond it values are listed."""
 
 _COMPILED_LEAVES = 4096
+"""Compiled loops look at all barriers between two values, of which a hierarchy of more leaves has too many."""
+
 _FARTHEST = np.iinfo(np.int64).max
 
 
@@ -83,7 +85,8 @@ class Stage:
     @property
     def compiled(self) -> bool:
         """Whether this is worth the compiled loops."""
-        return len(self.members) >= COMPILED_FROM and int(self.leaves.max()) <= _COMPILED_LEAVES
+        few = not self._along_trees or int(self.leaves.max()) <= _COMPILED_LEAVES
+        return few and len(self.members) >= COMPILED_FROM
 
     def widths(self, known: Ids, fresh: Mask) -> Ids:
         """How many leaves each group covers in each column; ``known`` but for the ``fresh`` groups."""
@@ -117,7 +120,9 @@ class Stage:
             from reticent.anonymize.mondrian import _kernels
 
             left, right = np.zeros(len(self), dtype=np.int64), np.zeros(len(self.members), dtype=bool)
-            _kernels.cuts(self.starts, self.ranks, self.sizes, column, rows, least, self._barriers, left, right)
+            _kernels.cuts(
+                self.starts, self.ranks, self.sizes, column, rows, least, self.leaves, self._barriers, left, right
+            )
             return Cut(left, right)
         owners, places = self.owners, np.arange(len(self.members))
         ranks = self.ranks[column.take(owners), places]
@@ -152,14 +157,17 @@ class Stage:
         highest: Mask = apart == np.maximum.reduceat(apart, self.starts[:-1]).take(self.owners)
         return highest
 
-    @cached_property
-    def _barriers(self) -> NDArray[np.int64]:
-        """For every column at how many levels each place lies apart from the next one."""
-        barriers = np.zeros((len(self.scales), int(self.leaves.max())), dtype=np.int64)
+    @property
+    def _barriers(self) -> Ids:
+        """For every column at how many levels each place lies apart from the next one; nothing where there are no levels."""
+        barriers = np.zeros((len(self.scales), int(self.leaves.max()) if self._along_trees else 0), dtype=np.int64)
         for j, scale in enumerate(self.scales):
-            places = np.arange(scale.size - 1)
-            barriers[j, : scale.size - 1] = scale.apart(places, places + 1)
+            barriers[j, : len(scale.barriers)] = scale.barriers
         return barriers
+
+    @property
+    def _along_trees(self) -> bool:
+        return any(len(scale.parts) > 0 for scale in self.scales)
 
     def halved(self, right: Mask, made: Mask) -> Stage:
         """The groups under ``made`` in two, the units that are not ``right`` and those that are; the others as they were."""
