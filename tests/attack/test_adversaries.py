@@ -150,6 +150,21 @@ def test_salaries_that_differ_by_one_are_nearly_the_same() -> None:
     )
 
 
+def test_of_two_values_whoever_can_rule_out_one_knows_the_other_without_any_release() -> None:
+    found = attack(groups([["low", "high", "low"], ["low", "high", "high"]]), Exclusion())[0]
+    assert (found.hits, found.people, found.baseline) == (6, 6, 1.0)
+    assert not found.succeeds
+    told = attack(groups([["a", "b"], ["a", "c"], ["a", "a", "b", "c"]]), Exclusion())[0]
+    assert (told.hits, told.baseline) == (4, None)
+    assert told.succeeds
+
+
+def test_what_everybody_shares_is_given_away_by_no_group() -> None:
+    found = attack(groups([["flu", "flu"], ["flu"]]), Homogeneity())[0]
+    assert (found.hits, found.baseline, found.succeeds) == (3, 1.0, False)
+    assert attack(groups([["flu", "flu"], ["gout"]]), Homogeneity())[0].succeeds
+
+
 def test_three_illnesses_of_the_stomach_are_one_kind() -> None:
     view = groups([["ulcer", "gastritis", "dyspepsia"], ["ulcer", "flu", "gout"]])
     kinds = {"stomach": ["ulcer", "gastritis", "dyspepsia"]}

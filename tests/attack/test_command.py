@@ -13,6 +13,17 @@ from reticent.cli.app import app
 from reticent.demo import hospital, hospital_policy_text, voter_roll
 from reticent.errors import DataError, PolicyError
 
+ANOTHER = """
+[data]
+source = "hospital.csv"
+[roles]
+quasi = ["sex"]
+sensitive = ["diagnosis"]
+[[definition]]
+name = "KAnonymity"
+k = 2
+"""
+
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -23,6 +34,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     voter_roll(register).write_csv(folder / "voters.csv")
     hospital(800, seed=99).write_csv(folder / "others.csv")
     (folder / "policy.toml").write_text(hospital_policy_text())
+    (folder / "another.toml").write_text(ANOTHER)
     done = run("publish", folder / "policy.toml", "-o", folder / "release", "--ledger", folder / "ledger.sqlite")
     assert done.exit_code == 0, done.output
     return folder
@@ -82,14 +94,31 @@ def test_a_limit_decides_the_exit_code(place: Path) -> None:
         (["--who", "name"], PolicyError, "add --people"),
         (["--control", "others.csv"], PolicyError, "add --raw, or --people"),
         (["--people", "voters.csv", "--who", "nmae"], DataError, "Did you mean 'name'"),
+        (["--model", "florest"], PolicyError, "no model 'florest'. Did you mean 'forest'"),
+        (
+            ["--people", "hospital.csv", "--control", "voters.csv"],
+            DataError,
+            "The control group has no column 'diagnosis'",
+        ),
+        (["--raw", "another.toml"], DataError, "The table has no quasi column 'age', and the release has"),
     ],
 )
 def test_what_does_not_go_together_is_refused(
     place: Path, options: list[str], kind: type[Exception], message: str
 ) -> None:
-    given = [place / each if each.endswith(".csv") else each for each in options]
+    given = [place / each if each.endswith((".csv", ".toml")) else each for each in options]
     with pytest.raises(kind, match=message):
         raise run("attack", place / "release", *given).exception  # type: ignore[misc]  # there is one
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [(0.0, "0%"), (5 / 29_086, "0.02%"), (1e-9, "under 0.0001%"), (0.116, "11.6%"), (0.99999, "99.9%"), (1.0, "100%")],
+)
+def test_a_few_people_are_not_shown_as_nobody(share: float, shown: str) -> None:
+    from reticent.cli.attack import _percent
+
+    assert _percent(share) == shown
 
 
 def test_a_folder_without_a_release_is_refused(place: Path) -> None:

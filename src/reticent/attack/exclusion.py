@@ -21,7 +21,8 @@ class Exclusion:
 
     The values ruled out are the worst ones: the most frequent others of the group. A person is hit when what is left says their
     real value with a chance of at least ``threshold``, decided in integers. Recursive (c, l)-diversity stops everybody with ``l - 2``
-    exclusions at the threshold ``c / (c + 1)``; distinct l-diversity stops them at certainty.
+    exclusions at the threshold ``c / (c + 1)``; distinct l-diversity stops them at certainty. *Baseline.* The people of whom the same follows from
+    all that was published: of two values, whoever can rule out one knows the other.
     """
 
     exclusions: int = 1
@@ -43,6 +44,9 @@ class Exclusion:
         histograms, limit = groups.histograms, exact(self.threshold, "threshold")
         left = _left(groups, self.exclusions)
         hit = histograms.counts * limit.denominator >= left * limit.numerator
+        whole = groups.whole()
+        anyway = whole.histograms.counts * limit.denominator >= _left(whole, self.exclusions) * limit.numerator
+        known = int(whole.histograms.counts[anyway].sum())
         already = histograms.counts * limit.denominator >= groups.sizes[histograms.owners] * limit.numerator
         values = "1 value" if self.exclusions == 1 else f"{self.exclusions} values"
         return Findings(
@@ -58,6 +62,7 @@ class Exclusion:
                 "without_exclusions": int(histograms.counts[already].sum()),
                 "affected_groups": len(np.unique(histograms.owners[hit])),
             },
+            baseline=known / int(groups.sizes.sum()) if known else None,
             draws=independent_draws(
                 groups.sizes, sum_by(histograms.owners[hit], histograms.counts[hit], len(groups.sizes))
             ),

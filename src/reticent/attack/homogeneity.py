@@ -19,7 +19,8 @@ class Homogeneity:
     """Somebody who knows which group a person is in reads off a value that (almost) all of the group share (R-LD-5).
 
     A group is affected when its most frequent value reaches the share ``threshold`` of it, decided in integers. All people of
-    an affected group are hit, a deviating minority included: to be wrongly believed ill is harm too.
+    an affected group are hit, a deviating minority included: to be wrongly believed ill is harm too. *Baseline.* Everybody, where all that was
+    published shares the value.
     """
 
     threshold: Number = 1
@@ -50,6 +51,7 @@ class Homogeneity:
                 "largest_affected": int(groups.sizes[audit.affected].max(initial=0)),
                 "threshold": str(self.threshold),
             },
+            baseline=1.0 if len(homogeneity_audit(groups.whole(), self.threshold).affected) else None,
             draws=draws_of_groups(groups.people, audit.affected),
         )
 

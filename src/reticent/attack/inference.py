@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from reticent.attack.base import Findings, secrets, wilson
 from reticent.attack.matching import Asked, Places, ask, expect, places_of
-from reticent.attack.models import MODELS, ModelName, Trained
+from reticent.attack.models import MODELS, ModelName, Trained, checked_model
 from reticent.attack.people import drawn, listed_people, listing, really_have, shared_columns
 from reticent.attack.published import Published
-from reticent.errors import PolicyError, did_you_mean
 from reticent.exact import Number, exact, whole
+
+_CONTROL = "control group"
 
 
 @dataclass(frozen=True)
@@ -51,12 +52,10 @@ class Inference:
     def __post_init__(self) -> None:
         object.__setattr__(self, "people", listed_people(self.people, [*(self.columns or ()), self.truth]))
         if self.control is not None:
-            object.__setattr__(self, "control", listed_people(self.control, [*(self.columns or ()), self.truth]))
+            needed = [*(self.columns or ()), self.truth]
+            object.__setattr__(self, "control", listed_people(self.control, needed, _CONTROL))
         exact(self.smoothing, "Inference: smoothing", low=0)
-        if self.model not in MODELS:
-            raise PolicyError(
-                f"Inference: there is no model {self.model!r}.{did_you_mean(self.model, MODELS)} The models are: {', '.join(MODELS)}."
-            )
+        checked_model(self.model)
         if self.sample is not None:
             whole(self.sample, "Inference: sample", low=1)
 
@@ -77,7 +76,7 @@ class Inference:
             baseline = float(really_have(members[truth], np.full(members.height, most), texts).mean())
             interval, compared = None, f"always guessing {texts[most]!r}"
         else:
-            others = self._drawn(listed_people(self.control, [truth]))
+            others = self._drawn(listed_people(self.control, [truth, *quasi], _CONTROL))
             guessed = really_have(others[truth], self._guess(trained, places, ask(published, others, quasi))[0], texts)
             baseline = float(guessed.mean())
             interval = wilson(int(guessed.sum()), len(guessed))

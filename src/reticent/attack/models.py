@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.attack.matching import Asked, Places
-from reticent.errors import PolicyError
+from reticent.errors import PolicyError, did_you_mean
 
 ModelName = Literal["naive bayes", "forest"]
 _MOST_ROWS = 30_000
@@ -154,3 +154,12 @@ MODELS: Mapping[str, Callable[[Asked, Places, int], Trained]] = {
     "forest": Forest.train,
 }
 """The models by name."""
+
+
+def checked_model(name: str) -> str:
+    """The name of a model; refused if there is none of that name."""
+    if name not in MODELS:
+        raise PolicyError(
+            f"Inference: there is no model {name!r}.{did_you_mean(name, MODELS)} The models are: {', '.join(MODELS)}."
+        )
+    return name

@@ -15,14 +15,14 @@ from reticent.errors import DataError, did_you_mean
 from reticent.exact import whole
 
 
-def listed_people(people: Any, needed: Sequence[str | None]) -> pl.DataFrame:
-    """The list as a frame; refused when it is empty or lacks a column that is needed."""
+def listed_people(people: Any, needed: Sequence[str | None], called: str = "list of people") -> pl.DataFrame:
+    """The list as a frame; refused, by what it is ``called``, when it is empty or lacks a column that is needed."""
     frame = as_polars(people)
     if frame.height == 0:
-        raise DataError("The list of people is empty, so there is nobody to look up.")
+        raise DataError(f"The {called} is empty, so there is nobody to look up.")
     for name in needed:
         if name is not None and name not in frame.columns:
-            raise DataError(f"The list of people has no column {name!r}.{did_you_mean(name, frame.columns)}")
+            raise DataError(f"The {called} has no column {name!r}.{did_you_mean(name, frame.columns)}")
     return frame
 
 

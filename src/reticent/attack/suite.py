@@ -25,7 +25,7 @@ from reticent.attack.similarity import Similarity
 from reticent.attack.singling_out import SinglingOut
 from reticent.attack.skewness import Skewness
 from reticent.data import Table
-from reticent.errors import PolicyError, ReticentError
+from reticent.errors import DataError, PolicyError, ReticentError
 from reticent.randomize import FrappView
 
 _SAMPLE = 10_000
@@ -133,6 +133,11 @@ def compare(
     if randomized is not None:
         return _compared_with_noise(before, randomized, people, control, who, seed, model)
     first, second = Published.of(before), Published.of(after)
+    for name in second.quasi:
+        if name not in first.quasi:
+            raise DataError(
+                f"The table has no quasi column {name!r}, and the release has: it was made of another table."
+            )
     chosen = _grouped(second, people, control, who, model, kinds_of(first))
     trial = _trial(before, after, seed) if is_table and control is None else None
     tried = (Published.of(trial.members), trial.release) if trial is not None else ()

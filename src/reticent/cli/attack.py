@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from reticent.attack import Findings
 
+_FEW, _FEWEST = 0.0005, 1e-6
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -56,6 +58,7 @@ def attack(
 
     Example: reticent attack release --raw policy.toml
     """
+    from reticent.attack.models import checked_model
     from reticent.data.readers import Source
     from reticent.errors import PolicyError
 
@@ -65,6 +68,7 @@ def attack(
         raise PolicyError(
             "--control is compared with people in the data: add --raw, or --people with their sensitive value."
         )
+    checked_model(model)
     with working("Attacking ...", as_json):
         listed, others = (Source(str(path)).read() if path is not None else None for path in (people, control))
         pairs = _run(target, raw, listed, others, who, model)
@@ -104,7 +108,7 @@ def _render(console: Console, pairs: list[tuple[Findings | None, Findings]]) -> 
             (
                 after.adversary,
                 *was,
-                f"{_percent(after.share)} ({after.hits:,} of {after.people:,})",
+                _percent(after.share),
                 f"{_percent(low)} to {_percent(high)}",
                 base,
                 "yes" if after.succeeds else "no",
@@ -115,7 +119,7 @@ def _render(console: Console, pairs: list[tuple[Findings | None, Findings]]) -> 
     console.print(table("What adversaries achieve (for your eyes only)", heads, rows))
     for before, after in pairs:
         console.print(f"\n{after.adversary.capitalize()} knows {after.knows}.", markup=False)
-        console.print(f"  It hits people who {after.hit}.", markup=False)
+        console.print(f"  It hits {after.hits:,} of {after.people:,} people. They {after.hit}.", markup=False)
         if before is not None:
             console.print(f"  As it stood: {before.example}", markup=False)
         console.print(f"  {'Published: ' if compared else ''}{after.example}", markup=False)
@@ -127,4 +131,9 @@ def _render(console: Console, pairs: list[tuple[Findings | None, Findings]]) -> 
 
 
 def _percent(share: float) -> str:
-    return f"{share:.0%}" if share in (0, 1) else f"{min(share, 0.999) if share > 0.999 else share:.1%}"
+    """A share, with so many digits that few people are not shown as nobody, nor nearly all as all."""
+    if share in (0, 1):
+        return f"{share:.0%}"
+    if share < _FEW:
+        return f"{100 * share:.1g}%" if share >= _FEWEST else "under 0.0001%"
+    return f"{min(share, 0.999):.1%}"
