@@ -231,6 +231,11 @@ def test_a_missing_file_is_refused_with_a_hint(tmp_path: Path) -> None:
         read_frame(write(tmp_path / "a.xyz", "a"))
 
 
+def test_lines_may_end_as_they_did_on_old_computers(tmp_path: Path) -> None:
+    found = read_frame(write(tmp_path / "a.csv", "age,sex\r21,f\r22,m\r"))
+    assert found.rows() == [(21, "f"), (22, "m")]
+
+
 def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pl.DataFrame({"a": range(1000)}).write_parquet(path)

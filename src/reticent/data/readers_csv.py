@@ -90,7 +90,7 @@ class CsvFile:
             raise DataError(f"{self.path} is empty. A CSV file needs a line of column names and a line for each row.")
         delimiter = self.delimiter or _find_delimiter(text, cut)
         blank = next(number for number, line in enumerate(text.splitlines()) if line.strip())
-        record = next(row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if any(row))
+        record = next(row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if any(row))
         names = tuple(name.strip() or f"column_{number}" for number, name in enumerate(record, start=1))
         for number, name in enumerate(names):
             if name in names[:number]:
@@ -308,7 +308,7 @@ def _find_delimiter(text: str, cut: bool) -> str:
     """The delimiter that divides the most records alike; among equals, into the most fields."""
     best, best_score = ",", (0.0, 0)
     for delimiter in _DELIMITERS:
-        records = [record for record in csv.reader(io.StringIO(text), delimiter=delimiter) if record]
+        records = [record for record in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if record]
         records = records[:-1] if cut and len(records) > 1 else records
         width = len(records[0]) if records else 0
         if width < 2:
