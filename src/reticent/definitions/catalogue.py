@@ -43,7 +43,7 @@ _HOMES = {
         "likeness",
         "sensitive values in a group as frequent as in the whole table, within a factor of 2^delta",
     ),
-    "MUnique": ("uniqueness", "at least m people in every group, all with different sensitive values"),
+    "MUnique": ("uniqueness", "at least m rows in every group, all with different sensitive values"),
     "MEligible": ("uniqueness", "no sensitive value above a share of 1/m in any group"),
     "PersonalPrivacy": (
         "personal",
