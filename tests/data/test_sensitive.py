@@ -101,7 +101,7 @@ def test_columns_are_equal_when_they_number_the_same_values_alike() -> None:
 
 def test_the_missing_value_is_not_taken_for_a_text_that_is_spelled_like_it() -> None:
     column = bind_sensitive("s", None, pl.Series("s", ["(missing)", "flu", None]))
-    assert column.texts == ("(missing)", "flu", "(missing)")
+    assert column.texts == ("(missing)", "flu", "(missing)'")
     assert (column.position("(missing)"), column.position(None)) == (0, 2)
 
 
@@ -114,3 +114,9 @@ def test_a_number_is_found_however_it_is_spelled() -> None:
             bind_sensitive("n", None, pl.Series("n", [7])).position(wrong)
     with pytest.raises(DataError, match="has no value '1'"):
         bind_sensitive("code", None, pl.Series("code", ["1.0"])).position("1")
+
+
+def test_times_of_day_that_differ_below_a_second_are_different_texts() -> None:
+    times = [datetime.time(5), datetime.time(5, 0, 0, 500)]
+    column = bind_sensitive("at", None, pl.Series("at", times))
+    assert column.texts == ("05:00:00", "05:00:00.000500")

@@ -117,13 +117,13 @@ class BoundHierarchy:
         return series.cast(pl.Float64).fill_null(np.nan).to_numpy()
 
     def with_null_leaf(self) -> BoundHierarchy:
-        """The same hierarchy with null as a further leaf: itself on every level but a single-part top, where it joins."""
+        """The same hierarchy with null as a further leaf: itself on every level but a top that covers everything, where it joins."""
         if self.null_leaf is not None:
             return self
         leaves = pl.concat([self.leaves, pl.Series([None], dtype=self.leaves.dtype)])
         levels = []
         for number, level in enumerate(self.levels):
-            top = number == self.height and level.size == 1 and self.height > 0
+            top = number == self.height and self.height > 0 and "all" in level.meanings[0]
             if top:
                 levels.append(replace(level, parts=np.append(level.parts, np.int32(0))))
             else:

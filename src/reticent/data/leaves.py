@@ -62,7 +62,7 @@ def numeric_leaves(series: pl.Series, domain: tuple[Any, Any] | None, column: st
 def parse_leaves(texts: Sequence[str], dtype: pl.DataType, column: str, source: str) -> pl.Series:
     """Values written as text, read as the column's type; each must be readable, and stand once."""
     raw = pl.Series(texts, dtype=pl.String)
-    parsed = _parsed(raw, dtype)
+    parsed = as_type(raw, dtype)
     if parsed.null_count():
         wrong = raw[int(parsed.is_null().arg_max() or 0)]
         raise DataError(
@@ -75,7 +75,7 @@ def parse_leaves(texts: Sequence[str], dtype: pl.DataType, column: str, source: 
     return parsed
 
 
-def _parsed(raw: pl.Series, dtype: pl.DataType) -> pl.Series:
+def as_type(raw: pl.Series, dtype: pl.DataType) -> pl.Series:
     """Text as values of a type, null where it cannot be read."""
     if dtype in (pl.String, pl.Categorical, pl.Null) or dtype == pl.Enum:
         return raw

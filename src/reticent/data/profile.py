@@ -47,19 +47,6 @@ class Profile:
         return cls(rows, values, missing)
 
 
-def without_nan(stream: Stream, columns: Sequence[str]) -> Stream:
-    """The same rows with NaN in some columns as null."""
-    floats = [name for name in columns if stream.schema[name].is_float()]
-    if not floats:
-        return stream
-
-    def make(wanted: Sequence[str]) -> Chunks:
-        chosen = [name for name in floats if name in wanted]
-        return (chunk.with_columns(pl.col(chosen).fill_nan(None)) for chunk in stream.chunks(wanted))
-
-    return Stream(stream.schema, make)
-
-
 def without_nulls(stream: Stream, columns: Sequence[str]) -> Stream:
     """Only the rows that have a value in all of some columns."""
 

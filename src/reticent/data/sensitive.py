@@ -13,7 +13,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.data.encoding import encode
-from reticent.data.hierarchy import BoundHierarchy, Codes, Hierarchy
+from reticent.data.hierarchy import NULL_LABEL, BoundHierarchy, Codes, Hierarchy, unused
+from reticent.data.plain import clock_text
 from reticent.errors import DataError, did_you_mean
 
 Kind = Hierarchy | Sequence[Any] | None
@@ -51,8 +52,10 @@ class SensitiveColumn:
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        """Values as text, the missing one spelled out."""
-        return tuple("(missing)" if label is None else label for label in self.labels.cast(pl.String).to_list())
+        """Values as text, each its own; the missing one is spelled out."""
+        series = clock_text(self.labels) if self.labels.dtype == pl.Time else self.labels.cast(pl.String)
+        missing = unused(NULL_LABEL, set(series))
+        return tuple(missing if label is None else label for label in series.to_list())
 
     def codes(self, series: pl.Series, found: pl.Series | None = None, first_row: int = 0) -> Codes:
         """The position of every value; an unknown one is a :class:`DataError` naming it and its row, counted from ``first_row``.

@@ -12,7 +12,8 @@ import polars as pl
 from reticent.data.frames import as_polars, as_type_of
 from reticent.data.hierarchy import BoundHierarchy, Hierarchy
 from reticent.data.memory import fits
-from reticent.data.profile import Profile, by_person, without_nan, without_nulls
+from reticent.data.plain import plain, plain_frame, plain_stream
+from reticent.data.profile import Profile, by_person, without_nulls
 from reticent.data.sensitive import Kind, SensitiveColumn, bind_sensitive
 from reticent.data.stream import Stream
 from reticent.data.weights import Weights
@@ -166,13 +167,13 @@ class Table:
         """
         listed = people.frame if isinstance(people, Table) else as_polars(people)
         columns = []
-        for name in self.quasi:
+        for name, hierarchy in self.quasi.items():
             if name not in listed.columns:
                 raise DataError(
                     f"The population has no column {name!r}.{did_you_mean(name, listed.columns)} It needs the quasi columns "
                     f"of the table: {', '.join(map(repr, self.quasi))}."
                 )
-            columns.append(as_type_of(listed[name], self.schema[name]))
+            columns.append(as_type_of(plain(listed[name], hierarchy), self.schema[name]))
         beside = copy(self)
         beside.__dict__.pop("hierarchies", None)
         beside.population = pl.DataFrame(columns)
@@ -289,29 +290,29 @@ class Table:
     def _check_types(self, schema: pl.Schema) -> None:
         for name in [*self.quasi, *self.sensitive]:
             dtype = schema[name]
-            if dtype.is_nested() or dtype in (pl.Object, pl.Binary):
+            if dtype.is_nested() or dtype in (pl.Object, pl.Binary, pl.Duration):
                 raise DataError(
                     f"Column {name!r} has type {dtype}, whose values cannot be compared or generalized. Make plain columns of it first."
                 )
 
     def _settle(self, rows: pl.DataFrame | Stream) -> int:
-        """Hold the rows: NaN becomes null, then nulls in quasi and sensitive columns are refused, dropped or kept as a value.
+        """Hold the rows: judged columns become plain (NaN is null), then nulls in them are refused, dropped or kept as a value.
 
         Returns how many rows there were before.
         """
-        judged = [*self.quasi, *self.sensitive]
+        kinds = {**self.quasi, **self.sensitive}
+        judged = list(kinds)
         if isinstance(rows, Stream):
-            plain = without_nan(rows, judged)
-            self._held: pl.DataFrame | Stream = plain
-            self._profile = Profile.of(plain, judged)
+            stream = plain_stream(rows, kinds)
+            self._held: pl.DataFrame | Stream = stream
+            self._profile = Profile.of(stream, judged)
             found = self._profile.rows
             missing = {name: (each.count, each.first) for name, each in self._profile.missing.items()}
             if missing and self.nulls == "drop":
-                self._held = without_nulls(plain, list(missing))
+                self._held = without_nulls(stream, list(missing))
                 self._profile = Profile.of(self._held, judged)
         else:
-            floats = [name for name in judged if rows[name].dtype.is_float()]
-            frame = rows.with_columns(pl.col(floats).fill_nan(None)) if floats else rows
+            frame = plain_frame(rows, kinds)
             found = frame.height
             with_nulls = [frame[name] for name in judged if frame[name].null_count()]
             missing = {each.name: (each.null_count(), each.is_null().arg_max() or 0) for each in with_nulls}

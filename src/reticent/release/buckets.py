@@ -8,13 +8,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from reticent.data.hierarchy import unused
 from reticent.data.keys import sum_by
 from reticent.data.predicate import Condition
 from reticent.errors import DataError
 from reticent.release.matching import fewest_pairs, most_pairs
-
-# Names that no published column has.
-PEOPLE, TIMES, _BUCKET, _PERSON, _VALUE = "(people)", "(times)", "(bucket)", "(person)", "(value)"
 
 
 @dataclass(frozen=True)
@@ -35,17 +33,24 @@ class Pairs:
     meets: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, people: pl.DataFrame, values: pl.DataFrame, bucket: str, condition: Condition) -> Pairs:
-        """Join kinds of people (``PEOPLE``: how many) and kinds of values (``TIMES``: how often) by their bucket."""
-        numbers = people[bucket].unique().sort()
-        index = pl.DataFrame({bucket: numbers, _BUCKET: np.arange(len(numbers))})
-        left = people.join(index, on=bucket, how="left").with_row_index(_PERSON)
-        right = values.join(index, on=bucket, how="left").with_row_index(_VALUE)
-        if right[_BUCKET].null_count():
+    def of(
+        cls,
+        people: tuple[pl.DataFrame, NDArray[np.int64]],
+        values: tuple[pl.DataFrame, NDArray[np.int64]],
+        bucket: str,
+        condition: Condition,
+    ) -> Pairs:
+        """Join kinds of people, with how many each has, and kinds of values, with how often each stands there, by their bucket."""
+        (left, members), (right, times) = people, values
+        place, person, value = (unused(name, {*left.columns, *right.columns}) for name in ("place", "person", "value"))
+        numbers = left[bucket].unique().sort()
+        index = pl.DataFrame({bucket: numbers, place: np.arange(len(numbers))})
+        left = left.join(index, on=bucket, how="left", maintain_order="left").with_row_index(person)
+        right = right.join(index, on=bucket, how="left", maintain_order="left").with_row_index(value)
+        if right[place].null_count():
             raise DataError("The sensitive table has a bucket that the quasi table does not have.")
-        joined = left.join(right.drop(bucket), on=_BUCKET, how="inner")
-        bucket_of_person, bucket_of_value = (side[_BUCKET].to_numpy() for side in (left, right))
-        members, times = left[PEOPLE].to_numpy(), right[TIMES].to_numpy()
+        joined = left.join(right.drop(bucket), on=place, how="inner")
+        bucket_of_person, bucket_of_value = (side[place].to_numpy() for side in (left, right))
         sizes = sum_by(bucket_of_person, members, len(numbers))
         if (sum_by(bucket_of_value, times, len(numbers)) != sizes).any():
             raise DataError("A bucket has more rows in one of its two tables than in the other.")
@@ -55,8 +60,8 @@ class Pairs:
             members,
             bucket_of_value,
             times,
-            joined[_PERSON].to_numpy().astype(np.int64),
-            joined[_VALUE].to_numpy().astype(np.int64),
+            joined[person].to_numpy().astype(np.int64),
+            joined[value].to_numpy().astype(np.int64),
             condition.mask(joined).to_numpy(),
         )
 

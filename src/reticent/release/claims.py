@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 from reticent.data import Groups, SensitiveColumn
+from reticent.data.leaves import as_type
 from reticent.definitions import Definition
 from reticent.definitions.catalogue import definition_from, names
 from reticent.errors import DataError, ReticentError
@@ -177,8 +178,8 @@ def _check_reference(side: PublicSide, reference: Mapping[str, ReferenceColumn])
 def _with_named_values(column: SensitiveColumn, definition: Definition) -> SensitiveColumn:
     """The column with values that the definition names, although no published row has them: they are absent, not unknown."""
     named = list(_named(list(definition.parameters().values())))
-    texts = column.texts
-    absent = [value for value in dict.fromkeys(named) if ("(missing)" if value is None else str(value)) not in texts]
+    texts, missing = column.texts, column.labels.null_count() > 0
+    absent = [value for value in dict.fromkeys(named) if not (missing if value is None else str(value) in texts)]
     if not absent:
         return column
     extra = _typed(absent, column.labels)
@@ -196,10 +197,7 @@ def _named(given: Any) -> Iterator[str | None]:
 def _typed(texts: Sequence[str | None], like: pl.Series) -> pl.Series:
     """Values given as text, of the type of a column; what is no value of that type is left out."""
     raw = pl.Series(like.name, texts, dtype=pl.String)
-    if like.dtype == pl.Boolean:
-        values = raw.replace_strict(["true", "false"], [True, False], default=None, return_dtype=pl.Boolean)
-    else:
-        values = raw.cast(like.dtype, strict=False)
+    values = as_type(raw, like.dtype).alias(like.name)
     return values.filter(values.is_not_null() | raw.is_null())
 
 

@@ -16,11 +16,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data.hierarchy import NULL_LABEL, Meaning
+from reticent.data.hierarchy import NULL_LABEL, Meaning, unused
 from reticent.data.predicate import Condition, Covers, Domain, Kind
 from reticent.data.predicate.domain import series_of, values_of
 from reticent.errors import DataError, PolicyError, did_you_mean
-from reticent.release.buckets import PEOPLE, TIMES, Pairs
+from reticent.release.buckets import Pairs
 from reticent.release.stored import distinct_rows, height, schema_of
 
 if TYPE_CHECKING:
@@ -230,13 +230,19 @@ def _bucketized(
         met = int(condition.mask(quasi).sum()) if not other else int(weights.filter(condition.mask(sensitive)).sum())
         error = 0.0 if estimator == "uniform" else None
         return Count(condition.text, estimator, met, (met, met), error, quasi.height)
-    people = quasi.group_by(bucket, *(name for name in own if name != bucket)).agg(
-        pl.len().cast(pl.Int64).alias(PEOPLE)
-    )
-    values = sensitive.with_columns(weights.alias(TIMES)).group_by(bucket, *other).agg(pl.col(TIMES).sum())
-    pairs = Pairs.of(people, values, bucket, condition)
+    kinds_of_people = distinct_rows({"quasi": quasi}, "quasi", [bucket, *(name for name in own if name != bucket)])
+    pairs = Pairs.of(kinds_of_people, _kinds_of_values(sensitive, weights, [bucket, *other]), bucket, condition)
     low, high = pairs.bounds()
     if estimator == "intersect":
         return Count(condition.text, estimator, pairs.meeting(), (low, high), None, quasi.height)
     value, variance = pairs.moments()
     return Count(condition.text, estimator, value, (low, high), math.sqrt(max(variance, 0.0)), quasi.height)
+
+
+def _kinds_of_values(
+    sensitive: pl.DataFrame, weights: pl.Series, columns: Sequence[str]
+) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+    """The distinct rows of some columns of the sensitive table, and how many rows each stands for."""
+    times = unused("times", columns)
+    grouped = sensitive.select(columns).with_columns(weights.alias(times)).group_by(columns).agg(pl.col(times).sum())
+    return grouped.select(columns), grouped[times].to_numpy()

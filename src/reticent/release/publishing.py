@@ -216,7 +216,7 @@ def _bucket_columns(table: Table, draft: Draft) -> tuple[str | None, str | None]
 def _quasi_column(table: Table, draft: Draft, series: pl.Series) -> ManifestColumn:
     name, exact = series.name, draft.format == "bucketize"
     meanings = draft.meanings.get(name, {})
-    labels = {label: meanings[label] for label in labels_of(series).to_list() if label in meanings}
+    labels = {label: meanings[label] for label in labels_of(series, meanings) if label in meanings}
     domain = draft.domains.get(name)
     # Whether values are missing depends on the data, so it is not part of what was declared.
     declared = [value for value in domain if value is not None] if domain is not None else None

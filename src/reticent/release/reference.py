@@ -19,7 +19,7 @@ from reticent.data.hierarchy import BoundHierarchy
 from reticent.data.sensitive import Kind
 from reticent.definitions import Definition
 from reticent.errors import DataError, ReticentError
-from reticent.release.values import TYPES, from_plain, to_plain
+from reticent.release.values import TYPES, from_plain, settled, to_plain
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class ReferenceColumn:
     def as_json(self) -> dict[str, Any]:
         """The histogram as plain data."""
         return {
-            "values": to_plain(self.column.labels.to_list()),
+            "values": to_plain(settled(self.column.labels).to_list()),
             "counts": to_plain(self.counts),
             "ordered": self.column.ordered,
             "hierarchy": to_plain(self.hierarchy),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from reticent.data import Draft, Table
 from reticent.data.keys import first_rows, number, pack
+from reticent.data.plain import plain
 from reticent.data.predicate import Kind, LeafIndex, as_kind
 from reticent.errors import DataError, did_you_mean
 from reticent.release.manifest import Meaning, read_meaning
@@ -86,7 +87,7 @@ class RegionScheme:
             if name not in rows.columns:
                 raise DataError(f"The new rows have no column {name!r}.{did_you_mean(name, rows.columns)}")
         if rows.height == 0:
-            return rows.select([*(pl.lit("").alias(c.name) for c in self.columns), *self.unchanged])
+            return self.groups.clear().with_columns([settled(rows[name]) for name in self.unchanged])
         group = self._groups_of(rows, unseen)
         kept = group >= 0
         labels = self.groups[group[kept]]
@@ -96,7 +97,7 @@ class RegionScheme:
         """For every row the first group that covers it, or -1."""
         covers, codes = [], []
         for column in self.columns:
-            values, places = _distinct(rows[column.name])
+            values, places = _distinct(rows[column.name], column.type)
             covers.append(self._covers(column, values, unseen))
             codes.append(places)
         ids, count = number(*pack(codes, [len(cover) for cover in covers], rows.height))
@@ -129,12 +130,9 @@ class RegionScheme:
         return by_label[:, [places[label] for label in self.groups[column.name].to_list()]]
 
 
-def _distinct(series: pl.Series) -> tuple[pl.Series, NDArray[np.int64]]:
-    """The distinct values, and the place of each row's value among them."""
-    if series.dtype.is_float():
-        series = series.fill_nan(None)
-    if series.dtype == pl.Categorical or series.dtype == pl.Enum:
-        series = series.cast(pl.String)
+def _distinct(series: pl.Series, kind: str) -> tuple[pl.Series, NDArray[np.int64]]:
+    """The distinct values of a column of published type ``kind``, and the place of each row's value among them."""
+    series = series.cast(pl.String) if kind == "text" else plain(series)
     values = series.unique(maintain_order=True)
     lookup = pl.DataFrame({"value": values, "place": np.arange(len(values))})
     joined = series.to_frame("value").join(lookup, on="value", how="left", maintain_order="left", nulls_equal=True)

@@ -11,6 +11,7 @@ import polars as pl
 
 from reticent.data import BoundHierarchy, Draft, Hierarchy, Levels, Table, as_polars
 from reticent.data.descriptions import hierarchy_from
+from reticent.data.plain import plain
 from reticent.engine import LocalEngine
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.release.region_scheme import LAYOUT, RegionScheme, Unseen
@@ -164,8 +165,7 @@ def _scheme_of(given: Any) -> Scheme | RegionScheme:
 
 def _labels(column: SchemeColumn, series: pl.Series, unseen: Unseen) -> pl.Series:
     """The label of every value; null where a value is unseen and to be suppressed."""
-    if series.dtype.is_float():
-        series = series.fill_nan(None)
+    series = plain(series, column.hierarchy)
     values = series.unique(maintain_order=True)
     found = _labels_of_values(column, values, unseen)
     lookup = pl.DataFrame({column.name: values, _LABEL: pl.Series(found, dtype=pl.String)})

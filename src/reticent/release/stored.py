@@ -13,15 +13,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from reticent.data.hierarchy import unused
 from reticent.data.sorting import in_order
 from reticent.data.stream import Chunks, Stream
-from reticent.data.writers import BLOCKS
+from reticent.data.writers import BLOCKS, csv_header, csv_layout
 from reticent.errors import DataError
 from reticent.files import Scratch, read_blocks, write_new
 from reticent.release.rows import is_in_order
+from reticent.release.tables import check_header
 from reticent.release.values import TYPES, settled, type_of
 
-_TIMES = "(times)"
 Counted = tuple[pl.DataFrame, NDArray[np.int64] | None]
 
 
@@ -37,7 +38,7 @@ class StoredTable:
         """The rows, not yet read."""
         if self.path.suffix == ".parquet":
             return pl.scan_parquet(self.path)
-        return pl.scan_csv(self.path, infer_schema=False, schema_overrides=dict(self.schema))
+        return pl.scan_csv(self.path, **csv_layout(self.schema))
 
     def load(self) -> pl.DataFrame:
         """All rows in memory."""
@@ -46,6 +47,9 @@ class StoredTable:
     def check(self) -> None:
         """Whether the file has the columns that it should have, of the right types."""
         try:
+            if self.path.suffix == ".csv":
+                with self.path.open("rb") as file:
+                    check_header(file.read(len(csv_header(self.schema))), self.schema, self.path.name)
             found = self.scan().collect_schema()
         except (pl.exceptions.PolarsError, OSError) as error:
             raise self._unreadable(error) from None
@@ -59,20 +63,26 @@ class StoredTable:
 
     def counted(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
         """The distinct rows of some columns, and how often each stands in the table."""
+        times = self._times
         if set(columns) <= set(self.judged):
-            grouped = self._judged.group_by(columns or pl.lit(0)).agg(pl.col(_TIMES).sum())
+            grouped = self._judged.group_by(columns or pl.lit(0)).agg(pl.col(times).sum())
         else:
-            grouped = self._collected(self.scan().group_by(columns).agg(pl.len().cast(pl.Int64).alias(_TIMES)))
-        return grouped.select(columns), grouped[_TIMES].to_numpy()
+            grouped = self._collected(self.scan().group_by(columns).agg(pl.len().cast(pl.Int64).alias(times)))
+        return grouped.select(columns), grouped[times].to_numpy()
 
     @cached_property
     def height(self) -> int:
         """The number of rows."""
-        return int(self._judged[_TIMES].sum())
+        return int(self._judged[self._times].sum())
+
+    @property
+    def _times(self) -> str:
+        """A name for counts that no column has."""
+        return unused("times", self.schema)
 
     @cached_property
     def _judged(self) -> pl.DataFrame:
-        counted = pl.len().cast(pl.Int64).alias(_TIMES)
+        counted = pl.len().cast(pl.Int64).alias(self._times)
         if not self.judged:
             return self._collected(self.scan().select(counted))
         return self._collected(self.scan().group_by(self.judged).agg(counted))
@@ -136,8 +146,9 @@ def distinct_rows(
     rows, times = counted(tables, name, columns)
     if times is not None:
         return rows, times
-    grouped = rows.group_by(columns).agg(pl.len().cast(pl.Int64).alias(_TIMES))
-    return grouped.select(columns), grouped[_TIMES].to_numpy()
+    name = unused("times", columns)
+    grouped = rows.group_by(columns).agg(pl.len().cast(pl.Int64).alias(name))
+    return grouped.select(columns), grouped[name].to_numpy()
 
 
 def height(tables: Mapping[str, pl.DataFrame], name: str) -> int:

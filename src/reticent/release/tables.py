@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import polars as pl
 
 from reticent.data import NULL_LABEL
-from reticent.data.writers import as_csv, as_parquet
+from reticent.data.hierarchy import unused
+from reticent.data.writers import as_csv, as_parquet, csv_header, csv_layout
 from reticent.errors import DataError
 from reticent.release.manifest import Manifest
 from reticent.release.rows import in_order
@@ -39,11 +41,13 @@ def read_table(content: bytes, name: str, manifest: Manifest) -> pl.DataFrame:
     """A public table as the manifest describes it; whatever does not fit is a :class:`DataError` that says what."""
     table = manifest.tables[name]
     schema = published_schema(name, manifest)
+    if table.file.endswith(".csv"):
+        check_header(content, schema, table.file)
     try:
         if table.file.endswith(".parquet"):
             frame = pl.read_parquet(io.BytesIO(content))
         else:
-            frame = pl.read_csv(io.BytesIO(content), infer_schema=False, schema_overrides=dict(schema))
+            frame = pl.read_csv(io.BytesIO(content), **csv_layout(schema))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         raise DataError(f"{table.file} cannot be read as the manifest describes it: {_first_line(error)}") from None
     if frame.columns != list(table.columns):
@@ -52,6 +56,13 @@ def read_table(content: bytes, name: str, manifest: Manifest) -> pl.DataFrame:
         if frame[column].dtype != dtype:
             raise DataError(f"{table.file}: column {column!r} has type {frame[column].dtype}, not {dtype}.")
     return frame
+
+
+def check_header(content: bytes, schema: pl.Schema, file: str) -> None:
+    """Whether a CSV file begins with the columns that it should have."""
+    if not content.startswith(csv_header(schema)):
+        found = content.split(b"\n", 1)[0].decode(errors="replace")
+        raise DataError(f"{file} begins with {found!r}, but the manifest lists the columns {list(schema)}.")
 
 
 def published_schema(name: str, manifest: Manifest) -> pl.Schema:
@@ -71,13 +82,13 @@ def _renumbered(tables: Frames, bucket: str) -> dict[str, pl.DataFrame]:
     """Buckets numbered from 1 in the order of what they contain; buckets that contain the same cannot be told apart."""
     keys = pl.DataFrame({bucket: pl.concat([frame[bucket] for frame in tables.values()]).unique()})
     for name, frame in tables.items():
-        rows = frame.drop(bucket)
-        kinds = in_order(rows.unique()).with_row_index("kind")
+        rows, kind = frame.drop(bucket), unused("kind", frame.columns)
+        kinds = in_order(rows.unique()).with_row_index(kind)
         contents = (
             frame.join(kinds, on=rows.columns, how="left", nulls_equal=True)
             .group_by(bucket)
-            .agg(pl.col("kind").sort())
-            .select(bucket, pl.col("kind").cast(pl.List(pl.String)).list.join(",").alias(f"contents of {name}"))
+            .agg(pl.col(kind).sort())
+            .select(bucket, pl.col(kind).cast(pl.List(pl.String)).list.join(",").alias(f"contents of {name}"))
         )
         keys = keys.join(contents, on=bucket, how="left")
     order = [column for column in keys.columns if column != bucket]
@@ -90,10 +101,16 @@ def _renumbered(tables: Frames, bucket: str) -> dict[str, pl.DataFrame]:
     }
 
 
-def labels_of(series: pl.Series) -> pl.Series:
-    """The labels that occur in a published quasi column, sorted: its values as text, with a word for the missing one."""
+def labels_of(series: pl.Series, meanings: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The labels that occur in a published quasi column, sorted: its values as text, with the label of the missing value for that."""
     labels = series.unique().cast(pl.String)
-    return (labels.fill_null(NULL_LABEL) if labels.null_count() else labels).unique().sort()
+    missing = [null_label(meanings)] if labels.null_count() else []
+    return sorted({*labels.drop_nulls().to_list(), *missing})
+
+
+def null_label(meanings: Mapping[str, Mapping[str, Any]]) -> str:
+    """The label that means the missing value; a column may hold the very text that is usual for it, and then it is another."""
+    return next((label for label, meaning in meanings.items() if "null" in meaning), NULL_LABEL)
 
 
 def _first_line(error: Exception) -> str:

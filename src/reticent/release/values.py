@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from reticent.data.plain import clock_text, real
 from reticent.errors import DataError
 
 _SAFE_INTEGER = 2**53
@@ -51,13 +52,9 @@ def settled(series: pl.Series) -> pl.Series:
         raise DataError(
             f"Column {series.name!r} of type {dtype} cannot be published. Turn it into text or numbers, or leave it out."
         )
-    if dtype == pl.Float32:
-        # Through text, so that 0.1 stays 0.1.
-        series = series.cast(pl.String).cast(pl.Float64)
-    if series.dtype.is_float():
-        # Adding 0.0 leaves one zero: -0.0 equals 0.0 but is written differently.
-        series = series.fill_nan(None) + 0.0
-    return series.cast(TYPES[type_of(dtype)])
+    if dtype == pl.Time:
+        return clock_text(series)
+    return (real(series) if dtype.is_float() else series).cast(TYPES[type_of(dtype)])
 
 
 def to_plain(value: Any) -> Any:

@@ -1,0 +1,109 @@
+"""The few types that judged columns are held in: those in which a release publishes them.
+
+A value that is looked up, labelled, counted and published must be written alike everywhere. So a quasi or sensitive column becomes plain
+when a table is made: timestamps count microseconds and have no zone, numbers are 64 bits wide, and there is one zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from reticent.data.hierarchy import Hierarchy
+from reticent.data.recipes_dates import Dates
+from reticent.data.stream import Chunks, Stream
+from reticent.errors import DataError
+
+Kinds = Mapping[str, object]
+"""Columns with what was declared about each: a hierarchy, or something else."""
+
+
+def plain(series: pl.Series, declared: object = None) -> pl.Series:
+    """A column in its plain type; ``declared`` is its hierarchy, if it has one.
+
+    A timestamp with a zone becomes the local time of the hierarchy's zone. Without such a hierarchy it is text, and so is a time of day under a
+    hierarchy, which has no use for its order. Whole numbers and decimals that do not fit a plain number are a :class:`DataError`.
+    """
+    dtype = series.dtype
+    target = plain_type(dtype, declared)
+    if dtype.is_float():
+        return real(series)
+    if target == dtype:
+        return series
+    if dtype == pl.Time:
+        return clock_text(series)
+    if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None and target != pl.String:
+        zone = declared.timezone if isinstance(declared, Dates) else None
+        local = series.dt.convert_time_zone(zone) if zone is not None else series
+        return local.dt.replace_time_zone(None).cast(target)
+    cast = series.cast(target, strict=False)
+    if target != pl.String:
+        _check_same(series, cast)
+    return cast
+
+
+def plain_type(dtype: pl.DataType, declared: object = None) -> pl.DataType:
+    """The type that :func:`plain` gives a column of ``dtype``."""
+    if dtype.is_float() or isinstance(dtype, pl.Decimal):
+        return pl.Float64()
+    if dtype in (pl.Int128, pl.UInt128):
+        return pl.Int64()
+    if isinstance(dtype, pl.Datetime):
+        return pl.Datetime("us") if dtype.time_zone is None or isinstance(declared, Dates) else pl.String()
+    if dtype == pl.Time and isinstance(declared, Hierarchy):
+        return pl.String()
+    return dtype
+
+
+def real(series: pl.Series) -> pl.Series:
+    """Numbers with a fraction in 64 bits, with NaN as null and one zero: -0.0 equals 0.0 but is written differently."""
+    # Through text, so that a single-precision 0.1 stays 0.1.
+    wide = series if series.dtype == pl.Float64 else series.cast(pl.String).cast(pl.Float64)
+    known = wide.fill_nan(None)
+    return known.set(known == 0, 0.0)
+
+
+def clock_text(series: pl.Series) -> pl.Series:
+    """Times of day as text, with what they have below a second (which a cast lets go)."""
+    return series.dt.to_string("%H:%M:%S%.f")
+
+
+def plain_frame(frame: pl.DataFrame, kinds: Kinds) -> pl.DataFrame:
+    """The same rows with some columns plain."""
+    changed = [
+        plain(frame[name], declared) for name, declared in kinds.items() if _changes(frame.schema[name], declared)
+    ]
+    return frame.with_columns(changed) if changed else frame
+
+
+def plain_stream(stream: Stream, kinds: Kinds) -> Stream:
+    """The same rows with some columns plain, chunk by chunk."""
+    changed = {name: declared for name, declared in kinds.items() if _changes(stream.schema[name], declared)}
+    if not changed:
+        return stream
+    schema = pl.Schema(
+        {name: plain_type(dtype, kinds[name]) if name in changed else dtype for name, dtype in stream.schema.items()}
+    )
+
+    def make(columns: Sequence[str]) -> Chunks:
+        wanted = {name: declared for name, declared in changed.items() if name in columns}
+        return (plain_frame(chunk, wanted) for chunk in stream.chunks(columns))
+
+    return Stream(schema, make)
+
+
+def _changes(dtype: pl.DataType, declared: object) -> bool:
+    return dtype.is_float() or plain_type(dtype, declared) != dtype
+
+
+def _check_same(series: pl.Series, cast: pl.Series) -> None:
+    """No number may change on the way; what a timestamp has below a microsecond is let go."""
+    if isinstance(series.dtype, pl.Datetime):
+        return
+    changed = series.filter(cast.cast(series.dtype, strict=False).ne_missing(series))
+    if len(changed):
+        raise DataError(
+            f"Column {series.name!r} has the value {changed[0]} of type {series.dtype}, which has more digits than a 64-bit number holds. "
+            "Read the column as text, or round it."
+        )
