@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.anonymize.mondrian import stage
 from reticent.anonymize.mondrian.scales import Ids, Values, order_of
+from reticent.anonymize.mondrian.stage import rising
 from reticent.data.hierarchy import NULL_LABEL, SUPPRESSED, BoundHierarchy, Codes, unused
 from reticent.utility import LeafSets
 
@@ -23,13 +23,13 @@ _PAIRS_AT_ONCE = 1 << 22
 class ColumnCells:
     """The distinct cells of a column: a label and a meaning for each, and which cell every group shows.
 
-    Cell ``c`` covers the leaves at ``offsets[c]`` up to ``offsets[c + 1]`` of ``members``.
+    ``listed`` gives the leaves of all cells, one cell after the other, and how many each has. It is asked only by those who need them: ranges may
+    cover far more leaves than there are rows.
     """
 
     labels: Sequence[str]
     meanings: Sequence[Mapping[str, Any]]
-    members: Ids
-    offsets: Ids
+    listed: Callable[[], tuple[Ids, Ids]]
     of_group: Ids
 
     def of_groups(self, groups: Ids) -> ColumnCells:
@@ -44,17 +44,17 @@ class ColumnCells:
     def covering(self, size: int) -> NDArray[np.bool_]:
         """Which of the first ``size`` leaves (rows) the cell of which group (column) covers."""
         by_cell = np.zeros((size, len(self.labels)), dtype=bool)
-        inside = self.members < size
-        by_cell[self.members[inside], self._owners[inside]] = True
+        leaves, owners = self._pairs()
+        by_cell[leaves[leaves < size], owners[leaves < size]] = True
         return by_cell[:, self.of_group]
 
     def leaf_sets(self) -> LeafSets:
         """The cells as measures of utility see them."""
-        return LeafSets(self.members, self._owners, len(self.labels), self.of_group)
+        return LeafSets(*self._pairs(), len(self.labels), self.of_group)
 
-    @property
-    def _owners(self) -> Ids:
-        return np.repeat(np.arange(len(self.labels)), np.diff(self.offsets))
+    def _pairs(self) -> tuple[Ids, Ids]:
+        leaves, lengths = self.listed()
+        return leaves, np.repeat(np.arange(len(self.labels)), lengths)
 
 
 def column_cells(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int, values: Values) -> ColumnCells:
@@ -74,13 +74,7 @@ def column_cells(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int
 
 def _value_sets(places: Ids, size: int, group: Ids, count: int) -> tuple[Ids, Ids, Ids]:
     """The distinct sets of values, each rising, one after the other, where each starts, and the set of every group."""
-    keys = group * size + places
-    if count * size <= stage.LARGEST_TABLE:
-        present = np.zeros(count * size, dtype=bool)
-        present[keys] = True
-        keys = np.flatnonzero(present)
-    else:
-        keys = np.unique(keys)
+    keys = rising(group * size + places, count * size)
     bounds = np.searchsorted(keys, size * np.arange(count + 1))
     members = (keys % size).astype(np.min_scalar_type(size))
     raw, ends = members.tobytes(), (bounds * members.itemsize).tolist()
@@ -124,45 +118,40 @@ class _Column:
         lengths = np.diff(offsets)
         owners = np.repeat(np.arange(len(lengths)), lengths)
         listed = pl.DataFrame({"cell": owners, "text": self.texts.gather(places)})
-        joined = listed.group_by("cell", maintain_order=True).agg(pl.col("text").str.join(", "))["text"]
-        single, everything = lengths == 1, (lengths == len(self.leaf_at)) & (lengths > 1)
-        labels = pl.select(
-            pl.when(pl.lit(pl.Series(single))).then(joined).otherwise("{" + joined + "}").alias("label")
-        )["label"].to_list()
+        joined = listed.group_by("cell", maintain_order=True).agg(pl.col("text").str.join(", "))["text"].to_list()
+        labels = [text if length == 1 else f"{{{text}}}" for text, length in zip(joined, lengths.tolist(), strict=True)]
         members = places.tolist()
         held = [self.values[place] for place in members]
         meanings: list[Mapping[str, Any]] = [{"values": held[low:high]} for low, high in pairwise(offsets.tolist())]
-        for cell in np.flatnonzero(single).tolist():
+        for cell in np.flatnonzero(lengths == 1).tolist():
             meanings[cell] = self.meanings[members[offsets[cell]]]
-        for cell in np.flatnonzero(everything).tolist():
+        for cell in np.flatnonzero((lengths == len(self.leaf_at)) & (lengths > 1)).tolist():
             labels[cell], meanings[cell] = SUPPRESSED, {"all": True}
-        return ColumnCells(_told_apart(labels), meanings, self.leaf_at[places], offsets, of_group)
+        return ColumnCells(_told_apart(labels), meanings, lambda: (self.leaf_at[places], lengths), of_group)
 
     def ranges(self, places: Ids, offsets: Ids, of_group: Ids) -> ColumnCells:
         """Cells from the lowest value to the highest; a missing value lies between no others, so that sets with one stay sets."""
         lowest, highest = places[offsets[:-1]], places[offsets[1:] - 1]
         exact = (highest == self.null_place) | (lowest == highest)
         ends, spans = np.unique(np.stack([lowest[~exact], highest[~exact]], axis=1), axis=0, return_inverse=True)
-        first, last = ends[:, 0], ends[:, 1]
-        covered = _starts(last - first + 1)
-        between = np.arange(covered[-1]) + np.repeat(first - covered[:-1], last - first + 1)
-        chosen = np.repeat(exact, np.diff(offsets))
-        apart = self.sets(places[chosen], _starts(np.diff(offsets)[exact]), np.zeros(0, dtype=np.int64))
+        lengths = np.diff(offsets)
+        apart = self.sets(places[np.repeat(exact, lengths)], _starts(lengths[exact]), of_group)
         texts = [self.texts.gather(ends[:, side]).to_list() for side in (0, 1)]
         labels = [f"[{low}, {high}]" for low, high in zip(*texts, strict=True)]
         meanings: list[Mapping[str, Any]] = [
             {"interval": [self.values[low], self.values[high]], "closed": "both"} for low, high in ends.tolist()
         ]
         cell = np.empty(len(lowest), dtype=np.int64)
-        cell[exact] = np.arange(int(exact.sum()))
-        cell[~exact] = int(exact.sum()) + spans.ravel()
-        return ColumnCells(
-            _told_apart([*apart.labels, *labels]),
-            [*apart.meanings, *meanings],
-            np.concatenate([apart.members, self.leaf_at[between]]),
-            np.concatenate([apart.offsets, apart.offsets[-1] + covered[1:]]),
-            cell[of_group],
-        )
+        cell[exact] = np.arange(len(apart.labels))
+        cell[~exact] = len(apart.labels) + spans.ravel()
+
+        def listed() -> tuple[Ids, Ids]:
+            single, alone = apart.listed()
+            covered = ends[:, 1] - ends[:, 0] + 1
+            between = np.arange(covered.sum()) + np.repeat(ends[:, 0] - _starts(covered)[:-1], covered)
+            return np.concatenate([single, self.leaf_at[between]]), np.concatenate([alone, covered])
+
+        return ColumnCells(_told_apart([*apart.labels, *labels]), [*apart.meanings, *meanings], listed, cell[of_group])
 
 
 def _nodes(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int) -> ColumnCells:
@@ -193,8 +182,8 @@ def _nodes(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int) -> C
             meanings += [level.meanings[part] for part in chosen.tolist()]
             leaves = np.split(np.argsort(level.parts, kind="stable"), np.cumsum(hierarchy.cover(number))[:-1])
             members += [leaves[part] for part in chosen.tolist()]
-    offsets = _starts(np.array([len(each) for each in members], dtype=np.int64))
-    return ColumnCells(_told_apart(labels), meanings, np.concatenate(members), offsets, of_group.ravel())
+    lengths = np.array([len(each) for each in members], dtype=np.int64)
+    return ColumnCells(_told_apart(labels), meanings, lambda: (np.concatenate(members), lengths), of_group.ravel())
 
 
 def _starts(lengths: Ids) -> Ids:

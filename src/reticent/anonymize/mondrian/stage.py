@@ -105,9 +105,12 @@ class Stage:
         """How many leaves the units of each number cover in each column; 1 where there are none."""
         widths = np.empty((count, len(self.scales)), dtype=np.int64)
         for j, scale in enumerate(self.scales):
-            keys = ids * scale.size + self.ranks[j]
-            extents = _listed if count * scale.size > LARGEST_TABLE else _tabled
-            widths[:, j] = scale.covered(*extents(keys, scale, count))
+            there = rising(ids * scale.size + self.ranks[j], count * scale.size)
+            bounds = np.searchsorted(there, scale.size * np.arange(count + 1))
+            widths[:, j] = np.diff(bounds)
+            if scale.needs_ends:
+                places = np.append(there % scale.size, 0)
+                widths[:, j] = scale.covered(widths[:, j], places[bounds[:-1]], places[bounds[1:] - 1])
         return widths
 
     def cut(self, column: Ids, rows: Ids, least: int, *, between_equal: bool = False) -> Cut:
@@ -210,20 +213,12 @@ class Stage:
         return sum_by(self.owners, self.sizes, len(self))
 
 
-def _tabled(keys: Ids, scale: Scale, count: int) -> tuple[Ids, Ids, Ids]:
-    """How many values there are under each number, the first and the last of them, by a table of all numbers and values."""
-    flat = np.zeros(count * scale.size, dtype=bool)
-    flat[keys] = True
-    present = flat.reshape(count, scale.size)
-    distinct = present.sum(axis=1)
-    if not scale.needs_ends:
-        return distinct, distinct, distinct
-    return distinct, present.argmax(axis=1), scale.size - 1 - present[:, ::-1].argmax(axis=1)
-
-
-def _listed(keys: Ids, scale: Scale, count: int) -> tuple[Ids, Ids, Ids]:
-    """The same by a list of the values that there are."""
-    there = np.unique(keys)
-    bounds = np.searchsorted(there, scale.size * np.arange(count + 1))
-    places = np.append(there % scale.size, 0)
-    return np.diff(bounds), places[bounds[:-1]], places[bounds[1:] - 1]
+def rising(keys: Ids, space: int) -> Ids:
+    """The distinct keys below ``space``, in rising order: by a table of all that there could be, where it is small, or by sorting."""
+    if space <= LARGEST_TABLE:
+        present = np.zeros(space, dtype=bool)
+        present[keys] = True
+        return np.flatnonzero(present)
+    ordered = np.sort(keys)
+    distinct: Ids = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])]
+    return distinct
