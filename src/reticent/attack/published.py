@@ -21,6 +21,7 @@ from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.randomize import FrappView, View, is_view
 from reticent.release.formats import Cells, groups_of_cells
 from reticent.release.public import PublicSide, open_public
+from reticent.release.reference import read_reference
 
 
 @dataclass(frozen=True)
@@ -173,6 +174,22 @@ class Published:
             groups.domain,
             {name: sum_by(ids, each, count) for name, each in groups.extras.items()},
         )
+
+    def spread(self, column: str) -> tuple[NDArray[np.int64], int]:
+        """How often each value of a sensitive column occurs in all that the public knows, and how many rows that is.
+
+        That is the whole table where the certificate tells its histogram (rows that were left out included), else the published rows.
+        """
+        groups = self.groups.marginal(column)
+        if self.made is None:
+            return groups.reference, int(groups.reference.sum())
+        kinds = {each.name: each.kind for each in self.made.manifest.columns if each.role == "sensitive"}
+        declared = read_reference(self.made.certificate.get("reference"), kinds).get(column)
+        if declared is None:
+            return groups.reference, int(groups.reference.sum())
+        counts = dict(zip(declared.column.texts, declared.counts.tolist(), strict=True))
+        shown = np.array([counts[text] for text in groups.domain.columns[0].texts], dtype=np.int64)
+        return shown, int(declared.counts.sum())
 
     @property
     def rows(self) -> int:

@@ -20,9 +20,10 @@ _LARGEST = 2**62
 
 @dataclass(frozen=True)
 class Skewness:
-    """Somebody who compares a person's group with all that was published (R-PM-8, R-LD-7 "uninformative").
+    """Somebody who compares a person's group with all that the public knows (R-PM-8, R-LD-7 "uninformative").
 
-    All people of a group are hit when one of its values is more frequent there than in all published rows: by more than ``gain``
+    That is the whole table where the certificate tells how it is spread (as it does with t-closeness and the like), else all published rows.
+    All people of a group are hit when one of its values is more frequent there than in the whole: by more than ``gain``
     (a difference of shares, which t-closeness with equal distances bounds by t), or by more than ``times`` (a ratio, which
     beta-likeness bounds by 1 + beta). Decided in integers.
     """
@@ -45,7 +46,8 @@ class Skewness:
     def attack(self, published: Published) -> Findings:
         """Compare every group with the whole."""
         sensitive, groups = secrets(published, self.column, "Skewness")
-        hit = self._beyond(groups)
+        whole = _Whole(*published.spread(sensitive))
+        hit = self._beyond(groups, whole)
         affected = np.unique(groups.histograms.owners[hit])
         return Findings(
             self.name,
@@ -53,21 +55,21 @@ class Skewness:
             f"are in a group where one {sensitive} is {self._words()} than elsewhere",
             int(groups.people[affected].sum()),
             int(groups.people.sum()),
-            _example(groups, sensitive, affected),
+            _example(groups, whole, sensitive, affected),
             details={
                 "gain": None if self.gain is None else str(self.gain),
                 "times": None if self.times is None else str(self.times),
                 "groups": len(groups),
                 "affected_groups": len(affected),
-                "largest_gain": float(_gains(groups).max(initial=0.0)),
+                "largest_gain": float(_gains(groups, whole).max(initial=0.0)),
             },
             draws=draws_of_groups(groups.people, affected),
         )
 
-    def _beyond(self, groups: Groups) -> NDArray[np.bool_]:
+    def _beyond(self, groups: Groups, everything: _Whole) -> NDArray[np.bool_]:
         """The cells (group, value) whose share is too far above the whole: n/size - m/rows > gain, or n/size > times m/rows."""
         limit = exact(self.gain if self.times is None else self.times, "limit")  # type: ignore[arg-type]  # one of them is given
-        histograms, rows = groups.histograms, int(groups.reference.sum())
+        histograms, rows = groups.histograms, everything.rows
         scale = limit.numerator + limit.denominator
         dtype: Any = np.int64 if rows * rows * scale < _LARGEST else object
         count, size, whole = (
@@ -75,7 +77,7 @@ class Skewness:
             for each in (
                 histograms.counts,
                 groups.sizes[histograms.owners],
-                groups.reference[histograms.values],
+                everything.counts[histograms.values],
             )
         )
         if self.times is None:
@@ -90,22 +92,30 @@ class Skewness:
         return f"over {float(Fraction(self.gain or 0)) * 100:g} points more frequent"
 
 
-def _gains(groups: Groups) -> NDArray[np.float64]:
+@dataclass(frozen=True)
+class _Whole:
+    """How often each value occurs in all that the public knows, and how many rows that is."""
+
+    counts: NDArray[np.int64]
+    rows: int
+
+
+def _gains(groups: Groups, whole: _Whole) -> NDArray[np.float64]:
     histograms = groups.histograms
     shares = histograms.counts / groups.sizes[histograms.owners]
-    gains: NDArray[np.float64] = shares - groups.reference[histograms.values] / max(int(groups.reference.sum()), 1)
+    gains: NDArray[np.float64] = shares - whole.counts[histograms.values] / max(whole.rows, 1)
     return gains
 
 
-def _example(groups: Groups, sensitive: str, affected: NDArray[np.int64]) -> str:
-    histograms, gains = groups.histograms, _gains(groups)
+def _example(groups: Groups, whole: _Whole, sensitive: str, affected: NDArray[np.int64]) -> str:
+    histograms, gains = groups.histograms, _gains(groups, whole)
     if not len(gains):
         return "Nothing was published."
     cell = int(np.argmax(np.where(np.isin(histograms.owners, affected), gains, gains - 2)))
     group, value = int(histograms.owners[cell]), int(histograms.values[cell])
     inside = histograms.counts[cell] / groups.sizes[group]
-    outside = groups.reference[value] / groups.reference.sum()
+    outside = whole.counts[value] / whole.rows
     text = groups.domain.columns[0].texts[value]
     size = int(groups.sizes[group])
     lead = f"{'A' if len(affected) else 'The most telling'} group of {size:,} has {sensitive} {text!r}"
-    return f"{lead} in {inside:.0%} of its rows, against {outside:.1%} of all that was published."
+    return f"{lead} in {inside:.0%} of its rows, against {outside:.1%} of the whole."
