@@ -21,6 +21,7 @@
 ``homogeneity``  the homogeneity audit
 ``feasibility``  whether any generalization can pass
 ``catalogue``    every definition by name, made from plain data
+``bounded``      what many definitions have in common: a largest share, a least figure
 ``comparison``   exact comparisons; ``value_sets`` don't-care values; ``diagnostics`` figures for the steward; ``wording``
 """
 

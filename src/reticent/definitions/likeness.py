@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from reticent.data.groups import Groups
 from reticent.definitions.base import Assessment, SensitiveDefinition
+from reticent.definitions.bounded import rows_over
 from reticent.definitions.comparison import WIDEST, at_most, largest_ratio
 from reticent.definitions.diagnostics import failures, occupied, witness_of
 from reticent.definitions.logarithms import sign_of_logarithms
 from reticent.definitions.recursive import positive
-from reticent.definitions.shares import rows_over
 from reticent.definitions.wording import measured, shown
 from reticent.errors import PolicyError
 from reticent.exact import Number

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from reticent.data.groups import Groups
 from reticent.data.sensitive import SensitiveColumn
-from reticent.definitions.base import Assessment, Definition, SensitiveDefinition
-from reticent.definitions.comparison import at_most, largest_ratio, less
+from reticent.definitions.base import Definition
+from reticent.definitions.bounded import LargestShare, LeastFigure
+from reticent.definitions.comparison import less
 from reticent.definitions.conjunction import Conjunction
-from reticent.definitions.diagnostics import failures, occupied, witness_of
 from reticent.definitions.diversity import DistinctLDiversity
-from reticent.definitions.shares import rows_over, share
+from reticent.definitions.shares import share
 from reticent.definitions.wording import measured, shown
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact, whole
@@ -80,36 +80,26 @@ class Line:
 
 
 @dataclass(frozen=True)
-class RangeAtLeast(SensitiveDefinition):
-    """The numbers of every group span at least ``e``: the second half of (k,e)-anonymity. Absorbing: a span only grows."""
+class RangeAtLeast(LeastFigure):
+    """The numbers of every group span at least ``e``: the second half of (k,e)-anonymity. A span only grows."""
 
     e: Number
     column: str | None = None
 
-    absorbing = True
-
     def __post_init__(self) -> None:
         object.__setattr__(self, "e", exact(self.e, "KEAnonymity: e", low=0))
 
-    def relaxation(self) -> Definition | None:
-        """Nothing that is absorbing with several columns follows from it."""
-        return None
+    @property
+    def needed(self) -> Fraction:
+        return Fraction(self.e)
 
-    def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
-        """A group that spans too little has no part that spans more."""
-        return np.where(self.failing_in(groups), groups.sizes, 0).astype(np.float64)
-
-    def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
-        return self._too_narrow(groups, *self._spans(groups))
-
-    def assess_in(self, groups: Groups) -> Assessment:
-        filled, (spans, unit) = occupied(groups), self._spans(groups)
-        failing = self._too_narrow(groups, spans, unit)
-        place = int(np.argmin(spans[filled]))
-        achieved = Fraction(int(spans[filled][place]), unit)
-        text = f"numbers that span less than {shown(self.e)}; the narrowest spans {measured(achieved)}"
-        witness = witness_of(groups, failing, int(filled[place]), text)
-        return Assessment(self, witness is None, achieved, witness, failures(groups, failing))
+    def figures(self, groups: Groups) -> tuple[NDArray[Any], int]:
+        line = Line.of(groups, (), "KEAnonymity")
+        spans = np.zeros(len(groups), dtype=line.places.dtype)
+        filled = groups.sizes > 0
+        offsets = groups.histograms.offsets
+        spans[filled] = line.places[offsets[1:][filled] - 1] - line.places[offsets[:-1][filled]]
+        return spans, line.unit
 
     def meaning(self) -> str:
         return f"The numbers that a person may have span at least {shown(self.e)}."
@@ -117,16 +107,8 @@ class RangeAtLeast(SensitiveDefinition):
     def not_covered(self) -> str:
         return "How the numbers of a group lie inside their range is not bounded: nearly all may be close together."
 
-    def _too_narrow(self, groups: Groups, spans: NDArray[Any], unit: int) -> NDArray[np.bool_]:
-        return less(spans, Fraction(self.e) * unit, np.ones_like(groups.sizes)) & (groups.sizes > 0)
-
-    def _spans(self, groups: Groups) -> tuple[NDArray[Any], int]:
-        line = Line.of(groups, (), "KEAnonymity")
-        spans = np.zeros(len(groups), dtype=line.places.dtype)
-        filled = groups.sizes > 0
-        offsets = groups.histograms.offsets
-        spans[filled] = line.places[offsets[1:][filled] - 1] - line.places[offsets[:-1][filled]]
-        return spans, line.unit
+    def _complaint(self, least: Fraction) -> str:
+        return f"numbers that span less than {shown(self.e)}; the narrowest spans {measured(least)}"
 
 
 @dataclass(frozen=True)
@@ -151,7 +133,7 @@ class KEAnonymity(Conjunction):
 
 
 @dataclass(frozen=True)
-class EpsilonMAnonymity(SensitiveDefinition):
+class EpsilonMAnonymity(LargestShare):
     """(epsilon,m)-anonymity: around each number of a group lie at most ``1/m`` of its rows, within ``epsilon`` (R-PM-6).
 
     Guarantee: whoever guesses that a person's number is within ``epsilon`` of one in the group is right with a chance of at most 1/m.
@@ -169,19 +151,19 @@ class EpsilonMAnonymity(SensitiveDefinition):
         object.__setattr__(self, "epsilon", exact(self.epsilon, "EpsilonMAnonymity: epsilon", low=0))
         object.__setattr__(self, "m", exact(self.m, "EpsilonMAnonymity: m", low=1))
 
-    def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
-        return self._too_full(groups, self._nearest(groups))
+    @property
+    def limit(self) -> Fraction:
+        return 1 / Fraction(self.m)
 
-    def assess_in(self, groups: Groups) -> Assessment:
-        filled, nearest = occupied(groups), self._nearest(groups)
-        failing = self._too_full(groups, nearest)
-        place, largest = largest_ratio(nearest[filled], groups.sizes[filled])
-        text = (
-            f"more than 1/{shown(self.m)} of their rows within {shown(self.epsilon)} of a number; the worst has "
-            f"{measured(Fraction(largest))}"
-        )
-        witness = witness_of(groups, failing, int(filled[place]), text)
-        return Assessment(self, witness is None, 1 / Fraction(largest), witness, failures(groups, failing))
+    def largest(self, groups: Groups) -> NDArray[np.int64]:
+        """In every group the most rows within ``epsilon`` of one of its numbers."""
+        epsilon, offsets = Fraction(self.epsilon), groups.histograms.offsets
+        line = Line.of(groups, (epsilon,), "EpsilonMAnonymity")
+        after, before = line.reach(offsets, epsilon, forwards=True), line.reach(offsets, epsilon, forwards=False)
+        return groups.histograms.reduce_max(line.rows[after] - line.rows[before])
+
+    def achieved(self, largest: Fraction) -> Fraction:
+        return 1 / largest
 
     def meaning(self) -> str:
         return (
@@ -192,19 +174,12 @@ class EpsilonMAnonymity(SensitiveDefinition):
     def not_covered(self) -> str:
         return "(epsilon,m)-anonymity does not cover ranges that are centred at no number of the group, nor people who can rule numbers out."
 
-    def _too_full(self, groups: Groups, nearest: NDArray[np.int64]) -> NDArray[np.bool_]:
-        return ~at_most(nearest, 1 / Fraction(self.m), groups.sizes)
-
-    def _nearest(self, groups: Groups) -> NDArray[np.int64]:
-        """In every group the most rows within ``epsilon`` of one of its numbers."""
-        epsilon, offsets = Fraction(self.epsilon), groups.histograms.offsets
-        line = Line.of(groups, (epsilon,), "EpsilonMAnonymity")
-        after, before = line.reach(offsets, epsilon, forwards=True), line.reach(offsets, epsilon, forwards=False)
-        return groups.histograms.reduce_max(line.rows[after] - line.rows[before])
+    def _complaint(self, largest: Fraction) -> str:
+        return f"more than 1/{shown(self.m)} of their rows within {shown(self.epsilon)} of a number; the worst has {measured(largest)}"
 
 
 @dataclass(frozen=True)
-class RangeDiversity(SensitiveDefinition):
+class RangeDiversity(LargestShare):
     """Less than ``c`` of every group lies in any range ``[x - below, x + above]`` (R-LD-40, range predicates).
 
     Guarantee: whoever knows quasi values is less than ``c`` sure that a person's number lies in a range of that length, wherever it is.
@@ -227,22 +202,18 @@ class RangeDiversity(SensitiveDefinition):
         """How long the ranges are."""
         return Fraction(self.below) + Fraction(self.above)
 
-    def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
-        return self._too_full(groups, self._fullest(groups))
+    @property
+    def limit(self) -> Fraction:
+        return Fraction(self.c)
 
-    def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
-        return rows_over(self._fullest(groups), float(Fraction(self.c)), groups.sizes)
+    def within(self, rows: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return less(rows, self.limit, sizes)
 
-    def assess_in(self, groups: Groups) -> Assessment:
-        filled, fullest = occupied(groups), self._fullest(groups)
-        failing = self._too_full(groups, fullest)
-        place, largest = largest_ratio(fullest[filled], groups.sizes[filled])
-        text = (
-            f"{shown(self.c)} of their rows or more in a range of length {shown(self.length)}; the worst has "
-            f"{measured(Fraction(largest))}"
-        )
-        witness = witness_of(groups, failing, int(filled[place]), text)
-        return Assessment(self, witness is None, largest, witness, failures(groups, failing))
+    def largest(self, groups: Groups) -> NDArray[np.int64]:
+        """In every group the most rows that one range holds."""
+        line = Line.of(groups, (self.length,), "RangeDiversity")
+        after = line.reach(groups.histograms.offsets, self.length, forwards=True)
+        return groups.histograms.reduce_max(line.rows[after] - line.rows[:-1])
 
     def meaning(self) -> str:
         return (
@@ -253,14 +224,8 @@ class RangeDiversity(SensitiveDefinition):
     def not_covered(self) -> str:
         return "Range diversity bounds ranges of that length; it does not cover wider ones, nor people who can rule numbers out."
 
-    def _too_full(self, groups: Groups, fullest: NDArray[np.int64]) -> NDArray[np.bool_]:
-        return ~less(fullest, Fraction(self.c), groups.sizes) & (groups.sizes > 0)
-
-    def _fullest(self, groups: Groups) -> NDArray[np.int64]:
-        """In every group the most rows that one range holds."""
-        line = Line.of(groups, (self.length,), "RangeDiversity")
-        after = line.reach(groups.histograms.offsets, self.length, forwards=True)
-        return groups.histograms.reduce_max(line.rows[after] - line.rows[:-1])
+    def _complaint(self, largest: Fraction) -> str:
+        return f"{shown(self.c)} of their rows or more in a range of length {shown(self.length)}; the worst has {measured(largest)}"
 
 
 def exact_numbers(column: SensitiveColumn, name: str) -> list[Fraction]:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from reticent.data.groups import Groups
 from reticent.data.sensitive import SensitiveColumn
 from reticent.definitions.base import Assessment, SensitiveDefinition, Witness
+from reticent.definitions.bounded import rows_in
 from reticent.definitions.comparison import at_most, largest_ratio
 from reticent.definitions.diagnostics import failures, occupied
-from reticent.definitions.shares import rows_in
 from reticent.definitions.wording import measured, shown
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.exact import Number, exact

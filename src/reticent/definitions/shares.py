@@ -12,19 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.groups import Groups, Histograms
+from reticent.data.groups import Groups
 from reticent.definitions.anonymity import KAnonymity
-from reticent.definitions.base import Assessment, Definition, SensitiveDefinition
-from reticent.definitions.comparison import WIDEST, at_most, largest_ratio, less
+from reticent.definitions.base import Definition
+from reticent.definitions.bounded import LargestShare, LeastFigure, rows_in
+from reticent.definitions.comparison import WIDEST, less
 from reticent.definitions.conjunction import Conjunction, inverse
-from reticent.definitions.diagnostics import failures, occupied, witness_of
 from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiversity
 from reticent.definitions.value_sets import Values, membership, value_set
 from reticent.definitions.wording import listed, measured, shown
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact, whole
-
-_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -81,46 +79,16 @@ class PSensitive(Conjunction):
         return {"p": DistinctLDiversity(self.p, self.column), "k": KAnonymity(self.k)}
 
 
-class SetShares(SensitiveDefinition):
+class SetShares(LargestShare):
     """What the bounds on sets of values share: for every group the largest share that one of the sets has in it."""
 
     @abstractmethod
     def sets(self, groups: Groups) -> list[NDArray[np.bool_]]:
         """The sets, each as a mark for every value of the column."""
 
-    @property
-    @abstractmethod
-    def limit(self) -> Fraction:
-        """The share that a set may have."""
-
-    def within(self, rows: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Where so many rows of a group are few enough."""
-        return at_most(rows, self.limit, sizes)
-
-    def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
-        return self._too_full(groups, self.largest(groups))
-
-    def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
-        return rows_over(self.largest(groups), float(self.limit), groups.sizes)
-
     def largest(self, groups: Groups) -> NDArray[np.int64]:
-        """In every group the number of rows in the fullest set."""
         counts = [rows_in(groups.histograms, member) for member in self.sets(groups)]
         return np.max(counts, axis=0) if counts else np.zeros(len(groups), dtype=np.int64)
-
-    def assess_in(self, groups: Groups) -> Assessment:
-        filled, rows = occupied(groups), self.largest(groups)
-        failing = self._too_full(groups, rows)
-        place, largest = largest_ratio(rows[filled], groups.sizes[filled])
-        witness = witness_of(groups, failing, int(filled[place]), self._complaint(Fraction(largest)))
-        return Assessment(self, witness is None, largest, witness, failures(groups, failing))
-
-    def _too_full(self, groups: Groups, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        return ~self.within(rows, groups.sizes) & (groups.sizes > 0)
-
-    @abstractmethod
-    def _complaint(self, largest: Fraction) -> str:
-        """What a witness says of the largest share."""
 
 
 @dataclass(frozen=True)
@@ -220,53 +188,25 @@ class CategoryDiversity(SetShares):
 
 
 @dataclass(frozen=True)
-class WeightAtLeast(SensitiveDefinition):
+class WeightAtLeast(LeastFigure):
     """The different values of every group together weigh at least ``alpha``: the second half of (l,alpha)-diversity.
 
-    A value that has no weight counts nothing. Monotone and, with one sensitive column, absorbing: values that join add weight.
+    A value that has no weight counts nothing. Values that join add weight.
     """
 
     alpha: Number
     weights: Mapping[str, Number] | tuple[tuple[str, Fraction], ...]
     column: str | None = None
 
-    absorbing = True
-
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", exact(self.alpha, "LAlphaDiversity: alpha", low=0))
         object.__setattr__(self, "weights", weight_list(self.weights, "LAlphaDiversity: weights"))
 
-    def relaxation(self) -> Definition | None:
-        """Nothing that is absorbing with several columns follows from it without the column's values."""
-        return None
+    @property
+    def needed(self) -> Fraction:
+        return Fraction(self.alpha)
 
-    def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
-        """A group that weighs too little has no part that weighs more."""
-        return np.where(self.failing_in(groups), groups.sizes, 0).astype(np.float64)
-
-    def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
-        return self._too_light(groups, *self._weights_of(groups))
-
-    def assess_in(self, groups: Groups) -> Assessment:
-        filled, (sums, unit) = occupied(groups), self._weights_of(groups)
-        failing = self._too_light(groups, sums, unit)
-        place = int(np.argmin(sums[filled]))
-        achieved = Fraction(int(sums[filled][place]), unit)
-        text = f"values that together weigh less than {shown(self.alpha)}; the lightest weighs {measured(achieved)}"
-        witness = witness_of(groups, failing, int(filled[place]), text)
-        return Assessment(self, witness is None, achieved, witness, failures(groups, failing))
-
-    def meaning(self) -> str:
-        return f"The sensitive values that a person may have together weigh at least {shown(self.alpha)}, harmless ones more than grave ones."
-
-    def not_covered(self) -> str:
-        return "Weights say how harmless the possible values are, not how likely each is."
-
-    def _too_light(self, groups: Groups, sums: NDArray[Any], unit: int) -> NDArray[np.bool_]:
-        return less(sums, Fraction(self.alpha) * unit, np.ones_like(groups.sizes)) & (groups.sizes > 0)
-
-    def _weights_of(self, groups: Groups) -> tuple[NDArray[Any], int]:
-        """The weight of every group's values together in whole numbers, and the number that stands for a weight of 1."""
+    def figures(self, groups: Groups) -> tuple[NDArray[Any], int]:
         listed_weights = weight_list(self.weights, "weights")
         unit = math.lcm(*(weight.denominator for _, weight in listed_weights), 1)
         column = groups.domain.columns[0]
@@ -277,6 +217,15 @@ class WeightAtLeast(SensitiveDefinition):
             if value in texts:
                 known[texts[value]] = int(weight * unit)
         return groups.histograms.add_cells(known[groups.histograms.values]), unit
+
+    def meaning(self) -> str:
+        return f"The sensitive values that a person may have together weigh at least {shown(self.alpha)}, harmless ones more than grave ones."
+
+    def not_covered(self) -> str:
+        return "Weights say how harmless the possible values are, not how likely each is."
+
+    def _complaint(self, least: Fraction) -> str:
+        return f"values that together weigh less than {shown(self.alpha)}; the lightest weighs {measured(least)}"
 
 
 @dataclass(frozen=True)
@@ -330,22 +279,3 @@ def weight_list(
             f"{name} must give a weight for each sensitive value, such as {{'flu': 1, 'hiv': 0}}, but it is {given!r}."
         ) from None
     return tuple(sorted(read.items()))
-
-
-def rows_in(histograms: Histograms, member: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """In every group the rows whose value is marked."""
-    rows: NDArray[np.int64] = histograms.add_cells(np.where(member[histograms.values], histograms.counts, 0))
-    return rows
-
-
-def rows_over(
-    rows: NDArray[np.int64], limit: float | NDArray[np.float64], sizes: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """How many of some ``rows`` must at least leave a group of ``sizes`` before they are no more than ``limit`` of the rest.
-
-    At best only such rows leave: ``v - f <= limit (n - f)`` needs ``f >= (v - limit n) / (1 - limit)``.
-    """
-    room = np.maximum(1 - np.asarray(limit), _ROUNDING)
-    # The margin covers rounding; the bound must never be too high.
-    least: NDArray[np.float64] = np.ceil((rows - limit * sizes) / room - _ROUNDING * sizes)
-    return np.clip(least, 0, sizes)

@@ -1,0 +1,121 @@
+"""Two shapes that many definitions have: a set of rows whose share of every group is bounded, and a figure that only grows when rows join."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.groups import Groups, Histograms
+from reticent.definitions.base import Assessment, Definition, SensitiveDefinition
+from reticent.definitions.comparison import at_most, largest_ratio, less
+from reticent.definitions.diagnostics import failures, occupied, witness_of
+
+_ROUNDING = 1e-6
+
+
+class LargestShare(SensitiveDefinition):
+    """In every group, the fullest of some sets of rows (values, categories, ranges) has at most a share of ``limit``."""
+
+    @property
+    @abstractmethod
+    def limit(self) -> Fraction:
+        """The share that a set may have."""
+
+    @abstractmethod
+    def largest(self, groups: Groups) -> NDArray[np.int64]:
+        """In every group the number of rows in the fullest set."""
+
+    @abstractmethod
+    def _complaint(self, largest: Fraction) -> str:
+        """What a witness says of the largest share."""
+
+    def within(self, rows: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Where so many rows of a group are few enough."""
+        return at_most(rows, self.limit, sizes)
+
+    def achieved(self, largest: Fraction) -> Fraction:
+        """The largest share in terms of the parameter."""
+        return largest
+
+    def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
+        return self._too_full(groups, self.largest(groups))
+
+    def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
+        if not self.monotone:
+            return super().doomed_in(groups)
+        return rows_over(self.largest(groups), float(self.limit), groups.sizes)
+
+    def assess_in(self, groups: Groups) -> Assessment:
+        filled, rows = occupied(groups), self.largest(groups)
+        failing = self._too_full(groups, rows)
+        place, ratio = largest_ratio(rows[filled], groups.sizes[filled])
+        largest = Fraction(ratio)
+        witness = witness_of(groups, failing, int(filled[place]), self._complaint(largest))
+        return Assessment(self, witness is None, self.achieved(largest), witness, failures(groups, failing))
+
+    def _too_full(self, groups: Groups, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return ~self.within(rows, groups.sizes) & (groups.sizes > 0)
+
+
+class LeastFigure(SensitiveDefinition):
+    """A figure of every group is at least ``needed``. It never falls when rows join: monotone and, with one sensitive column, absorbing."""
+
+    absorbing = True
+
+    @property
+    @abstractmethod
+    def needed(self) -> Fraction:
+        """The least figure that passes."""
+
+    @abstractmethod
+    def figures(self, groups: Groups) -> tuple[NDArray[Any], int]:
+        """The figure of every group in whole numbers, and the number that stands for 1."""
+
+    @abstractmethod
+    def _complaint(self, least: Fraction) -> str:
+        """What a witness says of the least figure."""
+
+    def relaxation(self) -> Definition | None:
+        """Nothing that is absorbing with several columns follows from it without the column's values."""
+        return None
+
+    def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
+        """A group whose figure is too small has no part with a larger one."""
+        return np.where(self.failing_in(groups), groups.sizes, 0).astype(np.float64)
+
+    def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
+        return self._too_small(groups, *self.figures(groups))
+
+    def assess_in(self, groups: Groups) -> Assessment:
+        filled, (figures, unit) = occupied(groups), self.figures(groups)
+        failing = self._too_small(groups, figures, unit)
+        worst = int(filled[np.argmin(figures[filled])])
+        least = Fraction(int(figures[worst]), unit)
+        witness = witness_of(groups, failing, worst, self._complaint(least))
+        return Assessment(self, witness is None, least, witness, failures(groups, failing))
+
+    def _too_small(self, groups: Groups, figures: NDArray[Any], unit: int) -> NDArray[np.bool_]:
+        return less(figures, self.needed * unit, np.ones_like(groups.sizes)) & (groups.sizes > 0)
+
+
+def rows_in(histograms: Histograms, member: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """In every group the rows whose value is marked."""
+    rows: NDArray[np.int64] = histograms.add_cells(np.where(member[histograms.values], histograms.counts, 0))
+    return rows
+
+
+def rows_over(
+    rows: NDArray[np.int64], limit: float | NDArray[np.float64], sizes: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """How many of some ``rows`` must at least leave a group of ``sizes`` before they are no more than ``limit`` of the rest.
+
+    At best only such rows leave: ``v - f <= limit (n - f)`` needs ``f >= (v - limit n) / (1 - limit)``.
+    """
+    room = np.maximum(1 - np.asarray(limit), _ROUNDING)
+    # The margin covers rounding; the bound must never be too high.
+    least: NDArray[np.float64] = np.ceil((rows - limit * sizes) / room - _ROUNDING * sizes)
+    return np.clip(least, 0, sizes)
