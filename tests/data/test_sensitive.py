@@ -120,3 +120,11 @@ def test_times_of_day_that_differ_below_a_second_are_different_texts() -> None:
     times = [datetime.time(5), datetime.time(5, 0, 0, 500)]
     column = bind_sensitive("at", None, pl.Series("at", times))
     assert column.texts == ("05:00:00", "05:00:00.000500")
+
+
+def test_a_moment_or_a_truth_is_found_however_it_is_spelled() -> None:
+    moments = bind_sensitive("at", None, pl.Series("at", [datetime.datetime(2024, 1, 1, 5), None]))
+    assert [moments.position(text) for text in ("2024-01-01 05:00:00", "2024-01-01 05:00:00.000", None)] == [0, 0, 1]
+    assert bind_sensitive("ill", None, pl.Series("ill", [False, True, None])).position(True) == 1
+    with pytest.raises(DataError, match="Column 'at' has no value 'noon'"):
+        moments.position("noon")

@@ -125,3 +125,41 @@ def test_a_header_that_is_not_the_manifests_is_told(tmp_path: Path) -> None:
     file.write_text(file.read_text().replace("q,s", "s,q"))
     with pytest.raises(DataError, match=r"data.csv begins with 's,q', but the manifest lists the columns \['q', 's'\]"):
         open_public(folder)
+
+
+def test_the_order_in_which_definitions_name_columns_does_not_matter(tmp_path: Path) -> None:
+    """The certificate's words listed compared columns as the definitions did, and verify as JSON sorts them."""
+    frame = pl.DataFrame({"q": [1] * 4, "b": [1, 2, 1, 2], "a": [1, 1, 2, 2], "c": [1, 2, 2, 1]})
+    table = rt.Table(frame, quasi=["q"], sensitive=["b", "a", "c"])
+    definition = rt.TCloseness("0.9", column="c") & rt.TCloseness("0.9", column="a") & rt.TCloseness("0.9", column="b")
+    folder = rt.publish(table, definition).save(tmp_path / "release")
+    assert rt.verify(folder).holds, rt.verify(folder).failures
+
+
+def test_a_sensitive_column_that_no_definition_guards_is_a_residual_risk() -> None:
+    frame = pl.DataFrame({"q": [1] * 4, "a": [1, 2, 1, 2], "b": [1, 2, 2, 1]})
+    table = rt.Table(frame, quasi=["q"], sensitive=["a", "b"])
+
+    def risks(definition: rt.Definition) -> list[str]:
+        return [text for text in rt.publish(table, definition).certificate["residual_risks"] if "No promise" in text]
+
+    assert "the sensitive columns 'a', 'b':" in risks(rt.KAnonymity(2))[0]
+    assert "the sensitive columns 'b':" in risks(rt.KAnonymity(2) & rt.TCloseness("0.9", column="a"))[0]
+    assert risks(rt.TCloseness("0.9")) == []
+    assert risks(rt.XYPrivacy(2, "0.9", y=("a",), x=())) != []
+
+
+def test_buckets_are_judged_whatever_part_of_the_columns_somebody_knows(tmp_path: Path) -> None:
+    """With several quasi sets the search judged groups of each set, but a bucketized release shows buckets."""
+    frame = pl.DataFrame({"a": [1, 1, 2, 2], "b": [1, 2, 1, 2], "s": ["x", "y", "y", "x"]})
+    table = rt.Table(frame, quasi=["a", "b"], sensitive="s", quasi_sets=[["a"], ["b"]])
+    release = rt.publish(table, rt.DistinctLDiversity(2), rt.Lattice(format="bucketize"))
+    assert rt.verify(release.save(tmp_path / "release")).holds
+    assert sorted(release.groups.sizes) == [2, 2]
+
+
+@pytest.mark.parametrize("definition", [rt.KAnonymity(2), rt.AlphaKAnonymity("0.9", 2), rt.AverageRisk("0.5")])
+def test_every_claim_that_counts_people_says_that_the_files_show_rows(definition: rt.Definition) -> None:
+    frame = pl.DataFrame({"q": [1] * 4, "s": [1, 2, 1, 2], "who": ["a", "a", "b", "b"]})
+    table = rt.Table(frame, quasi=["q"], sensitive="s", key="who", unit="person")
+    assert "publisher's word" in rt.publish(table, definition).certificate["claims"][0]["covers"]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from reticent.data.encoding import encode
 from reticent.data.hierarchy import NULL_LABEL, BoundHierarchy, Codes, Hierarchy, unused
+from reticent.data.leaves import as_type
 from reticent.data.plain import clock_text
 from reticent.errors import DataError, did_you_mean
 
@@ -71,15 +72,21 @@ class SensitiveColumn:
         if value is None and self.labels.null_count():
             # Somebody's text may be spelled like the missing value.
             return int(self.labels.is_null().arg_max() or 0)
-        text = "(missing)" if value is None else str(value)
-        if text not in texts and self.labels.dtype.is_numeric():
+        text = NULL_LABEL if value is None else str(value)
+        if text not in texts:
             text = self._spelled(text)
         if text not in texts:
             raise DataError(f"Column {self.name!r} has no value {text!r}.{did_you_mean(text, texts)}")
         return texts.index(text)
 
     def _spelled(self, text: str) -> str:
-        """A number as this column spells it, where it has that number: 1 and 1.0 are the same."""
+        """A value as this column spells it, where it has that value: 1 and 1.0 are the same, and so are 12:00:00 and 12:00:00.000."""
+        if self.labels.dtype.is_temporal() or self.labels.dtype == pl.Boolean:
+            read = as_type(pl.Series([text], dtype=pl.String), self.labels.dtype)[0]
+            pairs = zip(self.texts, self.labels.to_list(), strict=True)
+            return next((each for each, label in pairs if label is not None and label == read), text)
+        if not self.labels.dtype.is_numeric():
+            return text
         try:
             number = Decimal(text)
             return next((each for each in self.labels.drop_nulls().cast(pl.String) if Decimal(each) == number), text)

@@ -179,6 +179,12 @@ class Table:
         beside.population = pl.DataFrame(columns)
         return beside
 
+    def against_all(self) -> Table:
+        """The same table against somebody who may know all quasi columns together."""
+        together = copy(self)
+        together.quasi_sets = None
+        return together
+
     def with_extra_counts(self, counts: Mapping[str, pl.Series]) -> Table:
         """The same table with further whole numbers a row, which are added up group by group."""
         self._refuse_streamed("A definition that counts something of its own in every row")

@@ -35,7 +35,7 @@ def content_of(
     insecure: bool,
 ) -> dict[str, Any]:
     """The certificate as far as it depends on what is published: without files, ledger, time and signature."""
-    compared = list(reference or ())
+    compared = wording.compared(manifest, reference)
     return {
         "layout": LAYOUT,
         "reticent": reticent.__version__,

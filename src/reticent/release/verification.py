@@ -211,7 +211,7 @@ def _check_wording(side: PublicSide, files: Mapping[str, PublicFile]) -> Check:
     insecure = said["randomness"].get("releasable") is not True
     if said["claims"] != claims_of(definition, side.manifest.unit):
         return Check("wording", "fails", "The plain words of a claim are not those of its definition.")
-    compared = list(said["reference"] or ())
+    compared = wording.compared(side.manifest, said["reference"])
     if said["residual_risks"] != wording.risks(definition, side.manifest, compared, insecure):
         return Check("wording", "fails", "The residual risks are not those of this release.")
     if said["randomness"] != {

@@ -34,7 +34,7 @@ def ledger_statement(dataset: str | None, number: int | None) -> str:
 
 def covers(definition: Definition, unit: str) -> str:
     """What a definition promises; where people are counted and rows are shown, whose word it is."""
-    if unit == "person" and not definition.needs_sensitive:
+    if unit == "person" and definition.counts_people:
         return f"{definition.meaning()} The files show this for rows; that the rows are about as many people is the publisher's word."
     return definition.meaning()
 
@@ -67,9 +67,10 @@ def risks(definition: Definition, manifest: Manifest, reference: Sequence[str], 
             f"The promises are made against somebody who knows the columns of one of these sets: {sets}. Whoever knows columns of several "
             "sets is not covered."
         )
-    if not definition.needs_sensitive and manifest.named("sensitive"):
+    unguarded = _unguarded(definition, manifest.named("sensitive"))
+    if unguarded:
         found.append(
-            f"No promise was asked for about the sensitive columns {_listed(manifest.named('sensitive'))}: where a group shares a value, "
+            f"No promise was asked for about the sensitive columns {_listed(unguarded)}: where a group shares a value, "
             "it is known for everybody in it."
         )
     if reference:
@@ -90,6 +91,21 @@ def risks(definition: Definition, manifest: Manifest, reference: Sequence[str], 
         "Other data about the same people, earlier and later releases and other publishers' among them, were not judged together with this one."
     )
     return found
+
+
+def _unguarded(definition: Definition, sensitive: Sequence[str]) -> list[str]:
+    """The sensitive columns about which no part of the definition promises anything."""
+    guarded: set[str] = set()
+    for part in definition.parts():
+        if part.needs_sensitive:
+            named = getattr(part, "column", None)
+            guarded.update([named] if named is not None else getattr(part, "y", None) or sensitive)
+    return [name for name in sensitive if name not in guarded]
+
+
+def compared(manifest: Manifest, reference: Mapping[str, Any] | None) -> list[str]:
+    """The columns whose histogram is published, in the manifest's order: the reference's own depends on the definition, and JSON's on the names."""
+    return [name for name in manifest.named("sensitive") if name in (reference or {})]
 
 
 def statement(certificate: Mapping[str, Any], manifest: Manifest) -> str:
