@@ -293,8 +293,20 @@ def test_too_many_cells_are_refused(simple):
     frame = pl.DataFrame(
         {"id": range(1200), "department": "x", "city": "y", "age": range(1200), "salary": 1, "bonus": 2}
     )
-    with pytest.raises(PolicyError, match="GROUP BY age gives 1200 cells, and at most 1000"):
+    with pytest.raises(PolicyError, match="GROUP BY age gives 1200 cells, and at most 1000 answers"):
         simple.fill(frame).service().ask("SELECT COUNT(*) FROM staff GROUP BY age")
+
+
+def test_one_question_cannot_keep_the_service_busy(simple):
+    service = simple.service()
+    many = ", ".join(["MAX(bonus)"] * 400)
+    with pytest.raises(
+        PolicyError, match="GROUP BY department gives 3 cells with 400 aggregates each, and at most 1000 answers"
+    ):
+        service.would_answer(f"SELECT {many} FROM staff GROUP BY department")
+    many = ",".join(["COUNT(*)"] * 1001)
+    with pytest.raises(PolicyError, match="The question has 1001 aggregates, and at most 1000 answers"):
+        service.ask(f"SELECT {many} FROM staff")
 
 
 def test_an_empty_table_can_be_asked(place):

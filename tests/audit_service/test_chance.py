@@ -76,3 +76,24 @@ def test_maxima_are_answered_where_the_top_is_crowded(table):
 def test_the_guarantee_is_said_in_words(table):
     said = table.service(NORMAL).guarantee("salary")
     assert said[0].startswith("With probability at least 1 - 1/10 no answer of 10 rounds changes anybody's belief")
+
+
+@pytest.mark.parametrize(
+    ("salaries", "function"),
+    [
+        ([500] * COUNT, "SUM"),
+        ([99 if row < 2 else row % 90 for row in range(COUNT)], "MAX"),
+        ([1 if row < 2 else 5 + row % 90 for row in range(COUNT)], "MIN"),
+    ],
+    ids=["outside the prior", "the same maximum twice", "the same minimum twice"],
+)
+def test_answers_that_contradict_the_prior_end_the_column_and_not_the_service(table, salaries, function):
+    rows = pl.Series(range(COUNT))
+    frame = pl.DataFrame({"id": rows, "department": "a", "city": "b", "age": rows % 2, "salary": salaries, "bonus": 1})
+    service = table.fill(frame).service(UNIFORM)
+    for condition in ("age = 0", "age = 1", "age >= 0"):
+        last = decided(service, condition, function)
+    assert last == (False, "contradicted")
+    with table.service(UNIFORM) as again:
+        assert decided(again, "age < 1 OR age > 0", function) == (False, "contradicted")
+        assert again.ask("SELECT COUNT(*), SUM(bonus) FROM staff").ok

@@ -3,6 +3,10 @@
 mu_j is the smallest answer of a query with person j, infinity if there is none. Person j is *extreme* for query k if j is a member
 and mu_j is its answer: only extreme people can have the value that was answered. Answers are consistent iff every query has an
 extreme person, and a value is determined iff some query has only one.
+
+Where values change, a person has several variables, and everybody knows that they differ. So at most one of them has a given value, and
+two queries with the same answer cannot both be explained by the same person. Such queries are *rivals*. As long as every query has two
+extreme people more than it has rivals, each can be given a holder of its own, whoever else is left out: then nobody is determined.
 """
 
 from __future__ import annotations
@@ -41,6 +45,9 @@ class RepeatedMaxima:
         self._linked = 0
         self._answer: list[int] = []
         self._extreme: list[int] = []
+        self._rivals: list[int] = []
+        self._owner: Integers = np.arange(n)
+        self._has_changes = False
 
     @property
     def n(self) -> int:
@@ -55,16 +62,20 @@ class RepeatedMaxima:
         highest = ranks.max()
         if (ranks == highest).sum() == 1:
             return COULD_EXPOSE
-        answers, outside = self._met(members)
+        met, answers, outside = self._met(members)
         lowest = answers[outside == 0].max(initial=-1)
-        if (answers[outside == 1] > lowest).any():
+        needed = 2 + np.array(self._rivals, dtype=np.int64)[met]
+        if (answers[(outside > 0) & (outside < needed)] > lowest).any():
             return COULD_EXPOSE
-        return IMPLIED if lowest == highest else SAFE
+        if lowest == highest:
+            return IMPLIED
+        return COULD_EXPOSE if self._is_crowded(members, ranks, lowest) else SAFE
 
     def remember(self, query: Query, answer: Fraction) -> None:
         """``query`` was answered; an answer that contradicts earlier ones is a :class:`DataError` and changes nothing."""
         members = query.members
-        self._check(members, answer)
+        if self._follows(members, answer):
+            return
         level = self._levels.add(answer)
         rank = self._levels.rank
         mine = rank[self._mu[members]]
@@ -75,34 +86,68 @@ class RepeatedMaxima:
             self._extreme[query_met] -= int(left[query_met])
         self._mu[lowered] = level
         self._first[lowered] = _END
+        rivals = [rival for rival in self._possible_rivals(members).tolist() if self._answer[rival] == level]
+        for rival in rivals:
+            self._rivals[rival] += 1
         self._link(extreme, len(self._answer))
         self._answer.append(level)
         self._extreme.append(len(extreme))
+        self._rivals.append(len(rivals))
 
-    def extend(self, n: int) -> None:
+    def extend(self, n: int, owners: Integers | None = None) -> None:
+        """There are ``n`` variables; ``owners`` says for each whose it is, otherwise each is a person of its own."""
         added = n - self.n
         self._mu = np.append(self._mu, np.full(added, NO_BOUND))
         self._first = np.append(self._first, np.full(added, _END, dtype=np.int32))
+        if owners is None:
+            self._owner = np.append(self._owner, self._owner.max(initial=-1) + 1 + np.arange(added))
+        else:
+            self._owner = np.unique(owners, return_inverse=True)[1].astype(np.int64)
+            self._has_changes = bool(self._owner.max(initial=-1) + 1 < n)
 
-    def _check(self, members: Integers, answer: Fraction) -> None:
+    def _is_crowded(self, members: Integers, ranks: Integers, lowest: int) -> bool:
+        """Whether an answer that others were given would leave too few people to explain all of them."""
+        rivals = self._possible_rivals(members)
+        answers = self._levels.rank[np.array(self._answer, dtype=np.int64)[rivals]]
+        for answer, count in zip(*np.unique(answers, return_counts=True), strict=True):
+            if not lowest <= answer <= ranks.max():
+                continue
+            short = any(self._extreme[rival] < 3 + self._rivals[rival] for rival in rivals[answers == answer].tolist())
+            if short or (ranks >= answer).sum() < 2 + count:
+                return True
+        return False
+
+    def _possible_rivals(self, members: Integers) -> Integers:
+        """The queries that another value of a member's owner could explain."""
+        if not self._has_changes:
+            return np.empty(0, dtype=np.int64)
+        changed = np.zeros(int(self._owner.max()) + 1, dtype=bool)
+        changed[self._owner[members]] = True
+        others = changed[self._owner]
+        others[members] = False
+        return np.flatnonzero(self._incidences(np.flatnonzero(others)))
+
+    def _follows(self, members: Integers, answer: Fraction) -> bool:
+        """Whether the answer says nothing new; one that contradicts the others is a :class:`DataError`."""
         known = self._levels.find(answer)
         # A new value lies below the rank it will get, and above all smaller ones.
         place = 2 * self._levels.below(answer) + (0 if known is not None else -1)
         highest = 2 * int(self._levels.rank[self._mu[members]].max())
-        answers, outside = self._met(members)
+        _, answers, outside = self._met(members)
         lowest = 2 * int(answers[outside == 0].max(initial=-1))
         if not lowest <= place <= highest:
             raise DataError(
                 f"The answer {answer} contradicts the answers recorded before: no data have these maxima. "
                 "Record the answers that were given; a changed value is a new variable."
             )
+        return lowest == highest
 
-    def _met(self, members: Integers) -> tuple[Integers, Integers]:
-        """The queries with an extreme person among ``members``: rank of the answer, and how many extreme people are no members."""
+    def _met(self, members: Integers) -> tuple[Integers, Integers, Integers]:
+        """The queries with an extreme person among ``members``, the ranks of their answers, and how many extreme people are no members."""
         inside = self._incidences(members)
         met = np.flatnonzero(inside)
         answers = self._levels.rank[np.array(self._answer, dtype=np.int64)[met]]
-        return answers, np.array(self._extreme, dtype=np.int64)[met] - inside[met]
+        return met, answers, np.array(self._extreme, dtype=np.int64)[met] - inside[met]
 
     def _incidences(self, members: Integers) -> Integers:
         """For every query, how many of ``members`` are extreme for it."""

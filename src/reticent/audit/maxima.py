@@ -5,6 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from reticent.audit.decision import Decision, History, Members, Query, as_answer, as_members
 from reticent.audit.distinct import DistinctMaxima
 from reticent.audit.extremes import RepeatedMaxima
@@ -83,13 +86,23 @@ class MaxAuditor:
         self._maxima.remember(query, self._sign * Fraction(value))
         self._awaited = None
 
-    def extend(self, n: int) -> None:
-        """There are ``n`` variables from now on; the new ones are in no answered query."""
+    def extend(self, n: int, owners: NDArray[np.int64] | None = None) -> None:
+        """There are ``n`` variables from now on; the new ones are in no answered query.
+
+        ``owners`` says for each variable whose value it is or was, by any numbers. Everybody knows that a changed value differs from the
+        one before, which is taken into account where values may repeat. A column of distinct values must not be asked about
+        values that were never there at the same time: they need not be distinct.
+        """
         if whole(n, "n", low=1) < self.n:
             raise PolicyError(
                 f"n cannot fall from {self.n} to {n}: variables of people who left stay, because answers name them."
             )
-        self._maxima.extend(n)
+        if owners is not None and len(owners) != n:
+            raise PolicyError(f"owners must name somebody for each of the {n} variables, but it names {len(owners)}.")
+        if isinstance(self._maxima, RepeatedMaxima):
+            self._maxima.extend(n, owners)
+        else:
+            self._maxima.extend(n)
 
     def _expect_nothing(self) -> None:
         if self._awaited is not None:

@@ -114,8 +114,8 @@ class Audits:
             ).fetchall()
         if any(made_with != secret for made_with, _ in rows):
             raise LedgerError(
-                f"The values of column {column!r} of data set {dataset!r} were registered with another key. Put the key file back that lay "
-                "beside the ledger: with a new one every value would look new, and what was answered already would not count."
+                f"The values of column {column!r} of data set {dataset!r} were registered with another key (or by an early version that did "
+                "not tell people from values). Put the key file back that lay beside the ledger: with a new one every value would look new, and what was answered already would not count."
             )
         return b"".join(hashes for _, hashes in rows)
 

@@ -8,11 +8,25 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.audit import MaxAuditor, MinAuditor, SumAuditor
 from reticent.audit.decision import FAMILIES, Auditor, Decision
 from reticent.audit.service.settings import SensitiveColumn
+from reticent.errors import DataError
 
 Asked = Literal["sum", "max", "min"]
 _CALLED = {"linear": "sums and averages", "max": "maxima", "min": "minima"}
+_CONTRADICTED = Decision(
+    False,
+    "The answers given so far contradict what was declared about the column (its prior, or that its values are distinct), so nothing "
+    "is known about what another answer would tell. The column answers nothing more.",
+    "contradicted",
+)
+_GONE = Decision(
+    False,
+    "A value that was part of an answer is no longer in the table. The values are declared to be distinct, but those of different times "
+    "need not be, so nothing more is answered until it is back.",
+    "changed",
+)
 
 
 class ColumnAudit:
@@ -27,15 +41,22 @@ class ColumnAudit:
         self.family: str | None = column.family
         self.rounds = 0
         self._key = key
-        self._variables = 0
         self._auditor: Auditor | None = None
+        # Auditors for decisions before the first answer; making one draws a prime, which takes longer than the decision.
+        self._waiting: dict[str, Auditor] = {}
+        self._contradicted = False
+        self._owners: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._present = self._answered = np.empty(0, dtype=bool)
 
-    def extend(self, variables: int) -> None:
-        """So many variables are known from now on."""
-        if variables > self._variables:
-            self._variables = variables
-            if self._auditor is not None:
-                self._auditor.extend(variables)
+    def extend(self, owners: NDArray[np.int64], present: NDArray[np.int64]) -> None:
+        """As many variables are known as there are ``owners``, and these are ``present`` in the table now."""
+        self._owners = owners
+        self._present = np.zeros(len(owners), dtype=bool)
+        self._present[present] = True
+        self._answered = np.append(self._answered, np.zeros(len(owners) - len(self._answered), dtype=bool))
+        self._waiting.clear()
+        if self._auditor is not None:
+            self._extend(self._auditor)
 
     def decide(self, function: Asked, members: NDArray[np.int64]) -> Decision:
         """Answer or deny, without remembering it."""
@@ -50,12 +71,21 @@ class ColumnAudit:
                 "give values away, and a refusal that depends on them would too.",
                 "other-family",
             )
-        auditor = self._auditor if self._auditor is not None else self._fresh(family)
-        return auditor.would_answer(members)
+        if self._contradicted:
+            return _CONTRADICTED
+        if family != "linear" and self._needs_distinct and (self._answered & ~self._present).any():
+            return _GONE
+        return self._auditor_of(family).would_answer(members)
+
+    @property
+    def _needs_distinct(self) -> bool:
+        """Whether all values in answers must have been in the table together, so that they are distinct as declared."""
+        return not self.column.duplicates and self.column.chance is None
 
     def count_round(self) -> None:
         """A decision was taken, whichever it was."""
         self.rounds += 1
+        self._waiting.clear()
         if self.column.chance is not None and self._auditor is not None:
             from reticent.audit.chance.auditor import ChanceAuditor
 
@@ -63,28 +93,48 @@ class ColumnAudit:
             self._auditor.asked = self.rounds
 
     def remember(self, function: Asked, members: NDArray[np.int64], answer: Fraction | None) -> None:
-        """The query was answered. The first answer locks the column to its family."""
+        """The query was answered. The first answer locks the column to its family.
+
+        Answers may contradict what was declared. That must not be an error, which would depend on the values: they were given out
+        all the same, so everybody can see it, and nothing more is decided from them.
+        """
         family = FAMILIES[function]
         if self._auditor is None:
-            self._auditor, self.family = self._fresh(family), family
-        if answer is None:
-            # Only sums are remembered without an answer: they are decided without any.
-            self._auditor.ask(members)
-            return
-        self._auditor.record(members, answer)
+            self._auditor, self.family = self._auditor_of(family), family
+        self._answered[members] = True
+        try:
+            if isinstance(self._auditor, SumAuditor):
+                # Sums are decided without answers, and may have been remembered without one.
+                self._auditor.record(members)
+            else:
+                assert answer is not None
+                self._auditor.record(members, answer)
+        except DataError:
+            self._contradicted = True
+
+    def _auditor_of(self, family: str) -> Auditor:
+        if self._auditor is not None:
+            return self._auditor
+        if family not in self._waiting:
+            self._waiting[family] = self._fresh(family)
+        return self._waiting[family]
 
     def _fresh(self, family: str) -> Auditor:
         if self.column.chance is not None:
             from reticent.audit.service.chance import probabilistic
 
-            made = probabilistic(self.column.chance, family, self._variables, self._key)
+            made = probabilistic(self.column.chance, family, len(self._owners), self._key)
             made.asked = self.rounds
             return made
         if family == "linear":
-            from reticent.audit.sums import SumAuditor
-
-            return SumAuditor(self._variables)
-        from reticent.audit import MaxAuditor, MinAuditor
-
+            return SumAuditor(len(self._owners))
         kind = MinAuditor if family == "min" else MaxAuditor
-        return kind(self._variables, duplicates=self.column.duplicates)
+        fresh = kind(len(self._owners), duplicates=self.column.duplicates)
+        self._extend(fresh)
+        return fresh
+
+    def _extend(self, auditor: Auditor) -> None:
+        if isinstance(auditor, MaxAuditor):
+            auditor.extend(len(self._owners), self._owners)
+        else:
+            auditor.extend(len(self._owners))

@@ -8,7 +8,6 @@ hashes in the ledger, never as plain values.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -32,39 +31,39 @@ class People:
         self.state: str | None = None
         self.public = pl.DataFrame()
         self.variables: Mapping[str, NDArray[np.int64]] = {}
-        self.counts: dict[str, int] = dict.fromkeys(settings.sensitive, 0)
+        self.owners: Mapping[str, NDArray[np.int64]] = dict.fromkeys(settings.sensitive, np.empty(0, dtype=np.int64))
         self.registered: dict[str, int] = dict.fromkeys(settings.sensitive, 0)
         self._rows: dict[str, NDArray[np.int64]] = {}
 
     def update(self, rows: Rows) -> None:
         """Take the rows as they are now, and register the variables that are new; ``registered`` counts them."""
-        variables, counts = {}, {}
+        variables, owners = {}, {}
         for column, declared in self._settings.sensitive.items():
             if not declared.duplicates and rows.values[column].drop_nulls().is_duplicated().any():
                 raise DataError(
                     f"Column {column!r} is declared duplicates = 'distinct', but people share values. Declare 'allowed'."
                 )
             hashes = pair_hashes(column, rows.keys, rows.values[column], self._secret)
-            known = np.frombuffer(
-                self._audits.hashes(self._settings.dataset, column, self._secret.fingerprint), dtype=">u8"
-            )
-            found, unseen = _look_up(hashes, known.reshape(-1, 2))
+            kept = self._audits.hashes(self._settings.dataset, column, self._secret.fingerprint)
+            known = np.frombuffer(kept, dtype=">u8").reshape(-1, 2).astype(np.uint64)
+            found, unseen = _look_up(hashes, known)
             if unseen.size:
-                first = len(known) // 2
+                first = len(known)
                 fresh = hashes[unseen].astype(">u8").tobytes()
                 self._audits.register(self._settings.dataset, column, self._secret.fingerprint, first, fresh)
                 found[unseen] = np.arange(first, first + unseen.size)
             found[rows.values[column].is_null().to_numpy()] = MISSING
             variables[column] = found
             self.registered[column] += int(unseen.size)
-            counts[column] = len(known) // 2 + unseen.size
-        self.public, self.variables, self.counts, self.state = rows.public, variables, counts, rows.state
+            everybody = np.concatenate([known[:, 0], hashes[unseen, 0]])
+            owners[column] = np.unique(everybody, return_inverse=True)[1].astype(np.int64)
+        self.public, self.variables, self.owners, self.state = rows.public, variables, owners, rows.state
         self._rows = {}
 
     def rows_of(self, column: str, members: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """The rows that hold these variables now, in order; None where one of the values is gone."""
         if column not in self._rows:
-            places = np.full(self.counts[column], MISSING, dtype=np.int64)
+            places = np.full(len(self.owners[column]), MISSING, dtype=np.int64)
             held = np.flatnonzero(self.variables[column] != MISSING)
             places[self.variables[column][held]] = held
             self._rows[column] = places
@@ -76,28 +75,31 @@ class People:
 
 
 def pair_hashes(column: str, keys: pl.Series, values: pl.Series, secret: Secret) -> NDArray[np.uint64]:
-    """The first 128 bits of the HMAC of every (column, key, value), as two numbers a row. Lengths keep the parts apart."""
+    """Two numbers a row: 64 bits of the HMAC of (column, key), which tell the owner, and 64 of that of (column, key, value).
+
+    Lengths keep the parts apart.
+    """
     import duckdb
 
     if not len(keys):
         return np.empty((0, 2), dtype=np.uint64)
     inner, outer = secret.pads
+    digest = "left(sha256($outer::BLOB || unhex(sha256($inner::BLOB || encode({})))), 16)"
+    owner = "concat('owner', $column::VARCHAR, strlen(key), ':', key)"
+    both = "concat($column::VARCHAR, strlen(key), ':', key, coalesce(value, 'missing'))"
     with duckdb.connect(":memory:") as connection:
         connection.register("pairs", pl.DataFrame({"key": keys, "value": values}).to_arrow())
         hexadecimal = connection.execute(
-            "SELECT string_agg(left(sha256($outer::BLOB || unhex(sha256($inner::BLOB || "
-            "encode(concat($column::VARCHAR, strlen(key), ':', key, coalesce(value, 'missing')))))), 32), '' ORDER BY place) "
+            f"SELECT string_agg({digest.format(owner)} || {digest.format(both)}, '' ORDER BY place) "
             "FROM (SELECT key, value, row_number() OVER () AS place FROM pairs)",
             {"outer": outer, "inner": inner, "column": f"{len(column.encode())}:{column}"},
         ).fetchall()[0][0]
     return np.frombuffer(bytes.fromhex(hexadecimal), dtype=">u8").reshape(-1, 2).astype(np.uint64)
 
 
-def _look_up(hashes: NDArray[np.uint64], known: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _look_up(hashes: NDArray[np.uint64], known: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The number of each hash among those known, and the rows whose hash is not."""
-    there = pl.DataFrame(
-        {"a": known[:, 0].astype(np.uint64), "b": known[:, 1].astype(np.uint64), "variable": np.arange(len(known))}
-    )
+    there = pl.DataFrame({"a": known[:, 0].copy(), "b": known[:, 1].copy(), "variable": np.arange(len(known))})
     here = pl.DataFrame({"a": hashes[:, 0].copy(), "b": hashes[:, 1].copy()})
     found = here.join(there, on=["a", "b"], how="left", maintain_order="left")["variable"]
     return found.fill_null(MISSING).to_numpy().copy(), np.flatnonzero(found.is_null().to_numpy())

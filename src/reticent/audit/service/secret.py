@@ -39,8 +39,8 @@ class Secret:
 
     @property
     def fingerprint(self) -> str:
-        """What tells this secret from another, and nothing more."""
-        return self.digest(b"fingerprint").hex()[:32]
+        """What tells this secret, and what is hashed with it, from another, and nothing more."""
+        return self.digest(b"fingerprint of owners and values").hex()[:32]
 
     def digest(self, message: bytes) -> bytes:
         """HMAC-SHA256 of a message."""

@@ -34,7 +34,7 @@ from reticent.data.predicate import Kind
 from reticent.errors import LedgerError, PolicyError
 from reticent.ledger import NOISY_SUM, AuditEntry, Ledger, Question, Verdict
 
-MOST_CELLS = 1_000
+MOST_ANSWERS = 1_000
 _BUDGET = "noise"
 _PUBLIC = "Counts follow from public columns alone."
 _EMPTY = "Nobody meets the condition, so there is nothing to aggregate."
@@ -168,19 +168,26 @@ class AuditService:
         """Our turn: nobody else decides, and we know the table and all decisions as they are."""
         with self._turns.taken(), self._database.look() as look:
             if look.state() != self._people.state:
-                self._people.update(look.rows())
-                for name, column in self._columns.items():
-                    column.extend(self._people.counts[name])
+                self._update(look)
             for entry in self._audits.after(self.settings.dataset, self._seen):
                 self._settle(look, entry)
             yield look
+
+    def _update(self, look: Look) -> None:
+        """Take the table as it is now, and tell the auditors whose every variable is."""
+        self._people.update(look.rows())
+        for name, column in self._columns.items():
+            present = self._people.variables[name]
+            column.extend(self._people.owners[name], present[present != MISSING])
 
     def _settle(self, look: Look, entry: AuditEntry, members: NDArray[np.int64] | None = None) -> AuditEntry:
         """Finish a decision: work the answer out if it is not known, write it down, remember what was answered."""
         column = self._columns.get(entry.column)
         if entry.answered and column is not None and not entry.is_noisy:
             members = unpacked(entry) if members is None else members
-            column.extend(int(members[-1]) + 1)
+            if members[-1] >= len(self._people.owners[entry.column]):
+                # Another process saw the table in a state that we missed.
+                self._update(look)
             function = cast(Asked, entry.function)
             if entry.answer is None:
                 entry = self._computed(look, entry, members)
@@ -217,6 +224,7 @@ class AuditService:
             # Filling nulls is half of the work of choosing rows, and there are seldom any.
             rows = np.flatnonzero((truth.fill_null(False) if truth.null_count() else truth).to_numpy())
         if not statement.groups:
+            _check_length(1, statement)
             return [_Cell({}, rows)]
         names = list(statement.groups)
         # Names of our own, because a public column may have any name.
@@ -224,10 +232,7 @@ class AuditService:
         parted = public.select(pl.col(name).alias(group) for name, group in zip(names, groups, strict=True))
         chosen = parted[rows].with_columns(pl.Series("rows", rows))
         found = chosen.group_by(groups).agg("rows").sort(groups, nulls_last=True)
-        if found.height > MOST_CELLS:
-            raise PolicyError(
-                f"GROUP BY {', '.join(names)} gives {found.height} cells, and at most {MOST_CELLS} are answered at once. Group by less."
-            )
+        _check_length(found.height, statement)
         values = found.drop("rows").rows()
         lists = found["rows"]
         return [
@@ -328,6 +333,18 @@ def open_database(settings: Settings) -> Database:
     from reticent.audit.service.embedded import EmbeddedDatabase
 
     return EmbeddedDatabase(settings)
+
+
+def _check_length(cells: int, statement: Statement) -> None:
+    """Nobody may keep the service busy with one question: every aggregate of every cell is a decision."""
+    asked = len(statement.aggregates)
+    if cells * asked <= MOST_ANSWERS:
+        return
+    said = f"The question has {asked} aggregates"
+    if statement.groups:
+        each = f" with {asked} aggregates each" if asked > 1 else ""
+        said = f"GROUP BY {', '.join(statement.groups)} gives {cells} cells{each}"
+    raise PolicyError(f"{said}, and at most {MOST_ANSWERS} answers are given at once. Group by less, or ask for less.")
 
 
 def pack(members: NDArray[np.int64]) -> bytes:
