@@ -54,6 +54,18 @@ def test_a_rare_value_is_what_sets_its_people_apart() -> None:
     assert (worst.column, worst.value, worst.rows, worst.alone, worst.share) == ("country", "Andorra", 2, 2, 1)
 
 
+def test_values_that_one_person_alone_has_are_told_although_none_of_several_drives_the_risk() -> None:
+    """Whoever has a job and a country of their own would stand alone without either of them."""
+    frame = pl.DataFrame({"job": ["clerk"] * 5 + ["keeper"], "country": ["here"] * 5 + ["Andorra"]})
+    found = risk_view(Table(frame, quasi=["job", "country"]))
+    assert found.values == ()
+    assert [(each.column, each.value, each.rows, each.drives) for each in found.lone] == [
+        ("job", "keeper", 1, 0),
+        ("country", "Andorra", 1, 0),
+    ]
+    assert found.as_dict()["lone"][0]["value"] == "keeper"
+
+
 def test_one_column_alone_is_looked_at_too() -> None:
     found = risk_view(Table({"zip": ["1", "1", "2"]}, quasi=["zip"]))
     assert found.columns[0].drives == 1

@@ -228,6 +228,11 @@ def _render_risk(console: Console, risk: Risk) -> None:
     ]
     if values:
         console.print(table("Which values (for your eyes only)", ("value", "rows", "alone", "alone by it"), values))
+    if risk.lone:
+        lone = ", ".join(f"{each.column} {each.value}" for each in risk.lone)
+        console.print(
+            f"Values that one person alone has, the first of them (for your eyes only): {lone}.", markup=False
+        )
     sets = [
         (", ".join(each.columns), f"{float(each.distinction):.2%}", f"{float(each.separation):.4%}", f"{each.alone:,}")
         for each in risk.sets

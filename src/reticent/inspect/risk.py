@@ -77,7 +77,8 @@ class Risk:
     """The whole view for somebody who knows some quasi columns: these together, each by itself, values that expose most, and which
     of the columns tell most people apart.
 
-    ``columns`` begin with the one that drives the risk most, ``values`` with those that set most people apart. ``sets`` are
+    ``columns`` begin with the one that drives the risk most, ``values`` with those that set most people apart. ``lone`` are values that one person alone
+    has: whoever has several of these stands alone by each of them, so that none of them drives it. ``sets`` are
     sets of at most ``largest_set`` columns, those that separate most pairs first; ``together`` are all columns that are known.
     """
 
@@ -86,6 +87,7 @@ class Risk:
     success: Fraction
     columns: tuple[ColumnRisk, ...]
     values: tuple[ValueRisk, ...]
+    lone: tuple[ValueRisk, ...]
     sets: tuple[ColumnSet, ...]
     largest_set: int
 
@@ -97,6 +99,7 @@ class Risk:
             "success": self.success,
             "columns": [asdict(each) for each in self.columns],
             "values": [{**asdict(each), "share": each.share} for each in self.values],
+            "lone": [asdict(each) for each in self.lone],
             "sets": [asdict(each) for each in self.sets],
             "largest_set": self.largest_set,
         }
@@ -168,12 +171,14 @@ def _risk(counted: _Counted, shown: int) -> Risk:
     together = _column_set(counted, everything)
     columns = [_column_risk(counted, place, together.alone) for place in everything]
     sets, largest = _sets(counted)
+    values, lone = _values(counted, shown)
     return Risk(
         rows=rows,
         together=together,
         success=Fraction(len(counted.sizes), rows),
         columns=tuple(sorted(columns, key=lambda each: (-each.drives, -each.alone, each.column))),
-        values=_values(counted, shown),
+        values=values,
+        lone=lone,
         sets=tuple(sorted(sets, key=lambda each: (-each.separation, len(each.columns), each.columns))[:shown]),
         largest_set=largest,
     )
@@ -206,22 +211,32 @@ def _column_risk(counted: _Counted, place: int, alone: int) -> ColumnRisk:
     )
 
 
-def _values(counted: _Counted, shown: int) -> tuple[ValueRisk, ...]:
-    """The values by which most people stand alone: those who would not, if the column were left out."""
+def _values(counted: _Counted, shown: int) -> tuple[tuple[ValueRisk, ...], tuple[ValueRisk, ...]]:
+    """The values by which most people stand alone (those who would not, if the column were left out), and values that one person alone has."""
     alone = counted.sizes == 1
     found: list[ValueRisk] = []
+    lone: list[ValueRisk] = []
     for place, (name, labels, codes) in enumerate(zip(counted.names, counted.labels, counted.codes, strict=True)):
         others = [each for each in range(len(counted.names)) if each != place]
         ids, count = counted.number(others)
         driven = alone & (sum_by(ids, counted.sizes, count)[ids] > 1)
-        people, singles, by_it = (
-            sum_by(codes, each.astype(np.int64), len(labels)) for each in (counted.sizes, alone, driven)
-        )
-        for code in np.argsort(-by_it, kind="stable")[:shown].tolist():
-            if by_it[code]:
-                value = str(labels[code])
-                found.append(ValueRisk(name, value, int(people[code]), int(singles[code]), int(by_it[code])))
-    return tuple(sorted(found, key=lambda each: (-each.drives, each.column, each.value))[:shown])
+        counts = [sum_by(codes, each.astype(np.int64), len(labels)) for each in (counted.sizes, alone, driven)]
+        most = np.argsort(-counts[2], kind="stable")[:shown]
+        found += [each for each in _of_values(name, labels, counts, most) if each.drives]
+        lone += _of_values(name, labels, counts, np.flatnonzero(counts[0] == 1)[:shown])
+    order = sorted(found, key=lambda each: (-each.drives, each.column, each.value))
+    return tuple(order[:shown]), tuple(lone[:shown])
+
+
+def _of_values(
+    name: str, labels: Sequence[str], counts: Sequence[NDArray[np.int64]], codes: NDArray[np.intp]
+) -> list[ValueRisk]:
+    """The risks of some values; ``counts`` are the people with each value, those who stand alone, and those whom it sets apart."""
+    people, singles, by_it = counts
+    return [
+        ValueRisk(name, str(labels[code]), int(people[code]), int(singles[code]), int(by_it[code]))
+        for code in codes.tolist()
+    ]
 
 
 def _sets(counted: _Counted) -> tuple[list[ColumnSet], int]:

@@ -100,6 +100,7 @@ def _risk_of_set(found: RiskFound, exposed: Sequence[Exposed]) -> str:
         (f"{each.column} {each.value}", f"{each.rows:,}", f"{each.alone:,}", f"{each.drives:,}")
         for each in found.values[:_MOST_LISTED]
     ]
+    lone = [(each.column, each.value) for each in found.lone[:_MOST_LISTED]]
     sets = [
         (", ".join(each.columns), f"{float(each.distinction):.2%}", _nearly(each.separation), f"{each.alone:,}")
         for each in found.sets[:_MOST_LISTED]
@@ -116,6 +117,7 @@ def _risk_of_set(found: RiskFound, exposed: Sequence[Exposed]) -> str:
         (
             figure(drawn),
             listing("Values by which people stand alone", ("value", "rows", "alone", "alone by it"), values),
+            listing("Values that one person alone has", ("column", "value"), lone),
             listing("Columns that tell people apart together", ("columns", "distinction", "separation", "alone"), sets),
             listing("The most exposed, as it stood", ("who", "people", "sensitive values"), groups),
         )
