@@ -251,3 +251,51 @@ def test_news_that_concerns_nobody_of_the_table_is_none() -> None:
 def test_tests_that_make_no_sense_are_refused_before_anything_is_looked_at(given: dict[str, Any], message: str) -> None:
     with pytest.raises(PolicyError, match=message):
         released.Tests(**given)
+
+
+def test_columns_of_the_population_may_be_written_in_another_type(tmp_path: Path) -> None:
+    """Ages as text, and illnesses as numbers here and text there, are the same values; a missing one stays missing."""
+    codes = {"flu": 1, "hiv": 2}
+    coded = table(SAMPLE.with_columns(illness=pl.col("illness").replace_strict(codes)))
+    texts = PEOPLE.with_columns(
+        age=pl.col("age").cast(pl.String), illness=pl.col("illness").replace_strict(codes).cast(pl.String)
+    )
+    own = {21: "21", 34: "34", 47: "47"}
+    expected = {
+        age: {codes[value]: chance for value, chance in oracle.posterior(POPULATION, own, published(own), age).items()}
+        for age in own
+    }
+    assert told(beliefs_of(coded, texts)) == expected
+    release = rt.publish(coded, KAnonymity(5))
+    numbers = texts.with_columns(age=pl.col("age").cast(pl.Int64))
+    plain = PEOPLE.with_columns(illness=pl.col("illness").replace_strict(codes))
+    assert told(beliefs_of(release, numbers)) == told(beliefs_of(release, plain))
+    with_a_gap = pl.concat([numbers, pl.DataFrame({"age": [21], "illness": [None]}, schema=numbers.schema)])
+    prior = beliefs_of(release, with_a_gap, where={"age": "21"})[0].beliefs
+    assert {belief.value: belief.prior for belief in prior} == {
+        1: Fraction(1, 4),
+        2: Fraction(1, 2),
+        None: Fraction(1, 4),
+    }
+
+
+def test_a_population_of_another_kind_is_refused_by_name() -> None:
+    with pytest.raises(
+        DataError, match=r"Column 'age' of the population has type String, and that of the table Int64. Read both alike"
+    ):
+        beliefs_of(table(), PEOPLE.with_columns(age=pl.lit("old")))
+    with pytest.raises(
+        PolicyError, match="Beliefs follow from a table, a release or the folder of one, not from a NoneType"
+    ):
+        beliefs_of(None, PEOPLE)
+
+
+def test_rows_of_the_table_are_found_whatever_type_their_columns_have() -> None:
+    """The steward's table has ages as text, the list of the population as numbers."""
+    raw = Table(SAMPLE.with_columns(age=pl.col("age").cast(pl.String)), quasi=["age"], sensitive="illness")
+    found = beliefs_of(rt.publish(table(), KAnonymity(5)), PEOPLE, table=raw)
+    assert {person.quasi["age"]: dict(person.rows or {}) for person in found} == {
+        21: {"flu": 1, "hiv": 1},
+        34: {"flu": 1, "hiv": 1},
+        47: {"flu": 1},
+    }

@@ -27,10 +27,11 @@ from reticent.belief.bayes import (
 )
 from reticent.belief.buckets import bucket_posterior
 from reticent.data import Table
+from reticent.data.frames import as_type_of
 from reticent.data.keys import first_rows
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.exact import Number, exact
-from reticent.release import PublicSide, open_public
+from reticent.release import PublicSide, Release, open_public
 from reticent.release.population import covering, people_of
 from reticent.release.rows import group_rows
 
@@ -113,7 +114,7 @@ def beliefs_of(
     """
     side = _opened(target)
     quasi, column = _columns(side, sensitive)
-    people = people_of(population)
+    people = _read_alike(people_of(population), _types(side, quasi, column))
     model = PopulationModel.from_frame(people, quasi, column)
     points = people.group_by(quasi).agg(pl.len().alias(_PEOPLE)).sort(quasi)
     asked = _asked(points, quasi, where or {})
@@ -121,7 +122,10 @@ def beliefs_of(
         found = _from_buckets(side, model, points, quasi, column)
     else:
         found = _from_groups(side, model, points, quasi, column, asked)
-    held = None if table is None else PopulationModel.from_frame(table.frame, quasi, column).counts
+    held = None
+    if table is not None:
+        rows = _read_alike(table.frame, {name: people.schema[name] for name in (*quasi, column)})
+        held = PopulationModel.from_frame(rows, quasi, column).counts
     return tuple(
         Person(
             dict(zip(quasi, row[:-1], strict=True)),
@@ -239,8 +243,30 @@ def _opened(target: Any) -> Table | PublicSide:
         return target
     if isinstance(target, str | Path):
         return open_public(target)
-    side: PublicSide = target.public
-    return side
+    if isinstance(target, Release):
+        return target.public
+    raise PolicyError(
+        f"Beliefs follow from a table, a release or the folder of one, not from a {type(target).__name__}."
+    )
+
+
+def _types(side: Table | PublicSide, quasi: Sequence[str], column: str) -> dict[str, pl.DataType]:
+    """The types in which values are compared: those of the table's columns, and of the values that a release publishes as they are."""
+    if isinstance(side, Table):
+        return {name: side.schema[name] for name in (*quasi, column)}
+    published = side.frame if side.manifest.bucket is None else side.tables["sensitive"]
+    return {column: published.schema[column]}
+
+
+def _read_alike(people: pl.DataFrame, types: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    """The population with its columns in these types: '7' in one file and 7 in another are the same. Missing values stay missing."""
+    alike = {}
+    for name, own in types.items():
+        if name in people.columns and people.schema[name] != own:
+            known = people[name].is_not_null().arg_true()
+            read = as_type_of(people[name].drop_nulls(), own)
+            alike[name] = pl.Series(name, [None], dtype=own).new_from_index(0, people.height).scatter(known, read)
+    return people.with_columns(**alike)
 
 
 def _columns(side: Table | PublicSide, given: str | None) -> tuple[tuple[str, ...], str]:
