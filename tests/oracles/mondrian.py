@@ -88,7 +88,7 @@ class Demand:
 
     ``firm`` judges hold for unions of groups that pass. ``wavering`` ones need not. ``hope`` says whether a part of a group may pass the wavering
     judges. ``together`` judges see all groups at once. ``softening`` firm judges may fail for the whole table and hold for parts of it: where rows may be
-    left out they waver if it does, and bring a hope of their own.
+    left out they waver if it does, and bring a hope of their own; ``enough`` says in how many halves of a failing group there must be hope.
     """
 
     firm: Sequence[Judge] = ()
@@ -96,6 +96,7 @@ class Demand:
     hope: Judge = lambda part: True
     together: Sequence[AllJudge] = ()
     softening: Sequence[tuple[Judge, Judge]] = ()
+    enough: Callable[[Any], bool] = all
 
     def settled(self, whole: Part, may_suppress: bool) -> Demand:
         """The same with every softening judge among the firm or the wavering ones."""
@@ -107,6 +108,7 @@ class Demand:
             [*self.wavering, *(judge for judge, _ in soft)],
             lambda part: all(hope(part) for hope in hopes),
             self.together,
+            enough=any if may_suppress else all,
         )
 
     def firm_pass(self, part: Part) -> bool:
@@ -120,7 +122,7 @@ class Demand:
             return False
         if self.wavering_pass(parent):
             return all(self.wavering_pass(half) for half in halves)
-        return all(self.hope(half) for half in halves)
+        return self.enough(self.hope(half) for half in halves)
 
 
 @dataclass

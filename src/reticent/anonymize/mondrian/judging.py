@@ -30,13 +30,13 @@ class Judge:
 
     ``firm`` parts judge groups one by one and are monotone: both halves must pass, or none of their descendants could.
     ``wavering`` parts may hold for parts of a group that fails: they are not monotone, or the whole table fails and rows ``may_suppress``. A
-    group that passes them is cut only into halves that pass; one that fails is cut as long as both halves may still have parts that pass, and
-    what fails in the end has to be suppressed.
+    group that passes them is cut only into halves that pass. One that fails is cut as long as halves may still have parts that pass: both, or one where
+    the other may be left out. What fails in the end has to be suppressed.
     ``together`` parts judge all groups at once: cuts are made one after the other, in the order of the groups, as long as they hold.
     """
 
     def __init__(self, units: FrequencySet, definition: Definition, *, may_suppress: bool = False) -> None:
-        self.units = units
+        self.units, self._may_suppress = units, may_suppress
         parts, whole = definition.parts(), units.groups().whole()
 
         def wavers(part: Definition) -> bool:
@@ -77,7 +77,8 @@ class Judge:
         if self.wavering is not None:
             failing = self.wavering.failing(halves) & (halves.sizes > 0)
             lost = np.zeros_like(failing) if self._hope is None else self._hope.failing(halves) & (halves.sizes > 0)
-            made = made & ~_either(np.where(np.repeat(passing, 2), failing, lost))
+            useless = lost[0::2] & lost[1::2] if self._may_suppress else _either(lost)
+            made = made & ~np.where(passing, _either(failing), useless)
             halves_pass = ~failing
         if self.together:
             made = self._admitted(stage, made, halves, groups)
