@@ -79,11 +79,13 @@ def schema_to_json(schema: Schema, only: frozenset[str] | None = None) -> dict[s
                         "whole": column.whole,
                         "nullable": column.nullable,
                         "folds_case": column.folds_case,
+                        "loose": column.loose,
                         "domain": None if column.domain is None else typed_row(column.domain),
                     }
                     for column in relation.columns
                 ],
                 "keys": [{"columns": list(key.columns), "partial": key.partial} for key in relation.keys],
+                "ties": list(relation.ties),
             }
             for relation in schema.relations.values()
             if only is None or relation.name in only
@@ -104,11 +106,12 @@ def schema_from_json(found: Mapping[str, Any]) -> Schema:
                 column["nullable"],
                 None if column["domain"] is None else row_from_json(column["domain"]),
                 column["folds_case"],
+                column.get("loose", False),
             )
             for column in item["columns"]
         )
         keys = tuple(Key(tuple(key["columns"]), key["partial"]) for key in item["keys"])
-        relations[item["name"].lower()] = Relation(item["name"], columns, keys)
+        relations[item["name"].lower()] = Relation(item["name"], columns, keys, ties=tuple(item.get("ties", ())))
     return Schema(relations, dict(found["views"]))
 
 
@@ -137,8 +140,10 @@ def _typed(witness: Witness) -> dict[str, Any]:
 def has_short_proof(secret: Query, view: Query, schema: Schema) -> bool:
     """Whether homomorphisms alone can prove a pair PRIVATE, and there are not too many sets of subgoals to list.
 
-    They can without keys, comparisons, finite domains, and any say about NULL.
+    They can without keys, comparisons, finite domains, any say about NULL, and functions that may read any table.
     """
+    if secret.boundless or view.boundless:
+        return False
     return all(_is_plain(query, schema) for query in (secret, view)) and _size(secret, view) <= MOST_PAIRS
 
 

@@ -197,6 +197,16 @@ class Checker:
         return None
 
     def _private(self, secret: Query, view: Query, budget: Budget) -> Verdict:
+        unread = [
+            f"{query.name}: {why}, which may read any table" for query in (secret, view) for why in query.boundless
+        ]
+        shared = {name.lower() for name in secret.relations()} & {name.lower() for name in view.relations()}
+        tied = [tie for name in sorted(shared) for tie in self.schema.relation(name).ties]
+        if unread or tied:
+            reason = (
+                f"No shared critical row was found, but that proves nothing because of {'; '.join([*unread, *tied])}."
+            )
+            return self._verdict(UNKNOWN, secret, view, reason, budget)
         outside = self._outside(secret, view)
         if outside and self._strict:
             reason = f"No shared critical row, but the theory does not cover {'; '.join(outside)} (--strict)."

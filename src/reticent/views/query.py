@@ -125,7 +125,8 @@ class Query:
 
     A row is critical to the query iff it is critical to one of ``parts`` (several parts come from ``UNION ALL`` and
     from footprints, R-PP-23). ``inexact`` lists why the parts may read more rows than the query does: a PRIVATE
-    verdict stays sound, an overlap proves nothing. ``outputs`` are the terms that a single SELECT shows, where its head
+    verdict stays sound, an overlap proves nothing. ``boundless`` lists what may read any table at all: with it no
+    verdict is PRIVATE. ``outputs`` are the terms that a single SELECT shows, where its head
     lists more.
     """
 
@@ -135,6 +136,7 @@ class Query:
     language: str = "datalog"
     duplicates: bool = False
     inexact: tuple[str, ...] = ()
+    boundless: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     outputs: tuple[Term, ...] = ()
 

@@ -22,7 +22,8 @@ class Column:
     """One column. ``kind`` is None when nothing was declared; ``domain`` lists the values of a finite column.
 
     Columns of kind ``other`` (times, intervals, JSON, arrays ...) may be joined and shown, but what their constants mean is
-    not known here.
+    not known here. In a ``loose`` column texts that differ may be equal (padding with blanks, accents, numbers beside texts), by rules that
+    the schema does not tell; constants for which that matters cannot be read.
     """
 
     name: str
@@ -31,10 +32,18 @@ class Column:
     nullable: bool = False
     domain: tuple[Constant, ...] | None = None
     folds_case: bool = False
+    loose: bool = False
 
     def read(self, item: Constant) -> Constant:
         """``item`` as this column stores it (R-PP-26: type and collation); ValueError when it cannot hold it."""
         found = coerce(item, self.kind) if self.kind else item
+        if (
+            self.loose
+            and self.kind == "text"
+            and found.kind == "text"
+            and (item.kind != "text" or not _is_plain(found.value))
+        ):
+            raise ValueError(f"what {item} equals depends on the collation")
         if self.folds_case and found.kind == "text":
             found = Constant("text", found.value.lower())
         return found
@@ -46,6 +55,11 @@ class Column:
         if self.domain is not None and item not in self.domain:
             return False
         return not (self.whole and item.kind == "number" and not isinstance(item.value, int))
+
+
+def _is_plain(text: str) -> bool:
+    """Whether every collation tells a text from all others, but for upper and lower case."""
+    return text.isascii() and text == text.rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +85,13 @@ class Meeting:
 
 @dataclass(frozen=True)
 class Relation:
-    """A base table."""
+    """A base table. ``ties`` names constraints that make its rows depend on each other in ways that no key describes."""
 
     name: str
     columns: tuple[Column, ...]
     keys: tuple[Key, ...] = ()
     checks: tuple[str, ...] = ()
+    ties: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         names = [column.name.lower() for column in self.columns]

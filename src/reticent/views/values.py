@@ -125,6 +125,8 @@ def coerce(item: Constant, kind: str) -> Constant:
             return Constant("text", str(item)[1:-1] if item.kind in ("date", "timestamp") else _plain(item))
         if kind == "number" and text is not None:
             return number(text.strip())
+        if kind == "number" and item.kind == "boolean":
+            return Constant("number", int(item.value))
         if kind == "boolean":
             return _truth(item)
         if kind == "date":

@@ -70,7 +70,7 @@ def alternatives(node: exp.Expr, scope: Scope, wanted: bool = True) -> tuple[Alt
 
 def compare(left: Term, operator: str, right: Term, scope: Scope) -> tuple[Alternative, ...]:
     """The ways in which an SQL comparison is true: both sides are filled, and it holds."""
-    left, right = _typed(left, right, scope), _typed(right, left, scope)
+    left, right = _typed(left, right, scope, operator), _typed(right, left, scope, operator)
     if NULL in (left, right):
         return NEVER
     kinds = {
@@ -252,21 +252,30 @@ def _same(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]
 
 def _truth_value(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]:
     if isinstance(node, exp.Column):
-        return compare(operand(node, scope), "=", Constant("boolean", wanted), scope)
+        term = operand(node, scope)
+        column = scope.column_type(term) if isinstance(term, Variable) else None
+        if column is not None and column.kind not in (None, "boolean"):
+            raise UnknownType
+        return compare(term, "=", Constant("boolean", wanted), scope)
     item = fold(node)
     if item is None or item.kind not in ("boolean", "null", "number"):
         raise Unsupported(f"{_describe(node)} as a condition", node, scope.text)
     return ALWAYS if item != NULL and bool(item.value) == wanted else NEVER
 
 
-def _typed(term: Term, other: Term, scope: Scope) -> Term:
-    """A constant as the column that it is compared with stores it; one that the column cannot hold stays as it is."""
+def _typed(term: Term, other: Term, scope: Scope, operator: str = "=") -> Term:
+    """A constant as the column that it is compared with stores it.
+
+    One that cannot be read is not one that the column cannot hold: databases know more ways to write a date, a truth value or
+    a number than we do ('1999-1-8', 'on', 'NaN'), and some turn any text into a number. In a comparison by size it is refused later, by name.
+    """
     column = scope.column_type(other) if isinstance(other, Variable) else None
     if isinstance(term, Constant) and column is not None:
         try:
             return column.read(term)
         except ValueError:
-            return term
+            if operator in ("=", "!=") or column.kind == "text":
+                raise UnknownType from None
     return term
 
 

@@ -6,6 +6,7 @@ the column says so (CITEXT, COLLATE NOCASE), and by default in MySQL and SQL Ser
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -21,6 +22,12 @@ _TYPE = exp.DataType.Type
 _DATES = {_TYPE.DATE, _TYPE.DATE32}
 _TEXTS = set(exp.DataType.TEXT_TYPES) | {_TYPE.ENUM, _TYPE.USERDEFINED, _TYPE.NAME}
 _FOLDING_DIALECTS = ("mysql", "tsql")
+# There TRUE is 1, and a column declared BOOLEAN holds any number.
+_NUMBERS_AS_TRUTH = ("mysql", "sqlite")
+_FOLDING_COLLATION = re.compile(r"nocase|_ci(_|$)")
+_EXACT_COLLATION = re.compile(
+    r"^(c|posix|default|binary|ucs_basic|unicode|[a-z]{2,3}[-_].+|und-x-icu)$|_cs(_|$)|_bin2?$"
+)
 _WHOLE = set(exp.DataType.INTEGER_TYPES) | {_TYPE.SMALLSERIAL, _TYPE.SERIAL, _TYPE.BIGSERIAL}
 
 
@@ -44,7 +51,7 @@ def kind_of(node: exp.DataType | None) -> tuple[str | None, bool]:
 
 def read_schema(text: str, dialect: str = "postgres") -> Schema:
     """The schema that a DDL text declares; statements that say nothing about it (INSERT, GRANT, SET) are passed over."""
-    reader = _Reader(text, folds=dialect in _FOLDING_DIALECTS)
+    reader = _Reader(text, dialect)
     for statement in parse_statements(text, dialect, "The schema"):
         reader.read(statement, dialect)
     return reader.schema()
@@ -58,14 +65,16 @@ class _Draft:
     columns: list[Column]
     keys: list[tuple[bool, tuple[str, ...]]] = field(default_factory=list)
     checks: list[exp.Expr] = field(default_factory=list)
+    ties: list[str] = field(default_factory=list)
 
 
 class _Reader:
     """Collects what the statements of one text declare."""
 
-    def __init__(self, text: str, folds: bool) -> None:
+    def __init__(self, text: str, dialect: str) -> None:
         self.text = text
-        self.folds = folds
+        self.dialect = dialect
+        self.folds = dialect in _FOLDING_DIALECTS
         self.drafts: dict[str, _Draft] = {}
         self.enums: dict[str, tuple[Constant, ...]] = {}
         self.views: dict[str, str] = {}
@@ -83,11 +92,31 @@ class _Reader:
         elif isinstance(statement, exp.Create) and kind == "INDEX" and statement.args.get("unique"):
             self._unique_index(statement)
         elif isinstance(statement, exp.Alter):
-            draft = self.drafts.get(_name(statement.this).lower())
-            for action in statement.args.get("actions") or []:
-                for constraint in action.find_all(exp.Constraint, exp.PrimaryKey, exp.ForeignKey):
-                    if draft is not None and not isinstance(constraint.parent, exp.Constraint):
-                        self._constraint(draft, constraint)
+            self._alter(statement)
+        elif isinstance(statement, exp.Drop) and kind in ("TABLE", "VIEW", "TYPE", "SCHEMA"):
+            raise self._unread(statement, f"DROP {kind}")
+        elif isinstance(statement, exp.Command) and _changes_tables(statement):
+            raise self._unread(statement, f"{statement.this} {str(statement.expression)[:60].strip()}")
+
+    def _alter(self, statement: exp.Alter) -> None:
+        """Constraints that are added; what takes back or changes something that was read is refused."""
+        draft = self.drafts.get(_name(statement.this).lower())
+        for action in statement.args.get("actions") or []:
+            harmless = isinstance(action, exp.AlterColumn) and not (
+                action.args.get("dtype") or action.args.get("allow_null") or action.args.get("rename_to")
+            )
+            if harmless:
+                continue
+            if draft is None or not isinstance(action, exp.AddConstraint):
+                raise self._unread(statement, f"ALTER ({action.sql()[:60]})")
+            for constraint in action.expressions:
+                self._constraint(draft, constraint)
+
+    def _unread(self, statement: exp.Expr, what: str) -> PolicyError:
+        return PolicyError(
+            f"The schema changes what it declared before, or what it did not declare: {what}{where(statement, self.text)}. That is not read; give the "
+            "CREATE statements of the tables as they are now."
+        )
 
     def schema(self) -> Schema:
         relations = {}
@@ -109,6 +138,11 @@ class _Reader:
                 )
             return
         name = _name(statement.this.this)
+        if statement.find(exp.InheritsProperty, exp.PartitionedOfProperty):
+            raise PolicyError(
+                f"The table {name}{where(statement, self.text)} is a part of another one, whose queries read its rows too; that is not read. Declare the whole "
+                "table alone, and the part as a view of it."
+            )
         draft = _Draft(name, [])
         if name.lower() in self.drafts:
             raise PolicyError(f"The schema declares the table {name} twice{where(statement, self.text)}.")
@@ -123,6 +157,11 @@ class _Reader:
     def _column(self, draft: _Draft, item: exp.ColumnDef) -> None:
         declared = item.args.get("kind")
         kind, whole = kind_of(declared)
+        if kind == "boolean" and self.dialect in _NUMBERS_AS_TRUTH:
+            kind, whole = "number", True
+        if self.dialect == "sqlite":
+            # Its columns take values of every type, whatever was declared.
+            whole = False
         domain: tuple[Constant, ...] | None = None
         if kind == "boolean":
             domain = (constant(False), constant(True))
@@ -132,6 +171,8 @@ class _Reader:
             elif declared.this == _TYPE.USERDEFINED:
                 domain = self.enums.get(str(declared.args.get("kind")).lower().strip('"').rsplit(".", 1)[-1])
         folds = "citext" in item.sql().lower() or (self.folds and kind == "text")
+        padded = isinstance(declared, exp.DataType) and declared.this in (_TYPE.CHAR, _TYPE.NCHAR, _TYPE.BPCHAR)
+        loose = kind == "text" and domain is None and (folds or padded)
         nullable = True
         for holder in item.args.get("constraints") or []:
             constraint = holder.kind
@@ -141,29 +182,59 @@ class _Reader:
                 draft.keys.append((True, (item.name,)))
             elif isinstance(constraint, exp.UniqueColumnConstraint):
                 draft.keys.append((False, (item.name,)))
+                self._tie(draft, constraint)
             elif isinstance(constraint, exp.CheckColumnConstraint):
                 draft.checks.append(constraint.this)
             elif isinstance(constraint, exp.Reference):
                 self._foreign(draft, [item.name], constraint)
-            elif isinstance(constraint, exp.CollateColumnConstraint) and "nocase" in constraint.sql().lower():
-                folds = True
+            elif isinstance(constraint, exp.CollateColumnConstraint) and kind == "text":
+                collation = constraint.this.name.lower()
+                folds = bool(_FOLDING_COLLATION.search(collation))
+                if not folds and not _EXACT_COLLATION.search(collation):
+                    kind, domain = "other", None
         if domain is not None and folds:
             domain = tuple(Constant("text", value.value.lower()) for value in domain)
-        draft.columns.append(Column(item.name, kind, whole, nullable, domain, folds))
+        draft.columns.append(Column(item.name, kind, whole, nullable, domain, folds, loose))
 
     def _constraint(self, draft: _Draft, item: exp.Expr) -> None:
         if isinstance(item, exp.Constraint):
             for inner in item.expressions:
                 self._constraint(draft, inner)
+            self._clustered(draft, item)
         elif isinstance(item, exp.PrimaryKey):
-            draft.keys.append((True, _names(item.expressions)))
+            self._key(draft, True, item.expressions, item)
         elif isinstance(item, exp.UniqueColumnConstraint):
             inner = item.this
-            draft.keys.append((False, _names(inner.expressions if isinstance(inner, exp.Schema) else [inner])))
+            if isinstance(inner, exp.ClusteredColumnConstraint | exp.NonClusteredColumnConstraint):
+                self._key(draft, False, inner.this, item)
+            else:
+                self._key(draft, False, inner.expressions if isinstance(inner, exp.Schema) else [inner], item)
+            self._tie(draft, item)
+        elif isinstance(item, exp.ExcludeColumnConstraint):
+            draft.ties.append(f"{item.sql()} of {draft.name}")
         elif isinstance(item, exp.ForeignKey):
             self._foreign(draft, _names(item.expressions), item.args["reference"])
         elif isinstance(item, exp.CheckColumnConstraint | exp.Check):
             draft.checks.append(item.this)
+
+    def _key(self, draft: _Draft, primary: bool, columns: Sequence[exp.Expr], item: exp.Expr) -> None:
+        """A key over whole columns; one over beginnings of texts ties rows in a way that is not known here."""
+        if any(column.find(exp.ColumnPrefix, exp.Func) for column in columns):
+            draft.ties.append(f"{item.sql()} of {draft.name}")
+        else:
+            draft.keys.append((primary, _names(columns)))
+
+    def _clustered(self, draft: _Draft, item: exp.Constraint) -> None:
+        """``PRIMARY KEY CLUSTERED (a)`` of SQL Server, which is read as two constraints side by side."""
+        if any(isinstance(inner, exp.PrimaryKeyColumnConstraint) for inner in item.expressions):
+            for inner in item.expressions:
+                if isinstance(inner, exp.ClusteredColumnConstraint | exp.NonClusteredColumnConstraint):
+                    self._key(draft, True, inner.this, item)
+
+    def _tie(self, draft: _Draft, item: exp.UniqueColumnConstraint) -> None:
+        """NULLS NOT DISTINCT: rows with NULL exclude each other too."""
+        if item.args.get("nulls"):
+            draft.ties.append(f"{item.sql('postgres')} of {draft.name}")
 
     def _unique_index(self, statement: exp.Create) -> None:
         index = statement.this
@@ -171,8 +242,12 @@ class _Reader:
         parameters = index.args.get("params")
         columns = [item.this for item in (parameters.args.get("columns") or [])] if parameters is not None else []
         plain = all(isinstance(column, exp.Column | exp.Identifier) for column in columns)
-        if draft is not None and columns and plain and not (parameters and parameters.args.get("where")):
+        if draft is None:
+            raise self._unread(statement, "a unique index of a table that comes later or not at all")
+        if columns and plain and not (parameters and parameters.args.get("where")):
             draft.keys.append((False, _names(columns)))
+        else:
+            draft.ties.append(f"the unique index {statement.sql(self.dialect)}")
 
     def _foreign(self, draft: _Draft, columns: Sequence[str], reference: exp.Expr) -> None:
         table = reference.find(exp.Table)
@@ -204,7 +279,13 @@ def _finished(draft: _Draft, notes: list[str]) -> Relation:
         key = Key(positions, partial=any(columns[place].nullable for place in positions))
         if key not in keys:
             keys.append(key)
-    return Relation(draft.name, tuple(columns), _without_larger(keys), tuple(check.sql() for check in draft.checks))
+    return Relation(
+        draft.name,
+        tuple(columns),
+        _without_larger(keys),
+        tuple(check.sql() for check in draft.checks),
+        tuple(draft.ties),
+    )
 
 
 def _without_larger(keys: list[Key]) -> tuple[Key, ...]:
@@ -243,9 +324,12 @@ def _narrow(check: exp.Expr, columns: list[Column], places: dict[str, int]) -> b
         found = [constant(value) for value in range(int(low.value), int(high.value) + 1)]
     else:
         return False
-    values = [item for item in found if item is not None and item.kind != "null"]
+    values = list(found)
+    if any(item is None or item.kind == "null" for item in values):
+        # Another column or NULL in the list allows more than the constants in it.
+        return False
     try:
-        domain = tuple(dict.fromkeys(columns[place].read(item) for item in values))
+        domain = tuple(dict.fromkeys(columns[place].read(item) for item in values if item is not None))
     except ValueError:
         return False
     if not domain:
@@ -253,6 +337,14 @@ def _narrow(check: exp.Expr, columns: list[Column], places: dict[str, int]) -> b
     old = columns[place].domain
     columns[place] = replace(columns[place], domain=domain if old is None else tuple(v for v in old if v in domain))
     return True
+
+
+def _changes_tables(statement: exp.Command) -> bool:
+    """Whether a statement that cannot be read says something about tables or types; owners and rights do not matter."""
+    words = f"{statement.this} {statement.expression}".upper().split()
+    if words[:1] != ["ALTER"] or len(words) < 2 or words[1] not in ("TABLE", "TYPE", "DOMAIN", "INDEX", "VIEW"):
+        return False
+    return not any(word in ("OWNER", "ENABLE", "DISABLE", "FORCE", "CLUSTER", "REPLICA", "SET") for word in words)
 
 
 def _names(items: Iterable[exp.Expr]) -> tuple[str, ...]:

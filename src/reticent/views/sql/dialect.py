@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     import duckdb
 
 _FOLDABLE = (
-    exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Literal, exp.Cast, exp.Interval, exp.Var, exp.DataType,
+    exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Paren, exp.Literal, exp.Cast, exp.Interval, exp.Var, exp.DataType,
     exp.Date, exp.DateAdd, exp.DateSub, exp.DPipe, exp.Boolean, exp.Null, exp.TsOrDsToDate, exp.StrToDate,
-    exp.DateStrToDate, exp.TryCast, exp.Mod, exp.DataTypeParam, exp.IntDiv, exp.IntervalSpan,
+    exp.DateStrToDate, exp.TryCast, exp.Mod, exp.DataTypeParam, exp.IntervalSpan,
 )  # fmt: skip
 
 _TEXT_LIKE = {exp.DataType.Type.TEXT, exp.DataType.Type.VARCHAR, exp.DataType.Type.USERDEFINED}
@@ -88,7 +88,7 @@ def literal(node: exp.Expr) -> Constant | None:
         return Constant("text", node.this) if node.is_string else number(node.this)
     if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal) and not node.this.is_string:
         return number("-" + node.this.this)
-    if isinstance(node, exp.Cast) and node.to.this in _TEXT_LIKE:
+    if isinstance(node, exp.Cast) and node.to.this in _TEXT_LIKE and not node.to.expressions:
         inside = literal(node.this)
         return inside if inside is not None and inside.kind == "text" else None
     if isinstance(node, exp.Boolean):
@@ -99,10 +99,15 @@ def literal(node: exp.Expr) -> Constant | None:
 
 
 def fold(node: exp.Expr) -> Constant | None:
-    """The constant that arithmetic on constants gives (``date '1998-12-01' - interval '90' day``), by DuckDB."""
+    """The constant that arithmetic on constants gives (``date '1998-12-01' - interval '90' day``), by DuckDB.
+
+    None for what databases compute differently: quotients of whole numbers, casts that cut or round.
+    """
     found = literal(node)
     if found is not None or not all(isinstance(child, _FOLDABLE) for child in node.walk()):
         return found
+    if any(_cuts(cast) for cast in node.find_all(exp.Cast)):
+        return None
     import duckdb
 
     try:
@@ -115,6 +120,17 @@ def fold(node: exp.Expr) -> Constant | None:
     if isinstance(value, datetime) and value.time() == datetime.min.time():
         value = value.date()
     return constant(value) if value is None or isinstance(value, bool | int | str | Decimal | date | datetime) else None
+
+
+def _cuts(cast: exp.Cast) -> bool:
+    """Whether a cast may change a value: to a length, to padded text, to whole numbers, to fewer binary digits."""
+    kind = cast.to.this
+    if kind in exp.DataType.INTEGER_TYPES:
+        inside = literal(cast.this)
+        return inside is None or inside.kind != "number" or not isinstance(inside.value, int)
+    if kind in exp.DataType.TEXT_TYPES:
+        return bool(cast.to.expressions) or kind in (exp.DataType.Type.CHAR, exp.DataType.Type.NCHAR)
+    return kind == exp.DataType.Type.FLOAT or bool(cast.to.expressions)
 
 
 @cache

@@ -51,6 +51,11 @@ def beyond_positive(node: exp.Select, text: str) -> str | None:
     group = node.args.get("group")
     if group is not None and any(value for key, value in group.args.items() if key != "expressions"):
         return f"GROUPING SETS, ROLLUP or CUBE{where(group, text)}"
+    for name, expression in _around(node):
+        if any(isinstance(found, exp.Query) for found in outside_subqueries(expression)):
+            return f"a nested query in {name}{where(expression, text)}"
+    if _orders_by_more(node):
+        return f"ORDER BY what is not shown{where(node.args['order'], text)}"
     distinct_on = node.args.get("distinct") and node.args["distinct"].args.get("on")
     for clause, name in (
         ("having", "HAVING"),
@@ -62,6 +67,35 @@ def beyond_positive(node: exp.Select, text: str) -> str | None:
             found = node.args[clause]
             return f"{name}{where(found, text)}" if isinstance(found, exp.Expression) else name
     return f"DISTINCT ON{where(distinct_on, text)}" if distinct_on else None
+
+
+def beside_from(node: exp.Select) -> list[exp.Expr]:
+    """Every expression of a block that is neither in FROM nor in WHERE: whatever it reads, the answer may depend on."""
+    clauses = [node.args.get("having"), node.args.get("qualify"), *(expression for _, expression in _around(node))]
+    return [*node.expressions, *(clause for clause in clauses if clause is not None)]
+
+
+def _around(node: exp.Select) -> list[tuple[str, exp.Expr]]:
+    """The clauses that group, order and number what a block shows."""
+    distinct_on = node.args["distinct"].args.get("on") if node.args.get("distinct") else None
+    named = [("GROUP BY", node.args.get("group")), ("DISTINCT ON", distinct_on), ("ORDER BY", node.args.get("order"))]
+    named += [("WINDOW", window) for window in node.args.get("windows") or []]
+    return [(name, expression) for name, expression in named if expression is not None]
+
+
+def _orders_by_more(node: exp.Select) -> bool:
+    """Whether rows that are shown once stand in an order that depends on more than what is shown or grouped by."""
+    order, group = node.args.get("order"), node.args.get("group")
+    if order is None or not (group or node.args.get("distinct")):
+        return False
+    if any(isinstance(found, exp.AggFunc | exp.Window | exp.Anonymous) for found in order.walk()):
+        return True
+    known = [*node.expressions, *(group.expressions if group else [])]
+    names = {item.alias_or_name.lower() for item in known}
+    names |= {found.name.lower() for item in known for found in [item.unalias()] if isinstance(found, exp.Column)}
+    if any(item.find(exp.Star) for item in node.expressions):
+        return False
+    return any(found.name.lower() not in names for found in order.find_all(exp.Column))
 
 
 def _output(node: exp.Expr, scope: RowScope) -> Output:

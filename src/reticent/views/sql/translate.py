@@ -13,7 +13,7 @@ from reticent.views.schema import Column, Relation, Schema
 from reticent.views.sql.conditions import conjuncts
 from reticent.views.sql.ddl import kind_of
 from reticent.views.sql.dialect import body_of, parse_statements, relation_name, where
-from reticent.views.sql.outputs import beyond_positive, outside_subqueries, select_list
+from reticent.views.sql.outputs import beside_from, beyond_positive, outside_subqueries, select_list
 from reticent.views.sql.scopes import RowScope, Sources, Translating, filter_by, join_conditions
 from reticent.views.sql.tables import (
     Alternative,
@@ -59,7 +59,8 @@ def translate(text: str, name: str, schema: Schema, dialect: str = "postgres", s
         )
     if semantics == "bag":
         node = _keeping_duplicates(node)
-    table = Translator(schema, text, dialect).query(node, {}, None)
+    translator = Translator(schema, text, dialect)
+    table = translator.query(node, {}, None)
     removes = _removes_duplicates(node)
     if semantics == "set" and not removes:
         table = distinct(table)
@@ -70,6 +71,7 @@ def translate(text: str, name: str, schema: Schema, dialect: str = "postgres", s
         dialect,
         duplicates=semantics != "set" and not removes,
         inexact=tuple(dict.fromkeys(table.inexact)),
+        boundless=tuple(dict.fromkeys((*_unknown_functions(node, text), *translator.boundless))),
         outputs=_shown_by_single(table),
     )
 
@@ -81,6 +83,11 @@ def _shown_by_single(table: Table) -> tuple[Term, ...]:
         return ()
     rule = resolve(replace(rows[0], counted=shown(rows[0].outputs)))
     return rule.head if rule is not None else ()
+
+
+def _unknown_functions(node: exp.Expr, text: str) -> list[str]:
+    """Functions that are not SQL's own: what they read is not in the text."""
+    return [f"the function {found.name}(){where(found, text)}" for found in node.find_all(exp.Anonymous)]
 
 
 def _removes_duplicates(node: exp.Expr) -> bool:
@@ -109,6 +116,7 @@ class Translator(Translating):
         self._columns: dict[Variable, Column] = {}
         self._scans = 0
         self._nesting: Mapping[str, _Cte] = {}
+        self.boundless: list[str] = []
 
     def column_type(self, variable: Variable) -> Column | None:
         return self._columns.get(variable)
@@ -124,17 +132,18 @@ class Translator(Translating):
         environment = self._with(node, environment)
         if isinstance(node, exp.Subquery):
             table = self.query(node.this, environment, outer)
-            return self._limited(node, table)
+            return self._limited(node, table, environment, outer)
         if isinstance(node, exp.Select):
             before, self._nesting = self._nesting, environment
             try:
-                return self._limited(node, self._select(node, environment, outer))
+                return self._limited(node, self._select(node, environment, outer), environment, outer)
             finally:
                 self._nesting = before
         if isinstance(node, exp.SetOperation):
-            return self._limited(node, self._set_operation(node, environment, outer))
+            return self._limited(node, self._set_operation(node, environment, outer), environment, outer)
         if isinstance(node, exp.Values):
-            return Table((), (), (f"VALUES{where(node, self._text)}",), opaque=True)
+            listed = Table((), (), (f"VALUES{where(node, self._text)}",), opaque=True)
+            return opaque(listed, listed.inexact[0], *self._read_by(node, environment, outer))
         raise PolicyError(
             f"{node.key.upper()}{where(node, self._text)} is not a query that can be judged; write a SELECT."
         )
@@ -171,12 +180,30 @@ class Translator(Translating):
                 return joined
         return opaque(left, f"{node.key.upper()}{where(node, self._text)}", right)
 
-    def _limited(self, node: exp.Expr, table: Table) -> Table:
-        for clause in ("limit", "offset"):
+    def _limited(self, node: exp.Expr, table: Table, environment: Mapping[str, _Cte], outer: RowScope | None) -> Table:
+        """The table as LIMIT, OFFSET and the order around it leave it; what they read counts as read."""
+        for clause in ("limit", "offset", "order"):
             found = node.args.get(clause)
-            if found is not None:
-                return opaque(table, f"{clause.upper()}{where(found, self._text)}")
+            if found is None or (clause == "order" and isinstance(node, exp.Select)):
+                continue
+            nested = self._read_by(found, environment, outer)
+            if nested or clause != "order":
+                table = opaque(table, f"{clause.upper()}{where(found, self._text)}", *nested)
         return table
+
+    def _read_by(self, node: exp.Expr, environment: Mapping[str, _Cte], outer: RowScope | None) -> list[Table]:
+        """What the queries nested in an expression read, of which nothing else is known."""
+        before, self._nesting = self._nesting, environment
+        try:
+            found = [
+                child
+                for item in ([node] if not isinstance(node, exp.Query) else node.iter_expressions())
+                for child in outside_subqueries(item)
+                if isinstance(child, exp.Query)
+            ]
+            return [opaque(self.query(child, environment, outer), "a nested query") for child in found]
+        finally:
+            self._nesting = before
 
     def _select(self, node: exp.Select, environment: Mapping[str, _Cte], outer: RowScope | None) -> Table:
         sources = self._from(node, environment, outer)
@@ -188,7 +215,7 @@ class Translator(Translating):
         columns, outputs = select_list(node, sources, self, outer)
         blocking = beyond_positive(node, self._text)
         if blocking is not None:
-            for expression in [*node.expressions, node.args.get("having"), node.args.get("qualify")]:
+            for expression in beside_from(node):
                 self._footprint_of_subqueries(sources, expression, outer)
         return self._assemble(node, sources, columns, outputs, blocking)
 
@@ -288,9 +315,11 @@ class Translator(Translating):
             scope = RowScope(self, sources, -2, None, outer)
             table = opaque(self.query(node.this, environment, scope), f"LATERAL{where(node, self._text)}")
         elif isinstance(node, exp.Values | exp.Unnest | exp.Lateral):
+            scope = RowScope(self, sources, -2, None, outer)
             table = Table(
                 (), ((Disjunct(Alternative(), (Hidden("values"),), ()),),), ("a list of values",), opaque=True
             )
+            sources.extras += self._read_by(node, environment, scope)
             return alias, table, True
         else:
             raise PolicyError(
@@ -337,6 +366,8 @@ class Translator(Translating):
         inner._columns, inner._scans = self._columns, self._scans
         table = inner.query(body_of(statement), {}, None)
         self._scans = inner._scans
+        found = (*_unknown_functions(statement, text), *inner.boundless)
+        self.boundless += [f"{reason} of the view {name}" for reason in found]
         named = statement.this.expressions if isinstance(statement.this, exp.Schema) else []
         columns = tuple(item.name for item in named) or table.columns
         reasons = tuple(f"{reason} of the view {name}" for reason in table.inexact)
