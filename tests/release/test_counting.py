@@ -266,3 +266,18 @@ def test_what_cannot_be_counted_is_refused() -> None:
     sensitive = pl.DataFrame({"disease": ["flu"], "bucket": [1]})
     with pytest.raises(DataError, match="more rows in one of its two tables"):
         count({"quasi": quasi, "sensitive": sensitive}, {}, "bucketize", "age > 3 and disease = 'flu'")
+
+
+@pytest.mark.parametrize("domain", [(0, 40), None])
+def test_a_declared_domain_does_not_say_that_nothing_is_missing(domain: tuple[int, int] | None) -> None:
+    """Of a saved release, 'is not null' was said to hold for certain under ``*``, and a label of missing values was refused."""
+    frame = pl.DataFrame({"age": [1, 21, None, None], "sex": ["F", "F", "M", "M"]})
+    hierarchy = Hierarchy.intervals([20], domain=domain)
+    table = Table(frame, quasi={"age": hierarchy, "sex": None}, nulls="category")
+    starred = rt.publish(table, rt.KAnonymity(4), rt.Lattice(node={"age": 2, "sex": 1}))
+    assert starred.count("age is not null").bounds == (0, 4)
+    assert starred.count("age is null").bounds == (0, 4)
+    assert starred.count("age is null").value == (2 if domain is None else 0)
+    shown = rt.publish(table, rt.KAnonymity(1), rt.Lattice(node={"age": 1, "sex": 1}))
+    assert shown.count("age is null").bounds == (2, 2)
+    assert shown.count("age < 20").bounds == (1, 1)

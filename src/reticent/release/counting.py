@@ -81,12 +81,14 @@ def count(
     domains: Mapping[str, Sequence[Any]] | None = None,
     bucket: str = "bucket",
     counts: str | None = None,
+    may_miss: bool = False,
 ) -> Count:
     """How many rows of a release meet a condition.
 
     ``tables`` are the published tables, ``meanings`` the meaning of every label by column. ``kinds`` (types as manifests name them) and
     ``domains`` (declared values) are of the quasi columns and sharpen the answer; without a kind, numbers may be fractional. ``bucket`` joins
-    the two tables of a bucketized release, and ``counts`` names the column of its sensitive table that counts rows, if it has one.
+    the two tables of a bucketized release, and ``counts`` names the column of its sensitive table that counts rows, if it has one. ``may_miss``
+    says that values may be missing although no domain lists that.
 
     ``intersect`` counts every row whose region meets the condition and never under-counts. ``uniform`` counts every row by the share
     of its region that meets the condition; inside a bucket, quasi and sensitive values are taken to be independent.
@@ -97,7 +99,7 @@ def count(
             f"There is no estimator {estimator!r}.{did_you_mean(estimator, ESTIMATORS)} Choose 'uniform' or 'intersect'."
         )
     chosen: Estimator = "uniform" if estimator == "uniform" else "intersect"
-    known = {name: _domain(name, (kinds or {}).get(name), (domains or {}).get(name)) for name in meanings}
+    known = {name: _domain(name, (kinds or {}).get(name), (domains or {}).get(name), may_miss) for name in meanings}
     described = {name: domain for name, domain in known.items() if domain is not None}
     if format == "generalize":
         return _generalized(tables, meanings, asked, chosen, described)
@@ -122,6 +124,8 @@ def count_public(side: PublicSide, condition: str | Condition, estimator: str = 
         domains=manifest.domains,
         bucket=manifest.bucket or "bucket",
         counts=manifest.count,
+        # A declared domain says which values there can be, and nothing about missing ones (see publishing).
+        may_miss=True,
     )
 
 
@@ -132,12 +136,12 @@ def count_saved(path: str | Path, condition: str | Condition, estimator: str = "
     return count_public(open_public(path), condition, estimator)
 
 
-def _domain(name: str, kind: str | None, declared: Sequence[Any] | None) -> Domain | None:
+def _domain(name: str, kind: str | None, declared: Sequence[Any] | None, may_miss: bool) -> Domain | None:
     if kind is None:
         return None if declared is None else Domain.of_series(pl.Series(name, list(declared)))
     if kind not in _KINDS:
         raise DataError(f"Column {name!r} has the type {kind!r}; known are {', '.join(_KINDS)}.")
-    return Domain.of_values(_KINDS[kind], declared)
+    return Domain.of_values(_KINDS[kind], declared, may_miss=may_miss)
 
 
 def _generalized(

@@ -33,10 +33,14 @@ _DTYPES: dict[Kind, pl.DataType] = {
 
 @dataclass(frozen=True)
 class Domain:
-    """The kind of a column's values, and its leaves where they are declared in public (null among them when it may occur)."""
+    """The kind of a column's values, and its leaves where they are declared in public (null among them when it may occur).
+
+    ``may_miss``: nobody declared whether values are missing, so a label may stand for that, and a suppressed one may hide it.
+    """
 
     kind: Kind
     leaves: pl.Series | None = None
+    may_miss: bool = False
 
     @classmethod
     def of_hierarchy(cls, hierarchy: BoundHierarchy) -> Domain:
@@ -51,12 +55,12 @@ class Domain:
         return cls(kind, as_kind(series.unique(maintain_order=True), kind))
 
     @classmethod
-    def of_values(cls, kind: Kind | str, values: Sequence[Any] | None) -> Domain:
+    def of_values(cls, kind: Kind | str, values: Sequence[Any] | None, *, may_miss: bool = False) -> Domain:
         """A domain written down as plain data, as manifests have it."""
         kind = Kind(kind)
         if values is None:
             return cls(kind)
-        return cls(kind, series_of([typed(value, kind) for value in values], kind))
+        return cls(kind, series_of([typed(value, kind) for value in values], kind), may_miss)
 
     @classmethod
     def guessed(cls, meanings: Sequence[Meaning], otherwise: Kind) -> Domain:

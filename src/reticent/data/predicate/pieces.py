@@ -81,12 +81,19 @@ def pieces_of(meanings: Sequence[Meaning], domain: Domain, cuts: Cuts) -> Pieces
     if leaves is None:
         leaves = _listed_leaves(meanings, kind)
     if leaves is not None:
-        index = LeafIndex(leaves, kind)
-        members = [index.under(meaning) for meaning in meanings]
-        return _assemble(leaves, members, [np.ones(len(found)) for found in members], [True] * len(members), True)
+        return _from_leaves(meanings, leaves, kind, hidden=domain.may_miss and not leaves.null_count())
     if kind is Kind.TRUTH:
         return _from_truth(meanings)
     return _from_text(meanings, cuts) if kind is Kind.TEXT else _from_line(meanings, kind, cuts)
+
+
+def _from_leaves(meanings: Sequence[Meaning], leaves: pl.Series, kind: Kind, hidden: bool) -> Pieces:
+    """Every leaf a piece; ``hidden``: and null, which a suppressed label may hide but has no weight."""
+    values = pl.concat([leaves, pl.Series([None], dtype=leaves.dtype)]) if hidden else leaves
+    index, null = LeafIndex(values, kind), len(leaves)
+    members = [index.under(meaning) for meaning in meanings]
+    weights = [np.where(hidden & (found == null) & (len(found) > 1), 0.0, 1.0) for found in members]
+    return _assemble(values, members, weights, [True] * len(members), True)
 
 
 def pieces_of_leaves(leaves: pl.Series) -> Pieces:
