@@ -25,9 +25,15 @@ def register(app: typer.Typer) -> None:
 def assess(
     policy: Annotated[str, typer.Argument(help="A policy (.toml), or a data file together with --quasi.")],
     quasi: Annotated[list[str] | None, typer.Option("--quasi", help="A quasi column; repeat for several.")] = None,
-    sensitive: Annotated[list[str] | None, typer.Option("--sensitive", help="A sensitive column.")] = None,
+    sensitive: Annotated[
+        list[str] | None, typer.Option("--sensitive", help="A sensitive column; repeat for several.")
+    ] = None,
     definition: Annotated[
-        str | None, typer.Option("--definition", help="Such as 'KAnonymity(5) & EntropyLDiversity(l=3)'.")
+        str | None,
+        typer.Option(
+            "--definition",
+            help="Such as 'KAnonymity(5) & EntropyLDiversity(l=3)'; a data file without one is held to KAnonymity(2).",
+        ),
     ] = None,
     nulls: Annotated[str | None, typer.Option(help="What a missing value means: refuse, drop or category.")] = None,
     groups: Annotated[int, typer.Option("--groups", min=0, help="How many of the most exposed groups to show.")] = 5,
@@ -56,7 +62,7 @@ def assess(
 ) -> None:
     """How exposed are the people in a table as it stands? Exits with 1 when it could not go out as it is.
 
-    Example: reticent assess policy.toml
+    Example: reticent assess policy.toml, or: reticent assess people.csv --quasi age --quasi zip --sensitive illness
     """
     from reticent.cli.assess_advice import advice_on, application_of
     from reticent.inspect import diversity_audits, exposures, risk_views
