@@ -68,3 +68,17 @@ def test_the_figures_agree_with_counting_by_hand(rows: list[tuple[int, int, str]
     assert found.homogeneous_rows == sum(size for point, size in sizes.items() if len(values[point]) == 1)
     told = {(int(g.quasi["a"]), int(g.quasi["b"])): (g.people, g.histogram) for g in found.exposed}
     assert told == {point: (size, dict(values[point])) for point, size in sizes.items()}
+
+
+def test_among_those_who_stand_alone_the_rarest_come_first() -> None:
+    """All three stand alone; nobody else is from Andorra, and few are as old."""
+    frame = pl.DataFrame(
+        {
+            "age": [20, 20, 20, 21, 21, 21, 99],
+            "country": ["here", "here", "there", "there", "here", "here", "Andorra"],
+            "ill": ["flu"] * 7,
+        }
+    )
+    found = exposures(Table(frame, quasi=["age", "country"], sensitive="ill"), (), shown=3)[0].exposed
+    assert [each.quasi["country"] for each in found] == ["Andorra", "there", "there"]
+    assert [each.people for each in found] == [1, 1, 1]

@@ -16,6 +16,7 @@ from reticent.errors import PolicyError
 from reticent.exact import Number, exact
 
 _LARGEST = 2**62
+_RARE = 0.0005
 
 
 @dataclass(frozen=True)
@@ -118,4 +119,5 @@ def _example(groups: Groups, whole: _Whole, sensitive: str, affected: NDArray[np
     text = groups.domain.columns[0].texts[value]
     size = int(groups.sizes[group])
     lead = f"{'A' if len(affected) else 'The most telling'} group of {size:,} has {sensitive} {text!r}"
-    return f"{lead} in {inside:.0%} of its rows, against {outside:.1%} of the whole."
+    told = f"{outside:.1%}" if outside >= _RARE else "hardly any"
+    return f"{lead} in {inside:.0%} of its rows, against {told} of the whole."

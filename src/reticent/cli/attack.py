@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from reticent.attack import Findings
 
-_FEW, _FEWEST = 0.0005, 1e-6
-
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -98,18 +96,20 @@ def _run(
 
 
 def _render(console: Console, pairs: list[tuple[Findings | None, Findings]]) -> None:
+    from reticent.release.figures import percent
+
     compared = any(before is not None for before, _ in pairs)
     rows = []
     for before, after in pairs:
         low, high = after.interval or (0.0, 0.0)
-        was = [_percent(before.share) if before is not None else ""] if compared else []
-        base = "" if after.baseline is None else _percent(after.baseline)
+        was = [percent(before.share, 1) if before is not None else ""] if compared else []
+        base = "" if after.baseline is None else percent(after.baseline, 1)
         rows.append(
             (
                 after.adversary,
                 *was,
-                _percent(after.share),
-                f"{_percent(low)} to {_percent(high)}",
+                percent(after.share, 1),
+                f"{percent(low, 1)} to {percent(high, 1)}",
                 base,
                 "yes" if after.succeeds else "no",
             )
@@ -128,12 +128,3 @@ def _render(console: Console, pairs: list[tuple[Findings | None, Findings]]) -> 
             console.print(
                 f"  Beyond what is reached anyway: {least:+.1f} to {most:+.1f} points (95 % sure).", markup=False
             )
-
-
-def _percent(share: float) -> str:
-    """A share, with so many digits that few people are not shown as nobody, nor nearly all as all."""
-    if share in (0, 1):
-        return f"{share:.0%}"
-    if share < _FEW:
-        return f"{100 * share:.1g}%" if share >= _FEWEST else "under 0.0001%"
-    return f"{min(share, 0.999):.1%}"

@@ -14,6 +14,7 @@ import numpy as np
 
 from reticent.data.frequencies import FrequencySet
 from reticent.data.groups import Groups
+from reticent.data.keys import sum_by
 from reticent.data.table import Table
 from reticent.definitions import PopulationEstimate, homogeneity_audit, population_estimate
 from reticent.definitions.base import All, Assessment, Definition
@@ -120,7 +121,7 @@ def _exposure(
         homogeneous_groups=audit.groups if audit else 0,
         homogeneous_rows=audit.rows if audit else 0,
         assessments=assessments,
-        exposed=tuple(described.group(each) for each in _most_exposed(groups, shown)),
+        exposed=described.most_exposed(shown),
         worst=tuple(described.group(each.witness.group) if each.witness is not None else None for each in assessments),
         estimate=population_estimate(groups, unit) if unit is not None else None,
     )
@@ -144,11 +145,19 @@ class _Described:
         histogram = self.groups.histogram(group) if self.groups.domain.columns else {}
         return ExposedGroup(labels, int(self.groups.people[group]), histogram)
 
+    def most_exposed(self, shown: int) -> tuple[ExposedGroup, ...]:
+        """The smallest groups, among these the ones with the fewest sensitive values, and among these the ones with the rarest quasi values."""
+        order = np.lexsort((self._frequency(), self.groups.histograms.distinct, self.groups.people))
+        return tuple(self.group(each) for each in order[:shown].tolist())
 
-def _most_exposed(groups: Groups, shown: int) -> list[int]:
-    """The smallest groups, and among these the ones with the fewest sensitive values."""
-    order: list[int] = np.lexsort((groups.histograms.distinct, groups.people))[:shown].tolist()
-    return order
+    def _frequency(self) -> np.ndarray[Any, Any]:
+        """How frequent the quasi values of each group are: the sum of logarithms over columns."""
+        found = np.zeros(len(self.firsts))
+        for place in self.places:
+            codes = self.frequencies.codes[place]
+            rows = sum_by(codes, self.frequencies.sizes, int(codes.max(initial=0)) + 1)
+            found += np.log(np.maximum(rows, 1))[codes[self.firsts]]
+        return found
 
 
 def _assessment(assessment: Assessment) -> dict[str, Any]:

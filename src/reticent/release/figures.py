@@ -21,6 +21,7 @@ _ROW = 26
 _LABELS = 190
 _MOST_VALUES = 28
 _SHORTEST_WHISKER = 4.0
+_FEW, _FEWEST = 0.0005, 1e-6
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,7 @@ def _rows_of_bars(
         for kind, each in shares:
             parts.append(box(left, y + 1, each[number] * scale, thick - 2, kind))
             if each[number] >= 0.0005:
-                parts.append(text(left + each[number] * scale + 5, y + 11, _percent(each[number]), "value"))
+                parts.append(text(left + each[number] * scale + 5, y + 11, percent(each[number]), "value"))
             y += thick
         y += 8
     return picture(NARROW, y, parts, words)
@@ -258,16 +259,16 @@ def best_guesses(name: str, tops: NDArray[np.int64], sizes: NDArray[np.int64]) -
 def attacks(bars: Sequence[Bar]) -> Figure:
     """Each adversary's success on the table as it stood and on the release; a notch marks what is reached without the release."""
     words = "; ".join(
-        f"{bar.title}: {_percent(bar.before) + ' before, ' if bar.before is not None else ''}{_percent(bar.after)} after"
+        f"{bar.title}: {percent(bar.before) + ' before, ' if bar.before is not None else ''}{percent(bar.after)} after"
         for bar in bars
     )
     rows = tuple(
         (
             bar.title,
-            _percent(bar.before) if bar.before is not None else "–",
-            _percent(bar.after),
-            " to ".join(map(_percent, bar.interval_after)) if bar.interval_after is not None else "–",
-            _percent(bar.baseline) if bar.baseline is not None else "–",
+            percent(bar.before) if bar.before is not None else "–",
+            percent(bar.after),
+            " to ".join(map(percent, bar.interval_after)) if bar.interval_after is not None else "–",
+            percent(bar.baseline) if bar.baseline is not None else "–",
         )
         for bar in bars
     )
@@ -301,7 +302,7 @@ def _pairs_of_bars(bars: Sequence[Bar], label: str, width: float) -> str:
             if baseline is not None:
                 x = left + baseline * (right - left)
                 parts.append(line(x, y - 1, x, y + 23, "notch"))
-            parts.append(text(right + 8, y + 16, _percent(share), f"value {kind}text"))
+            parts.append(text(right + 8, y + 16, percent(share), f"value {kind}text"))
             y += 24
         y += 14
     return picture(width, y, parts, label)
@@ -311,7 +312,7 @@ def risk_columns(rows: int, alone: int, drives: Mapping[str, int]) -> Figure:
     """How many people stand alone, and for each column how many of them would not if it were left out."""
     words = f"{alone:,} of {rows:,} rows stand alone by all columns together. Bars: those who would not, if the column were left out."
     wide, narrow = (_one_bar_a_row(drives, max(alone, 1), words, width) for width in (WIDTH, NARROW))
-    cells = tuple((name, f"{count:,}", _percent(count / max(alone, 1))) for name, count in drives.items())
+    cells = tuple((name, f"{count:,}", percent(count / max(alone, 1))) for name, count in drives.items())
     heads = ("column", "rows that stand alone by it", "of those who stand alone")
     return Figure("Which columns set people apart", words, wide, heads, cells, narrow=narrow)
 
@@ -324,7 +325,7 @@ def _one_bar_a_row(counts: Mapping[str, int], most: int, label: str, width: floa
         parts.append(text(left - 10, y + 17, _shortened(name, letters), "label", "end"))
         parts.append(box(left, y + 5, right - left, _ROW - 10, "trough"))
         parts.append(box(left, y + 5, share * (right - left), _ROW - 10, "bad", f"{name}: {count:,}"))
-        parts.append(text(right + 12, y + 17, f"{count:,} ({_percent(share)})", "value"))
+        parts.append(text(right + 12, y + 17, f"{count:,} ({percent(share)})", "value"))
     return picture(width, len(counts) * _ROW + 12, parts, label)
 
 
@@ -333,12 +334,15 @@ def _wrapped(words: str, most: int) -> list[str]:
     return wrap(words, most) or [""]
 
 
-def _percent(share: float) -> str:
+def percent(share: float, digits: int = 0) -> str:
+    """A share, with so many digits that few people are not shown as nobody, nor nearly all as all; ``digits`` for shares between."""
     if share in (0, 1):
         return f"{share:.0%}"
     if share > 0.99:
         return f"{min(share, 0.999):.1%}"
-    return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"
+    if share < _FEW:
+        return f"{100 * share:.1g}%" if share >= _FEWEST else "under 0.0001%"
+    return f"{share:.{digits}%}" if share >= 0.1 else f"{share:.1%}"
 
 
 def _round_edges(largest: int) -> list[int]:

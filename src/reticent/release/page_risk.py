@@ -13,6 +13,7 @@ from reticent.release.page_parts import figure, listing, section
 from reticent.release.report_facts import Comparison, Exposed, Found, ReportFacts, RiskFound
 
 _MOST_LISTED = 6
+_A_FIGURE = 7  # a figure is not broken over printed pages, and more would be too small to read
 
 
 def attacks(facts: ReportFacts) -> str:
@@ -20,12 +21,13 @@ def attacks(facts: ReportFacts) -> str:
     if not facts.attacks:
         return ""
     bars = [_bar(before, after) for before, after in facts.attacks]
+    drawn = "".join(figure(figures.attacks(bars[at : at + _A_FIGURE])) for at in range(0, len(bars), _A_FIGURE))
     quotes = "".join(_quote(before, after) for before, after in facts.attacks)
     return section(
         "What adversaries achieve",
-        "Attacks that were run, on the table as it stood (identifiers dropped) and on the published files. Thin lines: 95 % intervals. "
+        "Attacks that were run, on the table as it stood (identifiers dropped) and on the published files. Thin lines: 95\u00a0% intervals. "
         "Notches: what is reached without the release, or about people who are not in it.",
-        f"<p>{escape(_outcome(facts.attacks))}{_BUCKETS if facts.format == 'bucketize' else ''}</p>{_ATTACK_KEY}{figure(figures.attacks(bars))}"
+        f"<p>{escape(_outcome(facts.attacks))}{_BUCKETS if facts.format == 'bucketize' else ''}</p>{_ATTACK_KEY}{drawn}"
         f'<h3>One example each</h3><div class="quotes">{quotes}</div>',
     )
 
@@ -67,11 +69,12 @@ def _quote(before: Found | None, after: Found) -> str:
     lines = [f"<p><b>{escape(after.adversary.capitalize())}</b> knows {escape(after.knows)}.</p>"]
     if before is not None:
         lines.append(f'<p><b class="was">As it stood:</b> {escape(before.example)}</p>')
-    lines.append(f'<p><b class="is">Published:</b> {escape(after.example)}</p>')
+    kind = "still" if after.succeeds else "is"
+    lines.append(f'<p><b class="{kind}">Published:</b> {escape(after.example)}</p>')
     if after.baseline is not None:
         low, high = (100 * end for end in after.excess)
         lines.append(
-            f"<p><small>Beyond what is reached anyway: {low:+.1f} to {high:+.1f} points (95 % sure).</small></p>"
+            f"<p><small>Beyond what is reached anyway: {low:+.1f} to {high:+.1f} points (95&nbsp;% sure).</small></p>"
         )
     return f'<div class="quote">{"".join(lines)}</div>'
 
