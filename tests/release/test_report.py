@@ -327,6 +327,15 @@ def test_crowds_count_people_not_groups() -> None:
     assert "promised: at least 5" in drawn.svg
 
 
+def test_the_names_of_large_crowds_do_not_run_into_each_other() -> None:
+    """Eleven sizes leave sixty units each; a name that is wider begins only."""
+    drawn = crowd_sizes(np.array([5, 40, 700, 1500, 3000]), np.array([1] * 50), None)
+    assert ">500–999<" in drawn.svg
+    assert ">1,000…<" in drawn.svg
+    assert ">2,000…<" in drawn.svg
+    assert "1,000–1,999" in [row[0] for row in drawn.rows]
+
+
 def test_guesses_tell_certainty_apart_from_near_certainty() -> None:
     drawn = best_guesses("ill", np.array([5, 99, 1]), np.array([5, 100, 10]))
     rows = {row[0]: row[1] for row in drawn.rows}

@@ -21,6 +21,7 @@ _ROW = 26
 _LABELS = 190
 _MOST_VALUES = 28
 _SHORTEST_WHISKER = 4.0
+_LETTER = 6.6  # the width of a digit on an axis
 _FEW, _FEWEST = 0.0005, 1e-6
 
 
@@ -119,7 +120,8 @@ def crowd_sizes(after: NDArray[np.int64], before: NDArray[np.int64] | None, leas
             parts.append(box(left + place * thick, base - tall, thick - 2, tall, kind, tip))
             if share >= 0.005:
                 parts.append(text(left + (place + 0.5) * thick - 1, base - tall - 5, f"{share:.0%}", "value", "middle"))
-        parts.append(text(x + slot / 2, base + 18, name, "tick", "middle"))
+        tick = name if len(name) * _LETTER < slot else f"{edges[number]:,}…"
+        parts.append(text(x + slot / 2, base + 18, tick, "tick", "middle"))
     number = int(np.searchsorted(edges, least or 1, side="right")) - 1
     if least is not None and least > 1 and number < len(names):
         x = 45 + number * slot
