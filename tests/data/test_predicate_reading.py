@@ -144,3 +144,9 @@ def test_not_is_pushed_down_to_single_atoms() -> None:
 @pytest.mark.parametrize("name", ["a b", 'with "quotes"', "select", "Größe", "1st", "x-y", "order", "null", "a`b"])
 def test_a_name_is_printed_so_that_it_reads_back(name: str) -> None:
     assert Condition.parse(f"{Column(name)} = 1").scope == (name,)
+
+
+@pytest.mark.parametrize("number", ["1e999999999", "1e-999999999", "-2.5E10001"])
+def test_a_number_that_nobody_can_write_out_is_refused_at_once(number):
+    with pytest.raises(ConditionError, match=r"numbers lie between 1e-10000 and 1e10000"):
+        Condition.parse(f"age < {number}")

@@ -34,6 +34,7 @@ from reticent.data.predicate.nodes import (
 # The dialect in which names may stand in double quotes or in backticks, and text in single quotes only.
 _DIALECT = "sqlite"
 _LONGEST = 100_000
+_LARGEST_EXPONENT = 10_000
 
 _COMPARISONS: dict[type[exp.Expr], Operator] = {
     exp.EQ: "=",
@@ -206,7 +207,11 @@ class _Reader:
 
     def _number(self, node: exp.Literal) -> Fraction:
         try:
-            return Fraction(Decimal(node.this))
+            number = Decimal(node.this)
+            # Written out, 1e999999999 has a thousand million digits.
+            if number and abs(number.adjusted()) > _LARGEST_EXPONENT:
+                raise self.fault(f"numbers lie between 1e-{_LARGEST_EXPONENT} and 1e{_LARGEST_EXPONENT}.", node)
+            return Fraction(number)
         except (InvalidOperation, OverflowError, ValueError):
             raise self.fault(f"{node.this!r} is not a number.", node) from None
 
