@@ -6,6 +6,7 @@ Nothing of the text is ever sent to a database, not even its constants: rows are
 
 from __future__ import annotations
 
+import logging
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -24,7 +25,10 @@ from reticent.errors import did_you_mean
 Function = Literal["sum", "avg", "count", "max", "min"]
 
 LONGEST = 10_000
+DEEPEST = 40
 _DIALECT = "sqlite"
+# It would write what somebody asked to the log of the server; what it cannot read is refused here anyway.
+logging.getLogger("sqlglot").setLevel(logging.ERROR)
 _FUNCTIONS: Mapping[type[exp.Expr], Function] = {
     exp.Sum: "sum",
     exp.Avg: "avg",
@@ -123,6 +127,17 @@ def _place(text: str, line: int | None, column: int | None) -> Span:
     lines = text.split("\n")
     end = sum(len(each) + 1 for each in lines[: (line or 1) - 1]) + (column or 1)
     return max(0, end - 1), end
+
+
+def _depth(node: exp.Expr) -> int:
+    """How deep a condition is nested, chains of AND and OR left out. Reading takes as long as it has parts, for every step down."""
+    deepest, waiting = 0, [(node, 0)]
+    while waiting:
+        part, depth = waiting.pop()
+        deepest = max(deepest, depth)
+        step = 0 if isinstance(part, exp.And | exp.Or) else 1
+        waiting.extend((below, depth + step) for below in part.iter_expressions())
+    return deepest
 
 
 class _Reader:
@@ -245,6 +260,8 @@ class _Reader:
             self.public(column, "WHERE")
         if next(node.find_all(exp.Query), None) is not None:
             raise self.fault("a condition holds no other query.", node)
+        if _depth(node) > DEEPEST:
+            raise self.fault(f"it is nested more than {DEEPEST} deep. Write it flatter.", node)
         return Condition(self.text, read_expression(node, self.text))
 
     def only(self, node: exp.Expr, *known: str) -> None:
