@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reticent.anonymize import Lattice
-from reticent.attack import Homogeneity, Linkage, Published, attack
+from reticent.attack import Homogeneity, Linkage, Published, attack, compare
 from reticent.data import Hierarchy, Table
 from reticent.definitions import DistinctLDiversity, KAnonymity
 from reticent.demo import hospital, hospital_table, ten_people, ten_people_table, voter_roll
@@ -56,6 +56,30 @@ def test_a_saved_release_and_the_one_in_memory_tell_the_same(table: Table, tmp_p
     release.save(tmp_path / "release")
     linkage = Linkage(voter_roll(table.frame))
     assert attack(release, linkage) == attack(tmp_path / "release", linkage)
+
+
+def test_people_of_a_streamed_table_are_drawn_and_looked_up(tmp_path: Path) -> None:
+    """Nobody holds all rows; ten thousand of them tell how many are found."""
+    random = np.random.default_rng(2)
+    frame = pl.DataFrame({"age": random.integers(0, 9000, 30_000), "ill": random.choice(["flu", "gout"], 30_000)})
+    quasi = {"age": Hierarchy.intervals([100, 1000], domain=(0, 8999))}
+    in_memory, streamed = (
+        Table(frame.lazy(), quasi=quasi, sensitive="ill", engine=engine) for engine in ("local", "streaming")
+    )
+    release = publish(streamed, KAnonymity(5), ledger=tmp_path / "ledger.sqlite")
+    release.save(tmp_path / "release")
+    found, expected = (
+        {after.adversary: (before, after) for before, after in compare(table, tmp_path / "release")}
+        for table in (streamed, in_memory)
+    )
+    assert [*found, "minimality"] == list(expected)
+    before, after = found["linkage"]
+    assert before is not None
+    assert (before.people, after.people, after.hits) == (10_000, 10_000, 0)
+    assert before.interval is not None
+    assert expected["linkage"][0] is not None
+    assert before.interval[0] <= expected["linkage"][0].share <= before.interval[1]
+    assert found["homogeneity"] == expected["homogeneity"]
 
 
 def test_buckets_show_that_somebody_is_there_but_not_what_they_have(tmp_path: Path) -> None:

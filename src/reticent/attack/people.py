@@ -10,9 +10,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.attack.published import Published
-from reticent.data import as_polars
+from reticent.data import Table, as_polars
 from reticent.errors import DataError, did_you_mean
 from reticent.exact import whole
+
+_LOT = "_lot"
 
 
 def listed_people(people: Any, needed: Sequence[str | None], called: str = "list of people") -> pl.DataFrame:
@@ -24,6 +26,18 @@ def listed_people(people: Any, needed: Sequence[str | None], called: str = "list
         if name is not None and name not in frame.columns:
             raise DataError(f"The {called} has no column {name!r}.{did_you_mean(name, frame.columns)}")
     return frame
+
+
+def own_people(table: Table, most: int, seed: int = 0) -> pl.DataFrame:
+    """The people of a table with their quasi and sensitive values; of a streamed one, ``most`` of them drawn in one pass."""
+    names = [*table.quasi, *table.sensitive]
+    if not table.streamed:
+        return table.frame.select(names)
+    random, drawn_so_far = np.random.default_rng(seed), pl.DataFrame()
+    for chunk in table.stream.chunks(names):
+        dealt = chunk.with_columns(pl.Series(_LOT, random.random(chunk.height)))
+        drawn_so_far = pl.concat([drawn_so_far, dealt] if drawn_so_far.width else [dealt]).bottom_k(most, by=_LOT)
+    return drawn_so_far.drop(_LOT)
 
 
 def shared_columns(published: Published, people: pl.DataFrame, columns: Sequence[str] | None) -> tuple[str, ...]:

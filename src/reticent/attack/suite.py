@@ -16,7 +16,7 @@ from reticent.attack.inference import Inference
 from reticent.attack.linkage import Linkage
 from reticent.attack.minimality import Minimality
 from reticent.attack.models import ModelName
-from reticent.attack.people import listed_people, listing
+from reticent.attack.people import listed_people, listing, own_people
 from reticent.attack.probabilistic import ProbabilisticLinkage
 from reticent.attack.published import Published
 from reticent.attack.randomized import Randomized, as_randomized, naively
@@ -119,16 +119,16 @@ def compare(
 ) -> list[tuple[Findings | None, Findings]]:
     """The same adversaries on what stood before (a table) and on what was published.
 
-    Without ``people`` a table's own rows are the list (not those of a streamed one, which are not in memory): somebody who knows the quasi
-    columns of everybody, without a mistake. Without
+    Without ``people`` a table's own rows are the list (of a streamed one 10,000 rows drawn at random): somebody who knows their quasi
+    columns, without a mistake. Without
     ``control``, where a table and a release of it are there, the release is made again of half of the people (:func:`hold_out`), and the
     model is tried on both halves. Where that cannot be done the model is compared with the most frequent value. Somebody who knows how
     the release was chosen is tried on small tables only; there is nothing to compare with before. Where a release was made for several
     sets of quasi columns, everybody is tried with each set (R-LD-4).
     """
     is_table = isinstance(before, Table)
-    if people is None and is_table and not before.streamed:
-        people = before.frame.select([*before.quasi, *before.sensitive])
+    if people is None and is_table:
+        people = own_people(before, _SAMPLE, seed)
     randomized = as_randomized(after)
     if randomized is not None:
         return _compared_with_noise(before, randomized, people, control, who, seed, model)
