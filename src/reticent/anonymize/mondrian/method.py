@@ -36,13 +36,14 @@ from reticent.utility import Measured, Picture
 class Mondrian:
     """Multidimensional local recoding: groups are cut in two as long as both halves satisfy the definition (R-PM-32).
 
-    ``split`` chooses the column of a cut: the one where the group is widest (``span``), or the one that leaves the least loss (``loss``, slower).
+    ``split`` chooses the column of a cut: the one of which the group covers most (``span``), or the one that leaves the least loss (``loss``, slower).
     ``ties="keep"`` never separates people with the same quasi values (strict); ``"divide"`` may (relaxed; who goes where is
     drawn by the operating system). ``values`` says what is published of a group: the exact ``sets`` of its values, ``ranges`` of numbers, or nodes of
     the ``hierarchy``.
 
-    Every definition can be met. One that is not monotone may hold for parts of a group that fails: then cuts go on below it, and what still
-    fails in the end is left out, at most ``suppression`` of all rows. Beside a population, groups cover its people as well as the rows.
+    Any definition of groups can be asked for. One that is not monotone, or that the whole table fails, may hold for parts of a group that fails: then
+    cuts go on below it, and what still fails in the end is left out, at most ``suppression`` of all rows. Beside a population, groups cover its
+    people as well as the rows. With several sets of quasi columns, those that share no column are cut apart from each other (R-LD-4).
     """
 
     split: Choice = "span"

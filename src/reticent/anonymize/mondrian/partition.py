@@ -3,7 +3,7 @@
 A round proposes one cut for every open group: in the column where the group is widest, between two values near its median. Cuts
 that the definition allows are made; a group whose cut is refused tries its next column, and is finished when none
 is left. Every round is a handful of passes over the units of open groups, and there are about log2(rows / k) rounds of
-cuts, so the whole takes n log n.
+cuts, so the whole takes n log n. (Ties make cuts uneven, but two of them part a heavy value from the rest, and a group is refused once a column.)
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ Choice = Literal["span", "loss"]
 class Partition:
     """The state of a partition: units (points, or single rows when ties may be divided), and the group of those that are finished.
 
-    Of every group on the stage it knows the ``rows``, the ``widths`` (different values in each column), the columns in which a cut was
-    ``refused``, and whether it is ``passing`` the parts of the definition that are not monotone.
+    Of every group on the stage it knows the ``rows``, the ``widths`` (how many leaves it covers in each column), the columns in which a cut was
+    ``refused``, and whether it is ``passing`` the wavering parts of the definition.
     """
 
     def __init__(self, units: FrequencySet, judge: Judge, choice: Choice, divide_ties: bool, values: Values) -> None:

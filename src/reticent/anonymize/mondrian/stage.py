@@ -102,7 +102,7 @@ class Stage:
         return widths
 
     def widths_of(self, ids: Ids, count: int) -> Ids:
-        """How many leaves the units of each number cover in each column; 1 where there are none."""
+        """How many leaves the units of each number cover in each column; says nothing of numbers without units."""
         widths = np.empty((count, len(self.scales)), dtype=np.int64)
         for j, scale in enumerate(self.scales):
             there = rising(ids * scale.size + self.ranks[j], count * scale.size)
