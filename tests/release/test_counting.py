@@ -281,3 +281,42 @@ def test_a_declared_domain_does_not_say_that_nothing_is_missing(domain: tuple[in
     shown = rt.publish(table, rt.KAnonymity(1), rt.Lattice(node={"age": 1, "sex": 1}))
     assert shown.count("age is null").bounds == (2, 2)
     assert shown.count("age < 20").bounds == (1, 1)
+
+
+NEW_YEAR, MOMENT, HUGE = datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 1, 5), 2**63 + 5
+HIDDEN: list[tuple[list[Any], pl.DataType, list[str]]] = [
+    (
+        [NEW_YEAR],
+        pl.Date(),
+        ["q is null", "q is not null", "q >= '0001-01-01'", "q <= '9999-12-31'", "q < '2020-01-02'"],
+    ),
+    ([MOMENT], pl.Datetime("us"), ["q is not null", "q >= '0001-01-01'", "q <= '9999-12-31 23:59:59.999999'"]),
+    ([1, 2], pl.Int64(), ["q < 100000000000000000000", "q > -1e30", "q < 9223372036854775807"]),
+    ([1, 2], pl.Int64(), ["q >= -9223372036854775808", "q = 9223372036854775807 or q = 1"]),
+    ([HUGE, HUGE + 1], pl.UInt64(), [f"q = {HUGE}", f"q > {HUGE}", f"q > -5 and q <= {HUGE}", "q is not null"]),
+    ([1.0, 1e300], pl.Float64(), ["q < 1e21", "q < 1e308", "q > -1e308", "q > 1e299", "q between 1e299 and 1.7e308"]),
+]
+
+
+@pytest.mark.parametrize("level", [0, 1])
+@pytest.mark.parametrize("declared", [True, False])
+@pytest.mark.parametrize(("values", "dtype", "conditions"), HIDDEN)
+def test_counts_at_the_ends_of_what_a_type_can_hold_have_true_bounds(
+    values: list[Any], dtype: pl.DataType, conditions: list[str], declared: bool, level: int
+) -> None:
+    """Asking a suppressed day whether it is missing ended in a traceback, and large numbers were said to meet nothing."""
+    frame = pl.DataFrame({"q": pl.Series(values, dtype=dtype)})
+    table = Table(frame, quasi={"q": Hierarchy.suppression(values if declared else None)})
+    release = rt.publish(table, rt.KAnonymity(1), rt.Lattice(node={"q": level}))
+    for condition in conditions:
+        low, high = release.count(condition).bounds
+        assert low <= actual(frame, condition) <= high, condition
+
+
+@pytest.mark.parametrize("domain", [(2**63, 2**63 + 30), None])
+def test_intervals_beyond_63_bits_are_counted(domain: tuple[int, int] | None) -> None:
+    frame = pl.DataFrame({"q": pl.Series([HUGE, HUGE + 1], dtype=pl.UInt64)})
+    table = Table(frame, quasi={"q": Hierarchy.intervals([10], origin=2**63, domain=domain)})
+    release = rt.publish(table, rt.KAnonymity(2), rt.Lattice(node={"q": 1}))
+    assert release.count(f"q < {2**63 + 5}").value == pytest.approx(1.0)
+    assert release.count(f"q > -1 and q < {2**63 + 10}").bounds == (2, 2)

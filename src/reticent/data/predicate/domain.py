@@ -87,8 +87,9 @@ def as_kind(series: pl.Series, kind: Kind) -> pl.Series:
 
 
 def series_of(values: Sequence[Any], kind: Kind) -> pl.Series:
-    """Values of a kind as a column."""
-    return pl.Series(values, dtype=_DTYPES[kind], strict=True)
+    """Values of a kind as a column; whole numbers take the room that they need."""
+    wide = kind is Kind.INTEGER and any(value is not None and value >= 2**63 for value in values)
+    return pl.Series(values, dtype=pl.Int128() if wide else _DTYPES[kind], strict=True)
 
 
 def typed(value: Any, kind: Kind) -> Any:
@@ -122,6 +123,19 @@ def place(value: Any, kind: Kind) -> int | Fraction | float:
             return exact(value, "bound")
         case _:
             return float(value)
+
+
+def ends(kind: Kind) -> tuple[float, float]:
+    """The first and the last place that a value of a kind can have."""
+    match kind:
+        case Kind.DATE:
+            return datetime.date.min.toordinal(), datetime.date.max.toordinal()
+        case Kind.TIMESTAMP:
+            return int(place(datetime.datetime.min, kind)), int(place(datetime.datetime.max, kind))
+        case Kind.INTEGER:
+            return -(2**63), 2**64 - 1
+        case _:
+            return -math.inf, math.inf
 
 
 def at_place(where: float, kind: Kind) -> Any:
@@ -217,7 +231,8 @@ class LeafIndex:
         """Leaves other than null in the order of the line, and their places on it."""
         order = self.leaves.arg_sort(nulls_last=True).to_numpy().astype(np.int64)
         order = order[: len(self.leaves) - self.leaves.null_count()]
-        places = self.leaves.gather(order).to_physical().to_numpy()
+        leaves = self.leaves.gather(order).to_physical()
+        places = leaves.to_numpy() if leaves.dtype != pl.Int128 else np.array(leaves.to_list(), dtype=object)
         return order, places + _FIRST_DAY if self.kind is Kind.DATE else places
 
     def _within(self, part: Stretch) -> NDArray[np.int64]:

@@ -7,6 +7,7 @@ piece the condition's answer does not change, so one representative value speaks
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,6 +24,7 @@ from reticent.data.predicate.domain import (
     LeafIndex,
     Stretch,
     at_place,
+    ends,
     place,
     series_of,
     stretch,
@@ -154,10 +156,10 @@ def _from_line(meanings: Sequence[Meaning], kind: Kind, cuts: Cuts) -> Pieces:
     for constant in cuts.constants:
         where = place(constant, kind)
         marks += [float(where)] if kind is Kind.NUMBER else [math.floor(where), math.ceil(where)]
-    points = sorted({float(mark) for mark in marks} if kind is Kind.NUMBER else {int(mark) for mark in marks}) or [0]
-    places, sizes = _points_and_gaps(points, kind)
+    places, sizes = _points_and_gaps(_points(marks, kind), kind)
     values = series_of([*(at_place(where, kind) for where in places), None], kind)
-    line, null = np.array(places), len(places)
+    # Python's whole numbers where 64 bits are too few: numpy would make them floats.
+    line, null = np.array(places, dtype=None if places[-1] < 2**63 else object), len(places)
     members, weights, measured = [], [], []
     for part, listed in zip(parts, lists, strict=True):
         if listed is not None:
@@ -188,19 +190,30 @@ def _where(value: Any, kind: Kind) -> float:
     return float(found) if kind is Kind.NUMBER else int(found)
 
 
+def _points(marks: Sequence[float], kind: Kind) -> list[float]:
+    """The marks in order, once each; where there is none, any place. No value lies beyond the ends of the line, so that marks there cut nothing."""
+    first, last = ends(kind)
+    within = {float(mark) if kind is Kind.NUMBER else int(mark) for mark in marks if first <= mark <= last}
+    return sorted(within) or [_where(datetime.date(1970, 1, 1), kind) if kind.is_temporal else 0]
+
+
 def _points_and_gaps(points: Sequence[float], kind: Kind) -> tuple[list[float], list[float]]:
     """A place in every point and every gap, in order, and how much lies there (infinite before the first and after the last)."""
     real = kind is Kind.NUMBER
-    places: list[float] = [points[0] - 1, points[0]]
-    sizes: list[float] = [math.inf, 0.0 if real else 1.0]
+    first, last = ends(kind)
+    found: list[tuple[float, float]] = [(points[0], 0.0 if real else 1.0)]
     for low, high in pairwise(points):
-        between = (low + high) / 2 if real else low + 1
+        # Half of each, since the sum may be too large for a float.
+        between = low / 2 + high / 2 if real else low + 1
         if low < between < high:
-            places.append(between)
-            sizes.append(high - low - (0 if real else 1))
-        places.append(high)
-        sizes.append(0.0 if real else 1.0)
-    return [*places, points[-1] + 1], [*sizes, math.inf]
+            found.append((between, high - low - (0 if real else 1)))
+        found.append((high, 0.0 if real else 1.0))
+    # One less than a large float may be the same float.
+    before = min(points[0] - 1, math.nextafter(points[0], -math.inf)) if real else points[0] - 1
+    behind = max(points[-1] + 1, math.nextafter(points[-1], math.inf)) if real else points[-1] + 1
+    outer = [(before, math.inf)] if points[0] > first else [], [(behind, math.inf)] if points[-1] < last else []
+    whole = [*outer[0], *found, *outer[1]]
+    return [where for where, _ in whole], [size for _, size in whole]
 
 
 def _inside(part: Stretch, line: NDArray[Any]) -> NDArray[np.int64]:
