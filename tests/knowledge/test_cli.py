@@ -220,3 +220,10 @@ def test_errors_are_one_json_object_when_asked_for(call, policy):
     code, text = call("curve", policy, "--k", "x", "--json")
     assert code == 2
     assert json.loads(text)["ok"] is False
+
+
+@pytest.mark.parametrize("k", ["99999999", "0..99999999", "5..2", "-1", "x"])
+def test_a_number_of_facts_that_makes_no_sense_is_refused(call, policy, k):
+    code, text = call("curve", policy, *LEVELS, "--k", k)
+    assert code == 2
+    assert "--k must be" in text

@@ -62,6 +62,9 @@ def test_a_series_on_the_command_line(run):
     assert run("republish", "scores.csv", "--series", "s", "--plan", "plan.json", "--dataset", "scores")["index"] == 1
     assert run("republish", "scores.csv", "--series", "s", "--dataset", "scores")["index"] == 2
     assert "value" in run("estimate", "s/view-1", "s/view-2", "score > 90")
+    run("plan", "--n", "6", "--domain", "domain.json", "--k", "1", "--gamma", "2/3", "--views", "3", "-o", "other.json")
+    with pytest.raises(PolicyError, match="was started by another plan"):
+        run("republish", "scores.csv", "--series", "s", "--plan", "other.json", "--dataset", "scores")
 
 
 def test_the_contract_of_the_room(tmp_path, monkeypatch):
@@ -140,6 +143,8 @@ def test_records_that_are_asked_about_must_be_records(run):
         (("5",), "every column its value"),
         (("{",), "must be a JSON object"),
         (('{"age": 25}',), "no column 'nationality'"),
+        (('{"age": {"x": 1}, "nationality": "British", "score": 99}',), "Column 'age' has type Struct"),
+        (('{"age": 25.5, "nationality": "British", "score": 99}',), "25.5 is not in the declared domain"),
         (('{"age": 250, "nationality": "British", "score": 99}',), "250 is not in the declared domain"),
         ((known, known), "twice"),
     ]:

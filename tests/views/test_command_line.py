@@ -222,3 +222,23 @@ def test_a_duckdb_file_is_a_schema(reticent: Run, tmp_path: Path) -> None:
         connection.execute(DDL + "CREATE VIEW sick AS SELECT pid FROM D WHERE diagnosis = 'flu'")
     view = ("--secret", "secret.sql", "--view", "SELECT * FROM sick")
     assert reticent("check", "--duckdb", "store.duckdb", "--dialect", "duckdb", *view)[0] == 0
+
+
+def test_a_long_query_is_a_query_and_no_file_name(reticent: Run) -> None:
+    long = "SELECT pid FROM D WHERE diagnosis IN (" + ", ".join(f"'flu{number}'" for number in range(60)) + ")"
+    code, out, _ = reticent("check", *OPTIONS, "--view", long, "--json")
+    assert (code, json.loads(out)["status"]) == (0, "PRIVATE")
+
+
+def test_files_that_are_no_text_and_folders_that_are_not_there_are_named(reticent: Run, tmp_path: Path) -> None:
+    (tmp_path / "binary.sql").write_bytes(b"\x00\xff\xfe")
+    pair = ("--secret", "secret.sql", "--view", "ward.sql")
+    for words, message in [
+        (("check", "--schema", "binary.sql", *pair), "binary.sql is no text in UTF-8 (byte 2)"),
+        (("check", *OPTIONS, "--view", "binary.sql"), "binary.sql is no text in UTF-8"),
+        (("verify", "binary.sql"), "binary.sql is no text in UTF-8"),
+        (("witness", "--schema", "schema.sql", *pair, "--sqlite", "no/x.db"), "There is no folder no"),
+    ]:
+        code, _, said = reticent(*words)
+        assert code == 2
+        assert message in said

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from reticent.knowledge.subject import Subject
     from reticent.release import PublicSide
 
+_MOST_FACTS = 10_000
+
 
 def table_or_release(
     source: str, quasi: list[str] | None, sensitive: str | None, key: str | None
@@ -76,7 +78,10 @@ def most_facts(k: str) -> int:
     low, dots, high = k.partition("..")
     if not low.strip().isdecimal() or (dots and (not high.strip().isdecimal() or int(low) != 0)):
         raise PolicyError(f"--k must be a number of facts such as 3, or a range from 0 such as 0..10, but it is {k!r}.")
-    return int(high if dots else low)
+    most = int(high if dots else low)
+    if most > _MOST_FACTS:
+        raise PolicyError(f"--k must be at most {_MOST_FACTS:,}: nobody is told apart by so many facts, but it is {k}.")
+    return most
 
 
 def threshold_of(c: str | None, source: str) -> Fraction | None:

@@ -272,6 +272,10 @@ def republish(
 
     if (series / "series.json").exists():
         opened = Series.open(series)
+        if plan_file is not None and _rates(_plan(plan_file)) != _rates(opened.plan):
+            raise PolicyError(
+                f"The series in {str(series)!r} was started by another plan, which holds for all of its views. Leave --plan out, or start a new series."
+            )
     elif plan_file is None:
         raise PolicyError(f"{str(series)!r} holds no series yet. Start one with --plan.")
     else:
@@ -359,6 +363,11 @@ def _plan(path: Path) -> Plan:
             f"{path} holds no plan: it must be one JSON object, as 'reticent randomize plan -o' writes it."
         )
     return Plan.from_json(written)
+
+
+def _rates(made: Plan) -> dict[str, Any]:
+    """A plan without its domain, whose values may have been listed since."""
+    return {name: value for name, value in made.as_json().items() if name != "domain"}
 
 
 def _read(path: Path, loads: Callable[[str], Any] | None = None) -> Any:

@@ -249,6 +249,8 @@ def witness_command(
 
     if sqlite.exists():
         raise PolicyError(f"{sqlite} exists already; name a new file.")
+    if not sqlite.absolute().parent.is_dir():
+        raise PolicyError(f"There is no folder {sqlite.parent} to write {sqlite.name} to; make it first.")
     known = _schema(schema, postgres, duckdb, dialect)
     texts = {**_query(secret, "secret", dialect, single=True), **_query(view, "view", dialect, single=True)}
     checker, (hidden, shown) = _prepared(texts, known, semantics, dialect)
@@ -272,9 +274,10 @@ def verify_command(
 ) -> None:
     """Check a certificate again, from its texts alone."""
     from reticent.views.certificate import read_certificate
+    from reticent.views.texts import read_text
     from reticent.views.verifying import verify
 
-    found = verify(read_certificate(certificate.read_text(encoding="utf-8")))
+    found = verify(read_certificate(read_text(certificate)))
 
     def render(console: Console) -> None:
         console.print(f"{found.status}: {'holds' if found.holds else 'does NOT hold'}. {found.how}.", markup=False)
@@ -304,8 +307,9 @@ def _query(given: str, name: str, dialect: str, single: bool = False) -> dict[st
     """The queries that an option names: those of a file or directory, or the text itself."""
     from reticent.errors import PolicyError
     from reticent.views.sql.files import read_queries
+    from reticent.views.texts import is_path
 
-    if not (" " in given.strip() or "\n" in given) or Path(given).exists():
+    if not (" " in given.strip() or "\n" in given) or is_path(given):
         found = read_queries(Path(given), dialect)
         if single and len(found) != 1:
             raise PolicyError(f"{given} holds {len(found)} queries; give a file with exactly one.")

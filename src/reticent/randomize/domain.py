@@ -123,7 +123,7 @@ class Attribute:
         if isinstance(given.dtype, pl.Datetime):
             given = given.dt.replace_time_zone(None)
         try:
-            if days and not (given.dtype.is_temporal() or given.dtype == pl.Null):
+            if given.dtype.is_nested() or (days and not (given.dtype.is_temporal() or given.dtype == pl.Null)):
                 raise pl.exceptions.InvalidOperationError
             wanted = self.listed.dtype
             found = as_kind(given, self.kind)

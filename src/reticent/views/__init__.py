@@ -4,7 +4,7 @@ The question is decided from query texts and schema alone (spec 000a, R-PP-1..32
 iff no row of any table can change both answers. The rooms of this room:
 
 - ``values``, ``query``, ``schema``, ``datalog``: what queries are made of; ``schema_file`` reads a schema
-  without SQL; ``fitting`` brings queries in line with a schema
+  without SQL; ``fitting`` brings queries in line with a schema; ``texts`` reads files
 - ``coding``, ``unification``, ``homomorphism``, ``acyclic``, ``two_sat``, ``containment``: queries as small integers, and
   the containment tests; ``classes`` says which query has a cheap one; ``minimize`` drops redundant subgoals
 - ``sorts``, ``grid``, ``models``, ``cases``: values for finite domains, comparisons and NULL; ``chase``: keys

@@ -18,6 +18,7 @@ from reticent.views.fitting import fit
 from reticent.views.minimize import minimized
 from reticent.views.query import Query
 from reticent.views.schema import Schema, inferred
+from reticent.views.texts import read_text
 from reticent.views.values import Constant
 from reticent.views.verdict import DISCLOSES, PRIVATE, UNKNOWN, Verdict, jointly
 from reticent.views.witness import Witness, build
@@ -71,7 +72,7 @@ def load_schema(schema: str | Path | Schema | None, dialect: str = "postgres") -
 
         if schema.suffix in SUFFIXES:
             return read_schema_file(schema)
-        schema = schema.read_text(encoding="utf-8")
+        schema = read_text(schema)
     from reticent.views.sql.ddl import read_schema
 
     return read_schema(schema, dialect)

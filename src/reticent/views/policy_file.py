@@ -29,6 +29,7 @@ from reticent.errors import PolicyError, did_you_mean
 from reticent.ledger import Ledger
 from reticent.views.checking import load_schema
 from reticent.views.policy import AccessControl, Event
+from reticent.views.texts import read_text
 
 _FIELDS = ("schema", "dialect", "semantics", "dataset", "secrets", "views", "roles", "allow", "forbid")
 
@@ -37,7 +38,7 @@ _FIELDS = ("schema", "dialect", "semantics", "dataset", "secrets", "views", "rol
 def open_policy(path: Path, ledger: Path | None = None) -> Iterator[AccessControl]:
     """The authorizations that a policy file states, on top of those in the ledger; new ones are recorded there."""
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        found = tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
         raise PolicyError(f"{path} is no TOML: {error}.") from None
     for field in found:

@@ -19,6 +19,7 @@ from typing import Any
 
 from reticent.errors import PolicyError, did_you_mean
 from reticent.views.schema import Column, Relation, Schema
+from reticent.views.texts import read_text
 
 SUFFIXES = (".json", ".toml", ".yaml", ".yml")
 _TYPES = {
@@ -74,7 +75,7 @@ def _relation(name: str, said: Any, path: Path) -> Relation:
 
 
 def _load(path: Path) -> Any:
-    text = path.read_text(encoding="utf-8")
+    text = read_text(path)
     try:
         if path.suffix == ".json":
             return json.loads(text)

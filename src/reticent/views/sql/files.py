@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from reticent.errors import PolicyError
+from reticent.views.texts import read_text
 
 _REFERENCE = re.compile(
     r"\{\{\s*(?:ref|source)\s*\(\s*(?:['\"][^'\"]*['\"]\s*,\s*)?['\"](?P<name>[^'\"]+)['\"]\s*\)\s*\}\}"
@@ -39,7 +40,7 @@ def read_queries(path: Path, dialect: str) -> dict[str, str]:
 def _read(file: Path, dialect: str) -> Mapping[str, str]:
     from reticent.views.datalog import looks_like_datalog
 
-    text = without_templates(file.read_text(encoding="utf-8"), str(file))
+    text = without_templates(read_text(file), str(file))
     if file.suffix != ".sql" or looks_like_datalog(text):
         return {file.stem: text}
     from sqlglot import exp
