@@ -304,7 +304,7 @@ def test_rows_of_the_table_are_found_whatever_type_their_columns_have() -> None:
 def test_a_randomized_release_has_no_groups_and_says_so(tmp_path: Path) -> None:
     values = {"age": list(range(20, 60)), "illness": ["flu", "hiv", "cold", "measles"]}
     plan = rt.randomize.plan(n=5, domain={name: len(each) for name, each in values.items()}, k=2, gamma="1/2")
-    rt.randomize.publish(SAMPLE, plan, domain=values, dataset="clinic").save(tmp_path / "view")
+    rt.randomize.publish(SAMPLE, plan, domain=values).save(tmp_path / "view")
     for look in (lambda: beliefs_of(tmp_path / "view", PEOPLE), lambda: rt.assess(tmp_path / "view", KAnonymity(2))):
         with pytest.raises(
             DataError, match=r"is a randomized release, which has no groups .* `reticent verify` checks its plan"
