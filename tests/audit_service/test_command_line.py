@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
 from collections.abc import Callable
 
@@ -71,6 +72,15 @@ def test_json_has_everything(audit):
         (("ask", "audit.toml", SALES, "--user", "carol"), 1, "may not ask about column 'salary'"),
         (("ask", "audit.toml", SALES, "--url", "ftp://x"), 2, "begins with http:// or https://"),
         (("ask", "audit.toml", SALES, "--url", "http://127.0.0.1:9"), 2, "cannot be reached"),
+        (("ask", "audit.toml", SALES, "--url", "http://[bad"), 2, "cannot be reached"),
+        (("ask", "audit.toml", SALES, "--url", "http://exa mple"), 2, "cannot be reached"),
+        (
+            ("ask", "audit.toml", SALES, "--url", "http://127.0.0.1:9", "--token", "rt_a\nb"),
+            2,
+            "character that no token has",
+        ),
+        (("serve", "audit.toml", "--host", "203.0.113.7"), 2, "cannot listen on 203.0.113.7, port 8000"),
+        (("log", "audit.toml", "--limit", "99999999999999999999"), 2, "--limit"),
         (("token", "audit.toml", "dave"), 2, "There is no user 'dave' in the policy"),
         (("check", "none.jsonl"), 2, "none.jsonl"),
         (("serve", "audit.toml", "--port", "70000"), 2, "--port"),
@@ -83,6 +93,24 @@ def test_bad_input_is_told_in_words(audit, words, code, message):
     found = audit(*words, "--json")
     assert found[0] == code
     assert message in json.loads(found[1])["error"]["message"]
+
+
+def test_a_port_that_is_taken_is_told_before_anything_is_served(audit):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        code, said = audit("serve", "audit.toml", "--port", str(taken.getsockname()[1]))
+    assert code == 2
+    assert "cannot listen on 127.0.0.1" in said
+    assert "Serving" not in said
+
+
+@pytest.mark.parametrize(
+    "line", ['{"people": 99999999999}\n{"members": [0, 1],', '{"members": [0, 99999999999],'], ids=["people", "members"]
+)
+def test_a_log_of_more_people_than_there_are_is_refused(audit, tmp_path, line):
+    (tmp_path / "log.jsonl").write_text(line + ' "function": "sum", "answer": 1}\n')
+    code, said = audit("check", "log.jsonl")
+    assert code == 2
+    assert "at most 100,000,000 people" in " ".join(said.split())
 
 
 def test_what_the_table_lacks_points_into_the_policy(audit, tmp_path):

@@ -89,20 +89,22 @@ def serve(
 
     Example: reticent audit serve audit.toml --port 8000
     """
+    from reticent.web.server import listen
     from reticent.web.server import serve as run
 
     with _service(policy) as service:
         denied = [reply.text for reply in service.reserved if not reply.ok]
         described = service.describe()
-    payload = {"ok": True, "url": f"http://{host}:{port}", "table": described["table"], "reserved_denied": denied}
-    answer(payload, as_json, lambda console: _show_start(console, payload))
-    run(lambda: _service(policy), host, port)
+    with listen(host, port) as place:
+        payload = {"ok": True, "url": f"http://{host}:{port}", "table": described["table"], "reserved_denied": denied}
+        answer(payload, as_json, lambda console: _show_start(console, payload))
+        run(lambda: _service(policy), place)
 
 
 def log(
     policy: Policy,
     user: Annotated[str | None, typer.Option("--user", help="Only the questions of this user.")] = None,
-    limit: Annotated[int, typer.Option(help="How many questions to show, the latest.", min=1)] = 50,
+    limit: Annotated[int, typer.Option(help="How many questions to show, the latest.", min=1, max=1_000_000)] = 50,
     export: Annotated[
         Path | None, typer.Option("--export", help="Write all exact answers to this file, for reticent audit check.")
     ] = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import urllib.error
 import urllib.request
@@ -16,20 +17,20 @@ def ask(url: str, token: str | None, sql: str, allow_noise: bool = False) -> dic
     """The reply of the service at ``url``; what it refuses is raised with its own words."""
     if not url.startswith(("http://", "https://")):
         raise PolicyError(f"The address of a service begins with http:// or https://, but it is {url!r}.")
+    if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
+        raise PolicyError("The token holds a space or a character that no token has. Copy it as it was shown.")
     body = json.dumps({"sql": sql, "allow_noise": allow_noise}).encode()
-    request = urllib.request.Request(
-        f"{url.rstrip('/')}/v1/query",
-        data=body,
-        headers={"Content-Type": "application/json", "Authorization": f"Bearer {token or ''}"},
-    )
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token or ''}"}
     try:
+        request = urllib.request.Request(f"{url.rstrip('/')}/v1/query", data=body, headers=headers)
         with urllib.request.urlopen(request, timeout=_SECONDS) as response:
             found: dict[str, Any] = json.loads(response.read())
             return found
     except urllib.error.HTTPError as error:
         raise _refusal(error) from None
-    except (urllib.error.URLError, TimeoutError, ValueError) as error:
-        raise DataError(f"The service at {url} cannot be reached: {getattr(error, 'reason', error)}.") from None
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        said = str(getattr(error, "reason", error)).rstrip(".")
+        raise DataError(f"The service at {url} cannot be reached: {said}.") from None
 
 
 def _refusal(error: urllib.error.HTTPError) -> PolicyError | Denied | DataError:

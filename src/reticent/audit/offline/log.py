@@ -30,6 +30,8 @@ from reticent.exact import Number, exact, whole
 
 VALUES = ("real", "boolean")
 _QUESTION = ("members", "function", "answer", "column", "decision", "coefficients")
+# An audit holds a few numbers for each person.
+_MOST_PEOPLE = 100_000_000
 _HEADER = ("people", "lower", "upper", "values", "duplicates")
 _SKIPPED = ("denied", "deny", "refused")
 
@@ -59,7 +61,10 @@ class Log:
     duplicates: bool = True
 
     def __post_init__(self) -> None:
-        whole(self.n, "n", low=1)
+        if whole(self.n, "n", low=1) > _MOST_PEOPLE:
+            raise PolicyError(
+                f"n must be at most {_MOST_PEOPLE:,} people, but it is {self.n:,}. Number people from 0 on."
+            )
         if self.values not in VALUES:
             raise PolicyError(
                 f"values must be one of {', '.join(VALUES)}, but it is {self.values!r}.{did_you_mean(self.values, VALUES)}"
