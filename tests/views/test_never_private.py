@@ -131,6 +131,39 @@ def test_two_ways_to_write_one_value_are_not_taken_for_two_values(
 
 
 @pytest.mark.parametrize(
+    ("secret", "view", "dialect"),
+    [
+        (
+            "t = '2024-01-01 00:00:00'",
+            "SELECT a FROM r JOIN s ON d = t WHERE d = '2024-01-01' AND t = '2024-01-01 00:00:00'",
+            "postgres",
+        ),
+        ("c = 'A'", "SELECT a FROM r JOIN s ON n = c WHERE n = 'A' AND c = 'A'", "postgres"),
+        ("c = 'A'", "SELECT a FROM r JOIN s ON n = c WHERE n = 'a'", "postgres"),
+        ("c = 'A'", "SELECT a FROM r WHERE n = 'a' AND n IN (SELECT c FROM s)", "postgres"),
+        ("c = 'A'", "SELECT n FROM r WHERE n = 'a' INTERSECT SELECT c FROM s", "postgres"),
+        ("c = '5'", "SELECT r.a FROM r JOIN s ON r.a = s.c WHERE r.a = 5 AND s.c = '5'", "mysql"),
+        ("c = '5'", "SELECT r.a FROM r JOIN s ON r.a = s.c WHERE r.a = 5", "mysql"),
+    ],
+)
+def test_columns_that_write_equal_values_differently_are_not_taken_for_different(
+    secret: str, view: str, dialect: str
+) -> None:
+    folded = "CITEXT" if dialect == "postgres" else "TEXT"
+    ddl = f"""CREATE TABLE r (a INT NOT NULL, d DATE NOT NULL, n {folded} NOT NULL);
+        CREATE TABLE s (c TEXT NOT NULL, t TIMESTAMP NOT NULL)"""
+    assert _status(f"SELECT c FROM s WHERE {secret}", view, ddl, dialect) == "UNKNOWN"
+
+
+def test_between_symmetric_is_not_empty_where_its_ends_are_turned_round() -> None:
+    assert (
+        _status("SELECT b FROM r WHERE a = 3", "SELECT b FROM r WHERE a BETWEEN SYMMETRIC 5 AND 1", _TABLES)
+        == "UNKNOWN"
+    )
+    assert _status("SELECT b FROM r WHERE a = 3", "SELECT b FROM r WHERE a BETWEEN 5 AND 1", _TABLES) == "PRIVATE"
+
+
+@pytest.mark.parametrize(
     ("collation", "dialect"),
     [
         ("Latin1_General_CS_AS", "tsql"),

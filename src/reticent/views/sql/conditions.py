@@ -73,9 +73,10 @@ def compare(left: Term, operator: str, right: Term, scope: Scope) -> tuple[Alter
     left, right = _typed(left, right, scope, operator), _typed(right, left, scope, operator)
     if NULL in (left, right):
         return NEVER
-    kinds = {
-        column.kind for term in (left, right) if isinstance(term, Variable) and (column := scope.column_type(term))
-    }
+    columns = [column for term in (left, right) if isinstance(term, Variable) and (column := scope.column_type(term))]
+    if not alike(columns):
+        raise UnknownType
+    kinds = {column.kind for column in columns}
     if "other" in kinds and (operator not in ("=", "!=") or isinstance(left, Constant) or isinstance(right, Constant)):
         raise UnknownType
     known = frozenset(term for term in (left, right) if isinstance(term, Variable))
@@ -84,6 +85,11 @@ def compare(left: Term, operator: str, right: Term, scope: Scope) -> tuple[Alter
     if left == right and operator == "!=":
         return NEVER
     return (Alternative(comparisons=(comparison(left, operator, right),), known=known),)
+
+
+def alike(columns: Sequence[Column]) -> bool:
+    """Whether equal values of these columns are written alike: a day and a moment, or texts of different collations, are not."""
+    return len({(column.kind, column.folds_case, column.loose) for column in columns if column.kind}) <= 1
 
 
 def operand(node: exp.Expr, scope: Scope) -> Term:
@@ -139,6 +145,8 @@ def _tuple_equal(
 def _between(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]:
     term = operand(node.this, scope)
     low, high = operand(node.args["low"], scope), operand(node.args["high"], scope)
+    if node.args.get("symmetric"):
+        raise Unsupported("BETWEEN SYMMETRIC", node, scope.text)
     if wanted:
         return both(compare(term, ">=", low, scope), compare(term, "<=", high, scope))
     return capped([*compare(term, "<", low, scope), *compare(term, ">", high, scope)])

@@ -10,7 +10,7 @@ from sqlglot import exp
 from reticent.errors import PolicyError, did_you_mean
 from reticent.views.query import Atom, Query, Term, Variable
 from reticent.views.schema import Column, Relation, Schema
-from reticent.views.sql.conditions import conjuncts
+from reticent.views.sql.conditions import alike, conjuncts
 from reticent.views.sql.ddl import kind_of
 from reticent.views.sql.dialect import body_of, parse_statements, relation_name, where
 from reticent.views.sql.outputs import beside_from, beyond_positive, outside_subqueries, select_list
@@ -175,10 +175,18 @@ class Translator(Translating):
             )
             return distinct(both, same_select=False) if node.args.get("distinct") else both
         if isinstance(node, exp.Intersect) and node.args.get("distinct") and not (left.opaque or right.opaque):
-            joined = intersection(left, right)
+            joined = intersection(left, right) if self._are_alike(left, right) else None
             if joined is not None:
                 return joined
         return opaque(left, f"{node.key.upper()}{where(node, self._text)}", right)
+
+    def _are_alike(self, left: Table, right: Table) -> bool:
+        """Whether the columns of two tables hold equal values in the same way, place by place."""
+        rows = [row.outputs for table in (left, right) for part in table.parts for row in part]
+        return all(
+            alike([self._columns[item] for item in place if isinstance(item, Variable) and item in self._columns])
+            for place in zip(*rows, strict=False)
+        )
 
     def _limited(self, node: exp.Expr, table: Table, environment: Mapping[str, _Cte], outer: RowScope | None) -> Table:
         """The table as LIMIT, OFFSET and the order around it leave it; what they read counts as read."""
