@@ -19,7 +19,8 @@ from reticent.data import Hierarchy, Table
 from reticent.definitions import KAnonymity
 from reticent.definitions.catalogue import definition_from
 from reticent.errors import DataError, PolicyError
-from reticent.release import generate_keys, publish, verify
+from reticent.release import Verification, generate_keys, publish, verify, wording
+from reticent.release.certificate import MANIFEST, fingerprint
 from reticent.release.values import readable
 from tests.release.conftest import frame_of_patients, table_of_patients
 
@@ -495,3 +496,69 @@ def test_a_tree_whose_branches_are_not_in_the_order_of_the_alphabet_verifies(dis
     promise = definition_from("TCloseness", {"t": "0.8", "distance": distance})
     found = verify(publish(table, promise).save(tmp_path / "release"))
     assert found.holds, found
+
+
+def forged(folder: Path, name: str, change: Callable[[dict[str, Any]], None]) -> Verification:
+    """A changed manifest or certificate, all fingerprints mended."""
+    public = folder / "public"
+    payload = json.loads((public / name).read_text())
+    change(payload)
+    (public / name).write_bytes(readable(payload))
+    certificate = json.loads((public / "certificate.json").read_text())
+    certificate["files"][MANIFEST] = fingerprint((public / MANIFEST).read_bytes())
+    (public / "certificate.json").write_bytes(readable(certificate))
+    return verify(folder)
+
+
+def small_release(folder: Path) -> Path:
+    table = Table(
+        {"age": [20, 21, 31, 32], "ill": ["a", "b", "a", "b"]},
+        quasi={"age": Hierarchy.intervals([10])},
+        sensitive="ill",
+    )
+    return publish(table, KAnonymity(2), Lattice(node={"age": 1})).save(folder)
+
+
+@pytest.mark.parametrize(
+    ("entry", "value"),
+    [
+        ("reticent", "safe"),
+        ("reticent", None),
+        ("created", "yesterday"),
+        ("created", 5),
+        ("ledger", {"dataset": "x", "release": None, "statement": wording.UNNAMED}),
+        ("ledger", {"dataset": "x", "release": 0, "statement": ""}),
+        ("ledger", {"statement": wording.UNNAMED}),
+    ],
+)
+def test_entries_that_no_file_can_confirm_must_make_sense(entry: str, value: object, tmp_path: Path) -> None:
+    found = forged(small_release(tmp_path / "r"), "certificate.json", lambda payload: payload.update({entry: value}))
+    assert not found.holds
+    assert found.failures[0].name == "certificate"
+
+
+def test_an_interval_that_means_something_else_than_it_says_is_found(tmp_path: Path) -> None:
+    def wider(payload: dict[str, Any]) -> None:
+        payload["columns"][0]["labels"]["[20, 30)"]["interval"] = [10, 30]
+
+    found = forged(small_release(tmp_path / "r"), MANIFEST, wider)
+    assert [each.detail for each in found.failures] == [
+        "The label '[20, 30)' of column 'age' does not fit the meaning that the manifest gives it."
+    ]
+
+
+def test_a_method_that_makes_another_format_is_found(tmp_path: Path) -> None:
+    found = forged(
+        small_release(tmp_path / "r"), MANIFEST, lambda payload: payload["method"].update(format="bucketize")
+    )
+    assert "the method made another format" in found.failures[0].detail
+
+
+def test_a_manifest_that_says_a_thing_twice_is_found(tmp_path: Path) -> None:
+    folder = small_release(tmp_path / "r")
+    file = folder / "public" / MANIFEST
+    file.write_text(file.read_text().replace('"unit": "row"', '"unit": "person",\n  "unit": "row"'))
+    certificate = json.loads((folder / "public" / "certificate.json").read_text())
+    certificate["files"][MANIFEST] = fingerprint(file.read_bytes())
+    (folder / "public" / "certificate.json").write_bytes(readable(certificate))
+    assert "not written the way Reticent writes it" in verify(folder).failures[0].detail

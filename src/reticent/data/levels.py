@@ -24,11 +24,11 @@ def suppressed(leaves: pl.Series) -> Level:
     return Level(np.zeros(len(leaves), dtype=np.int32), (SUPPRESSED,), ({"all": True},))
 
 
-def interval_label(low: object, high: object) -> str:
-    """How an interval is written: ``[20, 25)``, ``< 18`` or ``>= 65``."""
+def interval_label(low: object, high: object, closed: str = "left") -> str:
+    """How an interval is written: ``[20, 25)``, ``< 18`` or ``>= 65``, and ``[20, 25]`` with both ends."""
     if low is None:
         return f"< {high}"
-    return f">= {low}" if high is None else f"[{low}, {high})"
+    return f">= {low}" if high is None else f"[{low}, {high}{']' if closed == 'both' else ')'}"
 
 
 def level_by_number(numbers: NDArray[Any], bounds: Any) -> Level:

@@ -76,6 +76,7 @@ CREATE INDEX audit_questions_of_asker ON audit_questions (dataset, asker);
 """,
 )
 _VERSION = len(_LAYOUTS)
+TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 
 class Store:
@@ -221,7 +222,7 @@ class Store:
 
 def now() -> str:
     """The time in UTC to the second, as entries and certificates write it."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.now(UTC).strftime(TIME_FORMAT)
 
 
 def create_privately(path: Path) -> None:

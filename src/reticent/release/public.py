@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from reticent.data import NULL_LABEL, SUPPRESSED, Groups
+from reticent.data.levels import interval_label
 from reticent.data.memory import file_fits
 from reticent.errors import DataError
 from reticent.release.certificate import CERTIFICATE, MANIFEST
@@ -172,13 +173,19 @@ def check_labels(tables: Mapping[str, pl.DataFrame], manifest: Manifest) -> None
 
 
 def _check_texts(column: ManifestColumn) -> None:
-    """A label that is a value, a masked code or the missing value is written in one way only, marked where another label is written so."""
+    """A label that is a value, a masked code, a stretch of whole numbers or the missing value is written in one way only.
+
+    It is marked where another label is written so.
+    """
     values = {label: meaning["value"] for label, meaning in column.labels.items() if "value" in meaning}
     texts = pl.Series(list(values.values()), dtype=TYPES[column.kind], strict=False).cast(pl.String).to_list()
     expected = dict(zip(values, texts, strict=True))
     for label, meaning in column.labels.items():
         if "prefix" in meaning:
             expected[label] = meaning["prefix"] + SUPPRESSED * (meaning["length"] - len(meaning["prefix"]))
+        elif "interval" in meaning and column.kind in ("integer", "unsigned"):
+            low, high = meaning["interval"]
+            expected[label] = interval_label(low, high, meaning["closed"])
         elif "null" in meaning:
             # A value that is not published may be spelled so too, and then the label is marked all the same.
             expected[label] = NULL_LABEL + label.removeprefix(label.rstrip("'"))

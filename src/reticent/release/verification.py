@@ -6,8 +6,10 @@ any change of any byte is found.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,18 @@ from polars.exceptions import PolarsError
 import reticent
 from reticent.definitions import All
 from reticent.errors import DataError, ReticentError
+from reticent.ledger.store import TIME_FORMAT
 from reticent.release import wording
-from reticent.release.certificate import CERTIFICATE, FIELDS, LAYOUT, STATEMENT, claims_of, fingerprint, unsigned
+from reticent.release.certificate import (
+    CERTIFICATE,
+    FIELDS,
+    LAYOUT,
+    MANIFEST,
+    STATEMENT,
+    claims_of,
+    fingerprint,
+    unsigned,
+)
 from reticent.release.claims import Check, check_claims, read_claims
 from reticent.release.public import PublicFile, PublicSide, public_folder, read_files, read_public, small_file
 from reticent.release.signing import is_signed_by, public_key, stated_key
@@ -76,7 +88,7 @@ def verify(path: str | Path, population: Any = None, key: Any = None) -> Verific
         return Verification(folder, tuple(checks), signed)
     try:
         side = read_public(files)
-        checks.append(_check_agreement(side))
+        checks.append(_check_agreement(side, small_file(files, MANIFEST)))
         checks.append(_check_order(side))
         checks.extend(check_claims(side, population))
         checks.append(_check_wording(side, files))
@@ -134,9 +146,27 @@ def _read_certificate(files: Mapping[str, PublicFile]) -> dict[str, Any]:
     for name in ("files", "ledger", "randomness"):
         if not isinstance(certificate[name], dict):
             raise DataError(f"{CERTIFICATE}: the entry {name!r} must be an object.")
+    _check_stated(certificate)
     if readable(certificate) != content:
         raise DataError(f"{CERTIFICATE} is not written the way Reticent writes it; it was changed.")
     return certificate
+
+
+def _check_stated(certificate: Mapping[str, Any]) -> None:
+    """Entries that no file can confirm are at least what such entries are."""
+    if not isinstance(certificate["reticent"], str) or not re.fullmatch(r"\d+(\.\w+)*", certificate["reticent"]):
+        raise DataError(f"{CERTIFICATE}: {certificate['reticent']!r} is not a version of Reticent.")
+    try:
+        datetime.strptime(certificate["created"], TIME_FORMAT)
+    except (TypeError, ValueError):
+        raise DataError(f"{CERTIFICATE}: {certificate['created']!r} is not a time of making.") from None
+    told = certificate["ledger"]
+    dataset, number = told.get("dataset"), told.get("release")
+    named = isinstance(dataset, str) and type(number) is int and number >= 1
+    if set(told) != {"dataset", "release", "statement"} or not (named or (dataset is None and number is None)):
+        raise DataError(
+            f"{CERTIFICATE}: the ledger's entry must have a data set with the number of its release, or neither."
+        )
 
 
 def _check_files(files: Mapping[str, PublicFile], certificate: Mapping[str, Any]) -> Check:
@@ -147,7 +177,8 @@ def _check_files(files: Mapping[str, PublicFile], certificate: Mapping[str, Any]
         return Check("files", "fails", f"public/{name} is not part of the release.")
     for name, said in listed.items():
         content = files[name]
-        if said != (hash_file(content) if isinstance(content, Path) else fingerprint(content)):
+        found = hash_file(content) if isinstance(content, Path) else fingerprint(content)
+        if said != found or type(said["bytes"]) is not int:
             return Check("files", "fails", f"public/{name} is not the file that the certificate was made for.")
     return Check("files", "holds", f"{len(listed)} files have the fingerprints that the certificate states.")
 
@@ -173,9 +204,13 @@ def _check_origin(certificate: Mapping[str, Any], known: Any) -> tuple[Check, bo
     return Check("origin", "holds", "Signed with the key that was given."), True
 
 
-def _check_agreement(side: PublicSide) -> Check:
-    """The certificate speaks of the columns and the format that the manifest describes."""
+def _check_agreement(side: PublicSide, written: bytes) -> Check:
+    """The manifest is written in the one way there is, and the certificate speaks of the columns and the format that it describes."""
     said, manifest = side.certificate, side.manifest
+    if readable(manifest.as_json()) != written:
+        return Check("consistency", "fails", f"{MANIFEST} is not written the way Reticent writes it; it was changed.")
+    if manifest.method.get("format", manifest.format) != manifest.format:
+        return Check("consistency", "fails", f"{MANIFEST}: the method made another format than the release has.")
     described = {
         "format": manifest.format,
         "quasi": list(manifest.named("quasi")),
