@@ -17,6 +17,7 @@ from reticent.attack import (
     Homogeneity,
     Inference,
     Linkage,
+    Minimality,
     ProbabilisticLinkage,
     Sighting,
     Similarity,
@@ -143,6 +144,14 @@ def test_a_model_wins_where_groups_are_small_and_loses_where_they_look_like_the_
         trial = hold_out(table, release)
         found = Inference.attack(trial.adversary(), trial.release)
         assert found.succeeds == wins, found.summary()
+
+
+def test_how_the_release_was_chosen_tells_nothing_where_finer_groups_never_could_be(shared_data: Path) -> None:
+    """Without an allowance to leave rows out, every finer node has groups too small for the promise, whatever people have."""
+    table = table_of(shared_data, "occupation")
+    release = publish(table, KAnonymity(5) & DistinctLDiversity(3))
+    found = attack(release, Minimality(table))[0]
+    assert (found.people, found.hits, found.details["moved"]) == (30_162, 0, 0)
 
 
 def test_looking_records_up_in_a_view_wins_or_loses_by_what_was_promised(shared_data: Path) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -40,10 +41,9 @@ _Tally = dict[int, int]
 class Ruled:
     """Worlds after some were ruled out: ``weights[part][w]`` assignments are left for world ``w`` of a part, those of the other parts included.
 
-    ``placed`` are people's places, and ``point_of`` says at which point of the worlds, which may put some together, each of them is.
+    The worlds may put points together that are alike; ``point_of`` says at which of theirs everybody's point is.
     """
 
-    placed: Placed
     point_of: NDArray[np.int64]
     worlds: Worlds
     weights: tuple[NDArray[np.object_], ...]
@@ -54,16 +54,16 @@ class Ruled:
         return int(self.weights[0].sum())
 
     def chances(self) -> NDArray[np.object_]:
-        """For every place (a row) the chance of each combination of values (a column), exactly."""
+        """For every point of the worlds (a row) the chance of each combination of values (a column), exactly."""
         sizes = self.worlds.placed.sizes
         found = np.zeros((len(sizes), self.worlds.values.height), dtype=object)
         for part, weights in zip(self.worlds.parts, self.weights, strict=True):
-            sums = np.tensordot(weights, part.counts.astype(object), axes=1)
+            # What all worlds of a part have in common (the ways of all other parts) has thousands of digits, and cancels.
+            small = weights // max(gcd(*weights.tolist()), 1)
+            sums, total = np.tensordot(small, part.counts.astype(object), axes=1), int(small.sum())
             for point, row in zip(part.points.tolist(), sums, strict=True):
-                whole = self.possible * int(sizes[point])
-                found[point] = [Fraction(int(amount), whole) for amount in row]
-        every: NDArray[np.object_] = found[self.point_of]
-        return every
+                found[point] = [Fraction(int(amount), total * int(sizes[point])) for amount in row]
+        return found
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Choice:
         for bit, (ids, _) in enumerate(nodes):
             for part, failed in zip(worlds.parts, sets, strict=True):
                 failed[~self._passes(part, ids)] |= 1 << bit
-        return Ruled(self.placed, point_of, worlds, _completed(worlds.parts, sets, (1 << len(nodes)) - 1))
+        return Ruled(point_of, worlds, _completed(worlds.parts, sets, (1 << len(nodes)) - 1))
 
     def by_running(self, method: Any, side: PublicSide) -> Ruled:
         """The worlds in which the method, run on them, makes the very tables that were published."""
@@ -110,7 +110,7 @@ class Choice:
             totals = {name: _counted(*world.frame[name].value_counts().get_columns()) for name in counted}
             kept.append(totals == counted and self._makes(method, world, shown))
         weights = worlds.parts[0].ways * np.array(kept, dtype=object)
-        return Ruled(self.placed, np.arange(len(self.placed.sizes)), worlds, (weights,))
+        return Ruled(np.arange(len(self.placed.sizes)), worlds, (weights,))
 
     def frames(self, worlds: Worlds) -> Iterator[Table]:
         """Every world as a table."""
@@ -133,7 +133,7 @@ class Choice:
             )
         places = {levels: self._numbered(levels) for levels in space.nodes()}
         # Nodes with the same groups pass together, so the first of them is the one that was chosen.
-        alike = [levels for levels, (ids, _) in places.items() if _same_parts(ids, self.placed.group_of)]
+        alike = [levels for levels, node in places.items() if self._is_published(node)]
         if not alike:
             raise PolicyError(
                 "The release is no generalization of the table by its hierarchies: its choice cannot be followed."
@@ -187,6 +187,13 @@ class Choice:
         best = search(self.table, KAnonymity(1), objective=objective, node=node).best
         assert best is not None
         return float(best.objective)
+
+    def _is_published(self, node: _Numbered) -> bool:
+        """Whether a node puts the same people together as the release does."""
+        (ids, count), groups = node, len(self.published.groups)
+        if count != groups:
+            return False
+        return number(*pack([ids, self.placed.group_of], [count, groups], len(ids)))[1] == count
 
     def _is_large(self, node: _Numbered) -> bool:
         """Whether a node's groups are as large as was promised, so that it depends on values whether it fails."""
@@ -310,12 +317,6 @@ def _either(first: _Tally, second: _Tally) -> _Tally:
 
 def _is_finer(levels: _Levels, other: _Levels) -> bool:
     return levels != other and all(mine <= theirs for mine, theirs in zip(levels, other, strict=True))
-
-
-def _same_parts(first: NDArray[Any], second: NDArray[Any]) -> bool:
-    """Whether two numberings put the same things together."""
-    pairs = len(np.unique(np.stack([first, second]), axis=1).T)
-    return bool(pairs == len(np.unique(first)) == len(np.unique(second)))
 
 
 def _counted(labels: pl.Series, counts: Any) -> dict[Any, int]:

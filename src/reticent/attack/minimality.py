@@ -22,6 +22,7 @@ from reticent.errors import DataError, PolicyError
 from reticent.exact import Number, exact, whole
 
 _LONGEST = 512
+_MOST_ROWS = 2000
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,11 @@ class Minimality:
         sensitive, groups = secrets(published, self.column, "Minimality")
         definition, method = definition_of(side), method_of(side)
         described = side.manifest.method
+        if not is_ranked(described) and self.table.rows > _MOST_ROWS:
+            raise PolicyError(
+                f"Whose value is whose would have to be tried out by running {described['name']} again and again, which is for tables of at "
+                f"most {_MOST_ROWS:,} rows."
+            )
         placed = Placed.of(published, self.table.frame)
         if not placed.is_complete and Fraction(str(described.get("suppression", 0))) == 0:
             raise DataError(
@@ -88,7 +94,7 @@ class Minimality:
         return self._findings(_Beliefs.of(ruled, groups, sensitive), ruled, described)
 
     def _findings(self, beliefs: _Beliefs, ruled: Ruled, method: Any) -> Findings:
-        limit, placed = exact(self.gain, "gain"), ruled.placed
+        limit, placed = exact(self.gain, "gain"), ruled.worlds.placed
         gains = beliefs.gains()
         hit = np.array([gain > limit for gain in gains], dtype=bool)
         left_out = placed.group_of < 0
@@ -136,15 +142,16 @@ class _Beliefs:
         values = ruled.worlds.values[sensitive]
         labels = values.unique(maintain_order=True)
         mine = np.array([labels.to_list().index(value) for value in values.to_list()])
-        one_of = (mine[:, None] == np.arange(len(labels))).astype(int).astype(object)
         texts = labels.cast(pl.String).fill_null("(missing)").to_list()
         shown = [groups.histogram(group) for group in range(len(groups))]
         anything = [Fraction(1, len(labels))] * len(labels)
         alone = [
             anything if group < 0 else [Fraction(shown[group].get(text, 0), int(groups.sizes[group])) for text in texts]
-            for group in ruled.placed.group_of.tolist()
+            for group in ruled.worlds.placed.group_of.tolist()
         ]
-        return cls(sensitive, texts, np.array(alone, dtype=object), ruled.chances() @ one_of)
+        chances = ruled.chances()
+        after = np.stack([chances[:, mine == place].sum(axis=1) for place in range(len(labels))], axis=1)
+        return cls(sensitive, texts, np.array(alone, dtype=object), after)
 
     def gains(self) -> list[Fraction]:
         """By how much everybody's likeliest value is more likely than the likeliest by the group alone."""
