@@ -10,9 +10,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from reticent.anonymize import Lattice
+from reticent.anonymize import Lattice, Mondrian
 from reticent.data import Hierarchy, Table
-from reticent.definitions import KAnonymity
+from reticent.definitions import DeltaPresence, KAnonymity
 from reticent.definitions.catalogue import definition_from
 from reticent.errors import DataError, Infeasible, LedgerError, PolicyError
 from reticent.ledger import Ledger
@@ -391,3 +391,19 @@ def test_people_with_several_rows_are_the_publishers_word(tmp_path: Path) -> Non
     assert any(check.name == "people" and check.status == "not re-checked" for check in found.checks)
     assert any(check.name == "claim KAnonymity(k=4), counting rows" for check in found.checks)
     assert "publisher's word" in open_public(folder).certificate["claims"][0]["covers"]
+
+
+@pytest.mark.parametrize("method", [Lattice(), Mondrian()])
+def test_a_share_of_people_is_not_told_from_rows(method, tmp_path: Path) -> None:
+    """Two of four people are in the table, with two rows each: by rows all four would be, and an honest release was refused."""
+    frame = pl.DataFrame({"town": ["Aix"] * 4 + ["Brest"] * 4, "person": [1, 1, 2, 2, 3, 3, 4, 4]})
+    people = pl.DataFrame({"town": ["Aix"] * 4 + ["Brest"] * 4})
+    table = Table(frame, quasi=["town"], key="person", unit="person")
+    release = publish(table, DeltaPresence(0, "0.5", people), method)
+    assert len(release.groups) == 2
+    assert "the publisher's word" in release.certificate["claims"][0]["covers"]
+    found = verify(release.save(tmp_path / "release"), population=people)
+    assert not found.holds
+    assert not found.failures
+    with pytest.raises(Infeasible):
+        publish(table, DeltaPresence(0, "0.4", people), method)

@@ -34,6 +34,8 @@ def ledger_statement(dataset: str | None, number: int | None) -> str:
 
 def covers(definition: Definition, unit: str) -> str:
     """What a definition promises; where people are counted and rows are shown, whose word it is."""
+    if unit == "person" and definition.counts_people and definition.needs_population:
+        return f"{definition.meaning()} The files show rows, not people, so this is the publisher's word."
     if unit == "person" and definition.counts_people:
         return f"{definition.meaning()} The files show this for rows; that the rows are about as many people is the publisher's word."
     return definition.meaning()
