@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from reticent.data.frequencies import FrequencySet
 from reticent.errors import PolicyError, did_you_mean
+from reticent.exact import exact
 from reticent.utility.picture import Picture
 
 Weights = Mapping[str, float]
@@ -171,9 +172,9 @@ def _plain(picture: Picture, weights: Weights | None) -> NDArray[np.float64]:
             raise PolicyError(
                 f"weights names {name!r}, which is not a quasi column.{did_you_mean(name, picture.columns)}"
             )
-        if not weight >= 0:
+        if not exact(weight, f"The weight of {name!r}") >= 0:
             raise PolicyError(f"The weight of {name!r} must not be negative, but it is {weight}.")
-    found = np.array([float((weights or {}).get(name, 1.0)) for name in picture.columns])
+    found = np.array([float(exact((weights or {}).get(name, 1), "weight")) for name in picture.columns])
     if len(found) and not found.sum():
         raise PolicyError("All attribute weights are zero; at least one column must count.")
     return found

@@ -152,9 +152,13 @@ class Lattice:
             return found.best
         require_feasible(frequencies.groups(), definition)
         raise Infeasible(
-            f"No generalization satisfies {definition} with at most {exact(self.suppression, 'suppression')} of the rows suppressed"
-            + ("" if found.proven else " was found in the time given")
-            + ". Allow more suppression (suppression='0.05'), weaken the definition, or add coarser levels to the hierarchies."
+            (
+                "No generalization satisfies"
+                if found.proven
+                else "In the time given, no generalization was found that satisfies"
+            )
+            + f" {definition} with at most {exact(self.suppression, 'suppression')} of the rows suppressed. "
+            "Allow more suppression (suppression='0.05'), weaken the definition, or add coarser levels to the hierarchies."
         )
 
     def _group_by_group(

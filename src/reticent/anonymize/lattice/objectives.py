@@ -25,6 +25,7 @@ from reticent.anonymize.lattice.space import Space
 from reticent.data.frequencies import FrequencySet, Levels
 from reticent.data.groups import Groups
 from reticent.errors import PolicyError, did_you_mean
+from reticent.exact import exact
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.float64] | NDArray[np.int64]
@@ -335,9 +336,9 @@ def _weights(frequencies: FrequencySet, weights: Weights | None) -> list[float]:
     for name, weight in (weights or {}).items():
         if name not in columns:
             raise PolicyError(f"weights names {name!r}, which is not a quasi column.{did_you_mean(name, columns)}")
-        if not weight >= 0:
+        if not exact(weight, f"The weight of {name!r}") >= 0:
             raise PolicyError(f"The weight of {name!r} must not be negative, but it is {weight}.")
-    found = [float((weights or {}).get(name, 1.0)) for name in columns]
+    found = [float(exact((weights or {}).get(name, 1), "weight")) for name in columns]
     if not sum(found):
         raise PolicyError("All attribute weights are zero; at least one column must count.")
     return found

@@ -23,7 +23,7 @@ from reticent.data.table import Table
 from reticent.definitions.base import Definition
 from reticent.engine import engine_of
 from reticent.errors import PolicyError, did_you_mean
-from reticent.exact import Number, exact
+from reticent.exact import Number, exact, whole
 
 Strategy = Literal["default", "incognito", "exhaustive"]
 
@@ -110,7 +110,7 @@ def search(
     limit = exact(suppression, "suppression", low=0, high=1)
     table = definition.prepare(table)
     sets = adversary_sets(table)
-    deadline = time.monotonic() + seconds if seconds is not None else None
+    deadline = time.monotonic() + float(exact(seconds, "seconds", low=0)) if seconds is not None else None
     start = _levels(table, floor, "floor")
     only = None if node is None else _levels(table, node, "node")
     wants_values = definition.needs_sensitive or not isinstance(objective, str) or objective == "kl"
@@ -164,8 +164,12 @@ def _levels(table: Table, named: Mapping[str, int] | None, what: str) -> Levels:
     for name in wanted:
         if name not in table.quasi:
             raise PolicyError(f"{what} names {name!r}, which is not a quasi column.{did_you_mean(name, table.quasi)}")
-    levels = tuple(int(wanted.get(hierarchy.column, 0)) for hierarchy in table.hierarchies)
+    plain = {name: int(level) if isinstance(level, np.integer) else level for name, level in wanted.items()}
+    levels = tuple(
+        whole(plain.get(hierarchy.column, 0), f"{what}: the level of {hierarchy.column!r}", low=0)
+        for hierarchy in table.hierarchies
+    )
     for hierarchy, level in zip(table.hierarchies, levels, strict=True):
-        if not 0 <= level <= hierarchy.height:
+        if level > hierarchy.height:
             raise PolicyError(f"{what}: column {hierarchy.column!r} has levels 0 to {hierarchy.height}, not {level}.")
     return levels
