@@ -279,7 +279,7 @@ def _from_parser(error: ParseError, text: str) -> ConditionError:
     if (found.get("description") or "").startswith("Required keyword"):
         return ConditionError(f"something is missing beside {highlight!r}.", text, (start, end))
     return ConditionError(
-        f"{highlight!r} is not expected here. A name with other characters than letters, digits and _ goes into double quotes.",
+        f"{highlight!r} is not expected here. A name that is a word of SQL, or has other characters than letters, digits and _, goes into double quotes.",
         text,
         (start, end),
     )
