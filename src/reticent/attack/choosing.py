@@ -100,7 +100,9 @@ class Choice:
 
     def by_running(self, method: Any, side: PublicSide) -> Ruled:
         """The worlds in which the method, run on them, makes the very tables that were published."""
-        worlds = Worlds.of(self.published, self.table, self.placed, self.most).whole(self.runs)
+        # Every part has one world at least, and all together not more than are run.
+        limit = self.runs + len(self.placed.sizes)
+        worlds = Worlds.of(self.published, self.table, self.placed, limit).whole(self.runs)
         shown = _looks(side.tables, side.manifest.bucket)
         kinds = {column.name: column.kind for column in side.manifest.columns if column.role == "sensitive"}
         declared = read_reference(side.certificate.get("reference"), kinds)
