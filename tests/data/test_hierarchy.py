@@ -283,4 +283,7 @@ def test_every_kind_is_total_disjoint_and_nested(data: st.DataObject, kind: tupl
 def test_a_part_that_covers_every_value_does_not_cover_missing_ones_below_the_top():
     rows = [["a", "any", "*"], ["b", "any", "*"]]
     bound = Hierarchy.listed(rows).bind(pl.Series(["a", "b"]), "q").with_null_leaf()
-    assert [level.meanings for level in bound.levels[1:]] == [({"values": ["a", "b"]}, {"null": True}), ({"all": True},)]
+    assert [level.meanings for level in bound.levels[1:]] == [
+        ({"values": ["a", "b"]}, {"null": True}),
+        ({"all": True},),
+    ]
