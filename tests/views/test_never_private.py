@@ -269,3 +269,19 @@ def test_parts_of_a_partitioned_table_are_not_tables_beside_it(postgres_url: str
         views.check("SELECT a FROM viewqa.tied WHERE b = 7", "SELECT a FROM viewqa.tied WHERE b = 7", schema).status
         == "DISCLOSES"
     )
+
+
+@pytest.mark.parametrize(
+    ("key", "dialect", "empty"),
+    [
+        ("k TEXT PRIMARY KEY, b INT NOT NULL", "sqlite", False),
+        ("k TEXT, b INT NOT NULL, PRIMARY KEY (k)", "sqlite", False),
+        ("k INTEGER, b INT NOT NULL, PRIMARY KEY (k, b)", "sqlite", False),
+        ("k INTEGER PRIMARY KEY, b INT NOT NULL", "sqlite", True),
+        ("k TEXT PRIMARY KEY NOT NULL, b INT NOT NULL", "sqlite", True),
+        ("k TEXT PRIMARY KEY, b INT NOT NULL", "postgres", True),
+    ],
+)
+def test_sqlite_lets_null_into_primary_keys(key: str, dialect: str, empty: bool) -> None:
+    found = _status("SELECT b FROM t WHERE k IS NULL", "SELECT b FROM t", f"CREATE TABLE t ({key});", dialect)
+    assert (found == "PRIVATE") is empty

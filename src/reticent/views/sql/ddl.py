@@ -1,6 +1,6 @@
 """Schemas from DDL (R-PP-25): keys, NOT NULL, small domains, foreign keys, stored views.
 
-``PRIMARY KEY`` columns are NOT NULL. A UNIQUE constraint over a nullable column is a partial key (R-PP-27). Texts fold case where
+``PRIMARY KEY`` columns are NOT NULL (but for SQLite, which lets NULL into most). A UNIQUE constraint over a nullable column is a partial key (R-PP-27). Texts fold case where
 the column says so (CITEXT, COLLATE NOCASE), and by default in MySQL and SQL Server, whose usual collations do.
 """
 
@@ -66,6 +66,7 @@ class _Draft:
     keys: list[tuple[bool, tuple[str, ...]]] = field(default_factory=list)
     checks: list[exp.Expr] = field(default_factory=list)
     ties: list[str] = field(default_factory=list)
+    whole: set[str] = field(default_factory=set)
 
 
 class _Reader:
@@ -157,6 +158,8 @@ class _Reader:
     def _column(self, draft: _Draft, item: exp.ColumnDef) -> None:
         declared = item.args.get("kind")
         kind, whole = kind_of(declared)
+        if whole:
+            draft.whole.add(item.name.lower())
         if kind == "boolean" and self.dialect in _NUMBERS_AS_TRUTH:
             kind, whole = "number", True
         if self.dialect == "sqlite":
@@ -179,7 +182,7 @@ class _Reader:
             if isinstance(constraint, exp.NotNullColumnConstraint):
                 nullable = bool(constraint.args.get("allow_null"))
             elif isinstance(constraint, exp.PrimaryKeyColumnConstraint):
-                draft.keys.append((True, (item.name,)))
+                draft.keys.append((self._excludes_null(draft, [item.name]), (item.name,)))
             elif isinstance(constraint, exp.UniqueColumnConstraint):
                 draft.keys.append((False, (item.name,)))
                 self._tie(draft, constraint)
@@ -222,7 +225,12 @@ class _Reader:
         if any(column.find(exp.ColumnPrefix, exp.Func) for column in columns):
             draft.ties.append(f"{item.sql()} of {draft.name}")
         else:
-            draft.keys.append((primary, _names(columns)))
+            names = _names(columns)
+            draft.keys.append((primary and self._excludes_null(draft, names), names))
+
+    def _excludes_null(self, draft: _Draft, names: Sequence[str]) -> bool:
+        """SQLite lets NULL into a primary key, unless it is a whole number, which then numbers the rows."""
+        return self.dialect != "sqlite" or (len(names) == 1 and names[0].lower() in draft.whole)
 
     def _clustered(self, draft: _Draft, item: exp.Constraint) -> None:
         """``PRIMARY KEY CLUSTERED (a)`` of SQL Server, which is read as two constraints side by side."""
