@@ -43,8 +43,8 @@ class Table:
     ``frame``. Not said, a lazy frame or a stream that would not fit into memory is streamed (see :mod:`reticent.data.memory`), and
     everything else is local.
 
-    ``population`` and ``extra_counts`` are what a definition wants counted beside the rows; it adds them itself
-    (:meth:`with_population`, :meth:`with_extra_counts`).
+    ``population`` (made from ``population_source``) and ``extra_counts`` are what a definition wants counted beside the rows; it adds
+    them itself (:meth:`with_population`, :meth:`with_extra_counts`).
     """
 
     def __init__(
@@ -77,6 +77,7 @@ class Table:
         self.quasi_sets = tuple(tuple(columns) for columns in quasi_sets) if quasi_sets else None
         self.left_out = tuple(left_out)
         self.population: pl.DataFrame | None = None
+        self.population_source: Any = None
         self.extra_counts: Mapping[str, pl.Series] = {}
         self.first_row = 0
         opened = self._opened(frame, engine)
@@ -176,7 +177,7 @@ class Table:
             columns.append(as_type_of(plain(listed[name], hierarchy), self.schema[name]))
         beside = copy(self)
         beside.__dict__.pop("hierarchies", None)
-        beside.population = pl.DataFrame(columns)
+        beside.population, beside.population_source = pl.DataFrame(columns), people
         return beside
 
     def against_all(self) -> Table:

@@ -40,7 +40,7 @@ class PopulationDefinition(Definition):
     def prepare(self, table: Table) -> Table:
         """The table beside the population; definitions that are joined by ``&`` compare with one and the same."""
         people = loaded(self.population)
-        if people is None:
+        if people is None or people is table.population_source:
             return table
         beside = table.with_population(people)
         require_same(table.population, beside.population)
