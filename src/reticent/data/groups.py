@@ -338,6 +338,10 @@ class Groups:
 
     def histogram(self, group: int) -> dict[str, int]:
         """One group's histogram with the values as text, most frequent first (several columns joined by ' / ')."""
+        # Definitions that fail together often point at the same group.
+        return dict(self.found(("histogram", group), lambda: self._histogram(group)))
+
+    def _histogram(self, group: int) -> dict[str, int]:
         low, high = self.histograms.offsets[group], self.histograms.offsets[group + 1]
         order = np.argsort(-self.histograms.counts[low:high], kind="stable") + low
         texts = [column.texts for column in self.domain.columns]

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from functools import reduce
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -142,9 +142,13 @@ class Definition(ABC):
             return NotImplemented
         return All((*self.parts(), *other.parts()))
 
-    def __str__(self) -> str:
+    @cached_property
+    def _written(self) -> str:
         inside = ", ".join(f"{name}={value}" for name, value in self.parameters().items())
         return f"{self.name}({inside})"
+
+    def __str__(self) -> str:
+        return self._written
 
 
 @dataclass(frozen=True)

@@ -49,15 +49,17 @@ def largest_ratio(numerators: NDArray[Any], denominators: NDArray[Any]) -> tuple
     near = np.flatnonzero(ratios >= ratios.max() * (1 - _ROUNDING))
     place = int(near[np.argmax(ratios[near])])
     while True:
-        largest = Fraction(int(numerators[place]), int(denominators[place]))
-        near = near[less(denominators[near], 1 / largest, numerators[near])] if largest else near[:0]
+        above, below = int(numerators[place]), int(denominators[place])
+        near = near[_scaled(numerators[near], below) > _scaled(denominators[near], above)]
         if len(near) == 0:
-            return place, largest
+            return place, Fraction(above, below)
         place = int(near[np.argmax(ratios[near])])
 
 
 def _scaled(values: NDArray[Any], factor: int) -> NDArray[Any]:
+    if factor == 1:
+        return values
     if values.dtype != object and max(int(values.max(initial=0)), 1) * factor < WIDEST:
-        wide: NDArray[Any] = values.astype(np.int64, copy=False) * np.int64(factor) if factor != 1 else values
+        wide: NDArray[Any] = values.astype(np.int64, copy=False) * np.int64(factor)
         return wide
     return values.astype(object) * factor

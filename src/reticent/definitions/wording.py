@@ -7,15 +7,16 @@ from fractions import Fraction
 from reticent.exact import Number
 
 _DIGITS = 6
+_SCALE = 10**_DIGITS
 
 
 def shown(number: Number) -> str:
     """A parameter as one would write it: ``3``, ``0.6``, or ``2/3`` where no short decimal says the same."""
     fraction = Fraction(number)
-    if fraction.denominator == 1:
+    if fraction.denominator == 1 or _SCALE % fraction.denominator:
         return str(fraction)
-    decimal = f"{float(fraction):.{_DIGITS}f}".rstrip("0")
-    return decimal if Fraction(decimal) == fraction else str(fraction)
+    whole, part = divmod(abs(fraction.numerator) * (_SCALE // fraction.denominator), _SCALE)
+    return f"{'-' if fraction < 0 else ''}{whole}.{part:0{_DIGITS}d}".rstrip("0")
 
 
 def measured(number: Fraction) -> str:
