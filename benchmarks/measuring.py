@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import polars as pl
@@ -48,6 +49,12 @@ def best_of(times: int, work: Callable[[], Any]) -> tuple[float, Any]:
 def group_by_floor(frame: pl.DataFrame, columns: Sequence[str]) -> float:
     """The floor G: polars grouping the same frame by all quasi columns, best of 5."""
     return best_of(5, lambda: frame.group_by(list(columns)).len())[0]
+
+
+def in_turn(times: int, floor: Callable[[], float], work: Callable[[], Any]) -> tuple[float, float]:
+    """The medians of the floor and of single runs of ours, taken in turn: a machine that others slow down slows both alike."""
+    pairs = [(floor(), best_of(1, work)[0]) for _ in range(times)]
+    return median(each[0] for each in pairs), median(each[1] for each in pairs)
 
 
 def report(title: str, command: str, rows: Sequence[Row]) -> None:

@@ -150,9 +150,9 @@ class Table:
         for name, hierarchy in self.quasi.items():
             series = self.values(name)
             missing = bool(series.null_count())
-            if self.population is not None:
-                series = pl.concat([series, self.population[name]])
             fitted = hierarchy.bind(series, name)
+            if self.population is not None and fitted.data_dependent:
+                fitted = hierarchy.bind(pl.concat([series, self.population[name]]), name)
             bound.append(fitted.with_null_leaf() if missing else fitted)
         return tuple(bound)
 

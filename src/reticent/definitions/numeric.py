@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data.groups import Groups
+from reticent.data.groups import Groups, Histograms
 from reticent.data.sensitive import SensitiveColumn
 from reticent.definitions.base import Definition
 from reticent.definitions.bounded import LargestShare, LeastFigure
@@ -43,14 +43,18 @@ class Line:
     @classmethod
     def of(cls, groups: Groups, lengths: tuple[Fraction, ...], name: str) -> Line:
         """The line on which distances of the given lengths are whole numbers too."""
-        column, cells = groups.domain.columns[0], groups.histograms
-        numbers = exact_numbers(column, name)
+        numbers = groups.found("exact numbers", lambda: exact_numbers(groups.domain.columns[0], name))
         unit = math.lcm(*(number.denominator for number in (*numbers, *lengths)), 1)
         whole_numbers = [number.numerator * (unit // number.denominator) for number in numbers]
         widest = max((abs(number) for number in whole_numbers), default=0)
         longest = max((int(length * unit) for length in lengths), default=0)
         dtype: Any = np.int64 if widest + longest < _SMALL else object
         known = np.array(whole_numbers, dtype=dtype)
+        return groups.found(("line", unit, dtype), lambda: cls._through(groups.histograms, known, unit))
+
+    @classmethod
+    def _through(cls, cells: Histograms, known: NDArray[Any], unit: int) -> Line:
+        """The cells at the places of their values."""
         places, owners, counts = known[cells.values], cells.owners, cells.counts
         if not (known[1:] > known[:-1]).all():
             # The numbers of a group stand in the order of the column's values, which a hierarchy may list as it likes.

@@ -154,7 +154,7 @@ class PersonalPrivacy(SensitiveDefinition):
         below_node: dict[str, NDArray[np.int64]] = {}
         for name, asking in groups.extras.items():
             if name.startswith(self._prefix):
-                wish, there = Wish.read(name.removeprefix(self._prefix)), np.flatnonzero(asking)
+                wish, there = Wish.read(name.removeprefix(self._prefix)), np.flatnonzero(asking != 0)
                 if wish.node not in below_node:
                     below_node[wish.node] = rows_in(groups.histograms, below(groups.domain.columns[0], wish.node))
                 if len(there):

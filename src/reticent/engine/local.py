@@ -147,7 +147,10 @@ class LocalEngine:
             pairs = pl.DataFrame({"point": points.ids[: table.rows], "key": table.frame[table.key]}).unique()
             extras["persons"] = sum_by(pairs["point"].to_numpy(), None, len(points.sizes))
         for name, counts in table.extra_counts.items():
-            extras[name] = sum_by(points.ids[: table.rows], counts.to_numpy(), len(points.sizes))
+            numbers = counts.to_numpy()
+            # Few rows have something to add.
+            rows = np.flatnonzero(numbers != 0)
+            extras[name] = sum_by(points.ids[rows], numbers[rows], len(points.sizes))
         if table.weights is not None:
             extras[WEIGHT] = sum_by(points.ids[: table.rows], table.weights.counts(table.frame), len(points.sizes))
         return extras
