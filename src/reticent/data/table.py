@@ -103,7 +103,7 @@ class Table:
         if isinstance(self._held, Stream):
             raise PolicyError(
                 "This needs all rows of the table in memory, and the table is streamed. Say engine='local' if it fits, or keep to what "
-                "streams: Lattice with format='generalize', assess, verify and counting queries."
+                "streams: Lattice, Datafly and Mondrian with format='generalize', assess, verify and counting queries."
             )
         return self._held
 
