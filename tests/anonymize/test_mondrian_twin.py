@@ -421,8 +421,11 @@ def test_it_publishes_what_the_slow_twin_publishes(case, tmp_path):
 @pytest.mark.parametrize("case", CASES)
 def test_it_publishes_what_the_slow_twin_publishes_in_many_worlds(case, tmp_path):
     rng = random.Random(f"{case} {os.environ.get('RETICENT_CAMPAIGN', '')}")
-    seen = Counter(compare(case, rng, tmp_path) for _ in range(150))
-    assert seen["cut"] >= 20
+    seen: Counter[str] = Counter()
+    # Under strict definitions few worlds can be cut at all, and only those tell much.
+    while seen.total() < 150 or seen["cut"] < 20:
+        seen[compare(case, rng, tmp_path)] += 1
+        assert seen.total() < 1000, seen
 
 
 @pytest.mark.parametrize("values", ["sets", "hierarchy"])
