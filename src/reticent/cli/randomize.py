@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reticent.cli.console import Json, answer, table, working
+from reticent.cli.randomize_source import read_domain, read_plan
 from reticent.cli.randomized import show_estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from rich.console import Console
 
@@ -90,7 +91,7 @@ def plan(
     from reticent.randomize import plan as make
 
     made = make(
-        n, _domain(domain), k, gamma, preset, adversary, views,  # type: ignore[arg-type]  # checked by the planner
+        n, read_domain(domain), k, gamma, preset, adversary, views,  # type: ignore[arg-type]  # checked by the planner
         d=d, floor=floor, frozen=frozen, n_public=n_public, count=count, rho=rho,
     )  # fmt: skip
     if output is not None:
@@ -124,11 +125,11 @@ def publish(
     from reticent.release.signing import private_key
     from reticent.release.signing import sign as signature_of
 
-    made = _plan(plan_file)
+    made = read_plan(plan_file)
     key = private_key(sign) if sign is not None else None
     with working("Drawing the view ...", as_json):
         rows = publish_to(
-            read_frame(data), made, output, _domain(domain) if domain else None, dataset,
+            read_frame(data), made, output, read_domain(domain) if domain else None, dataset,
             duplicates=duplicates, files=files, ledger=ledger, again=again, insecure_seed=insecure_seed,
             signer=None if key is None else lambda body: signature_of(body, key),
         )  # fmt: skip
@@ -240,7 +241,7 @@ def compare(
     """
     from reticent.randomize import error_constants, kept_share
 
-    made = _plan(plan_file)
+    made = read_plan(plan_file)
     constants = error_constants(made.k, made.gamma, made.error)
     found = {
         "kept_share": kept_share(made.k, made.gamma),
@@ -272,16 +273,16 @@ def republish(
 
     if (series / "series.json").exists():
         opened = Series.open(series)
-        if plan_file is not None and _rates(_plan(plan_file)) != _rates(opened.plan):
+        if plan_file is not None and _rates(read_plan(plan_file)) != _rates(opened.plan):
             raise PolicyError(
                 f"The series in {str(series)!r} was started by another plan, which holds for all of its views. Leave --plan out, or start a new series."
             )
     elif plan_file is None:
         raise PolicyError(f"{str(series)!r} holds no series yet. Start one with --plan.")
     else:
-        opened = Series(_plan(plan_file))
+        opened = Series(read_plan(plan_file))
     grown = opened.publish(
-        read_frame(data), dataset, domain=_domain(domain) if domain else None,
+        read_frame(data), dataset, domain=read_domain(domain) if domain else None,
         duplicates=duplicates, ledger=ledger, insecure_seed=insecure_seed,
     )  # fmt: skip
     grown.save(series)
@@ -330,7 +331,7 @@ def chart(
     """
     from reticent.randomize.chart import draw_chart, errors_by_gamma, red_zone
 
-    space = _domain(domain)
+    space = read_domain(domain)
     frame = errors_by_gamma(n, space, k)
     draw_chart(frame, output, n=n, impossible_below=red_zone(n, space, k))
     answer(
@@ -340,48 +341,9 @@ def chart(
     )
 
 
-def _domain(path: Path) -> Any:
-    """The domain that a file declares; ``[domain]`` may stand around it."""
-    import tomllib
-
-    from reticent.errors import PolicyError
-    from reticent.randomize import ViewDomain
-
-    found = _read(path) if path.suffix == ".json" else _read(path, tomllib.loads)
-    if not isinstance(found, dict) or not isinstance(found.get("domain", found), dict):
-        raise PolicyError(f"{path} must map every column to its values.")
-    return ViewDomain.from_json(found.get("domain", found))
-
-
-def _plan(path: Path) -> Plan:
-    from reticent.errors import PolicyError
-    from reticent.randomize import Plan
-
-    written = _read(path)
-    if not isinstance(written, dict):
-        raise PolicyError(
-            f"{path} holds no plan: it must be one JSON object, as 'reticent randomize plan -o' writes it."
-        )
-    return Plan.from_json(written)
-
-
 def _rates(made: Plan) -> dict[str, Any]:
     """A plan without its domain, whose values may have been listed since."""
     return {name: value for name, value in made.as_json().items() if name != "domain"}
-
-
-def _read(path: Path, loads: Callable[[str], Any] | None = None) -> Any:
-    """What a file of settings says; JSON, if nothing else is said."""
-    import json
-
-    from reticent.errors import PolicyError
-
-    try:
-        return (loads or json.loads)(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise PolicyError(f"There is no file {str(path)!r}.") from None
-    except (ValueError, RecursionError) as error:
-        raise PolicyError(f"{path} cannot be read: {error}.") from None
 
 
 def _show_plan(console: Console, made: Plan) -> None:
