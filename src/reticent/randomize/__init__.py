@@ -1,7 +1,7 @@
 """Randomized views: a random part of the true tuples among random tuples of the whole domain, so that no tuple proves anything and counts
 can still be estimated (alpha-beta publishing, spec 003).
 
-``planning``     plan: rates, guarantee and cost from public facts; ``rates`` the arithmetic, ``feasibility`` what can be had at all
+``planning``     from public facts to a plan; ``plans`` its rates, guarantee and cost; ``rates`` the arithmetic, ``feasibility`` what can be had at all
 ``domain``       the public domain and its tuples as keys; ``keys`` sorted sets of them
 ``publishing``   publish: a view in memory; ``storing`` the same as files, chunk by chunk, and back; ``instance`` the private tuples
 ``sampling``     the sampler of uniform noise; ``sources`` non-uniform noise; ``draws`` randomness
@@ -26,7 +26,8 @@ from reticent.randomize.manifest import ViewManifest
 from reticent.randomize.marginals import Marginal, marginals
 from reticent.randomize.meaning import ViewMeaning, is_meaningless, least_k, statistical_difference, view_meaning
 from reticent.randomize.methods import AlphaBeta, Frapp
-from reticent.randomize.planning import Plan, plan
+from reticent.randomize.planning import plan
+from reticent.randomize.plans import Plan
 from reticent.randomize.posteriors import (
     audit_block,
     audit_tuple,

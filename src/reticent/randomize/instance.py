@@ -12,7 +12,7 @@ from reticent.data.frames import as_polars
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.randomize.domain import Keys, ViewDomain
 from reticent.randomize.keys import distinct, in_order
-from reticent.randomize.planning import COUNT, Plan
+from reticent.randomize.plans import COUNT, Plan
 
 Duplicates = Literal["refuse", "dedupe", "count"]
 _MODES: tuple[str, ...] = get_args(Duplicates)

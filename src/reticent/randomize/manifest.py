@@ -15,7 +15,7 @@ from reticent.definitions.base import Assessment
 from reticent.definitions.mechanisms import BoundedBelief
 from reticent.errors import DataError
 from reticent.randomize.domain import ViewDomain
-from reticent.randomize.planning import Plan
+from reticent.randomize.plans import Plan
 from reticent.randomize.sources import Source, SourceRates
 
 VERSION = 1

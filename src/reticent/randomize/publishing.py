@@ -18,7 +18,7 @@ from reticent.randomize.domain import Keys, ViewDomain
 from reticent.randomize.draws import POISSON_ABOVE, Draws
 from reticent.randomize.instance import full_domain, instance_of
 from reticent.randomize.manifest import ViewManifest
-from reticent.randomize.planning import Plan
+from reticent.randomize.plans import Plan
 from reticent.randomize.sampling import ROWS_AT_ONCE, Listed, sample
 from reticent.randomize.sources import Source, SourceRates
 from reticent.randomize.view import View

@@ -26,7 +26,7 @@ from reticent.randomize.estimate import Estimate
 from reticent.randomize.instance import full_domain, instance_of
 from reticent.randomize.keys import union, without
 from reticent.randomize.manifest import ViewManifest
-from reticent.randomize.planning import Plan
+from reticent.randomize.plans import Plan
 from reticent.randomize.publishing import check_size, digest_of, record
 from reticent.randomize.sampling import Listed, sample
 from reticent.randomize.storing import open_view

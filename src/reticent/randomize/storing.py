@@ -25,7 +25,7 @@ from reticent.ledger import Ledger
 from reticent.randomize.domain import Keys, ViewDomain
 from reticent.randomize.keys import in_order, is_rising
 from reticent.randomize.manifest import Manifest, ViewManifest
-from reticent.randomize.planning import Plan
+from reticent.randomize.plans import Plan
 from reticent.randomize.published import Published, Signer
 from reticent.randomize.publishing import draw, record
 from reticent.randomize.records import FrappManifest, FrappView

@@ -26,7 +26,7 @@ from reticent.randomize.grouping import Cells, Layer, at_most, bernstein_interva
 from reticent.randomize.intervals import exact_interval
 from reticent.randomize.keys import among
 from reticent.randomize.manifest import ViewManifest
-from reticent.randomize.planning import COUNT, Plan
+from reticent.randomize.plans import COUNT, Plan
 from reticent.randomize.published import Published, Signer
 from reticent.randomize.rates import Rates
 from reticent.randomize.sources import SourceRates
