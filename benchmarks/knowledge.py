@@ -19,8 +19,8 @@ from benchmarks.measuring import Row, best_of, report
 from benchmarks.reproduce_knowledge import adult
 from reticent.data import Groups, Histograms, SensitiveColumn, SensitiveDomain
 from reticent.knowledge import curve
-from reticent.knowledge.buckets import Buckets
 from reticent.knowledge.rollup import Rollup
+from reticent.worst_case import Buckets
 
 GROUPS, VALUES, FACTS = 1_000_000, 14, 12
 ADULT_SECONDS = 0.5

@@ -11,8 +11,7 @@ from reticent.data import Groups
 from reticent.data.groups import Histograms, SensitiveDomain
 from reticent.definitions import AverageRisk, KAnonymity, WorstCaseKnowledge
 from reticent.definitions.exchanges import Rejudged, admitted, joined
-from reticent.knowledge.buckets import Buckets
-from reticent.knowledge.disclosure import curve
+from reticent.worst_case import Buckets, curve
 from tests.definitions.making import column_of, groups_of
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reticent.knowledge.population import Population
+from reticent.worst_case import Population
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "knowledge"
 

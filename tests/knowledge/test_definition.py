@@ -19,7 +19,7 @@ from reticent.engine import LocalEngine
 from reticent.errors import DataError, Infeasible, PolicyError
 from reticent.knowledge import curve, negation_curve
 from tests.knowledge.conftest import FIXTURES, golden
-from tests.knowledge.strategies import bucket_lists, given
+from tests.worst_case.strategies import bucket_lists, given
 
 FIGURE_3 = [
     {"Flu": 2, "LungCancer": 2, "Mumps": 1},

@@ -21,8 +21,14 @@ def test_the_examples_of_the_page_are_true():
     assert runner.summarize(verbose=False).failed == 0
 
 
-@pytest.mark.parametrize("module", ["buckets", "disclosure", "facts", "minimize", "monitor", "tree", "witness"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        "knowledge.monitor",
+        *(f"worst_case.{name}" for name in ("buckets", "disclosure", "facts", "minimize", "tree", "witness")),
+    ],
+)
 def test_the_examples_of_the_docstrings_are_true(module):
-    found = doctest.testmod(importlib.import_module(f"reticent.knowledge.{module}"))
+    found = doctest.testmod(importlib.import_module(f"reticent.{module}"))
     assert found.attempted
     assert found.failed == 0

@@ -10,7 +10,6 @@ import pytest
 
 from reticent.errors import Infeasible, PolicyError
 from reticent.knowledge import curve
-from reticent.knowledge.buckets import Buckets
 from reticent.knowledge.rollup import Rollup
 from reticent.knowledge.search import (
     Audit,
@@ -23,6 +22,7 @@ from reticent.knowledge.search import (
     ranked,
     require_nested,
 )
+from reticent.worst_case import Buckets
 from tests.knowledge.conftest import flu_rows, golden
 from tests.knowledge.test_definition import flu_table
 

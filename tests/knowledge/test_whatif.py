@@ -8,10 +8,8 @@ import pytest
 
 from reticent.errors import PolicyError
 from reticent.knowledge import explore
-from reticent.knowledge.facts import Atom
-from reticent.knowledge.population import Population
 from reticent.knowledge.sampling import chernoff_interval
-from reticent.knowledge.solver import BudgetExceeded
+from reticent.worst_case import Atom, BudgetExceeded, Population
 from tests.knowledge.conftest import golden
 
 

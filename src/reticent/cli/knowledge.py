@@ -163,7 +163,7 @@ def whatif(
     """
     from reticent.data.readers import Source as DataSource
     from reticent.knowledge import what_if
-    from reticent.knowledge.solver import BUDGET
+    from reticent.worst_case import BUDGET
 
     with working("Going through the possible worlds ...", as_json):
         given = table_or_release(source, quasi, sensitive, key)

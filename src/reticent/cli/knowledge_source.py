@@ -86,10 +86,10 @@ def most_facts(k: str) -> int:
 
 def threshold_of(c: str | None, source: str) -> Fraction | None:
     """The certainty that was asked about, or that the policy promises not to reach."""
-    from reticent.knowledge.disclosure import probability
+    from reticent.worst_case import as_probability
 
     if c is not None:
-        return probability(c)
+        return as_probability(c)
     if not source.endswith(".toml"):
         return None
     from reticent.definitions.knowledge import WorstCaseKnowledge

@@ -18,19 +18,21 @@ from reticent.definitions.knowledge_exchanges import KnowledgeExchanges
 from reticent.definitions.wording import measured, shown
 from reticent.errors import DataError, PolicyError
 from reticent.exact import Number, exact, whole
-from reticent.knowledge.buckets import Buckets
-from reticent.knowledge.disclosure import (
+from reticent.worst_case import (
+    Buckets,
+    DisclosureTree,
+    RankedAtom,
+    WorstFacts,
     breaking_point,
     certainty_point,
     curve,
     holds,
     negation_curve,
+    negation_witness,
     negations_unsafe,
     unsafe_alone,
+    witness,
 )
-from reticent.knowledge.tree import DisclosureTree
-from reticent.knowledge.witness import RankedAtom, negation_witness, witness
-from reticent.knowledge.witness import Witness as WorstFacts
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ class WorstCaseKnowledge(_Knowledge):
     Adversary: knows who is in which group and all non-sensitive data, and ``k`` such facts; all assignments of the published
     values to the people of a group are equally likely to her. One row is one person.
     Cost: one pass over the groups, k^2 log k a group.
-    Source: Martin, Kifer, Machanavajjhala, Gehrke, Halpern; corrected as :mod:`reticent.knowledge.disclosure` says.
+    Source: Martin, Kifer, Machanavajjhala, Gehrke, Halpern; corrected as :mod:`reticent.worst_case.disclosure` says.
 
     Judged over all groups together, since the worst facts may link groups (G4). Monotone: merging groups never raises the
     disclosure (F5). Not absorbing.

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from reticent.data.groups import Groups
 from reticent.definitions.exchanges import Exchanges
-from reticent.knowledge.buckets import Buckets
-from reticent.knowledge.disclosure import screened_verdict
-from reticent.knowledge.screen import Floats, least_chances, merge, merge_all
+from reticent.worst_case import Buckets, Floats, least_chances, merge, merge_all, screened_verdict
 
 Refine = Callable[[Groups], Iterable[Groups]]
 

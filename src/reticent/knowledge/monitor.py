@@ -9,8 +9,7 @@ from fractions import Fraction
 
 from reticent.errors import DataError
 from reticent.exact import Number
-from reticent.knowledge.disclosure import facts, probability
-from reticent.knowledge.tree import DisclosureTree
+from reticent.worst_case import DisclosureTree, as_probability, fact_count
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ class Monitor:
     """
 
     def __init__(self, buckets: Mapping[Hashable, Mapping[Hashable, int]], c: Number, k: int) -> None:
-        self.c, self.k = probability(c), facts(k)
+        self.c, self.k = as_probability(c), fact_count(k)
         self._buckets = {name: Counter(dict(histogram)) for name, histogram in buckets.items()}
         self._tree = DisclosureTree([tuple(histogram.values()) for histogram in self._buckets.values()], self.k)
 

@@ -13,8 +13,7 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.knowledge.facts import Clause
-from reticent.knowledge.population import Population
+from reticent.worst_case import Clause, Population
 
 CONFIDENCE = 0.99
 _BATCH = 20_000

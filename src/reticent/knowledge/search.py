@@ -20,8 +20,7 @@ from typing import Generic, Protocol, TypeVar
 
 from reticent.errors import Infeasible, PolicyError
 from reticent.exact import Number
-from reticent.knowledge.buckets import Buckets, Measured
-from reticent.knowledge.disclosure import curve, facts, holds, negation_curve, probability
+from reticent.worst_case import Buckets, Measured, as_probability, curve, fact_count, holds, negation_curve
 
 Node = TypeVar("Node", bound=Hashable)
 Levels = tuple[int, ...]
@@ -85,7 +84,7 @@ class Audit(Generic[Node]):
     @classmethod
     def make(cls, histograms: Callable[[Node], Measured], c: Number, k: int, *, negations: bool = False) -> Audit[Node]:
         """An audit against ``k`` facts and the exact threshold ``c``."""
-        return cls(histograms, probability(c), facts(k), negations)
+        return cls(histograms, as_probability(c), fact_count(k), negations)
 
     def __call__(self, node: Node) -> bool:
         if node not in self.verdicts:

@@ -14,12 +14,10 @@ from reticent.data.frequencies import FrequencySet
 from reticent.data.groups import Groups
 from reticent.data.table import Table
 from reticent.errors import DataError, PolicyError, did_you_mean
-from reticent.knowledge.facts import Fact
 from reticent.knowledge.placing import GROUP, NOWHERE, SEVERAL, placed
-from reticent.knowledge.population import GroupHistograms, Population
-from reticent.knowledge.solver import BUDGET
 from reticent.knowledge.whatif import WORLDS, WhatIf, explore
 from reticent.knowledge.worlds import Predicate
+from reticent.worst_case import BUDGET, Fact, GroupHistograms, Population
 
 PSEUDONYM = "pseudonym"
 _WHY = {NOWHERE: "fits no group of the release", SEVERAL: "fits several groups of the release"}

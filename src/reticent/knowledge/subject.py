@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from reticent.data.groups import Groups
 from reticent.data.table import Table
-from reticent.knowledge.buckets import Buckets
 from reticent.knowledge.placing import GROUP
 from reticent.knowledge.source import PublishedRelease, column_of_names, grouped, judged, places_of
-from reticent.knowledge.witness import RankedAtom, Witness, negation_witness, witness
+from reticent.worst_case import Buckets, RankedAtom, WorstFacts, negation_witness, witness
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ class Subject:
         """The worst ``k`` facts in words, and the worst that only rule values out."""
         return Explanation(self, k, witness(self.buckets, k), negation_witness(self.buckets, k))
 
-    def name(self, worst: Witness) -> _Names:
+    def name(self, worst: WorstFacts) -> _Names:
         """How the atoms of a witness are called."""
         atoms = (worst.consequent, *worst.antecedents)
         most = {bucket: max(a.person for a in atoms if a.bucket == bucket) + 1 for bucket in worst.buckets}
@@ -104,8 +103,8 @@ class Explanation:
 
     subject: Subject
     k: int
-    worst: Witness
-    negations: Witness
+    worst: WorstFacts
+    negations: WorstFacts
 
     @property
     def disclosure(self) -> Fraction:

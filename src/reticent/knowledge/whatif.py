@@ -8,19 +8,22 @@ from fractions import Fraction
 
 from reticent.errors import PolicyError
 from reticent.exact import whole
-from reticent.knowledge.facts import Atom, Clause, Fact, parse
-from reticent.knowledge.population import Population
 from reticent.knowledge.sampling import Estimate, estimate
-from reticent.knowledge.solver import (
+from reticent.knowledge.worlds import Predicate, holds_in, worlds
+from reticent.worst_case import (
     BUDGET,
+    Atom,
     Budget,
     BudgetExceeded,
+    Clause,
+    Fact,
+    Population,
     components,
     conditional,
     disclosure_risk,
+    parse_fact,
     probability,
 )
-from reticent.knowledge.worlds import Predicate, holds_in, worlds
 
 WORLDS = 200_000
 """How many random worlds are drawn when the exact answer is out of reach."""
@@ -83,7 +86,9 @@ def explore(
     if isinstance(know, str | Fact) or callable(know):
         know = [know]
     left = Budget(whole(budget, "budget", low=1))
-    facts = [population.resolve(fact if isinstance(fact, Fact) else parse(fact)) for fact in know if not callable(fact)]
+    facts = [
+        population.resolve(fact if isinstance(fact, Fact) else parse_fact(fact)) for fact in know if not callable(fact)
+    ]
     predicates = [fact for fact in know if callable(fact)]
     question = None if ask is None else _question(population, ask)
     asked = [] if question is None else [question]
@@ -124,7 +129,7 @@ def _estimated(
 
 
 def _question(population: Population, ask: str | Atom) -> Fact:
-    fact = Fact(str(ask), (Clause(UNIT, frozenset({ask})),)) if isinstance(ask, Atom) else parse(ask)
+    fact = Fact(str(ask), (Clause(UNIT, frozenset({ask})),)) if isinstance(ask, Atom) else parse_fact(ask)
     return population.resolve(fact)
 
 

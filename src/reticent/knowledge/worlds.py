@@ -11,8 +11,7 @@ from math import factorial, prod
 from typing import TypeAlias
 
 from reticent.errors import PolicyError
-from reticent.knowledge.facts import Clause
-from reticent.knowledge.population import Population
+from reticent.worst_case import Clause, Population
 
 World: TypeAlias = Mapping[str, str]
 Predicate: TypeAlias = Callable[[World], bool]

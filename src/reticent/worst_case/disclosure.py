@@ -20,10 +20,10 @@ import numpy as np
 
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact, whole
-from reticent.knowledge.buckets import Buckets, Integers, Measured
-from reticent.knowledge.contenders import strongest, sweep, table_of
-from reticent.knowledge.ranking import ascending
-from reticent.knowledge.screen import UNDERFLOW, Mask, screen, slack, use_factors
+from reticent.worst_case.buckets import Buckets, Integers, Measured
+from reticent.worst_case.contenders import strongest, sweep, table_of
+from reticent.worst_case.ranking import ascending
+from reticent.worst_case.screen import UNDERFLOW, Mask, screen, slack, use_factors
 
 DEEPEST = 128
 """How many facts a breaking point is looked for at most, unless the caller says otherwise."""
@@ -35,7 +35,7 @@ def curve(histograms: Measured, k: int) -> list[Fraction]:
     >>> [str(value) for value in curve([(2, 2, 1), (2, 1, 1, 1)], k=3)]
     ['2/5', '2/3', '1', '1']
     """
-    buckets, k = Buckets.of(histograms), facts(k)
+    buckets, k = Buckets.of(histograms), fact_count(k)
     return disclosures(ratios(buckets, k))
 
 
@@ -44,7 +44,7 @@ def negation_curve(histograms: Measured, k: int) -> list[Fraction]:
 
     This is the attacker of l-diversity: never stronger, and often (not always: erratum 7) as strong.
     """
-    buckets, k = Buckets.of(histograms), facts(k)
+    buckets, k = Buckets.of(histograms), fact_count(k)
     top, left = buckets.rank(0), buckets.sizes.copy()
     values: list[Fraction] = []
     for known in range(k + 1):
@@ -83,7 +83,7 @@ def certainty_point(histograms: Measured) -> int:
 
 def breaking_point(histograms: Measured, c: Number, limit: int = DEEPEST) -> int | None:
     """The least k with D(B, k) >= ``c``, or None when more than ``limit`` facts are needed (R-WK-7)."""
-    buckets, threshold = Buckets.of(histograms), probability(c)
+    buckets, threshold = Buckets.of(histograms), as_probability(c)
     certain = certainty_point(buckets)
     limit = min(whole(limit, "limit", low=0), certain)
     depth = min(limit, 7)
@@ -123,7 +123,7 @@ def safe(histograms: Measured, c: Number, k: int) -> Safety:
     >>> safe([(2, 2, 1), (2, 1, 1, 1)], c="2/3", k=1).holds, safe([(2, 2, 1), (2, 1, 1, 1)], c="0.67", k=1).holds
     (False, True)
     """
-    buckets, threshold, k = Buckets.of(histograms), probability(c), facts(k)
+    buckets, threshold, k = Buckets.of(histograms), as_probability(c), fact_count(k)
     values = curve(buckets, k)
     broken = next((known for known, value in enumerate(values) if value >= threshold), None)
     if broken is None:
@@ -205,12 +205,12 @@ def _largest_quotient(parts: Integers, wholes: Integers) -> tuple[Fraction, int]
     return Fraction(int(parts[place]), int(wholes[place])), place
 
 
-def facts(k: object) -> int:
+def fact_count(k: object) -> int:
     """``k`` as a number of facts, or a PolicyError (R-WK-28)."""
     return whole(k, "k (the number of facts an attacker knows)", low=0)
 
 
-def probability(c: Number) -> Fraction:
+def as_probability(c: Number) -> Fraction:
     """``c`` as an exact probability, or a PolicyError (R-WK-28)."""
     try:
         return exact(c, "c (the disclosure that must not be reached)", low=0, high=1)

@@ -8,9 +8,17 @@ from fractions import Fraction
 import pytest
 
 from reticent.errors import DataError
-from reticent.knowledge.facts import Atom, Clause
-from reticent.knowledge.population import Population
-from reticent.knowledge.solver import Budget, BudgetExceeded, components, conditional, disclosure_risk, probability
+from reticent.worst_case import (
+    Atom,
+    Budget,
+    BudgetExceeded,
+    Clause,
+    Population,
+    components,
+    conditional,
+    disclosure_risk,
+    probability,
+)
 from tests.oracles.knowledge_facts import belief
 from tests.oracles.knowledge_worlds import Worlds
 

@@ -7,10 +7,10 @@ from itertools import product
 
 from hypothesis import strategies as st
 
-from reticent.knowledge import RankedAtom, curve, negation_curve, negation_witness, witness
-from reticent.knowledge.witness import labelled
-from tests.knowledge.strategies import bucket_lists, given, varied_lists
+from reticent.worst_case import RankedAtom, curve, negation_curve, negation_witness, witness
+from reticent.worst_case.witness import labelled
 from tests.oracles.knowledge_facts import belief
+from tests.worst_case.strategies import bucket_lists, given, varied_lists
 
 FIGURE_3 = [(2, 2, 1), (2, 1, 1, 1)]
 

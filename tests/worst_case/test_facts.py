@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reticent.errors import PolicyError
-from reticent.knowledge.facts import Atom, Clause, parse
+from reticent.worst_case import Atom, Clause, parse_fact
 
 
 def clause(given: str, then: str) -> Clause:
@@ -45,7 +45,7 @@ def clause(given: str, then: str) -> Clause:
     ],
 )
 def test_what_a_fact_means(text, wanted):
-    assert parse(text).clauses == tuple(clause(*each) for each in wanted)
+    assert parse_fact(text).clauses == tuple(clause(*each) for each in wanted)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_what_a_fact_means(text, wanted):
     ],
 )
 def test_names_and_values_may_hold_blanks_hyphens_and_quotes(text, person, value):
-    assert parse(text).atoms == {Atom(person, value)}
+    assert parse_fact(text).atoms == {Atom(person, value)}
 
 
 @pytest.mark.parametrize(
@@ -87,10 +87,10 @@ def test_names_and_values_may_hold_blanks_hyphens_and_quotes(text, person, value
 )
 def test_what_cannot_be_read_is_refused_at_its_place(text, message):
     with pytest.raises(PolicyError, match=message.replace("|", r"\|")) as error:
-        parse(text)
+        parse_fact(text)
     assert "Facts look like" in str(error.value)
 
 
 def test_only_text_is_a_fact():
     with pytest.raises(PolicyError, match="A fact is text"):
-        parse(7)
+        parse_fact(7)

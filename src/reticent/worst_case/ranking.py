@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.knowledge.buckets import Integers
+from reticent.worst_case.buckets import Integers
 
 WholeNumbers: TypeAlias = NDArray[Any]
 """64-bit integers, or objects that are Python integers."""
@@ -40,7 +40,7 @@ def ascending(numerators: WholeNumbers, denominators: WholeNumbers) -> Iterator[
 def least_chances_exactly(sizes: Integers, top: Integers) -> tuple[WholeNumbers, WholeNumbers]:
     """M_b[h] for h = len(top) as (numerators, denominators), for buckets that have more than h different values.
 
-    The recursion of :class:`reticent.knowledge.minimize.AtomTable` for many buckets at once.
+    The recursion of :class:`reticent.worst_case.minimize.AtomTable` for many buckets at once.
     """
     atoms = len(top)
     fits = int(sizes.max()) ** atoms < _ROOM

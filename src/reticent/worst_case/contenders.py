@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from reticent.knowledge.buckets import Buckets, Integers
-from reticent.knowledge.minimize import AtomTable, atom_table
-from reticent.knowledge.ranking import ascending, least_chances_exactly
-from reticent.knowledge.screen import Mask, Uses, first_of_each_key
+from reticent.worst_case.buckets import Buckets, Integers
+from reticent.worst_case.minimize import AtomTable, atom_table
+from reticent.worst_case.ranking import ascending, least_chances_exactly
+from reticent.worst_case.screen import Mask, Uses, first_of_each_key
 
 
 @dataclass(frozen=True)

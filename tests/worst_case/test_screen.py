@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from reticent.knowledge import buckets as buckets_module
-from reticent.knowledge import curve, negation_curve, screen, witness
-from reticent.knowledge.buckets import Buckets
-from tests.knowledge.strategies import bucket_lists, given
+from reticent.worst_case import Buckets, curve, negation_curve, screen, witness
+from reticent.worst_case import buckets as buckets_module
 from tests.oracles.knowledge_recursion import disclosure, minimize1, ratio
+from tests.worst_case.strategies import bucket_lists, given
 
 
 def random_counts(buckets: int, values: int, seed: int) -> np.ndarray:
@@ -41,7 +40,7 @@ def test_float_disclosures_differ_from_the_exact_ones_by_rounding_only():
 
 
 def test_the_compiled_tables_are_the_numpy_tables():
-    from reticent.knowledge import _kernels
+    from reticent.worst_case import _kernels
 
     counts = np.sort(random_counts(1003, 14, 1), axis=1)[:, ::-1]
     buckets = Buckets.of(counts)
@@ -51,7 +50,7 @@ def test_the_compiled_tables_are_the_numpy_tables():
 
 
 def test_the_compiled_sort_is_a_sort():
-    from reticent.knowledge import _kernels
+    from reticent.worst_case import _kernels
 
     generator = np.random.default_rng(3)
     lengths = generator.integers(1, 100, size=500)

@@ -20,7 +20,7 @@ LANES = 8
 def least_chances(offsets: Any, counts: Any, sizes: Any, atoms: int, out: NDArray[np.float64]) -> None:
     """Fill ``out[b, h]`` with M_b[h], h = 0..atoms; every bucket must have more than ``atoms`` different values.
 
-    The twin of :func:`reticent.knowledge.screen.least_chances`; eight buckets are worked on side by side so that the
+    The twin of :func:`reticent.worst_case.screen.least_chances`; eight buckets are worked on side by side so that the
     compiler can use vector instructions.
     """
     buckets = len(sizes)

@@ -72,10 +72,10 @@ def implication(given: Iterable[Atom], then: Iterable[Atom]) -> Fact:
     return Fact(f"{left} -> {right}", (clause,))
 
 
-def parse(text: str) -> Fact:
+def parse_fact(text: str) -> Fact:
     """Read one fact; what cannot be read is a PolicyError that points at the place.
 
-    >>> parse("Hannah=flu -> Charlie=flu").clauses[0].then
+    >>> parse_fact("Hannah=flu -> Charlie=flu").clauses[0].then
     frozenset({Atom(person='Charlie', value='flu')})
     """
     return _Parser(text).fact()

@@ -22,7 +22,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.knowledge.buckets import COMPILED_FROM, Buckets, Integers
+from reticent.worst_case.buckets import COMPILED_FROM, Buckets, Integers
 
 Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
@@ -187,7 +187,7 @@ def use_factors(buckets: Buckets, rows: Integers, k: int) -> Iterator[tuple[int,
         some = rows[begin : begin + step]
         first, sizes = buckets.offsets[some], buckets.sizes[some]
         if compiled:
-            from reticent.knowledge import _kernels
+            from reticent.worst_case import _kernels
 
             chances = np.empty((len(some), k + 2))
             _kernels.least_chances(first, buckets.counts, sizes, k + 1, chances)

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from reticent.errors import DataError, PolicyError, did_you_mean
-from reticent.knowledge.facts import Atom, Clause, Fact
+from reticent.worst_case.facts import Atom, Clause, Fact
 
 if TYPE_CHECKING:
     from reticent.data.groups import Groups

@@ -156,7 +156,7 @@ def _falling(offsets: Integers, counts: Integers) -> Integers:
     if not rising.any():
         return counts
     if len(offsets) > COMPILED_FROM:
-        from reticent.knowledge import _kernels
+        from reticent.worst_case import _kernels
 
         ordered = counts.copy()
         _kernels.sort_falling(offsets, ordered)

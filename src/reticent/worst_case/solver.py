@@ -14,8 +14,8 @@ from fractions import Fraction
 from math import perm
 
 from reticent.errors import ReticentError
-from reticent.knowledge.facts import Atom, Clause
-from reticent.knowledge.population import Population
+from reticent.worst_case.facts import Atom, Clause
+from reticent.worst_case.population import Population
 
 BUDGET = 2_000_000
 """Placements that the exact solver tries before it gives up."""

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import strategies as st
 
-from reticent.knowledge.ranking import ascending, least_chances_exactly
-from tests.knowledge.strategies import given
+from reticent.worst_case.ranking import ascending, least_chances_exactly
 from tests.oracles.knowledge_recursion import minimize1
+from tests.worst_case.strategies import given
 
 pairs = st.tuples(st.integers(1, 40), st.integers(1, 40))
 wide_pairs = st.tuples(st.integers(2**60, 2**61), st.integers(2**60, 2**61))

@@ -10,14 +10,22 @@ import pytest
 from hypothesis import strategies as st
 
 from reticent.errors import DataError, PolicyError
-from reticent.knowledge import breaking_point, certainty_point, curve, negation_curve, safe
-from reticent.knowledge.buckets import Buckets
-from reticent.knowledge.disclosure import holds, negations_unsafe, unsafe_alone
+from reticent.worst_case import (
+    Buckets,
+    breaking_point,
+    certainty_point,
+    curve,
+    holds,
+    negation_curve,
+    negations_unsafe,
+    safe,
+    unsafe_alone,
+)
 from tests.knowledge.conftest import golden
-from tests.knowledge.strategies import bucket_lists, given, histogram, varied_lists
 from tests.oracles.knowledge_facts import worst_by_exchange
 from tests.oracles.knowledge_recursion import disclosure, negation, ratio
 from tests.oracles.knowledge_worlds import Worlds, histograms_of_size
+from tests.worst_case.strategies import bucket_lists, given, histogram, varied_lists
 
 FIGURE_3 = [(2, 2, 1), (2, 1, 1, 1)]
 TEN = [(4, 2, 1, 1, 1, 1)]

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from reticent.errors import DataError, PolicyError
 from reticent.knowledge import DisclosureTree, Monitor, curve
-from reticent.knowledge.screen import merge, merge_all
-from tests.knowledge.strategies import bucket_lists, given, histogram
+from reticent.worst_case import merge, merge_all
+from tests.worst_case.strategies import bucket_lists, given, histogram
 
 
 @given(bucket_lists, st.lists(st.tuples(st.booleans(), histogram), max_size=12), st.integers(0, 5), examples=60)

@@ -14,13 +14,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from reticent.knowledge.buckets import Buckets, Measured
-from reticent.knowledge.contenders import Contender, strongest
-from reticent.knowledge.disclosure import facts, worst_negations
-from reticent.knowledge.facts import Atom, Clause
-from reticent.knowledge.population import Population
-from reticent.knowledge.screen import screen
-from reticent.knowledge.solver import conditional
+from reticent.worst_case.buckets import Buckets, Measured
+from reticent.worst_case.contenders import Contender, strongest
+from reticent.worst_case.disclosure import fact_count, worst_negations
+from reticent.worst_case.facts import Atom, Clause
+from reticent.worst_case.population import Population
+from reticent.worst_case.screen import screen
+from reticent.worst_case.solver import conditional
 
 Name: TypeAlias = Callable[["RankedAtom"], tuple[str, str]]
 """How to call an atom's person and value."""
@@ -36,7 +36,7 @@ class RankedAtom:
 
 
 @dataclass(frozen=True)
-class Witness:
+class WorstFacts:
     """Facts that raise the attacker's confidence in ``consequent`` to ``disclosure``.
 
     Every antecedent stands for the fact "antecedent -> consequent"; for an antecedent about the same person as the
@@ -111,18 +111,18 @@ def labelled(labels: Sequence[Sequence[str]] | Mapping[int, Sequence[str]]) -> N
     return name
 
 
-def witness(histograms: Measured, k: int) -> Witness:
+def witness(histograms: Measured, k: int) -> WorstFacts:
     """The worst ``k`` facts about these buckets, and what they disclose.
 
     >>> worst = witness([(2, 2, 1), (2, 1, 1, 1)], k=1)
     >>> worst.sentences(), worst.conclusion()
     (['person 1 of bucket 1 does not have value 2'], 'person 1 of bucket 1 has value 1 with probability 2/3 = 0.6667')
     """
-    buckets, k = Buckets.of(histograms), facts(k)
+    buckets, k = Buckets.of(histograms), fact_count(k)
     if k >= buckets.fewest_values - 1:
         poor = int(np.flatnonzero(buckets.distinct <= k + 1)[0])
         ranks = range(1, int(buckets.distinct[poor]))
-        return Witness(RankedAtom(poor, 0, 0), tuple(RankedAtom(poor, 0, rank) for rank in ranks), Fraction(1))
+        return WorstFacts(RankedAtom(poor, 0, 0), tuple(RankedAtom(poor, 0, rank) for rank in ranks), Fraction(1))
     contenders = strongest(buckets, screen(buckets, k).uses(at=k), k, by_people=True)
     ratio, shares = _best_shares(contenders, k)
     consequent: RankedAtom | None = None
@@ -136,15 +136,15 @@ def witness(histograms: Measured, k: int) -> Witness:
             consequent, atoms = atoms[0], atoms[1:]
         antecedents += atoms
     assert consequent is not None, "every optimum places A"
-    return Witness(consequent, tuple(antecedents), 1 / (1 + ratio))
+    return WorstFacts(consequent, tuple(antecedents), 1 / (1 + ratio))
 
 
-def negation_witness(histograms: Measured, k: int) -> Witness:
+def negation_witness(histograms: Measured, k: int) -> WorstFacts:
     """The worst ``k`` facts of the form "this person does not have that value": the l-diversity counterpart (F8)."""
-    buckets, k = Buckets.of(histograms), facts(k)
+    buckets, k = Buckets.of(histograms), fact_count(k)
     disclosure, bucket = worst_negations(buckets, k)
     ranks = range(1, min(k + 1, int(buckets.distinct[bucket])))
-    return Witness(RankedAtom(bucket, 0, 0), tuple(RankedAtom(bucket, 0, rank) for rank in ranks), disclosure)
+    return WorstFacts(RankedAtom(bucket, 0, 0), tuple(RankedAtom(bucket, 0, rank) for rank in ranks), disclosure)
 
 
 Share: TypeAlias = tuple[Contender, int, bool]

@@ -7,11 +7,11 @@ from fractions import Fraction
 import pytest
 from hypothesis import strategies as st
 
-from reticent.knowledge.minimize import AtomTable, atom_table
+from reticent.worst_case.minimize import AtomTable, atom_table
 from tests.knowledge.conftest import golden
-from tests.knowledge.strategies import given, histogram
 from tests.oracles.knowledge_recursion import minimize1, minimize1_as_printed
 from tests.oracles.knowledge_worlds import histograms_of_size, least_chance
+from tests.worst_case.strategies import given, histogram
 
 
 def table(counts: tuple[int, ...], atoms: int) -> AtomTable:

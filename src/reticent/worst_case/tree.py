@@ -14,9 +14,9 @@ from fractions import Fraction
 import numpy as np
 
 from reticent.errors import DataError
-from reticent.knowledge.buckets import Buckets, Histogram, Integers, Measured
-from reticent.knowledge.disclosure import disclosures, facts, ratios, screened_verdict
-from reticent.knowledge.screen import Floats, bounds, least_chances, merge, sorted_by_key, within
+from reticent.worst_case.buckets import Buckets, Histogram, Integers, Measured
+from reticent.worst_case.disclosure import disclosures, fact_count, ratios, screened_verdict
+from reticent.worst_case.screen import Floats, bounds, least_chances, merge, sorted_by_key, within
 
 Counts = tuple[int, ...]
 _CHUNK = 4096
@@ -38,7 +38,7 @@ class DisclosureTree:
     """
 
     def __init__(self, histograms: Measured = (), k: int = 12) -> None:
-        self.k = facts(k)
+        self.k = fact_count(k)
         self._slots: dict[tuple[int, Counts], int] = {}
         self._free: list[int] = []
         self._counts: list[Counts] = []

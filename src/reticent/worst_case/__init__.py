@@ -1,0 +1,84 @@
+"""The arithmetic of worst-case background knowledge: how much k facts about people can disclose, and which facts (R-WK).
+
+``buckets``     what is measured: the descending counts of every bucket
+``minimize``    the best h atoms inside one bucket, exactly
+``screen``      a float pass that leaves the few buckets that can matter (``_kernels`` for very many)
+``contenders``  exact arithmetic on those few; ``ranking`` sorts fractions exactly
+``disclosure``  the curve D(B, k), its negation-only companion, breaking point, certainty point, verdict
+``witness``     the worst facts themselves, in words
+``tree``        the same for buckets that change one by one
+``facts``       facts as people type them; ``population``: who is in which bucket; ``solver``: exact beliefs from facts
+
+This room lies below ``definitions`` and needs numpy only. The tools for tables and releases are in ``knowledge``.
+"""
+
+from __future__ import annotations
+
+from reticent.worst_case.buckets import Buckets, Measured
+from reticent.worst_case.disclosure import (
+    Safety,
+    as_probability,
+    breaking_point,
+    certainty_point,
+    curve,
+    fact_count,
+    holds,
+    negation_curve,
+    negations_unsafe,
+    safe,
+    screened_verdict,
+    unsafe_alone,
+)
+from reticent.worst_case.facts import Atom, Clause, Fact, parse_fact
+from reticent.worst_case.population import GroupHistograms, Population
+from reticent.worst_case.screen import Floats, least_chances, merge, merge_all
+from reticent.worst_case.solver import (
+    BUDGET,
+    Budget,
+    BudgetExceeded,
+    components,
+    conditional,
+    disclosure_risk,
+    probability,
+)
+from reticent.worst_case.tree import DisclosureTree
+from reticent.worst_case.witness import RankedAtom, WorstFacts, negation_witness, witness
+
+__all__ = [
+    "BUDGET",
+    "Atom",
+    "Buckets",
+    "Budget",
+    "BudgetExceeded",
+    "Clause",
+    "DisclosureTree",
+    "Fact",
+    "Floats",
+    "GroupHistograms",
+    "Measured",
+    "Population",
+    "RankedAtom",
+    "Safety",
+    "WorstFacts",
+    "as_probability",
+    "breaking_point",
+    "certainty_point",
+    "components",
+    "conditional",
+    "curve",
+    "disclosure_risk",
+    "fact_count",
+    "holds",
+    "least_chances",
+    "merge",
+    "merge_all",
+    "negation_curve",
+    "negation_witness",
+    "negations_unsafe",
+    "parse_fact",
+    "probability",
+    "safe",
+    "screened_verdict",
+    "unsafe_alone",
+    "witness",
+]
