@@ -17,7 +17,7 @@ MAY_IMPORT = {
     "exact": {"errors"},
     "randomness": set(),
     "files": {"errors"},
-    "data": {"errors", "exact", "files"},
+    "data": {"errors", "exact", "files", "randomness"},
     "engine": {"data", "errors"},
     "worst_case": {"data", "errors", "exact"},
     "definitions": {"data", "errors", "exact", "worst_case"},

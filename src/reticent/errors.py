@@ -36,6 +36,16 @@ class Denied(ReticentError):
     exit_code = 1
 
 
+class Cancelled(ReticentError):
+    """A run that was stopped on request, in the stage ``stage``; the message says what was and what was not done."""
+
+    exit_code = 130
+
+    def __init__(self, message: str, stage: str = "") -> None:
+        super().__init__(message)
+        self.stage = stage
+
+
 class LedgerError(ReticentError):
     """The record of what was given out already forbids this, or cannot be written."""
 

@@ -9,9 +9,10 @@ import polars as pl
 import pytest
 
 from reticent.anonymize import Lattice
-from reticent.data import Hierarchy, Table
+from reticent.data import Context, Hierarchy, Table
 from reticent.definitions import DistinctLDiversity, EntropyLDiversity, KAnonymity, RecursiveLDiversity
 from reticent.errors import Infeasible, PolicyError
+from reticent.randomness import Randomness
 from reticent.release import publish
 from tests.anonymize.test_lattice_search import OBJECTIVES, twelve
 from tests.anonymize.test_mondrian import people
@@ -64,7 +65,7 @@ def test_buckets_keep_quasi_values_exact_and_shuffle_the_sensitive_ones():
     assert Counter(quasi["bucket"]) == Counter(sensitive["bucket"])
     assert sorted(quasi["age"]) == sorted(table.frame["age"])
     assert Counter(draft.groups.sizes.tolist()) == Counter(Counter(sensitive["bucket"]).values())
-    seeded = [Lattice(format="bucketize").draft(table, EntropyLDiversity(2), insecure_seed=s) for s in (1, 1, 2)]
+    seeded = [Lattice(format="bucketize").draft(table, EntropyLDiversity(2), Context(Randomness(s))) for s in (1, 1, 2)]
     assert seeded[0].tables["sensitive"].equals(seeded[1].tables["sensitive"])
     assert not seeded[0].tables["sensitive"].equals(seeded[2].tables["sensitive"])
     assert seeded[0].insecure

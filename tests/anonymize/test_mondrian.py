@@ -13,11 +13,12 @@ from reticent.anonymize import Datafly, Lattice, Mondrian
 from reticent.anonymize.mondrian import stage
 from reticent.anonymize.mondrian.judging import Judge
 from reticent.anonymize.mondrian.partition import Partition
-from reticent.data import Hierarchy, Table
+from reticent.data import Context, Hierarchy, Table
 from reticent.definitions import DeltaPresence, DistinctLDiversity, KAnonymity, KMap, MUnique
 from reticent.definitions.knowledge import WorstCaseKnowledge
 from reticent.engine import LocalEngine
 from reticent.errors import Infeasible, PolicyError
+from reticent.randomness import Randomness
 
 
 def published_groups(draft, columns) -> Counter:
@@ -46,7 +47,7 @@ def people(rows: int = 2000, seed: int = 1) -> Table:
 @pytest.mark.parametrize("split", ["span", "loss"])
 def test_every_published_row_lies_in_its_cells_and_every_group_passes(values, ties, split):
     table, definition = people(), KAnonymity(5) & DistinctLDiversity(2)
-    draft = Mondrian(split=split, ties=ties, values=values).draft(table, definition, insecure_seed=3)
+    draft = Mondrian(split=split, ties=ties, values=values).draft(table, definition, Context(Randomness(3)))
     assert definition.holds(draft.groups)
     data = draft.tables["data"]
     assert data.height == table.rows
@@ -97,7 +98,7 @@ def test_dividing_ties_bounds_the_size_of_groups_that_can_still_be_told_apart(k)
 
 
 def test_which_of_equal_people_go_where_is_drawn_and_said_to_be():
-    draft = Mondrian(ties="divide").draft(people(), KAnonymity(5), insecure_seed=1)
+    draft = Mondrian(ties="divide").draft(people(), KAnonymity(5), Context(Randomness(1)))
     strict = Mondrian().draft(people(), KAnonymity(5))
     assert len(draft.groups) >= len(strict.groups)
     assert draft.insecure

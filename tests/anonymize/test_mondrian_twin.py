@@ -18,7 +18,7 @@ from reticent.anonymize import Mondrian
 from reticent.anonymize.mondrian import stage as stages
 from reticent.anonymize.mondrian.scales import Scale
 from reticent.anonymize.mondrian.stage import Stage
-from reticent.data import Hierarchy
+from reticent.data import Context, Hierarchy
 from reticent.data.draft import Draft
 from reticent.definitions import (
     AlphaKAnonymity,
@@ -345,7 +345,7 @@ def compare(case: str, rng: random.Random, folder: Any = None) -> str:
     )
     told = (case, method, world)
     try:
-        draft = method.draft(table, definition, insecure_seed=seed if divide else None)
+        draft = method.draft(table, definition, Context(Randomness(seed if divide else None)))
     except Infeasible:
         assert expected is None, told
         return "infeasible"

@@ -252,7 +252,7 @@ class Liar:
     def __init__(self, honest_groups: bool) -> None:
         self.honest_groups = honest_groups
 
-    def draft(self, table: Table, definition, *, insecure_seed=None):
+    def draft(self, table: Table, definition, context=None):
         raw = Lattice().draft(table, KAnonymity(1))
         promised = Lattice().draft(table, definition)
         return dataclasses.replace(raw, groups=raw.groups if self.honest_groups else promised.groups)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from reticent.data.draft import Draft
-from reticent.data.table import Table
+from reticent.data import Context, Draft, Table
 from reticent.definitions.base import Definition
 
 
 class Method(Protocol):
     """How a release is made. ``draft`` returns everything; nothing leaves the house before ``release`` takes it."""
 
-    def draft(self, table: Table, definition: Definition, *, insecure_seed: int | None = None) -> Draft:
-        """A draft whose groups satisfy the definition, or :class:`reticent.errors.Infeasible`."""
+    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+        """A draft whose groups satisfy the definition, or :class:`reticent.errors.Infeasible`. No context means a new one."""
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters, for policies and manifests."""

@@ -11,10 +11,9 @@ from reticent.anonymize.lattice.evaluation import Evaluator
 from reticent.anonymize.lattice.method import Lattice
 from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.sets import adversary_sets
-from reticent.data.draft import Draft
-from reticent.data.table import Table
+from reticent.data import Context, Draft, Table
 from reticent.definitions.base import Definition
-from reticent.engine import engine_of
+from reticent.engine import count
 from reticent.errors import Infeasible
 from reticent.exact import Number, exact
 
@@ -34,11 +33,12 @@ class Datafly:
     def __post_init__(self) -> None:
         exact(self.suppression, "Datafly: suppression", low=0, high=1)
 
-    def draft(self, table: Table, definition: Definition, *, insecure_seed: int | None = None) -> Draft:
+    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
         """The first node on the greedy way up that passes."""
         limit, sets = exact(self.suppression, "suppression"), adversary_sets(table)
-        prepared = definition.prepare(table)
-        frequencies = engine_of(prepared).frequencies(prepared)
+        context = context or Context()
+        table = definition.prepare(table)
+        frequencies = count(table, context)
         several = sets if table.quasi_sets is not None else None
         evaluator = Evaluator(frequencies, definition, limit, "loss", quasi_sets=several)
         levels = frequencies.levels
@@ -52,7 +52,7 @@ class Datafly:
             column = distinct.index(max(distinct))
             levels = (*levels[:column], levels[column] + 1, *levels[column + 1 :])
         fixed = Lattice(suppression=self.suppression, node=dict(zip(table.quasi, levels, strict=True)))
-        return replace(fixed.draft(table, definition, insecure_seed=insecure_seed), method=self.describe())
+        return replace(fixed.draft(table, definition, context), method=self.describe())
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""

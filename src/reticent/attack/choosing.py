@@ -19,11 +19,12 @@ from reticent.anonymize.lattice.objectives import prepare
 from reticent.anonymize.lattice.space import Space
 from reticent.attack.published import Published
 from reticent.attack.worlds import Part, Placed, Worlds, rows_of, shown_values
-from reticent.data import Draft, Groups, Histograms, SensitiveDomain, Table
+from reticent.data import Context, Draft, Groups, Histograms, SensitiveDomain, Table
 from reticent.data.keys import first_rows, number, pack
 from reticent.definitions import Definition, KAnonymity
 from reticent.engine import engine_of
 from reticent.errors import Infeasible, PolicyError
+from reticent.randomness import Randomness
 from reticent.release import PublicSide
 from reticent.release.reference import read_reference
 
@@ -121,7 +122,7 @@ class Choice:
 
     def _makes(self, method: Any, world: Table, shown: list[Any]) -> bool:
         try:
-            draft = method.draft(world, self.definition, insecure_seed=0)
+            draft = method.draft(world, self.definition, Context(Randomness(0)))
         except Infeasible:
             return False
         return _looks(draft.tables, _bucket(draft)) == shown

@@ -12,9 +12,11 @@
 ``sensitive``    sensitive columns and their domains
 ``frequencies``  the frequency set: distinct quasi points with sensitive histograms
 ``groups``       what a definition judges: sizes and histograms
+``context``      randomness, progress, cancellation and counts of one run
 ``recoding``     what happens to a row; ``draft`` what a method returns
 """
 
+from reticent.data.context import Context, Event
 from reticent.data.draft import Draft
 from reticent.data.frames import as_polars
 from reticent.data.frequencies import FrequencySet
@@ -29,7 +31,9 @@ __all__ = [
     "SUPPRESSED",
     "Allocation",
     "BoundHierarchy",
+    "Context",
     "Draft",
+    "Event",
     "FrequencySet",
     "Groups",
     "Hierarchy",

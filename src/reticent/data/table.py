@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from typing import Any, Literal
@@ -44,7 +44,7 @@ class Table:
     everything else is local.
 
     ``population`` (made from ``population_source``) and ``extra_counts`` are what a definition wants counted beside the rows; it adds
-    them itself (:meth:`with_population`, :meth:`with_extra_counts`).
+    them itself (:meth:`with_population`, :meth:`with_extra_counts`), once: ``prepared_by`` lists the definitions that did.
     """
 
     def __init__(
@@ -79,6 +79,7 @@ class Table:
         self.population: pl.DataFrame | None = None
         self.population_source: Any = None
         self.extra_counts: Mapping[str, pl.Series] = {}
+        self.prepared_by: tuple[Any, ...] = ()
         self.first_row = 0
         opened = self._opened(frame, engine)
         self._check_roles(opened.columns)
@@ -192,6 +193,19 @@ class Table:
         more = copy(self)
         more.extra_counts = {**self.extra_counts, **counts}
         return more
+
+    def with_preparation(self, definition: Any) -> Table:
+        """The same table, marked as prepared by ``definition``."""
+        marked = copy(self)
+        marked.prepared_by = (*self.prepared_by, definition)
+        return marked
+
+    @property
+    def counted_as(self) -> Hashable:
+        """What decides a count of the rows: tables with equal keys have the same frequency set. Valid while the table is alive."""
+        extra = tuple((name, id(counts)) for name, counts in self.extra_counts.items())
+        shared = (self._held, self.population, self.quasi, self.sensitive)
+        return (*map(id, shared), extra, self.key, self.unit, self.weight, self.first_row)
 
     @cached_property
     def sensitive_columns(self) -> tuple[SensitiveColumn, ...]:

@@ -85,7 +85,13 @@ class Definition(ABC):
         """One plain sentence: what this does not protect against."""
 
     def prepare(self, table: Table) -> Table:
-        """The table with whatever else this definition wants counted beside its rows: a population, people's own wishes."""
+        """The table with whatever else this definition wants counted beside its rows; a table it prepared before is returned as it is."""
+        if any(definition is self for definition in table.prepared_by):
+            return table
+        return self.counting(table).with_preparation(self)
+
+    def counting(self, table: Table) -> Table:
+        """The table with a population, people's own wishes or whatever else this definition needs; called once for each table."""
         return table
 
     def absorbing_on(self, domain: SensitiveDomain) -> bool:

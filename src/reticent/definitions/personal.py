@@ -69,7 +69,7 @@ class PersonalPrivacy(SensitiveDefinition):
             if (given is not None or name == "guards") and (not isinstance(given, str) or not given):
                 raise PolicyError(f"PersonalPrivacy: {name} must be the name of a column, but it is {given!r}.")
 
-    def prepare(self, table: Table) -> Table:
+    def counting(self, table: Table) -> Table:
         said = {"node": self._private(table, self.guards).cast(pl.String)}
         if self.thresholds is not None:
             said["limit"] = self._private(table, self.thresholds).cast(pl.String)

@@ -37,7 +37,7 @@ class PopulationDefinition(Definition):
     needs_population = True
     hides_identity = True
 
-    def prepare(self, table: Table) -> Table:
+    def counting(self, table: Table) -> Table:
         """The table beside the population; definitions that are joined by ``&`` compare with one and the same."""
         people = loaded(self.population)
         if people is None or people is table.population_source:

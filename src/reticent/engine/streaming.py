@@ -20,18 +20,15 @@ from reticent.engine.local import LocalEngine
 
 
 class StreamingEngine:
-    """Counts and recodes a table that need not fit into memory. It remembers what it counted last: a pass over the rows is dear."""
+    """Counts and recodes a table that need not fit into memory."""
 
     def __init__(self) -> None:
         self._local = LocalEngine()
-        self._last: tuple[Table, Levels, FrequencySet] | None = None
 
     def frequencies(self, table: Table, *, sensitive: bool = True, floor: Levels | None = None) -> FrequencySet:
         """Count the distinct quasi points of the table, at level 0 or at ``floor``."""
         levels = floor if floor is not None else (0,) * len(table.hierarchies)
-        if self._last is None or not _alike(self._last[0], table) or self._last[1] != levels:
-            self._last = table, levels, self._counted(table, levels)
-        counted = self._last[2]
+        counted = self._counted(table, levels)
         return counted if sensitive else counted.bare()
 
     def recoded(self, table: Table, recode: Callable[[Table], pl.DataFrame], schema: pl.Schema) -> Stream:
@@ -60,11 +57,6 @@ class StreamingEngine:
             domain=counted.domain,
             extras={"persons": found.sizes},
         )
-
-
-def _alike(first: Table, second: Table) -> bool:
-    """Whether two tables hold the same rows beside the same population; a definition may have copied one."""
-    return first.stream is second.stream and first.population is second.population
 
 
 def _added_up(parts: Iterable[FrequencySet]) -> FrequencySet:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import polars as pl
 
-from reticent.data import Draft, Table
+from reticent.data import Context, Draft, Table
 from reticent.data.stream import Stream
 from reticent.definitions import Definition
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.ledger import Ledger
 from reticent.ledger.store import now
+from reticent.randomness import Randomness
 from reticent.release.certificate import (
     MANIFEST,
     STATEMENT,
@@ -55,6 +56,7 @@ def publish(
     insecure_seed: int | None = None,
     files: FileKind = "csv",
     scratch: str | Path | None = None,
+    context: Context | None = None,
 ) -> Release:
     """The least distorted release of ``table`` that keeps the promise ``definition``, certified and recorded.
 
@@ -62,6 +64,9 @@ def publish(
     :class:`LedgerError` unless ``again``. Everything is judged once more on the public tables before the ledger is
     written, and the ledger is written before this returns. Public rows of a streamed table wait in a folder below ``scratch`` (that for
     temporary files, if not said) until they are saved.
+
+    ``context`` (a new one for each publication) reports progress and can stop the run; it is made from ``insecure_seed`` and ``scratch`` if
+    not given.
     """
     if isinstance(table, Table) and callable(getattr(method, "view", None)):
         return _from_mechanism(table, definition, method, ledger, again, signing_key, insecure_seed, files)
@@ -69,15 +74,16 @@ def publish(
     if files not in FILE_KINDS:
         raise PolicyError(f"files must be 'csv' or 'parquet', but it is {files!r}.{did_you_mean(files, FILE_KINDS)}")
     key = private_key(signing_key) if signing_key is not None else None
+    context = _context(context, insecure_seed, scratch)
     book = _ledger(table, ledger)
     try:
         # Domains that come from the data come from a population too, in the draft and in the scheme that recodes later rows.
         table = definition.prepare(table)
-        draft = chosen.draft(table, definition, insecure_seed=insecure_seed)
-        tables, prints = _public_tables(table, draft, files, scratch)
+        draft = chosen.draft(table, definition, context)
+        tables, prints = _public_tables(table, draft, files, context.scratch)
         manifest = _manifest(table, draft, tables, files)
         reference = reference_of(definition, draft.groups, table.sensitive)
-        content = content_of(definition, manifest, reference, draft.insecure or insecure_seed is not None)
+        content = content_of(definition, manifest, reference, draft.insecure or not context.randomness.is_secure)
         _judge(definition, draft, PublicSide(manifest, content, tables))
         prints = _fingerprints(manifest, tables, content, prints)
         scheme = scheme_of(draft, table, tables)
@@ -134,6 +140,14 @@ def _method(table: Table, definition: Definition, method: Method | None) -> Meth
     return method
 
 
+def _context(given: Context | None, insecure_seed: int | None, scratch: str | Path | None) -> Context:
+    if given is None:
+        return Context(Randomness(insecure_seed), scratch=None if scratch is None else Path(scratch))
+    if insecure_seed is not None or scratch is not None:
+        raise PolicyError("publish got a context and insecure_seed= or scratch= beside it. Set them in the context.")
+    return given
+
+
 def _ledger(table: Table, given: str | Path | Ledger | None) -> Ledger | None:
     """The ledger, opened before the search, so that one that cannot be written is found out at once."""
     if table.dataset is None:
@@ -142,7 +156,7 @@ def _ledger(table: Table, given: str | Path | Ledger | None) -> Ledger | None:
 
 
 def _public_tables(
-    table: Table, draft: Draft, files: FileKind, scratch: str | Path | None
+    table: Table, draft: Draft, files: FileKind, scratch: Path | None
 ) -> tuple[Frames, dict[str, dict[str, Any]]]:
     """The drafted tables as they are published, and what is known already of the files they will be."""
     if draft.format not in FORMATS or set(draft.tables) != set(FORMATS[draft.format].tables):

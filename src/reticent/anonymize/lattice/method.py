@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from reticent.anonymize.assembly import BUCKET, Assembled, bucketized, domains, generalized, meanings, relabelled
 from reticent.anonymize.lattice.objectives import NodeView, describe
 from reticent.anonymize.lattice.points import Points
-from reticent.anonymize.lattice.search import Node, Search, Strategy, search
+from reticent.anonymize.lattice.search import Node, Search, Strategy, levels_of, search
 from reticent.anonymize.repair import capped, caps
+from reticent.data.context import Context
 from reticent.data.draft import Draft, Format
 from reticent.data.engine import Engine
 from reticent.data.frequencies import FrequencySet
@@ -24,7 +25,7 @@ from reticent.data.recoding import Levels
 from reticent.data.table import Table
 from reticent.definitions.base import Definition
 from reticent.definitions.feasibility import require_feasible
-from reticent.engine import LocalEngine, engine_of
+from reticent.engine import LocalEngine, count, engine_of
 from reticent.errors import Infeasible, PolicyError
 from reticent.exact import Number, exact
 from reticent.randomness import Randomness
@@ -65,11 +66,13 @@ class Lattice:
         if self.repair == "rows" and self.format == "bucketize":
             raise PolicyError("Lattice: repair='rows' goes with format='generalize' only.")
 
-    def draft(self, table: Table, definition: Definition, *, insecure_seed: int | None = None) -> Draft:
+    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
         """The least distorted generalization that satisfies the definition."""
         self._check_fit(table, definition)
+        context = context or Context()
         table = definition.prepare(table)
-        engine = engine_of(table)
+        # Counted with values for the draft; the search takes its own counts from these.
+        frequencies = count(table, context, floor=levels_of(table, self.floor, "floor"))
         found = search(
             # Whatever somebody knows leads to a bucket, and no further: there is one kind of adversary.
             table.against_all() if self.format == "bucketize" else table,
@@ -81,15 +84,14 @@ class Lattice:
             strategy=self.strategy,
             floor=self.floor,
             node=self.node,
-            engine=engine,
+            context=context,
         )
-        frequencies = engine.frequencies(table, floor=tuple(found.floor.values()))
         best = self._require(found, frequencies, definition)
         levels = tuple(best.levels.values())
         start = Points.of(frequencies)
         points = start if start.levels == levels else start.at(levels)
         suppressed = found.evaluator.suppressed(points)
-        randomness = Randomness(insecure_seed)
+        engine, randomness = engine_of(table), context.randomness
         cut = self.repair == "rows" and bool(suppressed.any()) and bool(table.sensitive)
         if self.format == "bucketize" or cut:
             _refuse_streamed(table, "format='bucketize'" if self.format == "bucketize" else "repair='rows'")

@@ -17,11 +17,11 @@ from reticent.anonymize.lattice.evaluation import Evaluation, Evaluator
 from reticent.anonymize.lattice.frontier import Frontier, Outcome
 from reticent.anonymize.lattice.objectives import NodeView, Weights
 from reticent.anonymize.sets import adversary_sets
-from reticent.data.engine import Engine
+from reticent.data.context import Context
 from reticent.data.frequencies import Levels
 from reticent.data.table import Table
 from reticent.definitions.base import Definition
-from reticent.engine import engine_of
+from reticent.engine import count
 from reticent.errors import PolicyError, did_you_mean
 from reticent.exact import Number, exact, whole
 
@@ -98,23 +98,24 @@ def search(
     strategy: Strategy = "default",
     floor: Mapping[str, int] | None = None,
     node: Mapping[str, int] | None = None,
-    engine: Engine | None = None,
+    context: Context | None = None,
 ) -> Search:
     """Search all full-domain generalizations of a table.
 
     After generalizing, every group that violates the definition is suppressed whole; a node passes when the suppressed
     rows are at most ``suppression`` of all rows. ``seconds`` limits the time and may leave the answer unproven.
     ``floor`` starts the search above level 0 in some columns; finer nodes are then not searched. ``node`` looks at one
-    node only, with level 0 for columns that it does not name.
+    node only, with level 0 for columns that it does not name. A ``deadline`` of the ``context`` limits the time as ``seconds`` does.
     """
     limit = exact(suppression, "suppression", low=0, high=1)
     table = definition.prepare(table)
     sets = adversary_sets(table)
-    deadline = time.monotonic() + float(exact(seconds, "seconds", low=0)) if seconds is not None else None
-    start = _levels(table, floor, "floor")
-    only = None if node is None else _levels(table, node, "node")
+    context = context or Context()
+    deadline = context.until(float(exact(seconds, "seconds", low=0)) if seconds is not None else None)
+    start = levels_of(table, floor, "floor")
+    only = None if node is None else levels_of(table, node, "node")
     wants_values = definition.needs_sensitive or not isinstance(objective, str) or objective == "kl"
-    frequencies = (engine or engine_of(table)).frequencies(table, sensitive=wants_values, floor=start)
+    frequencies = count(table, context, sensitive=wants_values, floor=start)
     columns = list(table.quasi)
     several = sets if table.quasi_sets is not None else None
     evaluator = Evaluator(frequencies, definition, limit, objective, weights, several, only)
@@ -129,7 +130,7 @@ def search(
         dict(zip(columns, start, strict=True)),
         evaluator,
         passing,
-        seconds is not None and not outcome.proven,
+        deadline is not None and not outcome.proven,
     )
 
 
@@ -159,7 +160,8 @@ def _node(found: Evaluation | None, columns: list[str]) -> Node | None:
     return Node(levels, _objective(found), found.suppressed, found.groups)
 
 
-def _levels(table: Table, named: Mapping[str, int] | None, what: str) -> Levels:
+def levels_of(table: Table, named: Mapping[str, int] | None, what: str) -> Levels:
+    """The levels that a mapping names, 0 for columns that it does not name."""
     wanted: dict[str, Any] = dict(named or {})
     for name in wanted:
         if name not in table.quasi:

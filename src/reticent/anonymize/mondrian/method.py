@@ -18,17 +18,16 @@ from reticent.anonymize.mondrian.partition import Choice, Partition
 from reticent.anonymize.mondrian.scales import Values
 from reticent.anonymize.mondrian.shown import Shown, apart, narrowed
 from reticent.anonymize.sets import Columns, adversary_sets
+from reticent.data.context import Context
 from reticent.data.draft import Draft
-from reticent.data.engine import Engine
 from reticent.data.frequencies import FrequencySet
 from reticent.data.recoding import Regions
 from reticent.data.table import Table
 from reticent.definitions.base import Definition
 from reticent.definitions.feasibility import require_feasible
-from reticent.engine import LocalEngine, engine_of
+from reticent.engine import LocalEngine, count, engine_of
 from reticent.errors import Infeasible, PolicyError
 from reticent.exact import Number, exact
-from reticent.randomness import Randomness
 from reticent.utility import Measured, Picture
 
 
@@ -65,13 +64,14 @@ class Mondrian:
                 )
         exact(self.suppression, "Mondrian: suppression", low=0, high=1)
 
-    def draft(self, table: Table, definition: Definition, *, insecure_seed: int | None = None) -> Draft:
+    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
         """A partition into groups that satisfy the definition, for every set of columns that an adversary may hold."""
         sets = adversary_sets(table)
         self._check_fit(table, definition)
+        context = context or Context()
         table = definition.prepare(table)
-        engine, randomness = engine_of(table), Randomness(insecure_seed)
-        units, unit_of_row = self._units(table, engine, randomness)
+        engine, randomness = engine_of(table), context.randomness
+        units, unit_of_row = self._units(table, context)
         shown, judge = self._recoded(units, definition, sets)
         kept = self._kept(shown, judge, sets, definition)
         group = np.where(kept, np.cumsum(kept) - 1, -1)[shown.group]
@@ -126,15 +126,13 @@ class Mondrian:
                 f"{wrong} compares with a population, whose people would fit both parts of a divided tie; use ties='keep'."
             )
 
-    def _units(
-        self, table: Table, engine: Engine, randomness: Randomness
-    ) -> tuple[FrequencySet, Callable[[Table], NDArray[np.int64]]]:
+    def _units(self, table: Table, context: Context) -> tuple[FrequencySet, Callable[[Table], NDArray[np.int64]]]:
         """What is cut: points or, where ties may be divided, rows in random order; and the unit of every row of a part of the table."""
         local = LocalEngine()
         if self.ties == "keep":
-            units = engine.frequencies(table)
+            units = count(table, context)
             return units, lambda part: local.points(part, units)
-        order = randomness.order(table.rows)
+        order = context.randomness.order(table.rows)
         return local.single_rows(table, order), lambda whole: np.argsort(order)
 
     def _recoded(self, units: FrequencySet, definition: Definition, sets: Sequence[Columns]) -> tuple[Shown, Judge]:
