@@ -33,7 +33,7 @@ def test_of_several_processes_that_publish_at_once_exactly_one_wins(tmp_path: Pa
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PYTHONPATH": str(HERE.parents[2])},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (HERE.parents[2] / "src", HERE.parents[2])))},
         )
         for k in (2, 3, 4)
     ]

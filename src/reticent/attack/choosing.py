@@ -104,7 +104,7 @@ class Choice:
         # Every part has one world at least, and all together not more than are run.
         limit = self.runs + len(self.placed.sizes)
         worlds = Worlds.of(self.published, self.table, self.placed, limit).whole(self.runs)
-        shown = _looks(side.tables, side.manifest.bucket)
+        shown = _looks(side.tables, side.manifest.only("bucket"))
         kinds = {column.name: column.kind for column in side.manifest.columns if column.role == "sensitive"}
         declared = read_reference(side.certificate.get("reference"), kinds)
         counted = {name: _counted(each.column.labels, each.counts) for name, each in declared.items()}

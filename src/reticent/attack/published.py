@@ -19,7 +19,7 @@ from reticent.data.sensitive import bind_sensitive
 from reticent.engine import engine_of
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.randomize import FrappView, View, is_view
-from reticent.release.formats import Cells, groups_of_cells
+from reticent.release.cells import Cells, groups_of_cells
 from reticent.release.public import PublicSide, open_public
 from reticent.release.reference import read_reference
 
@@ -78,11 +78,18 @@ class Published:
         """The public side of a release: its tables, and what its manifest says about them."""
         manifest, tables = release.manifest, release.tables
         meanings, quasi, sensitive = manifest.meanings, manifest.named("quasi"), manifest.named("sensitive")
-        if manifest.bucket is None:
+        bucket = manifest.only("bucket")
+        if bucket is None:
             found = cls.from_generalized(tables["data"], meanings, quasi, sensitive)
         else:
             found = cls.from_bucketized(
-                tables["quasi"], tables["sensitive"], meanings, quasi, sensitive, manifest.bucket, manifest.count
+                tables["quasi"],
+                tables["sensitive"],
+                meanings,
+                quasi,
+                sensitive,
+                bucket,
+                manifest.only("count"),
             )
         return replace(found, made=release)
 

@@ -118,7 +118,7 @@ def beliefs_of(
     model = PopulationModel.from_frame(people, quasi, column)
     points = people.group_by(quasi).agg(pl.len().alias(_PEOPLE)).sort(quasi)
     asked = _asked(points, quasi, where or {})
-    if isinstance(side, PublicSide) and side.manifest.bucket is not None:
+    if isinstance(side, PublicSide) and side.manifest.only("bucket") is not None:
         found = _from_buckets(side, model, points, quasi, column)
     else:
         found = _from_groups(side, model, points, quasi, column, asked)
@@ -210,9 +210,10 @@ def _from_buckets(
     side: PublicSide, model: PopulationModel, points: pl.DataFrame, quasi: Sequence[str], column: str
 ) -> dict[Quasi, _Told]:
     """Where quasi values and sensitive values are apart: each bucket by itself, and people with rows in several by their share."""
-    bucket = str(side.manifest.bucket)
+    bucket = str(side.manifest.only("bucket"))
     shown, values = side.tables["quasi"], side.tables["sensitive"]
-    counted = pl.len() if side.manifest.count is None else pl.col(side.manifest.count).sum()
+    counts = side.manifest.only("count")
+    counted = pl.len() if counts is None else pl.col(counts).sum()
     histograms: dict[int, Histogram] = {}
     for number, value, rows in values.group_by(bucket, column).agg(counted.alias("rows")).iter_rows():
         histograms.setdefault(number, Counter())[value] += rows
@@ -254,7 +255,7 @@ def _types(side: Table | PublicSide, quasi: Sequence[str], column: str) -> dict[
     """The types in which values are compared: those of the table's columns, and of the values that a release publishes as they are."""
     if isinstance(side, Table):
         return {name: side.schema[name] for name in (*quasi, column)}
-    published = side.frame if side.manifest.bucket is None else side.tables["sensitive"]
+    published = side.frame if side.manifest.only("bucket") is None else side.tables["sensitive"]
     return {column: published.schema[column]}
 
 

@@ -95,7 +95,7 @@ def _payload(found: Published) -> dict[str, Any]:
         "path": found.path,
         "report": found.report,
         "format": release.format,
-        "tables": {name: found.path / "public" / each.file for name, each in release.manifest.tables.items()},
+        "tables": {name: found.path / "public" / each.files[0] for name, each in release.manifest.tables.items()},
         "levels": {column: level for column, level, _ in _levels(found)},
         "groups": {"count": len(release.groups), "smallest": int(release.groups.people.min())},
         "rows": int(release.groups.sizes.sum()),

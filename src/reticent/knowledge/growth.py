@@ -99,7 +99,7 @@ def _of_table(table: Table, new: pl.DataFrame | None, levels: Mapping[str, int])
 
 def _of_release(release: PublishedRelease, new: pl.DataFrame | None) -> tuple[list[Row], list[Row]]:
     side: PublishedRelease = getattr(release, "public", release)
-    if side.manifest.bucket is not None:
+    if side.manifest.only("bucket") is not None:
         raise PolicyError(
             "New rows cannot be placed in the buckets of a bucketized release. Monitor the table with its policy instead."
         )

@@ -167,12 +167,12 @@ def judged(groups: Groups, column: str | None) -> Groups:
 def places_of(side: PublishedRelease) -> pl.DataFrame:
     """The published rows of the quasi columns, each with its group as ``side.groups`` numbers them: in the order of the labels."""
     manifest = side.manifest
-    if manifest.bucket is None:
+    if manifest.only("bucket") is None:
         rows = side.tables["data"]
         by = list(manifest.named("quasi"))
     else:
         rows = side.tables["quasi"]
-        by = [manifest.bucket]
+        by = [manifest.only("bucket")]
     if by:
         numbers = rows.select(by).unique().sort(by, nulls_last=False).with_row_index(GROUP)
         numbered = rows.join(numbers, on=by, how="left", nulls_equal=True, maintain_order="left")

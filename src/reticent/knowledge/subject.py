@@ -44,10 +44,10 @@ class Subject:
         """What the public tables of a release show."""
         side: PublishedRelease = getattr(release, "public", release)
         places, quasi = places_of(side), list(side.manifest.named("quasi"))
-        if side.manifest.bucket is None:
+        if side.manifest.only("bucket") is None:
             descriptions = places.unique(GROUP).sort(GROUP).select(quasi)
         else:
-            descriptions = places.select(side.manifest.bucket, GROUP).unique().sort(GROUP).drop(GROUP)
+            descriptions = places.select(side.manifest.only("bucket"), GROUP).unique().sort(GROUP).drop(GROUP)
         return cls(judged(side.groups, column), descriptions)
 
     @cached_property

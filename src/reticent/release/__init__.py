@@ -5,14 +5,15 @@
 ``public``        the public side, in memory or read from its folder
 ``manifest``      what the files hold; ``certificate`` what is claimed about them; ``wording`` the same in plain words
 ``verification``  verify: every claim recomputed from the public side; ``claims`` and ``reference`` are its parts
-``formats``       how groups are read off the public tables; ``tables`` how these are written and read, ``stored`` those too large for memory
+``format``        the kinds of release there are, with the usual answers; ``formats`` those of grouped rows; ``cells`` groups from published rows
+``tables``        how public tables are written and read; ``stored`` those too large for memory
 ``scheme``        the saved recoding, and apply for new rows
 ``signing``       Ed25519 keys and signatures
 ``counting``      counting queries; ``report`` the steward's report
 """
 
 from reticent.release.claims import Check
-from reticent.release.formats import groups_from
+from reticent.release.format import Format, GroupFormat, Judged, MechanismFormat, Words, format_of, register
 from reticent.release.manifest import Manifest
 from reticent.release.public import PublicSide, open_public
 from reticent.release.publishing import publish
@@ -23,16 +24,22 @@ from reticent.release.verification import Verification, verify
 
 __all__ = [
     "Check",
+    "Format",
+    "GroupFormat",
+    "Judged",
     "KeyFiles",
     "Manifest",
+    "MechanismFormat",
     "PublicSide",
     "Release",
     "Scheme",
     "Verification",
+    "Words",
     "apply",
+    "format_of",
     "generate_keys",
-    "groups_from",
     "open_public",
     "publish",
+    "register",
     "verify",
 ]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import reticent
 from reticent.definitions import Definition
 from reticent.release import wording
+from reticent.release.format import Words
 from reticent.release.manifest import Manifest
 from reticent.release.reference import ReferenceColumn
 from reticent.release.signing import sign
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 CERTIFICATE, MANIFEST, STATEMENT = "certificate.json", "manifest.json", "STATEMENT.txt"
-LAYOUT = 1
+LAYOUT = 2
 FIELDS = (
     "layout", "reticent", "format", "claims", "quasi", "sensitive", "unprotected", "unit", "reference", "randomness",
     "residual_risks", "files", "ledger", "created",
@@ -31,6 +32,7 @@ FIELDS = (
 def content_of(
     definition: Definition,
     manifest: Manifest,
+    words: Words,
     reference: Mapping[str, ReferenceColumn] | None,
     insecure: bool,
 ) -> dict[str, Any]:
@@ -50,7 +52,7 @@ def content_of(
             "releasable": not insecure,
             "statement": wording.INSECURE if insecure else wording.SECURE,
         },
-        "residual_risks": wording.risks(definition, manifest, compared, insecure),
+        "residual_risks": wording.risks(definition, manifest, words, compared, insecure),
     }
 
 

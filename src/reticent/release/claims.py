@@ -13,8 +13,8 @@ from reticent.data import Groups, SensitiveColumn
 from reticent.data.leaves import as_type
 from reticent.definitions import Definition
 from reticent.definitions.catalogue import definition_from, names
-from reticent.errors import DataError, ReticentError
-from reticent.release.formats import format_of, groups_from, occurring
+from reticent.errors import DataError, PolicyError, ReticentError
+from reticent.release.format import GroupFormat, Judged
 from reticent.release.population import people_of, with_population
 from reticent.release.public import PublicSide
 from reticent.release.reference import ReferenceColumn, columns_compared, read_reference
@@ -92,10 +92,9 @@ def _check_claim(
 ) -> Check:
     by_rows = side.manifest.unit == "person" and definition.counts_people
     name = f"claim {text}{', counting rows' if by_rows else ''}"
-    if definition.hides_identity and not format_of(side.format).hides_identity:
-        return Check(
-            name, "fails", "It promises that quasi values single nobody out, but the release publishes them exactly."
-        )
+    refused = side.form.refusal(definition)
+    if refused is not None:
+        return Check(name, "fails", refused)
     if not definition.shown_by_files:
         return Check(name, "not re-checked", "It depends on what people asked for, which is not published.")
     if definition.needs_population and people is None:
@@ -134,14 +133,17 @@ def judged_groups(
     ``claimed`` definitions name and no published row has are absent, not unknown. ``people`` are counted where the definition compares with a
     population.
     """
+    form = side.form
+    if not isinstance(form, GroupFormat):
+        raise PolicyError(f"{definition} judges groups, and a release of format {side.format!r} has none.")
     columns = tuple(
         reference[column.name].column if column.name in reference else reduce(_with_named_values, claimed, column)
-        for column in occurring(side.tables, side.manifest)
+        for column in form.occurring(side)
     )
     compared = columns_compared(definition, side.manifest.named("sensitive"))
     # Histograms of several columns are put together; where one is missing, the published rows stand for all.
     known = compared if all(column in reference for column in compared) else ()
-    groups = groups_from(side.tables, side.manifest, quasi, columns, {name: reference[name].counts for name in known})
+    groups = form.groups(side, Judged(tuple(quasi), columns, {name: reference[name].counts for name in known}))
     if definition.needs_population and people is not None:
         return with_population(groups, counted(side.tables, "data", quasi)[0], side.manifest, people, quasi)
     return groups
@@ -155,8 +157,7 @@ def whole_table(side: PublicSide) -> dict[str, ReferenceColumn]:
 
 def _check_reference(side: PublicSide, reference: Mapping[str, ReferenceColumn]) -> Check:
     """Every published value is in the whole table at least as often, and all columns count the same rows."""
-    groups = groups_from(side.tables, side.manifest)
-    totals = set()
+    groups, totals = side.groups, set()
     for name, whole in reference.items():
         shown = groups.marginal(name)
         try:

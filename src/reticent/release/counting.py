@@ -122,8 +122,8 @@ def count_public(side: PublicSide, condition: str | Condition, estimator: str = 
         estimator,
         kinds={column.name: column.kind for column in manifest.columns},
         domains=manifest.domains,
-        bucket=manifest.bucket or "bucket",
-        counts=manifest.count,
+        bucket=manifest.only("bucket") or "bucket",
+        counts=manifest.only("count"),
         # A declared domain says which values there can be, and nothing about missing ones (see publishing).
         may_miss=True,
     )

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Any
 
 from reticent.errors import DataError
 from reticent.release.values import TYPES, from_plain, to_plain
 
-Role = Literal["quasi", "sensitive", "other", "pseudonym"]
 Meaning = Mapping[str, Any]
 
-LAYOUT = 1
+LAYOUT = 2
 _LARGEST_RUN = 100_000_000
-_ROLES = ("quasi", "sensitive", "other", "pseudonym")
+ROLES = ("quasi", "sensitive", "other", "pseudonym")
 
 
 @dataclass(frozen=True)
@@ -22,11 +21,12 @@ class ManifestColumn:
     """A published column of values of type ``kind``.
 
     A quasi column is published as labels that stand for such values, or ``exact``ly; either way ``labels`` maps the text of
-    each value that occurs to its meaning. ``domain`` holds the values that were declared possible, where they were.
+    each value that occurs to its meaning. ``domain`` holds the values that were declared possible, where they were. A format may have roles
+    of its own for columns that no column of the original table stands behind.
     """
 
     name: str
-    role: Role
+    role: str
     kind: str
     labels: Mapping[str, Meaning] = field(default_factory=dict)
     exact: bool = False
@@ -44,9 +44,9 @@ class ManifestColumn:
 
 @dataclass(frozen=True)
 class ManifestTable:
-    """A published table: its file and its columns in order."""
+    """A published table: its files, one after the other, and its columns in order."""
 
-    file: str
+    files: tuple[str, ...]
     columns: tuple[str, ...]
 
 
@@ -54,8 +54,7 @@ class ManifestTable:
 class Manifest:
     """What the published files hold.
 
-    ``bucket`` and ``count`` name the columns of a bucketized release that join its two tables and count rows. ``quasi_sets``
-    are the sets of quasi columns that an adversary may hold; without them, all together.
+    ``quasi_sets`` are the sets of quasi columns that an adversary may hold; without them, all together. ``details`` are the format's own part.
     """
 
     format: str
@@ -64,12 +63,15 @@ class Manifest:
     method: Mapping[str, Any] = field(default_factory=dict)
     unit: str = "row"
     quasi_sets: tuple[tuple[str, ...], ...] | None = None
-    bucket: str | None = None
-    count: str | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
 
-    def named(self, role: Role) -> tuple[str, ...]:
+    def named(self, role: str) -> tuple[str, ...]:
         """The columns of a role."""
         return tuple(column.name for column in self.columns if column.role == role)
+
+    def only(self, role: str) -> str | None:
+        """The column of a role that at most one column has."""
+        return next(iter(self.named(role)), None)
 
     def column(self, name: str) -> ManifestColumn:
         """A published column by name."""
@@ -102,11 +104,11 @@ class Manifest:
             "unit": self.unit,
             "columns": [column.as_json() for column in self.columns],
             "tables": {
-                name: {"file": table.file, "columns": list(table.columns)} for name, table in self.tables.items()
+                name: {"files": list(table.files), "columns": list(table.columns)}
+                for name, table in self.tables.items()
             },
             "quasi_sets": [list(names) for names in self.quasi_sets] if self.quasi_sets is not None else None,
-            "bucket": self.bucket,
-            "count": self.count,
+            "details": to_plain(self.details),
             "unprotected": list(self.named("other")),
         }
 
@@ -114,10 +116,7 @@ class Manifest:
     def from_json(cls, payload: Mapping[str, Any]) -> Manifest:
         """The manifest that was written; whatever does not fit is a :class:`DataError` that says where."""
         reader = _Reader(payload, "manifest.json")
-        if reader.get("layout", int) != LAYOUT:
-            raise DataError(
-                f"manifest.json has layout {payload['layout']!r}, and this version of Reticent reads {LAYOUT}."
-            )
+        check_layout(reader.get("layout", int), LAYOUT, "manifest.json")
         sets = payload.get("quasi_sets")
         manifest = cls(
             reader.get("format", str),
@@ -131,8 +130,7 @@ class Manifest:
             tuple(_names(names, "manifest.json, quasi_sets") for names in reader.get("quasi_sets", list))
             if sets
             else None,
-            reader.optional("bucket"),
-            reader.optional("count"),
+            reader.get("details", dict),
         )
         manifest._check()
         if payload != manifest.as_json():
@@ -150,10 +148,20 @@ class Manifest:
             covered = {name for names in self.quasi_sets for name in names}
             if covered != set(self.named("quasi")):
                 raise DataError("manifest.json: quasi_sets must cover the quasi columns and nothing else.")
-        shown = {name for table in self.tables.values() for name in table.columns} - {self.bucket, self.count}
+        shown = {name for table in self.tables.values() for name in table.columns}
         if shown != set(names):
             wrong = sorted(shown ^ set(names))[0]
             raise DataError(f"manifest.json: column {wrong!r} is described or published, but not both.")
+
+
+def check_layout(found: Any, known: int, file: str) -> None:
+    """Refuse files of another layout, in words that say which version to use."""
+    if type(found) is int and found < known:
+        raise DataError(
+            f"{file} was published by an earlier version of Reticent; publish anew, or verify it with that version."
+        )
+    if found != known:
+        raise DataError(f"{file} has layout {found!r}, and this version of Reticent reads {known}.")
 
 
 @dataclass(frozen=True)
@@ -173,9 +181,6 @@ class _Reader:
             raise DataError(f"{self.where}: {name!r} is missing or not what it should be.")
         return value
 
-    def optional(self, name: str) -> str | None:
-        return None if self.payload.get(name) is None else cast(str, self.get(name, str))
-
     def items(self, name: str) -> Iterator[_Reader]:
         for number, item in enumerate(self.get(name, list), start=1):
             yield _Reader(item, f"{self.where}, {name}, entry {number}")
@@ -183,8 +188,6 @@ class _Reader:
 
 def _column(reader: _Reader) -> ManifestColumn:
     name, role, kind = (reader.get(field, str) for field in ("name", "role", "type"))
-    if role not in _ROLES:
-        raise DataError(f"{reader.where}: role must be one of {', '.join(_ROLES)}, but it is {role!r}.")
     if kind not in TYPES:
         raise DataError(f"{reader.where}: type must be one of {', '.join(TYPES)}, but it is {kind!r}.")
     if role != "quasi":
@@ -219,12 +222,13 @@ def _read_domain(reader: _Reader, kind: str) -> Sequence[Any] | None:
 
 
 def _table(reader: _Reader) -> ManifestTable:
-    return ManifestTable(reader.get("file", str), _names(reader.get("columns", list), reader.where))
+    files, columns = (_names(reader.get(entry, list), reader.where) for entry in ("files", "columns"))
+    return ManifestTable(files, columns)
 
 
 def _names(names: Any, where: str) -> tuple[str, ...]:
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        raise DataError(f"{where}: columns must be a list of names.")
+        raise DataError(f"{where}: files and columns must be lists of names.")
     return tuple(names)
 
 

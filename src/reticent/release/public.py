@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from reticent.data import NULL_LABEL, SUPPRESSED, Groups
-from reticent.data.levels import interval_label
+from reticent.data import Groups
 from reticent.data.memory import file_fits
-from reticent.errors import DataError
+from reticent.errors import DataError, PolicyError
 from reticent.release.certificate import CERTIFICATE, MANIFEST
-from reticent.release.formats import format_of, groups_from
-from reticent.release.manifest import Manifest, ManifestColumn, Meaning
-from reticent.release.stored import StoredTable, StoredTables, counted
-from reticent.release.tables import labels_of, published_schema, read_table
-from reticent.release.values import TYPES, parsed
+from reticent.release.format import Format, GroupFormat, format_of
+from reticent.release.manifest import ROLES, Manifest, Meaning
+from reticent.release.stored import StoredTable, StoredTables
+from reticent.release.tables import published_schema, read_table
+from reticent.release.values import parsed
 
 if TYPE_CHECKING:
     from reticent.release.counting import Count
@@ -43,13 +42,18 @@ class PublicSide:
 
     @property
     def format(self) -> str:
-        """How it was published: ``generalize`` or ``bucketize``."""
+        """How it was published, by the name of its format."""
         return self.manifest.format
+
+    @property
+    def form(self) -> Format:
+        """The format that reads it."""
+        return format_of(self.manifest.format)
 
     @property
     def frame(self) -> pl.DataFrame:
         """The main table."""
-        return self.tables[format_of(self.format).tables[0]]
+        return self.tables[self.form.tables[0]]
 
     @property
     def meanings(self) -> Mapping[str, Mapping[str, Meaning]]:
@@ -59,7 +63,9 @@ class PublicSide:
     @cached_property
     def groups(self) -> Groups:
         """The groups as the public tables show them."""
-        return groups_from(self.tables, self.manifest)
+        if not isinstance(self.form, GroupFormat):
+            raise PolicyError(f"A release of format {self.format!r} has no groups of true rows.")
+        return self.form.groups(self)
 
     def count(self, condition: str, estimator: str = "uniform") -> Count:
         """How many rows meet a condition, as well as the release can tell (R-UM-4)."""
@@ -105,18 +111,24 @@ def read_public(files: Mapping[str, PublicFile]) -> PublicSide:
         raise DataError(
             f"manifest.json: a release of format {manifest.format!r} has the tables {', '.join(form.tables)}, not {', '.join(manifest.tables)}."
         )
+    for column in manifest.columns:
+        if column.role not in (*ROLES, *form.roles):
+            known = ", ".join((*ROLES, *form.roles))
+            raise DataError(
+                f"manifest.json: the role of column {column.name!r} must be one of {known}, but it is {column.role!r}."
+            )
     for name, table in manifest.tables.items():
-        if table.file not in (f"{name}.csv", f"{name}.parquet"):
-            raise DataError(f"manifest.json: table {name!r} cannot be in a file called {table.file!r}.")
-    contents = {name: _needed(files, table.file) for name, table in manifest.tables.items()}
+        if table.files not in ((f"{name}.csv",), (f"{name}.parquet",)):
+            raise DataError(f"manifest.json: table {name!r} cannot be in files called {', '.join(table.files)}.")
+    contents = {name: _needed(files, table.files[0]) for name, table in manifest.tables.items()}
     tables: Mapping[str, pl.DataFrame]
     if form.streams and all(isinstance(content, Path) for content in contents.values()):
         tables = _stored(contents, manifest)
     else:
         tables = {name: read_table(_bytes(content), name, manifest) for name, content in contents.items()}
-    form.check(tables, manifest)
-    check_labels(tables, manifest)
-    return PublicSide(manifest, certificate, tables)
+    side = PublicSide(manifest, certificate, tables)
+    form.check(side)
+    return side
 
 
 def _stored(contents: Mapping[str, PublicFile], manifest: Manifest) -> StoredTables:
@@ -151,49 +163,6 @@ def open_public(path: str | Path) -> PublicSide:
             "`reticent attack` attacks it, and `reticent randomize` counts in it."
         )
     return read_public(read_files(public_folder(path)))
-
-
-def check_labels(tables: Mapping[str, pl.DataFrame], manifest: Manifest) -> None:
-    """The labels that occur are exactly those that the manifest explains, and no two mean the same."""
-    rows, _ = counted(tables, format_of(manifest.format).tables[0], manifest.named("quasi"))
-    for column in manifest.columns:
-        if column.role != "quasi":
-            continue
-        occurring = set(labels_of(rows[column.name], column.labels))
-        for label in sorted(occurring - set(column.labels)):
-            raise DataError(f"Column {column.name!r} shows the label {label!r}, which the manifest does not explain.")
-        for label in sorted(set(column.labels) - occurring):
-            raise DataError(
-                f"The manifest explains the label {label!r} of column {column.name!r}, which does not occur."
-            )
-        _check_texts(column)
-        texts = [repr(sorted(meaning.items())) for meaning in column.labels.values()]
-        if len(set(texts)) != len(texts):
-            raise DataError(f"The manifest gives two labels of column {column.name!r} the same meaning.")
-
-
-def _check_texts(column: ManifestColumn) -> None:
-    """A label that is a value, a masked code, a stretch of whole numbers or the missing value is written in one way only.
-
-    It is marked where another label is written so.
-    """
-    values = {label: meaning["value"] for label, meaning in column.labels.items() if "value" in meaning}
-    texts = pl.Series(list(values.values()), dtype=TYPES[column.kind], strict=False).cast(pl.String).to_list()
-    expected = dict(zip(values, texts, strict=True))
-    for label, meaning in column.labels.items():
-        if "prefix" in meaning:
-            expected[label] = meaning["prefix"] + SUPPRESSED * (meaning["length"] - len(meaning["prefix"]))
-        elif "interval" in meaning and column.kind in ("integer", "unsigned"):
-            low, high = meaning["interval"]
-            expected[label] = interval_label(low, high, meaning["closed"])
-        elif "null" in meaning:
-            # A value that is not published may be spelled so too, and then the label is marked all the same.
-            expected[label] = NULL_LABEL + label.removeprefix(label.rstrip("'"))
-    for label, text in expected.items():
-        if label != text and not (text in column.labels and label.rstrip("'") == text.rstrip("'")):
-            raise DataError(
-                f"The label {label!r} of column {column.name!r} does not fit the meaning that the manifest gives it."
-            )
 
 
 def _needed(files: Mapping[str, PublicFile], name: str) -> PublicFile:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
@@ -25,16 +25,17 @@ from reticent.release.certificate import (
     fingerprint,
 )
 from reticent.release.claims import check_claims
-from reticent.release.formats import FORMATS
-from reticent.release.manifest import Manifest, ManifestColumn, ManifestTable, Role
-from reticent.release.public import PublicSide, check_labels
+from reticent.release.format import PSEUDONYM, Format, format_of
+from reticent.release.manifest import Manifest, ManifestTable
+from reticent.release.public import PublicSide
 from reticent.release.reference import reference_of
 from reticent.release.release import Release
+from reticent.release.rows import in_order
 from reticent.release.scheme import scheme_of
 from reticent.release.signing import private_key, sign
-from reticent.release.stored import StoredTables, counted, height, schema_of, write_sorted
-from reticent.release.tables import FILE_KINDS, file_bytes, labels_of, public_frames
-from reticent.release.values import readable, type_of
+from reticent.release.stored import StoredTables, height, schema_of, write_sorted
+from reticent.release.tables import FILE_KINDS, file_bytes, settled_frames
+from reticent.release.values import readable
 from reticent.release.wording import statement
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
 FileKind = Literal["csv", "parquet"]
 Frames = Mapping[str, pl.DataFrame]
-PSEUDONYM = "pseudonym"
 
 
 def publish(
@@ -80,12 +80,15 @@ def publish(
         # Domains that come from the data come from a population too, in the draft and in the scheme that recodes later rows.
         table = definition.prepare(table)
         draft = chosen.draft(table, definition, context)
-        tables, prints = _public_tables(table, draft, files, context.scratch)
-        manifest = _manifest(table, draft, tables, files)
+        form = _format(draft)
+        tables, prints = _public_tables(table, draft, form, files, context.scratch)
+        manifest = _manifest(table, draft, form, tables, files)
+        form.check(PublicSide(manifest, {}, tables))
+        words = form.words(PublicSide(manifest, {}, tables))
         reference = reference_of(definition, draft.groups, table.sensitive)
-        content = content_of(definition, manifest, reference, draft.insecure or not context.randomness.is_secure)
+        content = content_of(definition, manifest, words, reference, draft.insecure or not context.randomness.is_secure)
         _judge(definition, draft, PublicSide(manifest, content, tables))
-        prints = _fingerprints(manifest, tables, content, prints)
+        prints = _fingerprints(manifest, tables, statement(content, words), prints)
         scheme = scheme_of(draft, table, tables)
         certificates: list[dict[str, Any]] = []
 
@@ -155,20 +158,30 @@ def _ledger(table: Table, given: str | Path | Ledger | None) -> Ledger | None:
     return given if isinstance(given, Ledger) else Ledger(given)
 
 
-def _public_tables(
-    table: Table, draft: Draft, files: FileKind, scratch: Path | None
-) -> tuple[Frames, dict[str, dict[str, Any]]]:
-    """The drafted tables as they are published, and what is known already of the files they will be."""
-    if draft.format not in FORMATS or set(draft.tables) != set(FORMATS[draft.format].tables):
+def _format(draft: Draft) -> Format:
+    try:
+        form = format_of(draft.format)
+    except DataError:
+        form = None
+    if form is None or set(draft.tables) != set(form.tables):
         raise PolicyError(
             f"The method {draft.method.get('name')!r} drafted the tables {sorted(draft.tables)} as {draft.format!r}, which is not a "
             "published format."
         )
+    return form
+
+
+def _public_tables(
+    table: Table, draft: Draft, form: Format, files: FileKind, scratch: Path | None
+) -> tuple[Frames, dict[str, dict[str, Any]]]:
+    """The drafted tables as they are published, and what is known already of the files they will be."""
     if table.pseudonyms and PSEUDONYM in table.schema:
         raise PolicyError(f"Pseudonyms are published in a column {PSEUDONYM!r}. Rename the column of that name.")
     frames = {name: rows for name, rows in draft.tables.items() if isinstance(rows, pl.DataFrame)}
     if len(frames) == len(draft.tables):
-        return public_frames(frames, _bucket_columns(table, draft)[0]), {}
+        settled = settled_frames(frames)
+        arranged = form.arranged(settled, form.columns(draft, table, settled))
+        return {name: in_order(frame) for name, frame in arranged.items()}, {}
     streams = {name: rows for name, rows in draft.tables.items() if isinstance(rows, Stream)}
     written = write_sorted(streams, files, (*table.quasi, *table.sensitive), scratch)
     _check_rows(draft, written.tables)
@@ -177,7 +190,7 @@ def _public_tables(
 
 def _check_rows(draft: Draft, tables: StoredTables) -> None:
     """A stream is read several times, so its source must stand still."""
-    drafted, written = int(draft.groups.sizes.sum()), height(tables, FORMATS[draft.format].tables[0])
+    drafted, written = int(draft.groups.sizes.sum()), height(tables, format_of(draft.format).tables[0])
     if drafted != written:
         raise DataError(
             f"The source changed while it was read: {drafted} rows were to be published, and then there were {written}. Nothing was published; "
@@ -185,66 +198,15 @@ def _check_rows(draft: Draft, tables: StoredTables) -> None:
         )
 
 
-def _manifest(table: Table, draft: Draft, tables: Frames, files: FileKind) -> Manifest:
-    bucket, count = _bucket_columns(table, draft)
-    schemas = {name: schema_of(tables, name) for name in tables}
-    main = FORMATS[draft.format].tables[0]
-    quasi, _ = counted(tables, main, [name for name in schemas[main] if name in table.quasi])
-    listed = {name: schema[name] for schema in schemas.values() for name in schema if name not in (bucket, count)}
-    manifest = Manifest(
+def _manifest(table: Table, draft: Draft, form: Format, tables: Frames, files: FileKind) -> Manifest:
+    return Manifest(
         draft.format,
-        tuple(
-            _quasi_column(table, draft, quasi[name])
-            if name in table.quasi
-            else ManifestColumn(name, _role(table, name), type_of(dtype))
-            for name, dtype in listed.items()
-        ),
-        {name: ManifestTable(f"{name}.{files}", tuple(schema)) for name, schema in schemas.items()},
+        form.columns(draft, table, tables),
+        {name: ManifestTable((f"{name}.{files}",), tuple(schema_of(tables, name))) for name in tables},
         draft.method,
         table.unit,
         table.quasi_sets,
-        bucket,
-        count,
     )
-    FORMATS[draft.format].check(tables, manifest)
-    check_labels(tables, manifest)
-    return manifest
-
-
-def _bucket_columns(table: Table, draft: Draft) -> tuple[str | None, str | None]:
-    """The columns of a bucketized draft that no column of the table stands behind: the bucket, in both tables, and a count."""
-    if draft.format != "bucketize":
-        return None, None
-    quasi, sensitive = (draft.tables[name].columns for name in ("quasi", "sensitive"))
-    shared = [name for name in quasi if name in sensitive]
-    if len(shared) != 1:
-        raise PolicyError(
-            f"The two tables of a bucketized draft must share one column, the bucket, but they share {shared}."
-        )
-    if shared[0] in table.schema:
-        raise PolicyError(f"A bucketized release calls its bucket {shared[0]!r}. Rename the column of that name.")
-    counts = [name for name in sensitive if name not in table.sensitive and name not in shared]
-    return shared[0], counts[0] if counts else None
-
-
-def _quasi_column(table: Table, draft: Draft, series: pl.Series) -> ManifestColumn:
-    name, exact = series.name, draft.format == "bucketize"
-    meanings = draft.meanings.get(name, {})
-    labels = {label: meanings[label] for label in labels_of(series, meanings) if label in meanings}
-    domain = draft.domains.get(name)
-    # Whether values are missing depends on the data, so it is not part of what was declared.
-    declared = [value for value in domain if value is not None] if domain is not None else None
-    return ManifestColumn(name, "quasi", type_of(table.schema[name]), labels, exact, declared)
-
-
-def _role(table: Table, name: str) -> Role:
-    if name in table.sensitive:
-        return "sensitive"
-    if name in table.other:
-        return "other"
-    if table.pseudonyms and name == PSEUDONYM:
-        return "pseudonym"
-    raise PolicyError(f"The method drafted the column {name!r}, which has no role that is published.")
 
 
 def _judge(definition: Definition, draft: Draft, side: PublicSide) -> None:
@@ -269,14 +231,11 @@ def _population(definition: Definition) -> Any:
 
 
 def _fingerprints(
-    manifest: Manifest, tables: Frames, content: Mapping[str, Any], known: Mapping[str, dict[str, Any]]
+    manifest: Manifest, tables: Frames, said: str, known: Mapping[str, dict[str, Any]]
 ) -> dict[str, dict[str, Any]]:
-    contents = {
-        MANIFEST: readable(manifest.as_json()),
-        STATEMENT: statement(content, manifest).encode(),
-    }
+    contents = {MANIFEST: readable(manifest.as_json()), STATEMENT: said.encode()}
     prints = {name: fingerprint(each) for name, each in contents.items()}
     for name, table in manifest.tables.items():
-        kind = cast(FileKind, Path(table.file).suffix.lstrip("."))
-        prints[table.file] = known.get(table.file) or fingerprint(file_bytes(tables[name], kind))
+        file = table.files[0]
+        prints[file] = known.get(file) or fingerprint(file_bytes(tables[name], Path(file).suffix.lstrip(".")))
     return prints

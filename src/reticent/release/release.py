@@ -55,7 +55,7 @@ class Release:
 
     @property
     def format(self) -> str:
-        """How it was published: ``generalize`` or ``bucketize``."""
+        """How it was published, by the name of its format."""
         return self.public.format
 
     @property
@@ -118,12 +118,13 @@ class Release:
 
     def _public_files(self) -> Iterator[tuple[str, Content]]:
         manifest = self.public.manifest
-        yield STATEMENT, statement(self.certificate, manifest).encode()
+        yield STATEMENT, statement(self.certificate, self.public.form.words(self.public)).encode()
         yield MANIFEST, readable(manifest.as_json())
         for name, table in manifest.tables.items():
             yield (
-                table.file,
-                stored_bytes(self.tables, name) or file_bytes(self.tables[name], Path(table.file).suffix.lstrip(".")),
+                table.files[0],
+                stored_bytes(self.tables, name)
+                or file_bytes(self.tables[name], Path(table.files[0]).suffix.lstrip(".")),
             )
         yield CERTIFICATE, readable(self.certificate)
 

@@ -1,6 +1,6 @@
 """Public tables: from a draft's frames to files whose bytes depend on what they show and on nothing else, and back.
 
-Rows are sorted and buckets renumbered by their content, so that neither tells how the original table was ordered.
+Rows are sorted by their content, so that their order tells nothing about that of the original table.
 """
 
 from __future__ import annotations
@@ -12,11 +12,9 @@ from typing import Any
 import polars as pl
 
 from reticent.data import NULL_LABEL
-from reticent.data.hierarchy import unused
 from reticent.data.writers import as_csv, as_parquet, csv_header, csv_layout
 from reticent.errors import DataError
 from reticent.release.manifest import Manifest
-from reticent.release.rows import in_order
 from reticent.release.values import TYPES, settled
 
 Frames = Mapping[str, pl.DataFrame]
@@ -24,12 +22,9 @@ Frames = Mapping[str, pl.DataFrame]
 FILE_KINDS: Mapping[str, Callable[[pl.DataFrame], bytes]] = {"csv": as_csv, "parquet": as_parquet}
 
 
-def public_frames(tables: Frames, bucket: str | None) -> dict[str, pl.DataFrame]:
-    """The draft's tables with every column of a published type, and rows in the order of their content."""
-    settled_frames = {name: pl.DataFrame([settled(column) for column in frame]) for name, frame in tables.items()}
-    if bucket is not None:
-        settled_frames = _renumbered(settled_frames, bucket)
-    return {name: in_order(frame) for name, frame in settled_frames.items()}
+def settled_frames(tables: Frames) -> dict[str, pl.DataFrame]:
+    """The draft's tables with every column of a published type."""
+    return {name: pl.DataFrame([settled(column) for column in frame]) for name, frame in tables.items()}
 
 
 def file_bytes(frame: pl.DataFrame, kind: str) -> bytes:
@@ -41,20 +36,22 @@ def read_table(content: bytes, name: str, manifest: Manifest) -> pl.DataFrame:
     """A public table as the manifest describes it; whatever does not fit is a :class:`DataError` that says what."""
     table = manifest.tables[name]
     schema = published_schema(name, manifest)
-    if table.file.endswith(".csv"):
-        check_header(content, schema, table.file)
+    if table.files[0].endswith(".csv"):
+        check_header(content, schema, table.files[0])
     try:
-        if table.file.endswith(".parquet"):
+        if table.files[0].endswith(".parquet"):
             frame = pl.read_parquet(io.BytesIO(content))
         else:
             frame = pl.read_csv(io.BytesIO(content), **csv_layout(schema))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
-        raise DataError(f"{table.file} cannot be read as the manifest describes it: {_first_line(error)}") from None
+        raise DataError(f"{table.files[0]} cannot be read as the manifest describes it: {_first_line(error)}") from None
     if frame.columns != list(table.columns):
-        raise DataError(f"{table.file} has the columns {frame.columns}, but the manifest lists {list(table.columns)}.")
+        raise DataError(
+            f"{table.files[0]} has the columns {frame.columns}, but the manifest lists {list(table.columns)}."
+        )
     for column, dtype in schema.items():
         if frame[column].dtype != dtype:
-            raise DataError(f"{table.file}: column {column!r} has type {frame[column].dtype}, not {dtype}.")
+            raise DataError(f"{table.files[0]}: column {column!r} has type {frame[column].dtype}, not {dtype}.")
     return frame
 
 
@@ -71,34 +68,9 @@ def published_schema(name: str, manifest: Manifest) -> pl.Schema:
 
 
 def _published_type(column: str, manifest: Manifest) -> pl.DataType:
-    if column in (manifest.bucket, manifest.count):
-        return TYPES["integer"]
     described = manifest.column(column)
     labelled = described.role == "quasi" and not described.exact
     return TYPES["text"] if labelled else TYPES[described.kind]
-
-
-def _renumbered(tables: Frames, bucket: str) -> dict[str, pl.DataFrame]:
-    """Buckets numbered from 1 in the order of what they contain; buckets that contain the same cannot be told apart."""
-    keys = pl.DataFrame({bucket: pl.concat([frame[bucket] for frame in tables.values()]).unique()})
-    for name, frame in tables.items():
-        rows, kind = frame.drop(bucket), unused("kind", frame.columns)
-        kinds = in_order(rows.unique()).with_row_index(kind)
-        contents = (
-            frame.join(kinds, on=rows.columns, how="left", nulls_equal=True)
-            .group_by(bucket)
-            .agg(pl.col(kind).sort())
-            .select(bucket, pl.col(kind).cast(pl.List(pl.String)).list.join(",").alias(f"contents of {name}"))
-        )
-        keys = keys.join(contents, on=bucket, how="left")
-    order = [column for column in keys.columns if column != bucket]
-    numbers = keys.sort([*order, bucket]).select(bucket).with_row_index("number", offset=1)
-    return {
-        name: frame.with_columns(
-            frame[bucket].replace_strict(numbers[bucket], numbers["number"], return_dtype=pl.Int64).alias(bucket)
-        )
-        for name, frame in tables.items()
-    }
 
 
 def labels_of(series: pl.Series, meanings: Mapping[str, Mapping[str, Any]]) -> list[str]:

@@ -31,6 +31,7 @@ from reticent.release.certificate import (
     unsigned,
 )
 from reticent.release.claims import Check, check_claims, read_claims
+from reticent.release.manifest import check_layout
 from reticent.release.public import PublicFile, PublicSide, public_folder, read_files, read_public, small_file
 from reticent.release.signing import is_signed_by, public_key, stated_key
 from reticent.release.stored import hash_file, stands_in_order
@@ -137,10 +138,7 @@ def _read_certificate(files: Mapping[str, PublicFile]) -> dict[str, Any]:
     content = small_file(files, CERTIFICATE)
     certificate = parsed(content, CERTIFICATE)
     expected = {*FIELDS, *(["signature"] if "signature" in certificate else [])}
-    if certificate.get("layout") != LAYOUT:
-        raise DataError(
-            f"{CERTIFICATE} has layout {certificate.get('layout')!r}, and this version of Reticent reads {LAYOUT}."
-        )
+    check_layout(certificate.get("layout"), LAYOUT, CERTIFICATE)
     for name in sorted(expected ^ set(certificate)):
         raise DataError(f"{CERTIFICATE}: the entry {name!r} is missing or does not belong there.")
     for name in ("files", "ledger", "randomness"):
@@ -227,6 +225,8 @@ def _check_agreement(side: PublicSide, written: bytes) -> Check:
 
 
 def _check_order(side: PublicSide) -> Check:
+    if side.form.order == "own":
+        return Check("order", "holds", "Rows are in the order that the format defines.")
     for name in side.tables:
         if not stands_in_order(side.tables, name):
             return Check("order", "fails", f"The rows of {name} are not sorted, so their order may tell something.")
@@ -246,8 +246,8 @@ def _check_wording(side: PublicSide, files: Mapping[str, PublicFile]) -> Check:
     insecure = said["randomness"].get("releasable") is not True
     if said["claims"] != claims_of(definition, side.manifest.unit):
         return Check("wording", "fails", "The plain words of a claim are not those of its definition.")
-    compared = wording.compared(side.manifest, said["reference"])
-    if said["residual_risks"] != wording.risks(definition, side.manifest, compared, insecure):
+    compared, words = wording.compared(side.manifest, said["reference"]), side.form.words(side)
+    if said["residual_risks"] != wording.risks(definition, side.manifest, words, compared, insecure):
         return Check("wording", "fails", "The residual risks are not those of this release.")
     if said["randomness"] != {
         "releasable": not insecure,
@@ -257,7 +257,7 @@ def _check_wording(side: PublicSide, files: Mapping[str, PublicFile]) -> Check:
     told = said["ledger"]
     if told.get("statement") != wording.ledger_statement(told.get("dataset"), told.get("release")):
         return Check("wording", "fails", "What is said about earlier releases contradicts itself.")
-    if files.get(STATEMENT) != wording.statement(said, side.manifest).encode():
+    if files.get(STATEMENT) != wording.statement(said, words).encode():
         return Check("wording", "fails", f"{STATEMENT} does not say what the certificate says.")
     return Check("wording", "holds", "The plain words say what the exact entries say.")
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reticent.definitions import Definition
+from reticent.release.format import Words
 from reticent.release.manifest import Manifest
 
 UNNAMED = (
@@ -41,7 +42,9 @@ def covers(definition: Definition, unit: str) -> str:
     return definition.meaning()
 
 
-def risks(definition: Definition, manifest: Manifest, reference: Sequence[str], insecure: bool) -> list[str]:
+def risks(
+    definition: Definition, manifest: Manifest, words: Words, reference: Sequence[str], insecure: bool
+) -> list[str]:
     """The risks that remain, most specific first; the last two always do (spec 000b, A11.10 and A11.11)."""
     found = [INSECURE] if insecure else []
     other = manifest.named("other")
@@ -54,15 +57,7 @@ def risks(definition: Definition, manifest: Manifest, reference: Sequence[str], 
         found.append(
             "Rows carry random pseudonyms: rows of one person can be put together, and whoever learns whose a pseudonym is learns all of them."
         )
-    if manifest.format == "bucketize":
-        found.append(
-            "Quasi-identifying values are published exactly, so that anybody can see whether a person with certain values is in the table; "
-            "only the link to the sensitive values is hidden."
-        )
-    else:
-        found.append(
-            "It is not hidden that somebody is in the table: whoever knows that a person is, finds the person's group."
-        )
+    found.extend(words.risks)
     if manifest.quasi_sets is not None:
         sets = "; ".join(_listed(names) for names in manifest.quasi_sets)
         found.append(
@@ -110,15 +105,11 @@ def compared(manifest: Manifest, reference: Mapping[str, Any] | None) -> list[st
     return [name for name in manifest.named("sensitive") if name in (reference or {})]
 
 
-def statement(certificate: Mapping[str, Any], manifest: Manifest) -> str:
+def statement(certificate: Mapping[str, Any], words: Words) -> str:
     """The plain-language statement that goes with the files."""
-    form = {
-        "generalize": "Values that might point at a person were replaced by coarser ones, so that rows look alike in groups.",
-        "bucketize": "Values that might point at a person stand in one table and sensitive values in another; only groups connect the two.",
-    }
     parts = [
         "WHAT THIS IS",
-        f"A table about people, published so that nobody is given away. {form[manifest.format]}",
+        f"A table about people, published so that nobody is given away. {words.what}",
         "WHAT IS PROMISED",
         *(f"- {claim['covers']}" for claim in certificate["claims"]),
         "WHAT IS NOT PROMISED",

@@ -1,0 +1,247 @@
+"""Formats: the kinds of release there are. All that is particular to one kind is in its format, found by the manifest's ``format``.
+
+Publishing, saving, verifying, counting, attacking and reporting are written once over :class:`Format`. A new kind of release is a subclass of
+:class:`GroupFormat` or :class:`MechanismFormat` in a module of its own and a line in :data:`FORMATS`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+
+import polars as pl
+
+from reticent.data import NULL_LABEL, SUPPRESSED, Draft, Groups, SensitiveColumn, Table
+from reticent.data.levels import interval_label
+from reticent.data.sensitive import bind_sensitive
+from reticent.definitions import Definition
+from reticent.errors import DataError, PolicyError
+from reticent.release.cells import Cells, Columns, References, groups_of_cells
+from reticent.release.manifest import ManifestColumn
+from reticent.release.stored import counted, schema_of
+from reticent.release.tables import labels_of
+from reticent.release.values import TYPES, type_of
+
+if TYPE_CHECKING:
+    from reticent.release.public import PublicSide
+
+Order = Literal["sorted", "own"]
+Frames = Mapping[str, pl.DataFrame]
+
+PSEUDONYM = "pseudonym"
+FORMATS: dict[str, str] = {
+    "generalize": "reticent.release.formats.generalize",
+    "bucketize": "reticent.release.formats.bucketize",
+}
+_REGISTERED: dict[str, Format] = {}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What evidence is asked for.
+
+    ``quasi`` is the set of columns that the adversary holds (all quasi columns if None). ``columns`` are the domains of the sensitive columns
+    (the values that occur if None), and ``reference`` the whole table's histograms where these were published.
+    """
+
+    quasi: tuple[str, ...] | None = None
+    columns: Columns | None = None
+    reference: References = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Words:
+    """A release in plain language: ``what`` it is, and the residual ``risks`` that come with its format."""
+
+    what: str
+    risks: tuple[str, ...] = ()
+
+
+class Format(ABC):
+    """One kind of release. It sees the public side only, so whatever it answers, anybody can compute.
+
+    ``tables`` are the names of its public tables, the main one first. ``roles`` are roles of columns that no column of the original table stands
+    behind, such as a bucket. Tables that ``stream`` are judged where they lie when they do not fit in memory. Rows are ``sorted`` by all
+    columns, or in an order of the format's ``own``, which :meth:`check` knows.
+    """
+
+    name: ClassVar[str]
+    tables: ClassVar[tuple[str, ...]]
+    roles: ClassVar[tuple[str, ...]] = ()
+    streams: ClassVar[bool] = False
+    order: ClassVar[Order] = "sorted"
+
+    def refusal(self, definition: Definition) -> str | None:
+        """Why the definition cannot be claimed for this kind of release; None if it can. Publish asks first of all, and verify again."""
+        return None
+
+    def arranged(self, tables: Frames, columns: Sequence[ManifestColumn]) -> Frames:
+        """Drafted tables with nothing in their values that tells how the original was ordered; the order of rows is settled later."""
+        return tables
+
+    @abstractmethod
+    def columns(self, draft: Draft, table: Table, tables: Frames) -> tuple[ManifestColumn, ...]:
+        """Every column of the public ``tables`` with its role and type; a column without a role is refused."""
+
+    @abstractmethod
+    def check(self, public: PublicSide) -> None:
+        """Whether manifest and tables fit together; a :class:`DataError` says where they do not. Sizes are looked at before anything is computed."""
+
+    @abstractmethod
+    def words(self, public: PublicSide) -> Words:
+        """What this release is, and the risks that remain because of its format."""
+
+    def count(self, public: PublicSide, condition: str, estimator: str) -> Any:
+        """How many rows meet a condition, as well as the release can tell."""
+        raise PolicyError(f"Counting queries are not known for releases of format {self.name!r}.")
+
+    def reader(self, public: PublicSide) -> Any:
+        """The object that analysts of this kind of release work with; the public side itself if there is no other."""
+        return public
+
+
+class GroupFormat(Format):
+    """A release of true rows in groups: people of a group cannot be told apart in what a definition protects.
+
+    ``sensitive_table`` has the sensitive columns. ``hides_identity`` says whether people of a group look alike, so that quasi values do not single
+    anybody out; ``exact`` whether quasi values are published as they are and not as labels.
+    """
+
+    sensitive_table: ClassVar[str]
+    hides_identity: ClassVar[bool] = True
+    exact: ClassVar[bool] = False
+
+    def refusal(self, definition: Definition) -> str | None:
+        if any(part.hides_identity for part in definition.parts()) and not self.hides_identity:
+            return "It promises that quasi values single nobody out, but the release publishes them exactly."
+        return None
+
+    @abstractmethod
+    def cells(self, public: PublicSide, quasi: Sequence[str]) -> Cells:
+        """The rows by group and sensitive values, for an adversary who knows some ``quasi`` columns."""
+
+    def groups(self, public: PublicSide, about: Judged | None = None) -> Groups:
+        """The groups that the public tables show to an adversary; see :class:`Judged`."""
+        asked = about if about is not None else Judged()
+        cells = self.cells(public, public.manifest.named("quasi") if asked.quasi is None else asked.quasi)
+        bound = asked.columns if asked.columns is not None else self.occurring(public)
+        return groups_of_cells(cells, bound, asked.reference)
+
+    def occurring(self, public: PublicSide) -> tuple[SensitiveColumn, ...]:
+        """The sensitive columns with the values that occur."""
+        names = public.manifest.named("sensitive")
+        rows, _ = counted(public.tables, self.sensitive_table, names)
+        return tuple(bind_sensitive(name, None, rows[name]) for name in names)
+
+    def columns(self, draft: Draft, table: Table, tables: Frames) -> tuple[ManifestColumn, ...]:
+        main, own = self.tables[0], self.own_columns(draft, table)
+        quasi, _ = counted(tables, main, [name for name in schema_of(tables, main) if name in table.quasi])
+        listed = {name: dtype for each in tables for name, dtype in schema_of(tables, each).items()}
+        return tuple(
+            self._quasi_column(table, draft, quasi[name])
+            if name in table.quasi
+            else ManifestColumn(name, own.get(name) or role_of(table, name), type_of(dtype))
+            for name, dtype in listed.items()
+        )
+
+    def own_columns(self, draft: Draft, table: Table) -> Mapping[str, str]:
+        """The columns that no column of the table stands behind, with their roles."""
+        return {}
+
+    def _quasi_column(self, table: Table, draft: Draft, series: pl.Series) -> ManifestColumn:
+        name = series.name
+        meanings = draft.meanings.get(name, {})
+        labels = {label: meanings[label] for label in labels_of(series, meanings) if label in meanings}
+        domain = draft.domains.get(name)
+        # Whether values are missing depends on the data, so it is not part of what was declared.
+        declared = [value for value in domain if value is not None] if domain is not None else None
+        return ManifestColumn(name, "quasi", type_of(table.schema[name]), labels, self.exact, declared)
+
+    def check(self, public: PublicSide) -> None:
+        if any(column.exact != self.exact for column in public.manifest.columns if column.role == "quasi"):
+            how = "values" if self.exact else "labels"
+            raise DataError(
+                f"manifest.json: the quasi columns of a release of format {self.name!r} are published as {how}."
+            )
+        self._check_labels(public)
+
+    def _check_labels(self, public: PublicSide) -> None:
+        """The labels that occur are exactly those that the manifest explains, and no two mean the same."""
+        rows, _ = counted(public.tables, self.tables[0], public.manifest.named("quasi"))
+        for column in public.manifest.columns:
+            if column.role != "quasi":
+                continue
+            occurring = set(labels_of(rows[column.name], column.labels))
+            for label in sorted(occurring - set(column.labels)):
+                raise DataError(
+                    f"Column {column.name!r} shows the label {label!r}, which the manifest does not explain."
+                )
+            for label in sorted(set(column.labels) - occurring):
+                raise DataError(
+                    f"The manifest explains the label {label!r} of column {column.name!r}, which does not occur."
+                )
+            _check_texts(column)
+            texts = [repr(sorted(meaning.items())) for meaning in column.labels.values()]
+            if len(set(texts)) != len(texts):
+                raise DataError(f"The manifest gives two labels of column {column.name!r} the same meaning.")
+
+
+class MechanismFormat(Format):
+    """A release whose rows were drawn by a randomized mechanism: they are not true rows, and the plan of the mechanism is judged, not groups."""
+
+    order: ClassVar[Order] = "own"
+
+
+def format_of(name: str) -> Format:
+    """A format by name, imported when it is first asked for."""
+    if name not in _REGISTERED and name in FORMATS:
+        register(cast(Format, import_module(FORMATS[name]).FORMAT))
+    if name not in _REGISTERED:
+        known = ", ".join(dict.fromkeys([*FORMATS, *_REGISTERED]))
+        raise DataError(f"{name!r} is not a published format that this version knows ({known}).")
+    return _REGISTERED[name]
+
+
+def register(form: Format) -> None:
+    """Make a format known by its name, for this process."""
+    _REGISTERED[form.name] = form
+
+
+def role_of(table: Table, name: str) -> str:
+    """The role of a column that a method drafted; one that is not to be published is refused."""
+    if name in table.quasi:
+        return "quasi"
+    if name in table.sensitive:
+        return "sensitive"
+    if name in table.other:
+        return "other"
+    if table.pseudonyms and name == PSEUDONYM:
+        return "pseudonym"
+    raise PolicyError(f"The method drafted the column {name!r}, which has no role that is published.")
+
+
+def _check_texts(column: ManifestColumn) -> None:
+    """A label that is a value, a masked code, a stretch of whole numbers or the missing value is written in one way only.
+
+    It is marked where another label is written so.
+    """
+    values = {label: meaning["value"] for label, meaning in column.labels.items() if "value" in meaning}
+    texts = pl.Series(list(values.values()), dtype=TYPES[column.kind], strict=False).cast(pl.String).to_list()
+    expected = dict(zip(values, texts, strict=True))
+    for label, meaning in column.labels.items():
+        if "prefix" in meaning:
+            expected[label] = meaning["prefix"] + SUPPRESSED * (meaning["length"] - len(meaning["prefix"]))
+        elif "interval" in meaning and column.kind in ("integer", "unsigned"):
+            low, high = meaning["interval"]
+            expected[label] = interval_label(low, high, meaning["closed"])
+        elif "null" in meaning:
+            # A value that is not published may be spelled so too, and then the label is marked all the same.
+            expected[label] = NULL_LABEL + label.removeprefix(label.rstrip("'"))
+    for label, text in expected.items():
+        if label != text and not (text in column.labels and label.rstrip("'") == text.rstrip("'")):
+            raise DataError(
+                f"The label {label!r} of column {column.name!r} does not fit the meaning that the manifest gives it."
+            )

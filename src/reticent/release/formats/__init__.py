@@ -1,0 +1,5 @@
+"""The formats of grouped releases; see :mod:`reticent.release.format`.
+
+``generalize``  one table ``data``: rows with the same labels are a group
+``bucketize``   ``quasi`` has exact values with a bucket, ``sensitive`` the sensitive values of each bucket: a bucket is a group
+"""

@@ -1,0 +1,134 @@
+"""The format ``bucketize``: exact quasi values in one table and sensitive values in another, which share only a bucket; a bucket is a group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.data import Draft, Table
+from reticent.data.hierarchy import unused
+from reticent.errors import DataError, PolicyError
+from reticent.release.cells import Cells
+from reticent.release.format import Frames, GroupFormat, Words
+from reticent.release.manifest import Manifest, ManifestColumn
+from reticent.release.rows import group_rows, in_order
+
+if TYPE_CHECKING:
+    from reticent.release.public import PublicSide
+
+
+class Bucketize(GroupFormat):
+    """Two tables that share only a bucket number. The sensitive table may count rows in a column of its own."""
+
+    name: ClassVar[str] = "bucketize"
+    tables: ClassVar[tuple[str, ...]] = ("quasi", "sensitive")
+    roles: ClassVar[tuple[str, ...]] = ("bucket", "count")
+    sensitive_table: ClassVar[str] = "sensitive"
+    hides_identity: ClassVar[bool] = False
+    exact: ClassVar[bool] = True
+
+    def own_columns(self, draft: Draft, table: Table) -> Mapping[str, str]:
+        quasi, sensitive = (draft.tables[name].columns for name in self.tables)
+        shared = [name for name in quasi if name in sensitive]
+        if len(shared) != 1:
+            raise PolicyError(
+                f"The two tables of a bucketized draft must share one column, the bucket, but they share {shared}."
+            )
+        if shared[0] in table.schema:
+            raise PolicyError(f"A bucketized release calls its bucket {shared[0]!r}. Rename the column of that name.")
+        counts = [name for name in sensitive if name not in table.sensitive and name not in shared]
+        return {shared[0]: "bucket", **dict.fromkeys(counts[:1], "count")}
+
+    def arranged(self, tables: Frames, columns: Sequence[ManifestColumn]) -> Frames:
+        return _renumbered(tables, next(column.name for column in columns if column.role == "bucket"))
+
+    def check(self, public: PublicSide) -> None:
+        manifest, tables = public.manifest, public.tables
+        if len(manifest.named("bucket")) != 1 or len(manifest.named("count")) > 1:
+            raise DataError("manifest.json: a bucketized release has one bucket column and at most one count column.")
+        bucket = bucket_of(manifest)
+        if any(bucket not in table.columns for table in manifest.tables.values()):
+            raise DataError("manifest.json: both tables of a bucketized release need the bucket column.")
+        quasi, sensitive = (set(manifest.tables[name].columns) for name in self.tables)
+        expected = {bucket, *manifest.named("sensitive"), *manifest.named("count")}
+        if sensitive != expected or quasi & sensitive != {bucket}:
+            raise DataError("manifest.json: the sensitive columns, and nothing else, stand in the sensitive table.")
+        if any(table[bucket].null_count() for table in tables.values()):
+            raise DataError("A row of a bucketized release has no bucket.")
+        counts = counts_of(public)
+        if (counts < 1).any():
+            raise DataError(f"The sensitive table counts {int(counts.min())} rows for a value; a count is at least 1.")
+        shown = tables["quasi"].group_by(bucket).agg(pl.len().cast(pl.Int64).alias("rows"))
+        values = (
+            tables["sensitive"].select(bucket, counts=pl.Series(counts)).group_by(bucket).agg(pl.col("counts").sum())
+        )
+        wrong = shown.join(values, on=bucket, how="full", coalesce=True).filter(
+            pl.col("rows").ne_missing(pl.col("counts"))
+        )
+        if wrong.height:
+            number, rows, counted_rows = wrong.sort(bucket).select(bucket, "rows", "counts").row(0)
+            raise DataError(
+                f"Bucket {number} has {rows or 0} rows in the quasi table and {counted_rows or 0} in the sensitive table."
+            )
+        super().check(public)
+
+    def cells(self, public: PublicSide, quasi: Sequence[str]) -> Cells:
+        # Whatever part of the quasi values is known, they lead to buckets and no further.
+        table = public.tables["sensitive"]
+        ids, groups = group_rows([table[bucket_of(public.manifest)]], table.height)
+        return Cells(ids, groups, table.select(public.manifest.named("sensitive")), counts_of(public))
+
+    def words(self, public: PublicSide) -> Words:
+        return Words(
+            "Values that might point at a person stand in one table and sensitive values in another; only groups connect the two.",
+            (
+                "Quasi-identifying values are published exactly, so that anybody can see whether a person with certain values is in the table; "
+                "only the link to the sensitive values is hidden.",
+            ),
+        )
+
+
+def bucket_of(manifest: Manifest) -> str:
+    """The column that joins the two tables."""
+    return manifest.named("bucket")[0]
+
+
+def counts_of(public: PublicSide) -> NDArray[np.int64]:
+    """How many rows each row of the sensitive table stands for."""
+    table, named = public.tables["sensitive"], public.manifest.named("count")
+    if not named:
+        return np.ones(table.height, dtype=np.int64)
+    counts = table[named[0]]
+    if counts.null_count():
+        raise DataError("The sensitive table has a row without a count.")
+    return counts.to_numpy()
+
+
+def _renumbered(tables: Frames, bucket: str) -> dict[str, pl.DataFrame]:
+    """Buckets numbered from 1 in the order of what they contain; buckets that contain the same cannot be told apart."""
+    keys = pl.DataFrame({bucket: pl.concat([frame[bucket] for frame in tables.values()]).unique()})
+    for name, frame in tables.items():
+        rows, kind = frame.drop(bucket), unused("kind", frame.columns)
+        kinds = in_order(rows.unique()).with_row_index(kind)
+        contents = (
+            frame.join(kinds, on=rows.columns, how="left", nulls_equal=True)
+            .group_by(bucket)
+            .agg(pl.col(kind).sort())
+            .select(bucket, pl.col(kind).cast(pl.List(pl.String)).list.join(",").alias(f"contents of {name}"))
+        )
+        keys = keys.join(contents, on=bucket, how="left")
+    order = [column for column in keys.columns if column != bucket]
+    numbers = keys.sort([*order, bucket]).select(bucket).with_row_index("number", offset=1)
+    return {
+        name: frame.with_columns(
+            frame[bucket].replace_strict(numbers[bucket], numbers["number"], return_dtype=pl.Int64).alias(bucket)
+        )
+        for name, frame in tables.items()
+    }
+
+
+FORMAT = Bucketize()
