@@ -53,7 +53,7 @@ _NAMES = {
     "reticent.errors": ("DataError", "Denied", "Infeasible", "LedgerError", "PolicyError", "ReticentError"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
-_ROOMS = ("attack", "audit", "belief", "demo", "knowledge", "randomize", "views")
+_ROOMS = ("attack", "audit", "belief", "demo", "knowledge", "randomize", "report", "views")
 
 __all__ = ["__version__", *_HOMES, *_ROOMS]
 

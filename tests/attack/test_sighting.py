@@ -19,7 +19,7 @@ from reticent.definitions.mechanisms import BoundedBelief
 from reticent.errors import DataError, PolicyError
 from reticent.randomize import AlphaBeta, Frapp, Series, plan
 from reticent.release import publish
-from reticent.release.report import write_report
+from reticent.report import write_report
 
 DOMAIN = {"age": range(20, 60), "zip": ["1", "2", "3", "4", "5"], "ill": ["flu", "gout", "HIV"]}
 SIZE = 40 * 5 * 3

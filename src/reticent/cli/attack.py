@@ -96,7 +96,7 @@ def _run(
 
 
 def _render(console: Console, pairs: list[tuple[Findings | None, Findings]]) -> None:
-    from reticent.release.figures import percent
+    from reticent.report import percent
 
     compared = any(before is not None for before, _ in pairs)
     rows = []

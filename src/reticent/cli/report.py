@@ -41,8 +41,8 @@ def report(
     """
     from reticent.data.readers import Source
     from reticent.errors import PolicyError
-    from reticent.policy import Policy, write_stewards_report
-    from reticent.release.report import write_report
+    from reticent.policy import Policy
+    from reticent.report import write_report, write_stewards_report
 
     if public and (policy or people):
         raise PolicyError("A public report tells nothing about the table: leave out --policy and --people.")

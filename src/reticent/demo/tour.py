@@ -22,8 +22,9 @@ from reticent.demo.hospital import hospital, hospital_policy_text
 from reticent.demo.voters import voter_roll
 from reticent.errors import DataError, LedgerError
 from reticent.inspect import exposures, propose
-from reticent.policy import Policy, write_stewards_report
+from reticent.policy import Policy
 from reticent.release import Release, publish, verify
+from reticent.report import write_stewards_report
 
 FILES = {
     "hospital.csv": "the register: confidential",

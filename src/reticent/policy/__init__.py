@@ -5,7 +5,7 @@
 ``file``         a file that errors can point into; ``auditing`` and ``audit_sections`` the policy of audited SQL
 ``places``       where in the file it was written; ``complaints`` puts mistakes into words and points at them
 ``reading``      ``rt.read``: rows with their roles
-``publishing``   from a policy to a saved release; ``reporting`` the steward's report with attacks and risk
+``publishing``   from a policy to a saved release
 ``methods``      methods by name; ``expressions`` definitions as written on a command line
 """
 
@@ -14,7 +14,6 @@ from reticent.policy.methods import method_from
 from reticent.policy.policy import Policy
 from reticent.policy.publishing import Published, publish_policy
 from reticent.policy.reading import read
-from reticent.policy.reporting import write_stewards_report
 
 __all__ = [
     "Policy",
@@ -23,5 +22,4 @@ __all__ = [
     "method_from",
     "publish_policy",
     "read",
-    "write_stewards_report",
 ]

@@ -9,7 +9,7 @@
 ``tables``        how public tables are written and read; ``stored`` those too large for memory
 ``scheme``        the saved recoding, and apply for new rows
 ``signing``       Ed25519 keys and signatures
-``counting``      counting queries; ``report`` the steward's report
+``counting``      counting queries
 """
 
 from reticent.release.claims import Check

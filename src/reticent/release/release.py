@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+import reticent
 from reticent.data import Draft, Groups, Table
 from reticent.data.stream import Stream
 from reticent.data.writers import as_parquet, parquet_blocks
@@ -89,9 +90,8 @@ class Release:
 
     def report(self, path: str | Path, *, table: Table | None = None, public: bool = False) -> Path:
         """Write the report, one HTML file: the steward's (fuller with the ``table``), or the one that everybody may see."""
-        from reticent.release.report import write_report
-
-        return write_report(self, path, table=table, public=public)
+        written: Path = reticent.report.write_report(self, path, table=table, public=public)
+        return written
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write ``path/public`` and ``path/private``, both whole or not at all.

@@ -13,9 +13,9 @@ from reticent.cli.app import app
 from reticent.data import Hierarchy, Table
 from reticent.definitions import KAnonymity
 from reticent.demo import hospital, hospital_policy_text, voter_roll
-from reticent.policy import Policy, write_stewards_report
+from reticent.policy import Policy
 from reticent.release import publish
-from reticent.release.report import write_report
+from reticent.report import write_report, write_stewards_report
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.release.figures import NARROW, WIDTH, Figure, box, dot, line, picture, text
+from reticent.report.figures import NARROW, WIDTH, Figure, box, dot, line, picture, text
 
 MOST_DOTS = 1500
 _MOST_WITH_EDGES = 60

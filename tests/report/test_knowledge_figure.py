@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reticent.data import Groups
-from reticent.release.knowledge_figure import knowledge_curves
+from reticent.report.knowledge_figure import knowledge_curves
 
 
 def test_the_numbers_of_the_figure_are_those_of_both_curves():

@@ -4,115 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import reduce
 from operator import and_
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.anonymize import search
+from reticent.attack import Findings
 from reticent.data import Groups, Table
 from reticent.definitions import Definition, KAnonymity
 from reticent.engine import engine_of
 from reticent.errors import DataError
+from reticent.inspect import ExposedGroup, Risk
 from reticent.release.claims import Check, check_claims, read_claims
-from reticent.release.lattice_figure import MOST_DOTS, LatticeFacts
 from reticent.release.public import PublicSide
 from reticent.release.release import Release
 from reticent.release.values import parsed
+from reticent.report.lattice_figure import MOST_DOTS, LatticeFacts
 
 Counts = Mapping[str, int]
 
 _EXAMPLES = 3
 
 
-class Found(Protocol):
-    """What an adversary found, as :class:`reticent.attack.Findings` has it; ``release`` does not import ``attack``."""
-
-    @property
-    def adversary(self) -> str: ...
-    @property
-    def knows(self) -> str: ...
-    @property
-    def hit(self) -> str: ...
-    @property
-    def share(self) -> float: ...
-    @property
-    def interval(self) -> tuple[float, float] | None: ...
-    @property
-    def baseline(self) -> float | None: ...
-    @property
-    def excess(self) -> tuple[float, float]: ...
-    @property
-    def succeeds(self) -> bool: ...
-    @property
-    def example(self) -> str: ...
-
-
-Comparison = tuple[Found | None, Found]
-
-
-class Driver(Protocol):
-    """A column as :class:`reticent.inspect.ColumnRisk` has it."""
-
-    @property
-    def column(self) -> str: ...
-    @property
-    def drives(self) -> int: ...
-
-
-class DrivingValue(Driver, Protocol):
-    """A value as :class:`reticent.inspect.ValueRisk` has it."""
-
-    @property
-    def value(self) -> str: ...
-    @property
-    def rows(self) -> int: ...
-    @property
-    def alone(self) -> int: ...
-
-
-class Together(Protocol):
-    """Some columns as :class:`reticent.inspect.ColumnSet` has them."""
-
-    @property
-    def columns(self) -> tuple[str, ...]: ...
-    @property
-    def alone(self) -> int: ...
-    @property
-    def distinction(self) -> Fraction: ...
-    @property
-    def separation(self) -> Fraction: ...
-
-
-class RiskFound(Protocol):
-    """What drove the risk, as :class:`reticent.inspect.Risk` has it; ``release`` does not import ``inspect``."""
-
-    @property
-    def rows(self) -> int: ...
-    @property
-    def together(self) -> Together: ...
-    @property
-    def columns(self) -> Sequence[Driver]: ...
-    @property
-    def values(self) -> Sequence[DrivingValue]: ...
-    @property
-    def lone(self) -> Sequence[DrivingValue]: ...
-    @property
-    def sets(self) -> Sequence[Together]: ...
-
-
-class Exposed(Protocol):
-    """A group as :class:`reticent.inspect.ExposedGroup` has it."""
-
-    @property
-    def quasi(self) -> Mapping[str, str]: ...
-    @property
-    def people(self) -> int: ...
-    @property
-    def histogram(self) -> Mapping[str, int]: ...
+Comparison = tuple[Findings | None, Findings]
 
 
 @dataclass(frozen=True)
@@ -126,7 +44,7 @@ class Promise:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ReportVerdict:
     """How the claims came out on the published files, and why."""
 
     status: Literal["holds", "fails", "unknown"]
@@ -175,7 +93,7 @@ class ReportFacts:
 
     title: str
     format: str
-    verdict: Verdict
+    verdict: ReportVerdict
     promises: tuple[Promise, ...]
     groups: Groups
     least: int | None
@@ -184,8 +102,8 @@ class ReportFacts:
     lattice: LatticeFacts | None = None
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     attacks: tuple[Comparison, ...] = ()
-    risks: tuple[RiskFound, ...] = ()
-    exposed: tuple[Sequence[Exposed], ...] = ()
+    risks: tuple[Risk, ...] = ()
+    exposed: tuple[Sequence[ExposedGroup], ...] = ()
     residual: tuple[str, ...] = ()
     certificate: tuple[tuple[str, str], ...] = ()
 
@@ -204,8 +122,8 @@ def gather(
     private: PrivateFacts | None,
     table: Table | None = None,
     attacks: Sequence[Comparison] = (),
-    risks: Sequence[RiskFound] = (),
-    exposed: Sequence[Sequence[Exposed]] = (),
+    risks: Sequence[Risk] = (),
+    exposed: Sequence[Sequence[ExposedGroup]] = (),
 ) -> ReportFacts:
     """Everything about a release; without ``private`` only what follows from its public side.
 
@@ -258,8 +176,6 @@ def _with_private(
 
 def _judged(lattice: LatticeFacts, table: Table, definition: Definition, suppression: str) -> LatticeFacts:
     """The lattice with a verdict on every node, where that can be had."""
-    from reticent.anonymize import search
-
     passing = search(table, definition, suppression=suppression).passing_nodes
     if passing is None or passing.shape != tuple(height + 1 for height in lattice.heights):
         return lattice
@@ -272,20 +188,20 @@ def _title(side: PublicSide) -> str:
     return f"{said['dataset']}, release {said['release']}" if said["dataset"] else "A release"
 
 
-def _verdict(side: PublicSide, checks: Sequence[Check]) -> Verdict:
+def _verdict(side: PublicSide, checks: Sequence[Check]) -> ReportVerdict:
     randomness = side.certificate["randomness"]
     if randomness["releasable"] is not True:
-        return Verdict("fails", str(randomness["statement"]))
+        return ReportVerdict("fails", str(randomness["statement"]))
     failed = [check for check in checks if check.status == "fails"]
     if failed:
-        return Verdict("fails", f"{failed[0].name}: {failed[0].detail}")
+        return ReportVerdict("fails", f"{failed[0].name}: {failed[0].detail}")
     claims = [check for check in checks if check.name.startswith("claim")]
     unsure = [check for check in claims if check.status != "holds"]
     if unsure:
-        return Verdict("unknown", f"{unsure[0].name}: {unsure[0].detail}")
+        return ReportVerdict("unknown", f"{unsure[0].name}: {unsure[0].detail}")
     what = {1: "the definition", 2: "both definitions"}.get(len(claims), f"all {len(claims)} definitions")
     count = f"{len(side.groups):,}"
-    return Verdict(
+    return ReportVerdict(
         "holds", f"Recomputed from the published files in exact arithmetic: all {count} groups satisfy {what}."
     )
 

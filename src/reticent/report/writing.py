@@ -1,24 +1,21 @@
-"""The report on a release: one self-contained page with the verdict, the promise, the pictures and what remains open.
-
-It is for the steward: the search, the cost and everything about the table before publishing are private. The public
-variant leaves all of that out and shows only what follows from the published files.
-
-``report_facts`` gathers what is told, ``page`` lays it out, ``figures`` and ``lattice_figure`` draw.
-"""
+"""Writing the report: the steward's, with adversaries run and risk measured on request, or the public one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from reticent.attack import compare
 from reticent.data import Table
 from reticent.errors import PolicyError
 from reticent.files import write_whole
+from reticent.inspect import ExposedGroup, Risk, exposures, risk_views
 from reticent.randomize import FrappView, View, is_view
-from reticent.release.page import render
 from reticent.release.public import PublicSide, open_public
 from reticent.release.release import Release
-from reticent.release.report_facts import Comparison, Exposed, PrivateFacts, RiskFound, gather
+from reticent.report.facts import Comparison, PrivateFacts, gather
+from reticent.report.page import render
 
 _OWNER_ONLY, _EVERYBODY = 0o600, 0o644
 
@@ -29,8 +26,8 @@ def write_report(
     *,
     table: Table | None = None,
     attacks: Sequence[Comparison] = (),
-    risks: Sequence[RiskFound] = (),
-    exposed: Sequence[Sequence[Exposed]] = (),
+    risks: Sequence[Risk] = (),
+    exposed: Sequence[Sequence[ExposedGroup]] = (),
     public: bool = False,
 ) -> Path:
     """Write the report on a release, or on the folder of a saved one, to ``path``: the steward's, or the ``public`` one.
@@ -38,7 +35,7 @@ def write_report(
     ``table`` is the table that was published; with it the steward's report also tells how exposed people were before. ``attacks``
     are pairs of findings (before or None, after) of :mod:`reticent.attack`; ``risks`` and ``exposed`` are what :mod:`reticent.inspect`
     says about the table before, for each set of quasi columns that an adversary may know. The steward's file is readable by its owner
-    only. :func:`reticent.policy.write_stewards_report` gathers all of that.
+    only. :func:`write_stewards_report` gathers all of that.
     """
     target = Path(path)
     side, private = _sides(release, public)
@@ -46,6 +43,24 @@ def write_report(
     target.parent.mkdir(parents=True, exist_ok=True)
     write_whole(target, content.encode(), _EVERYBODY if public else _OWNER_ONLY)
     return target
+
+
+def write_stewards_report(
+    release: Any, path: str | Path, table: Table, *, people: Any = None, who: str | None = None
+) -> Path:
+    """Write the steward's report on a release (or its folder) of ``table``: its adversaries run, its risk looked at.
+
+    ``people`` is a list that adversaries look up, ``who`` the column to call them by; without one the table's own people are looked up.
+    """
+
+    return write_report(
+        release,
+        path,
+        table=table,
+        attacks=compare(table, release, people, who=who),
+        risks=risk_views(table),
+        exposed=[each.exposed for each in exposures(table, ())],
+    )
 
 
 def _sides(release: Release | str | Path, public: bool) -> tuple[PublicSide, PrivateFacts | None]:

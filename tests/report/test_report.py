@@ -28,9 +28,9 @@ from reticent.demo import hospital, hospital_policy_text, hospital_table, ten_pe
 from reticent.errors import DataError
 from reticent.inspect import exposures, risk_views
 from reticent.release import PublicSide, Release, publish
-from reticent.release.figures import Bar, attacks, best_guesses, crowd_sizes, sensitive_values
-from reticent.release.lattice_figure import LatticeFacts, lattice
-from reticent.release.report import write_report
+from reticent.report import write_report
+from reticent.report.figures import Bar, attacks, best_guesses, crowd_sizes, sensitive_values
+from reticent.report.lattice_figure import LatticeFacts, lattice
 
 _VOID = {"meta", "br", "img", "hr", "link", "input"}
 
@@ -225,7 +225,7 @@ def luminance(colour: str) -> float:
 @pytest.mark.parametrize("theme", [0, 1, 2], ids=["light", "dark", "print"])
 def test_text_can_be_read_against_its_ground(theme: int) -> None:
     """WCAG AA: a contrast of 4.5 for text, 3 for the parts of a picture that carry meaning."""
-    style = files("reticent.release").joinpath("report.css").read_text("utf-8")
+    style = files("reticent.report").joinpath("report.css").read_text("utf-8")
     block = re.findall(r":root \{(.*?)\}", style, re.DOTALL)[theme]
     found = {
         name: (c if len(c) == 7 else "#" + "".join(2 * x for x in c[1:]))

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from reticent.data.groups import Groups
-from reticent.knowledge import curve, negation_curve
-from reticent.release.figures import NARROW, WIDTH, Figure, dot, line, picture, text
+from reticent.report.figures import NARROW, WIDTH, Figure, dot, line, picture, text
+from reticent.worst_case import curve, negation_curve
 
 _MOST_FACTS = 12
 _ANY, _EXCLUDING = "any facts", "only facts such as 'she has no flu'"

@@ -1,25 +1,31 @@
-"""The page of a report: sections as HTML, one self-contained file. What it tells is decided in ``report_facts``."""
+"""The page of a report: sections as HTML, one self-contained file. What it tells is decided in ``facts``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from html import escape
 from importlib.resources import files
+from math import floor
 from string import Template
 from typing import Any
 
 from reticent import __version__
-from reticent.release import figures
-from reticent.release.knowledge_figure import knowledge_curves
-from reticent.release.lattice_figure import ladder, lattice
-from reticent.release.page_parts import figure, section
-from reticent.release.page_risk import attacks, risk
-from reticent.release.report_facts import ReportFacts
+from reticent.attack import Findings
+from reticent.inspect import ExposedGroup, Risk
+from reticent.report import figures
+from reticent.report.facts import Comparison, ReportFacts
+from reticent.report.figures import Bar, Figure
+from reticent.report.knowledge_figure import knowledge_curves
+from reticent.report.lattice_figure import ladder, lattice
+
+_MOST_LISTED = 6
+_A_FIGURE = 7  # a figure is not broken over printed pages, and more would be too small to read
 
 
 def render(facts: ReportFacts) -> str:
     """The whole page."""
-    home = files("reticent.release")
+    home = files("reticent.report")
     body = "\n".join(
         part
         for part in (
@@ -27,8 +33,8 @@ def render(facts: ReportFacts) -> str:
             _verdict(facts),
             _tiles(facts),
             _promises(facts),
-            attacks(facts),
-            risk(facts),
+            _attacks(facts),
+            _risk(facts),
             _crowds(facts),
             _sensitive(facts),
             _lattice(facts),
@@ -93,7 +99,7 @@ def _promises(facts: ReportFacts) -> str:
     )
     open_ends = list(dict.fromkeys(each.not_covered for each in facts.promises))
     left = "".join(f'<div class="promise open"><p>{escape(words)}</p></div>' for words in open_ends)
-    return section(
+    return _section(
         "What was promised, and against whom",
         "Each line is a definition that every published group was checked against, in exact arithmetic.",
         f"{kept}<h3>Not covered</h3>{left}",
@@ -107,7 +113,7 @@ def _crowds(facts: ReportFacts) -> str:
         if facts.format == "generalize"
         else "Whoever finds somebody finds a bucket with this many people, each of whom may have any of its values."
     )
-    return section(drawn.title, lead, _key(facts.before is not None, round_after=False) + figure(drawn))
+    return _section(drawn.title, lead, _key(facts.before is not None, round_after=False) + _figure(drawn))
 
 
 def _sensitive(facts: ReportFacts) -> str:
@@ -118,25 +124,25 @@ def _sensitive(facts: ReportFacts) -> str:
         spread = figures.sensitive_values(column.name, before, facts.published(column.name))
         guesses = figures.best_guesses(column.name, groups.histograms.top, groups.sizes)
         drawn.append(
-            section(
+            _section(
                 spread.title,
                 "Publishing should not distort what the data are for.",
-                _key(before is not None, round_after=True) + figure(spread),
+                _key(before is not None, round_after=True) + _figure(spread),
             )
         )
         drawn.append(
-            section(
+            _section(
                 guesses.title,
                 f"Somebody who knows a person's group guesses the most frequent {column.name} in it.",
-                figure(guesses),
+                _figure(guesses),
             )
         )
         facts_known = knowledge_curves(column.name, groups)
         drawn.append(
-            section(
+            _section(
                 facts_known.title,
                 "The worst case over all facts that somebody could know, and over those that only rule values out.",
-                _KNOWLEDGE_KEY + figure(facts_known),
+                _KNOWLEDGE_KEY + _figure(facts_known),
             )
         )
     return "\n".join(drawn)
@@ -154,12 +160,12 @@ def _lattice(facts: ReportFacts) -> str:
             f'aria-label="level {level} of {height}">{steps}</span></td><td>{level} of {height}</td><td>{shown}</td></tr>'
         )
     head = '<thead><tr><th scope="col">column</th><th scope="col">coarser</th><th scope="col">level</th><th scope="col">published as</th></tr></thead>'
-    return section(
+    return _section(
         "How it was made",
         "Every dot is one way to coarsen the columns, finest at the bottom. The search takes the one that keeps the promise "
         f"and gives up least.{_proof(facts.private.search)}",
         f'<div class="scroll"><table>{head}<tbody>{"".join(rows)}</tbody></table></div>'
-        + figure(lattice(facts.lattice)),
+        + _figure(lattice(facts.lattice)),
     )
 
 
@@ -189,7 +195,7 @@ def _utility(facts: ReportFacts) -> str:
     if not rows:
         return ""
     head = '<thead><tr><th scope="col">measure</th><th scope="col">value</th><th scope="col">in plain words (less is better)</th></tr></thead>'
-    return section(
+    return _section(
         "What it cost",
         "How much of the table's detail was given up for the promise, by the measures in use.",
         f'<div class="scroll"><table>{head}<tbody>{"".join(rows)}</tbody></table></div>',
@@ -200,7 +206,7 @@ def _residual(facts: ReportFacts) -> str:
     if not facts.residual:
         return ""
     items = "".join(f"<li>{escape(words)}</li>" for words in facts.residual)
-    return section("What remains", "Risks that the promise does not remove.", f'<ul class="plain">{items}</ul>')
+    return _section("What remains", "Risks that the promise does not remove.", f'<ul class="plain">{items}</ul>')
 
 
 def _certificate(facts: ReportFacts) -> str:
@@ -210,7 +216,7 @@ def _certificate(facts: ReportFacts) -> str:
         f'<tr><th scope="row">{escape(name)}</th><td>{_plain_or_code(value)}</td></tr>'
         for name, value in facts.certificate
     )
-    return section(
+    return _section(
         "Certificate",
         "Anybody can check these claims again from the published files: reticent verify.",
         f'<div class="scroll"><table><tbody>{rows}</tbody></table></div>',
@@ -231,6 +237,164 @@ def _foot(facts: ReportFacts) -> str:
     return f"<footer>{words} Written by Reticent {escape(__version__)}.</footer>"
 
 
+def _section(title: str, lead: str, content: str) -> str:
+    """A card of the page with a title and a lead."""
+    return f"<section><h2>{escape(title)}</h2><p>{escape(lead)}</p>{content}</section>"
+
+
+def _figure(drawn: Figure) -> str:
+    """A picture, wide and narrow, with its caption and its numbers as a table that can be opened."""
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in drawn.columns)
+    rows = "".join(
+        f'<tr><th scope="row">{escape(row[0])}</th>'
+        + "".join(f'<td class="number">{escape(cell)}</td>' for cell in row[1:])
+        + "</tr>"
+        for row in drawn.rows
+    )
+    numbers = (
+        f'<details><summary>The numbers</summary><div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></details>'
+        if rows
+        else ""
+    )
+    caption = f"<figcaption>{escape(drawn.description)}</figcaption>" if drawn.captioned else ""
+    narrow = f'<div class="narrow">{drawn.narrow}</div>' if drawn.narrow else ""
+    kind = ' class="wide"' if drawn.narrow else ""
+    return f"<figure><div{kind}>{drawn.svg}</div>{narrow}{caption}</figure>{numbers}"
+
+
+def _listing(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table under a title of its own; nothing without rows."""
+    if not rows:
+        return ""
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
+    body = "".join(
+        f'<tr><th scope="row">{escape(row[0])}</th>' + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:]) + "</tr>"
+        for row in rows
+    )
+    return (
+        f'<h3>{escape(title)}</h3><div class="scroll"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _attacks(facts: ReportFacts) -> str:
+    """What adversaries achieve, before and after, with an example each; nothing where none ran."""
+    if not facts.attacks:
+        return ""
+    bars = [_bar(before, after) for before, after in facts.attacks]
+    drawn = "".join(_figure(figures.attacks(bars[at : at + _A_FIGURE])) for at in range(0, len(bars), _A_FIGURE))
+    quotes = "".join(_quote(before, after) for before, after in facts.attacks)
+    return _section(
+        "What adversaries achieve",
+        "Attacks that were run, on the table as it stood (identifiers dropped) and on the published files. Thin lines: 95\u00a0% intervals. "
+        "Notches: what is reached without the release, or about people who are not in it.",
+        f"<p>{escape(_outcome(facts.attacks))}{_BUCKETS if facts.format == 'bucketize' else ''}</p>{_ATTACK_KEY}{drawn}"
+        f'<h3>One example each</h3><div class="quotes">{quotes}</div>',
+    )
+
+
+def _outcome(attacks: Sequence[Comparison]) -> str:
+    """How many adversaries succeed before and after, in a sentence."""
+    before = [first for first, _ in attacks if first is not None]
+    left = [after.adversary for _, after in attacks if after.succeeds]
+    stood = (
+        f"On the table as it stood {_how_many(sum(each.succeeds for each in before), len(before))} succeed. "
+        if before
+        else ""
+    )
+    if not left:
+        return f"{stood}On the published files none does."
+    return f"{stood}On the published files {_how_many(len(left), len(attacks))} still do: {', '.join(left)}."
+
+
+def _how_many(some: int, everything: int) -> str:
+    return f"all {everything}" if some == everything else f"{some} of {everything}"
+
+
+def _bar(before: Findings | None, after: Findings) -> Bar:
+    return Bar(
+        after.adversary.capitalize(),
+        before.share if before is not None else None,
+        after.share,
+        before.interval if before is not None else None,
+        after.interval,
+        after.baseline,
+        f"people who {after.hit}",
+        before.baseline if before is not None else None,
+        after.succeeds,
+    )
+
+
+def _quote(before: Findings | None, after: Findings) -> str:
+    """What an adversary knows, and an example of what follows, before and after."""
+    lines = [f"<p><b>{escape(after.adversary.capitalize())}</b> knows {escape(after.knows)}.</p>"]
+    if before is not None:
+        lines.append(f'<p><b class="was">As it stood:</b> {escape(before.example)}</p>')
+    kind = "still" if after.succeeds else "is"
+    lines.append(f'<p><b class="{kind}">Published:</b> {escape(after.example)}</p>')
+    if after.baseline is not None:
+        low, high = (100 * end for end in after.excess)
+        lines.append(
+            f"<p><small>Beyond what is reached anyway: {low:+.1f} to {high:+.1f} points (95&nbsp;% sure).</small></p>"
+        )
+    return f'<div class="quote">{"".join(lines)}</div>'
+
+
+def _risk(facts: ReportFacts) -> str:
+    """What drove the risk before, for each set of columns that an adversary may know; nothing where it was not looked at."""
+    if not facts.risks:
+        return ""
+    several = len(facts.risks) > 1
+    parts = []
+    for number, each in enumerate(facts.risks):
+        if several:
+            parts.append(f"<h3>Somebody who knows {escape(', '.join(each.together.columns))}</h3>")
+        parts.append(_risk_of_set(each, facts.exposed[number] if number < len(facts.exposed) else ()))
+    parts.append(
+        "<p><small>Distinction: different combinations per row. Separation: pairs of rows that differ.</small></p>"
+    )
+    return _section(
+        "What drove the risk", "Why people stood alone in the table before it was published.", "".join(parts)
+    )
+
+
+def _risk_of_set(found: Risk, exposed: Sequence[ExposedGroup]) -> str:
+    drawn = figures.risk_columns(found.rows, found.together.alone, {each.column: each.drives for each in found.columns})
+    values = [
+        (f"{each.column} {each.value}", f"{each.rows:,}", f"{each.alone:,}", f"{each.drives:,}")
+        for each in found.values[:_MOST_LISTED]
+    ]
+    lone = [(each.column, each.value) for each in found.lone[:_MOST_LISTED]]
+    sets = [
+        (", ".join(each.columns), f"{float(each.distinction):.2%}", _nearly(each.separation), f"{each.alone:,}")
+        for each in found.sets[:_MOST_LISTED]
+    ]
+    groups = [
+        (
+            ", ".join(f"{name} {label}" for name, label in each.quasi.items()),
+            f"{each.people:,}",
+            ", ".join(f"{value} {count}" for value, count in each.histogram.items()),
+        )
+        for each in exposed
+    ]
+    return "".join(
+        (
+            _figure(drawn),
+            _listing("Values by which people stand alone", ("value", "rows", "alone", "alone by it"), values),
+            _listing("Values that one person alone has", ("column", "value"), lone),
+            _listing(
+                "Columns that tell people apart together", ("columns", "distinction", "separation", "alone"), sets
+            ),
+            _listing("The most exposed, as it stood", ("who", "people", "sensitive values"), groups),
+        )
+    )
+
+
+def _nearly(share: Fraction) -> str:
+    """A share that is often close to 1, rounded down so that 100 % means all."""
+    return f"{floor(share * 100_000) / 1000:.3f}%" if share < 1 else "100%"
+
+
 def _key(both: bool, *, round_after: bool) -> str:
     if not both:
         return ""
@@ -240,6 +404,12 @@ def _key(both: bool, *, round_after: bool) -> str:
         f'<span><i class="after{shape}"></i>published</span></div>'
     )
 
+
+_BUCKETS = " Buckets show quasi values exactly, so people can be found in them; what they hide is whose of a bucket's values is whose."
+_ATTACK_KEY = (
+    '<div class="key"><span><i class="bad"></i>as it stood</span><span><i class="good"></i>published: no more than anyway</span>'
+    '<span><i class="warn"></i>published: still succeeds</span></div>'
+)
 
 _KNOWLEDGE_KEY = (
     '<div class="key"><span><i class="after round"></i>any facts</span>'

@@ -1,0 +1,15 @@
+"""The report on a release: one self-contained page with the verdict, the promise, the pictures and what remains open.
+
+It is for the steward: the search, the cost and everything about the table before publishing are private. The public
+variant leaves all of that out and shows only what follows from the published files.
+
+``writing``  writes the page; ``facts`` gathers what it tells, ``page`` lays it out
+``figures``  draws; ``knowledge_figure`` the curves of background knowledge, ``lattice_figure`` the search
+"""
+
+from __future__ import annotations
+
+from reticent.report.figures import percent
+from reticent.report.writing import write_report, write_stewards_report
+
+__all__ = ["percent", "write_report", "write_stewards_report"]
