@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "engine": {"data", "errors"},
     "worst_case": {"data", "errors", "exact"},
     "definitions": {"data", "errors", "exact", "worst_case"},
-    "inspect": {"data", "definitions", "engine", "errors", "exact"},
+    "propose": {"data", "definitions", "engine", "errors", "exact"},
     "utility": {"data", "errors", "exact"},
     "ledger": {"data", "errors", "exact", "files"},
     "anonymize": {"data", "definitions", "engine", "errors", "exact", "randomness", "utility"},
@@ -38,7 +38,7 @@ BELOW_RELEASE = {"anonymize", "data", "definitions", "engine", "errors", "exact"
 }
 MAY_IMPORT["release"] = BELOW_RELEASE
 MAY_IMPORT["attack"] = MAY_IMPORT["knowledge"] = MAY_IMPORT["belief"] = {*BELOW_RELEASE, "release"}
-MAY_IMPORT["report"] = {*BELOW_RELEASE, "release", "attack", "belief", "knowledge", "inspect"}
+MAY_IMPORT["report"] = {*BELOW_RELEASE, "release", "attack", "belief", "knowledge", "propose"}
 
 MODULES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py"))
 

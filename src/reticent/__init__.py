@@ -49,7 +49,7 @@ _NAMES = {
     "reticent.anonymize": ("Datafly", "Lattice", "Mondrian", "search"),
     "reticent.release": ("Release", "apply", "publish", "verify"),
     "reticent.release.assessing": ("assess",),
-    "reticent.policy": ("read",),
+    "reticent.policy": ("inspect", "read"),
     "reticent.errors": ("DataError", "Denied", "Infeasible", "LedgerError", "PolicyError", "ReticentError"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}

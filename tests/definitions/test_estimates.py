@@ -10,7 +10,7 @@ from reticent.data import Table
 from reticent.definitions import population_estimate, reidentification
 from reticent.engine import engine_of
 from reticent.errors import PolicyError
-from reticent.inspect import exposures
+from reticent.propose import exposures
 from tests.engine.making import frame_of
 from tests.oracles.weights_repeated import candidates, repeated
 

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reticent.inspect.document import key, value
 from reticent.policy.places import Places
+from reticent.propose.document import key, value
 
 TEXT = '''# a comment with [brackets] and = signs
 top = "a # no comment [x]"

@@ -26,7 +26,7 @@ from reticent.data import Table
 from reticent.definitions import DistinctLDiversity, KAnonymity, TCloseness
 from reticent.demo import hospital, hospital_policy_text, hospital_table, ten_people_table, voter_roll
 from reticent.errors import DataError
-from reticent.inspect import exposures, risk_views
+from reticent.propose import exposures, risk_views
 from reticent.release import PublicSide, Release, publish
 from reticent.report import write_report
 from reticent.report.figures import Bar, attacks, best_guesses, crowd_sizes, sensitive_values

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from reticent.data import Table
     from reticent.definitions import Assessment, Definition
-    from reticent.inspect import DiversityAudit, ExposedGroup, Exposure, Risk
+    from reticent.propose import DiversityAudit, ExposedGroup, Exposure, Risk
 
 
 def register(app: typer.Typer) -> None:
@@ -65,7 +65,7 @@ def assess(
     Example: reticent assess policy.toml, or: reticent assess people.csv --quasi age --quasi zip --sensitive illness
     """
     from reticent.cli.assess_advice import advice_on, application_of
-    from reticent.inspect import diversity_audits, exposures, risk_views
+    from reticent.propose import diversity_audits, exposures, risk_views
 
     application = application_of(protect, knows or [], measure, near)
     with working("Counting who stands alone ...", as_json):

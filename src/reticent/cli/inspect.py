@@ -12,7 +12,7 @@ from reticent.cli.console import Json, answer, table, working
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reticent.inspect import Proposal
+    from reticent.propose import Proposal
 
 
 def register(app: typer.Typer) -> None:
@@ -37,17 +37,14 @@ def inspect(
     Example: reticent inspect patients.csv -o policy.toml
     """
     from reticent.errors import PolicyError
-    from reticent.files import write_whole
-    from reticent.inspect import propose_policy
-    from reticent.policy import Policy
+    from reticent.policy import inspect as look
 
     if output.exists() and not force:
         raise PolicyError(f"{output} exists already. Choose another name with -o, or overwrite it with --force.")
-    options = {"table": database_table, "query": query, "delimiter": delimiter, "encoding": encoding}
-    with working("Looking at every column ...", as_json):
-        found, text = propose_policy(data, output, options)
-    Policy.parse(text, str(output), output.parent)
-    write_whole(output, text.encode())
+    with working("Profiling every column ...", as_json):
+        inspected = look(data, output=output, table=database_table, query=query, delimiter=delimiter, encoding=encoding)
+    inspected.save(output)
+    found = inspected.proposal
     payload: dict[str, Any] = {
         "ok": True,
         "rows": found.rows,

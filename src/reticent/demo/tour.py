@@ -21,8 +21,8 @@ from reticent.data.writers import write_frame
 from reticent.demo.hospital import hospital, hospital_policy_text
 from reticent.demo.voters import voter_roll
 from reticent.errors import DataError, LedgerError
-from reticent.inspect import exposures, propose
 from reticent.policy import Policy
+from reticent.propose import exposures, propose
 from reticent.release import Release, publish, verify
 from reticent.report import write_stewards_report
 

@@ -4,21 +4,24 @@
 ``sections``     what may be written in the file
 ``file``         a file that errors can point into; ``auditing`` and ``audit_sections`` the policy of audited SQL
 ``places``       where in the file it was written; ``complaints`` puts mistakes into words and points at them
-``reading``      ``rt.read``: rows with their roles
+``reading``      ``rt.read``: rows with their roles; ``inspecting`` ``rt.inspect``: a proposal to begin with
 ``publishing``   from a policy to a saved release
 ``methods``      methods by name; ``expressions`` definitions as written on a command line
 """
 
 from reticent.policy.expressions import definition_from_text
+from reticent.policy.inspecting import Inspection, inspect
 from reticent.policy.methods import method_from
 from reticent.policy.policy import Policy
 from reticent.policy.publishing import Published, publish_policy
 from reticent.policy.reading import read
 
 __all__ = [
+    "Inspection",
     "Policy",
     "Published",
     "definition_from_text",
+    "inspect",
     "method_from",
     "publish_policy",
     "read",

@@ -18,7 +18,7 @@ from reticent.data import Groups, Table
 from reticent.definitions import Definition, KAnonymity
 from reticent.engine import engine_of
 from reticent.errors import DataError
-from reticent.inspect import ExposedGroup, Risk
+from reticent.propose import ExposedGroup, Risk
 from reticent.release.claims import Check, check_claims, read_claims
 from reticent.release.public import PublicSide
 from reticent.release.release import Release

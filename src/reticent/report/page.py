@@ -12,7 +12,7 @@ from typing import Any
 
 from reticent import __version__
 from reticent.attack import Findings
-from reticent.inspect import ExposedGroup, Risk
+from reticent.propose import ExposedGroup, Risk
 from reticent.report import figures
 from reticent.report.facts import Comparison, ReportFacts
 from reticent.report.figures import Bar, Figure

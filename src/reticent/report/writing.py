@@ -10,7 +10,7 @@ from reticent.attack import compare
 from reticent.data import Table
 from reticent.errors import PolicyError
 from reticent.files import write_whole
-from reticent.inspect import ExposedGroup, Risk, exposures, risk_views
+from reticent.propose import ExposedGroup, Risk, exposures, risk_views
 from reticent.randomize import FrappView, View, is_view
 from reticent.release.public import PublicSide, open_public
 from reticent.release.release import Release
@@ -33,7 +33,7 @@ def write_report(
     """Write the report on a release, or on the folder of a saved one, to ``path``: the steward's, or the ``public`` one.
 
     ``table`` is the table that was published; with it the steward's report also tells how exposed people were before. ``attacks``
-    are pairs of findings (before or None, after) of :mod:`reticent.attack`; ``risks`` and ``exposed`` are what :mod:`reticent.inspect`
+    are pairs of findings (before or None, after) of :mod:`reticent.attack`; ``risks`` and ``exposed`` are what :mod:`reticent.propose`
     says about the table before, for each set of quasi columns that an adversary may know. The steward's file is readable by its owner
     only. :func:`write_stewards_report` gathers all of that.
     """

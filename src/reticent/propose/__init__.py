@@ -11,14 +11,14 @@
 ``safe_harbor``  the identifiers that the HIPAA rule names
 """
 
-from reticent.inspect.audit import DiversityAudit, diversity_audits
-from reticent.inspect.document import policy_text
-from reticent.inspect.drafting import propose_policy
-from reticent.inspect.exposure import ExposedGroup, Exposure, exposures
-from reticent.inspect.profile import ColumnProfile, profile
-from reticent.inspect.proposal import ColumnProposal, Proposal, missing_words, propose
-from reticent.inspect.risk import ColumnRisk, ColumnSet, Risk, ValueRisk, risk_view, risk_views
-from reticent.inspect.safe_harbor import HIPAA, safe_harbor
+from reticent.propose.audit import DiversityAudit, diversity_audits
+from reticent.propose.document import policy_text
+from reticent.propose.drafting import propose_policy
+from reticent.propose.exposure import ExposedGroup, Exposure, exposures
+from reticent.propose.profile import ColumnProfile, profile
+from reticent.propose.proposal import ColumnProposal, Proposal, missing_words, propose
+from reticent.propose.risk import ColumnRisk, ColumnSet, Risk, ValueRisk, risk_view, risk_views
+from reticent.propose.safe_harbor import HIPAA, safe_harbor
 
 __all__ = [
     "HIPAA",

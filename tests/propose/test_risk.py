@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from reticent.data import Table
 from reticent.demo import hospital, hospital_table
-from reticent.inspect import risk_view, risk_views
+from reticent.propose import risk_view, risk_views
 
 rows_of_three = st.lists(st.tuples(*(st.integers(0, size) for size in (1, 3, 5))), min_size=1, max_size=12)
 

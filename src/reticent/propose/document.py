@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reticent.inspect.proposal import ColumnProposal, Proposal
+from reticent.propose.proposal import ColumnProposal, Proposal
 
 
 def policy_text(proposal: Proposal, data: Mapping[str, Any], dataset: str, folder: Path) -> str:

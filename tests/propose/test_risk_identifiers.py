@@ -7,8 +7,8 @@ import datetime
 import polars as pl
 import pytest
 
-from reticent.inspect import HIPAA, propose, safe_harbor
-from reticent.inspect.profile import profile_column
+from reticent.propose import HIPAA, propose, safe_harbor
+from reticent.propose.profile import profile_column
 
 FOUND = [
     ("names", "last_name", ["Miller", "Smith"]),

@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from reticent.cli.app import app
-from reticent.inspect import exposures, risk_views
 from reticent.policy import Policy
+from reticent.propose import exposures, risk_views
 from reticent.report import write_report
 
 # One person with values that nobody else has: the most exposed of all.

@@ -10,14 +10,15 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from reticent.data.readers import Source
-from reticent.inspect.document import policy_text
-from reticent.inspect.proposal import Proposal, missing_words, propose
+from reticent.propose.document import policy_text
+from reticent.propose.proposal import Proposal, missing_words, propose
 
 
-def propose_policy(location: str, policy: Path, options: Mapping[str, Any]) -> tuple[Proposal, str]:
-    """Look at the rows of ``location`` and write down a policy that is going to lie at ``policy``.
+def propose_policy(location: Any, policy: Path, options: Mapping[str, Any]) -> tuple[Proposal, str]:
+    """Profile the rows of ``location`` (an address or a frame) and write the text of a policy that is going to lie at ``policy``.
 
-    ``options`` are settings of ``[data]``: table, query, delimiter, encoding. A password in an address is not written down.
+    ``options`` are settings of ``[data]``: table, query, delimiter, encoding. A password in an address is not written down; a frame has
+    no address, so its policy names no source.
     """
     source = Source(location, **options)
     frame = source.read()
@@ -25,15 +26,19 @@ def propose_policy(location: str, policy: Path, options: Mapping[str, Any]) -> t
     if words:
         source = replace(source, null_values=words)
         frame = source.read()
-    is_file = "://" not in location and not location.startswith("env:")
-    found = propose(frame, Path(location) if is_file else None)
     folder = Path(os.path.abspath(policy)).parent
-    address = os.path.relpath(location, folder) if is_file else _without_password(location)
-    if address != location and not is_file:
+    if not isinstance(location, str | Path):
+        found = propose(frame)
+        return found, policy_text(found, {"null_values": words}, "data", folder)
+    place = str(location)
+    is_file = "://" not in place and not place.startswith("env:")
+    found = propose(frame, Path(place) if is_file else None)
+    address = os.path.relpath(place, folder) if is_file else _without_password(place)
+    if address != place and not is_file:
         note = "The password of the database is not written down here. Give it as PGPASSWORD, or in ~/.pgpass."
         found = replace(found, notes=(*found.notes, note))
     settings = {"source": address, **options, "null_values": words}
-    return found, policy_text(found, settings, _dataset(location, options, is_file), folder)
+    return found, policy_text(found, settings, _dataset(place, options, is_file), folder)
 
 
 def _dataset(location: str, options: Mapping[str, Any], is_file: bool) -> str:

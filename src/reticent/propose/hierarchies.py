@@ -12,7 +12,7 @@ import polars as pl
 
 from reticent.data.hierarchy import Hierarchy
 from reticent.errors import ReticentError
-from reticent.inspect.profile import ColumnProfile
+from reticent.propose.profile import ColumnProfile
 
 Description = dict[str, Any]
 

@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reticent.errors import DataError
-from reticent.inspect import propose, propose_policy
-from reticent.inspect.document import key, value
 from reticent.policy import Policy
+from reticent.propose import propose, propose_policy
+from reticent.propose.document import key, value
 
 NO_OPTIONS: dict[str, Any] = {"table": None, "query": None, "delimiter": None, "encoding": None}
 

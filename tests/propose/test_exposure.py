@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from reticent.data import Table
 from reticent.definitions import DistinctLDiversity, KAnonymity
-from reticent.inspect import exposures
+from reticent.propose import exposures
 
 FRAME = pl.DataFrame(
     {

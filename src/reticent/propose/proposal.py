@@ -19,11 +19,11 @@ from reticent.data.sensitive import SensitiveColumn
 from reticent.definitions import DistinctLDiversity, RecursiveLDiversity
 from reticent.definitions.base import Definition
 from reticent.errors import DataError
-from reticent.inspect.hierarchies import propose_hierarchy
-from reticent.inspect.names import SENSITIVE, meaning_of
-from reticent.inspect.patterns import identifying_pattern
-from reticent.inspect.profile import ColumnProfile, profile
-from reticent.inspect.safe_harbor import safe_harbor
+from reticent.propose.hierarchies import propose_hierarchy
+from reticent.propose.names import SENSITIVE, meaning_of
+from reticent.propose.patterns import identifying_pattern
+from reticent.propose.profile import ColumnProfile, profile
+from reticent.propose.safe_harbor import safe_harbor
 
 _IDENTIFYING = Fraction(9, 10)
 _MOST_QUASI = 10

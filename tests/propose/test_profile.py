@@ -7,9 +7,9 @@ from fractions import Fraction
 import polars as pl
 import pytest
 
-from reticent.inspect.names import meaning_of, words_of
-from reticent.inspect.patterns import identifying_pattern
-from reticent.inspect.profile import profile, profile_column
+from reticent.propose.names import meaning_of, words_of
+from reticent.propose.patterns import identifying_pattern
+from reticent.propose.profile import profile, profile_column
 
 
 def test_a_profile_counts_values_missing_ones_and_people_who_stand_alone() -> None:

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from reticent.inspect.names import meaning_of, words_of
-from reticent.inspect.patterns import identifying_pattern
-from reticent.inspect.profile import ColumnProfile
+from reticent.propose.names import meaning_of, words_of
+from reticent.propose.patterns import identifying_pattern
+from reticent.propose.profile import ColumnProfile
 
 HIPAA: Mapping[str, str] = {
     "names": "A",

@@ -1,0 +1,73 @@
+"""``rt.inspect``: what is in a table, and a policy to begin with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reticent.data import Table
+from reticent.files import write_whole
+from reticent.policy.policy import Policy
+from reticent.policy.reading import read
+from reticent.propose import Proposal, propose_policy
+
+_OPTIONS = ("table", "query", "delimiter", "encoding")
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """A proposal for one source of rows: roles, hierarchies, a definition, and all of it as the text of a policy.
+
+    ``source`` is the file, address or frame that was inspected; ``folder`` is what relative paths in ``policy`` start from.
+    """
+
+    source: Any
+    proposal: Proposal
+    policy: str
+    folder: Path
+
+    @property
+    def roles(self) -> dict[str, str | None]:
+        """The proposed role of every column; None for a column that is not published."""
+        return {column.name: column.role for column in self.proposal.columns}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the steward should know before accepting the proposal."""
+        return self.proposal.notes
+
+    def table(self) -> Table:
+        """The rows with the proposed roles."""
+        return read(None if isinstance(self.source, str | Path) else self.source, policy=self.parsed())
+
+    def parsed(self) -> Policy:
+        """The proposed policy, checked."""
+        return Policy.parse(self.policy, "the proposed policy", self.folder)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the policy; ``path`` must lie in ``folder``, so that relative paths in it stay true."""
+        target = Path(path)
+        self.parsed()
+        write_whole(target, self.policy.encode())
+        return target
+
+
+def inspect(
+    source: Any,
+    *,
+    output: str | Path = "policy.toml",
+    table: str | None = None,
+    query: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+) -> Inspection:
+    """Profile a file, a database table or a frame; propose roles, hierarchies and a definition.
+
+    The result is what ``reticent inspect`` writes. Nothing is written here: ``output`` is where the policy is going to lie, because the paths
+    in it are relative to its folder. ``table`` and ``query`` are for databases, ``delimiter`` and ``encoding`` for CSV files.
+    """
+    options = dict(zip(_OPTIONS, (table, query, delimiter, encoding), strict=True))
+    place = Path(output)
+    proposal, text = propose_policy(source, place, options)
+    return Inspection(source, proposal, text, place.parent)

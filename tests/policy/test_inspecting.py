@@ -1,0 +1,61 @@
+"""rt.inspect proposes the same in Python as on the command line, for files and for frames."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import reticent as rt
+from reticent.cli.app import app
+from reticent.demo import hospital
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    hospital(300).write_csv(tmp_path / "hospital.csv")
+    return tmp_path / "hospital.csv"
+
+
+def test_it_proposes_what_the_command_writes(file: Path) -> None:
+    policy = file.parent / "policy.toml"
+    assert CliRunner().invoke(app, ["inspect", str(file), "-o", str(policy)]).exit_code == 0
+    found = rt.inspect(file, output=policy)
+    assert found.policy == policy.read_text("utf-8")
+    assert found.roles["diagnosis"] == "sensitive"
+
+
+def test_the_proposed_table_can_be_published(file: Path) -> None:
+    found = rt.inspect(str(file))
+    table = found.table()
+    assert len(table.frame) == 300
+    release = rt.publish(table, found.parsed().definition)
+    assert release.groups.sizes.min() >= 2
+
+
+def test_a_frame_is_inspected_like_its_file(file: Path) -> None:
+    frame = pl.read_csv(file)
+    of_frame, of_file = rt.inspect(frame), rt.inspect(file)
+    assert of_frame.roles == of_file.roles
+    assert of_frame.notes == of_file.notes
+    assert "source" not in of_frame.policy
+    assert len(of_frame.table().frame) == 300
+
+
+def test_words_for_missing_values_in_a_frame_become_nulls() -> None:
+    frame = pl.DataFrame(
+        {"age": [30, 40] * 20, "work": ["a", "?", "b", "?"] * 10, "disease": ["x", "y", "z", "x"] * 10}
+    )
+    found = rt.inspect(frame)
+    assert found.roles.keys() == set(frame.columns)
+    assert "null_values" in found.policy
+    assert found.parsed().sections.data.null_values == ["?"]
+
+
+def test_nothing_is_written_unless_it_is_saved(file: Path) -> None:
+    before = set(file.parent.iterdir())
+    found = rt.inspect(file, output=file.parent / "policy.toml")
+    assert set(file.parent.iterdir()) == before
+    assert len(rt.read(policy=found.save(file.parent / "policy.toml")).frame) == 300
