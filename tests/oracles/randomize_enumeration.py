@@ -97,6 +97,25 @@ def extreme_ratios(
     return max(found), min(found)
 
 
+def worst_over_time(views: int, d: float, s: Fraction, carry: Fraction, noise: list[Fraction]) -> float:
+    """The largest posterior of any time, over all patterns of showing and all priors over histories that give every time at most d.
+
+    A ratio of linear functions of the prior, so that a linear program in homogeneous coordinates finds it (Charnes and Cooper).
+    """
+    from scipy.optimize import linprog
+
+    histories, worst = list(itertools.product([False, True], repeat=views)), 0.0
+    for pattern in histories:
+        likely = [float(pattern_ratio(pattern, h, s, carry, noise)) for h in histories]
+        for time in range(views):
+            gain = [-value * h[time] for value, h in zip(likely, histories, strict=True)]
+            bounded = [[*(float(h[each]) for h in histories), -d] for each in range(views)]
+            fixed = [[*likely, 0.0], [*([1.0] * len(histories)), -1.0]]
+            found = linprog([*gain, 0.0], A_ub=bounded, b_ub=[0.0] * views, A_eq=fixed, b_eq=[1.0, 0.0])
+            worst = max(worst, -found.fun)
+    return worst
+
+
 def meaningless_share(
     view: frozenset[int],
     table: frozenset[int],

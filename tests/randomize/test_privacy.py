@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from reticent.definitions.mechanisms import BoundedBelief
 from reticent.errors import Infeasible, PolicyError
 from reticent.randomize import Rates, plan, rates_for, tuple_posterior
-from tests.oracles.randomize_enumeration import extreme_ratios, independent_prior, posterior, subsets
+from tests.oracles.randomize_enumeration import (
+    extreme_ratios,
+    independent_prior,
+    pattern_ratio,
+    posterior,
+    subsets,
+    worst_over_time,
+)
 
 D, GAMMA = Fraction(1, 20), Fraction(1, 5)
 shares = st.fractions(min_value=Fraction(1, 100), max_value=Fraction(99, 100), max_denominator=100)
@@ -134,3 +141,33 @@ def test_every_printed_noise_against_link_attacks_is_enough_and_only_ours_is_tig
             worst[name] = max(worst[name], found)
             assert (found <= 1) is (name != "less")
     assert worst["2x"] < worst["x"] < worst["tight"] == 1 < worst["less"]
+
+
+@pytest.mark.parametrize(("views", "gamma"), [(2, "1/2"), (3, "1/2"), (2, "9/10"), (3, "1/5")])
+@pytest.mark.parametrize("preset", ["tight", "max-utility"])
+def test_a_series_keeps_its_promise_to_whoever_believes_at_most_d_at_every_time(views, gamma, preset):
+    # The worst prior over all histories, for every pattern of showing and every time, as a linear program.
+    made = plan(n=100, domain={"a": 100_000}, d="1/1000", gamma=gamma, views=views, preset=preset)
+    noise = [made.rates.noise(index) for index in range(1, views + 1)]
+    assert made.definition.over_time
+    assert worst_over_time(views, 0.001, made.s, made.rates.carry, noise) <= float(Fraction(gamma)) * (1 + 1e-9)
+    assert "at every time" in made.definition.meaning()
+
+
+def test_whoever_is_sure_of_one_time_may_learn_more_of_another_and_the_definition_says_so():
+    # In the second table only: prior 0.001; in the first only: 0.999. One view later the first is ruled out by half.
+    found = []
+    for views in (2, 3):
+        made = plan(n=100, domain={"a": 100_000}, d="1/1000", gamma="1/2", views=views)
+        noise = [made.rates.noise(index) for index in range(1, views + 1)]
+        last, before = (*[False] * (views - 1), True), (*[True] * (views - 1), False)
+        ratio = pattern_ratio(last, last, made.s, made.rates.carry, noise) / pattern_ratio(
+            last, before, made.s, made.rates.carry, noise
+        )
+        found.append(float(ratio / (ratio + 999)))
+    assert found[0] == pytest.approx(0.548, abs=1e-3)
+    assert found[1] > 0.6
+    assert "may learn more about other times" in made.definition.not_covered()
+    frozen = plan(n=100, domain={"a": 100_000}, d="1/1000", gamma="1/2", views=2, frozen=True)
+    assert "at every time" not in frozen.definition.meaning()
+    assert not plan(n=100, domain={"a": 100_000}, d="1/1000", gamma="1/2").definition.over_time

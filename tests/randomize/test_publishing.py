@@ -196,7 +196,7 @@ def test_a_manifest_of_another_version_or_with_too_little_noise_is_refused(tmp_p
     publish(scores_frame(), scores_plan(), insecure_seed=4).save(tmp_path / "view")
     path = tmp_path / "view" / "public" / "manifest.json"
     written = json.loads(path.read_text())
-    for change in ({"version": 2}, {"plan": written["plan"] | {"beta": "1/300"}}):
+    for change in ({"version": 1}, {"plan": written["plan"] | {"beta": "1/300"}}):
         path.write_text(json.dumps(written | change))
         with pytest.raises(Exception, match=r"version|posterior"):
             open_view(tmp_path / "view")

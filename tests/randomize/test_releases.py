@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import textwrap
 from fractions import Fraction
 from pathlib import Path
 
+import polars as pl
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -17,8 +19,7 @@ from reticent.data import Hierarchy, Table
 from reticent.definitions import KAnonymity
 from reticent.definitions.mechanisms import BoundedBelief
 from reticent.errors import LedgerError, PolicyError
-from reticent.randomize import AlphaBeta, Frapp, frapp_plan, open_published, perturb, plan
-from reticent.randomize import publish as publish_view
+from reticent.randomize import AlphaBeta, Frapp, frapp_plan, open_published, perturb
 from reticent.release import generate_keys, publish, verify
 from tests.randomize.examples import scores_domain, scores_frame
 
@@ -92,24 +93,28 @@ def test_a_signed_view_proves_its_origin_and_any_change_is_found(tmp_path):
     assert not verify(tmp_path / "view", key=keys.public).holds
 
 
-def test_non_uniform_noise_claims_only_what_its_uniform_share_covers():
-    made = publish_view(
-        scores_frame(),
-        plan(n=6, domain=scores_domain(), k=1, gamma="1/3"),
-        source={"nationality": [6, 3, 1]},
-        insecure_seed=1,
-    )
-    claimed = made.manifest.definition
-    assert claimed.d == Fraction(1, 200) / 20
-    assert made.manifest.assess().holds
-    # A promise for the average density would be false: a tuple that the source finds unlikely has too little noise.
-    assert not BoundedBelief("1/200", "1/3").assess_plan(made.source_rates).holds
-    with pytest.raises(PolicyError, match="independent"):
-        publish_view(
-            scores_frame(),
-            plan(n=6, domain=scores_domain(), k=1, gamma="1/3", adversary="both"),
-            source={"nationality": [6, 3, 1]},
-        )
+def test_an_identifier_or_a_private_column_in_the_domain_is_refused():
+    named = scores_frame().with_columns(name=pl.Series([f"p{row}" for row in range(6)]), note=pl.lit("x"))
+    table = Table(named, quasi=["age", "nationality"], sensitive="score", identifiers=["name"], private=["note"])
+    for column, values in {"name": [f"p{row}" for row in range(9)], "note": ["x", "y"]}.items():
+        for method, promise in ((AlphaBeta, BoundedBelief("1/20000", "1/3")), (Frapp, RECORDS)):
+            with pytest.raises(PolicyError, match=f"domain names the column '{column}'"):
+                publish(table, promise, method=method(domain=VALUES | {column: values}), insecure_seed=1)
+
+
+def test_an_entry_that_was_forged_into_an_unsigned_manifest_is_found(tmp_path):
+    made = publish(_table(), BoundedBelief("1/200", "1/3"), method=AlphaBeta(domain=VALUES), insecure_seed=1)
+    made.save(tmp_path / "view")
+    assert verify(tmp_path / "view").holds
+    public = tmp_path / "view" / "public"
+    before = (public / "manifest.json").read_bytes()
+    forged = json.dumps(json.loads(before) | {"approximation": "1/3"}).encode()
+    (public / "manifest.json").write_bytes(forged)
+    certificate = (public / "certificate.json").read_text()
+    old, new = (hashlib.sha256(each).hexdigest() for each in (before, forged))
+    assert old in certificate
+    (public / "certificate.json").write_text(certificate.replace(old, new))
+    assert not verify(tmp_path / "view").holds
 
 
 RECORDS = BoundedBelief("1/1200", "1/3", "record")

@@ -48,4 +48,4 @@ def method_again(release: Randomized) -> Frapp:
 
 def is_plain(release: Randomized) -> bool:
     """Whether it can be read by itself, its noise alike for all records: not so with a source, nor later in a series."""
-    return isinstance(release, FrappView) or (release.manifest.source is None and release.manifest.index == 1)
+    return isinstance(release, FrappView) or (release.plan.source is None and release.manifest.index == 1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
-from typing import Literal, Protocol, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,8 @@ class BoundedBelief(Definition):
     Adversary: ``independent`` (tuples independent, each with a prior of at most d or exactly 1), ``exclusive`` (exactly one tuple
     of each block is in the table: link attacks; positive leakage only), ``both``, or ``record`` (beliefs about one record;
     positive leakage only).
+    ``over_time`` is the promise of several views of a table that changes between them: whoever gives a tuple at most ``d`` at *every* time
+    gives it at most ``gamma`` at any time after all views. Whoever is nearly sure of one time and gives little to another is not covered.
     Judges the plan of a mechanism. Nothing can be read off groups, so ``assess`` refuses them by name.
     Source: R-AB-1, R-AB-2; both conditions in their exact form, (P+) and (P-) of 3.1.
     """
@@ -73,6 +75,7 @@ class BoundedBelief(Definition):
     d: Number
     gamma: Number
     adversary: Adversary = "independent"
+    over_time: bool = False
 
     local = False
     monotone = False
@@ -87,6 +90,8 @@ class BoundedBelief(Definition):
             raise PolicyError(
                 f"BoundedBelief: d, the belief before, must lie between 0 and gamma = {self.gamma}, but it is {self.d}."
             )
+        if not isinstance(self.over_time, bool):
+            raise PolicyError(f"BoundedBelief: over_time must be true or false, but it is {self.over_time!r}.")
         object.__setattr__(self, "d", d)
         object.__setattr__(self, "gamma", gamma)
 
@@ -110,8 +115,9 @@ class BoundedBelief(Definition):
     def failing(self, groups: Groups) -> NDArray[np.bool_]:
         raise PolicyError(_NO_GROUPS)
 
-    def parameters(self) -> dict[str, str]:
-        return {"d": str(self.d), "gamma": str(self.gamma), "adversary": self.adversary}
+    def parameters(self) -> dict[str, Any]:
+        over_time = {"over_time": True} if self.over_time else {}
+        return {"d": str(self.d), "gamma": str(self.gamma), "adversary": self.adversary, **over_time}
 
     def meaning(self) -> str:
         d, gamma = self._exact()
@@ -121,20 +127,25 @@ class BoundedBelief(Definition):
             "both": "Somebody who gives a record, or one of several of which exactly one is in the table,",
             "record": "Somebody who knows which row is about a person, and gives one value of it",
         }[self.adversary]
-        held = (
-            f"{who} at most {_percent(d)} before seeing the release gives it at most {_percent(gamma, up=True)} after."
-        )
-        if self.adversary in ("independent", "both"):
-            held += (
-                f" Nobody can rule a record out: at least the share {_percent(d / gamma)} of the belief in it stays."
-            )
-        return held
+        before, after, share = _percent(d), _percent(gamma, up=True), _percent(d / gamma)
+        if self.over_time:
+            held = f"{who} at most {before} at every time of the series gives it at most {after} at any time after seeing all views."
+            stays = f"its odds against never having been in the table keep at least the share {share}."
+        else:
+            held = f"{who} at most {before} before seeing the release gives it at most {after} after."
+            stays = f"at least the share {share} of the belief in it stays."
+        return held + (f" Nobody can rule a record out: {stays}" if self.adversary in ("independent", "both") else "")
 
     def not_covered(self) -> str:
         if self.adversary in ("exclusive", "record"):
             more = "A record that does not show may become much less likely. "
         else:
             more = ""
+        if self.over_time:
+            more += (
+                "Somebody who gives a record more than that at one time, such as one who is nearly sure that it was in the table once and has left, "
+                "may learn more about other times. "
+            )
         return (
             f"{more}Records that are correlated, such as those of a household or of brothers who share a disease, are not covered, "
             "nor is a second view of the same data that was made independently."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,17 +27,28 @@ def level_of(error: Number | None, otherwise: Fraction, queries: int = 1) -> Fra
     return level / whole(queries, "queries", low=1)
 
 
-def variance(rates: Rates, true: Fraction, domain_count: int) -> Fraction:
+class Law(Protocol):
+    """Chances of tuples, uniform (:class:`Rates`) or not (:class:`SourceRates`), as far as errors depend on them."""
+
+    @property
+    def alpha(self) -> Fraction:
+        """By how much a true tuple is likelier to show than if it were not."""
+
+    def spread(self, true: Fraction, cells: Fraction) -> Fraction:
+        """The variance of how many tuples show of a query that ``true`` tuples of the table and ``cells`` of the domain meet."""
+
+    def most_spread(self, n: int, cells: int) -> Fraction:
+        """An upper bound of the same, whatever n tuples the table holds."""
+
+
+def variance(rates: Law, true: Fraction, domain_count: int) -> Fraction:
     """Var of the estimate of a query that ``true`` tuples of the table and ``domain_count`` of the domain meet (3.3)."""
-    s, beta = rates.s, rates.beta
-    return (true * s * (1 - s) + (domain_count - true) * beta * (1 - beta)) / rates.alpha**2
+    return rates.spread(true, Fraction(domain_count)) / rates.alpha**2
 
 
-def bernstein(rates: Rates, n: int, domain_count: int, error: Fraction) -> float:
+def bernstein(rates: Law, n: int, domain_count: int, error: Fraction) -> float:
     """An error that is exceeded with probability at most ``error``, for one query, whatever the table holds (Bernstein, rigorous)."""
-    s, beta = rates.s, rates.beta
-    spread = float(min(n, domain_count) * s * (1 - s) + domain_count * beta * (1 - beta))
-    return bernstein_from(spread, float(rates.alpha), error)
+    return bernstein_from(float(rates.most_spread(n, domain_count)), float(rates.alpha), error)
 
 
 def bernstein_from(spread: float, alpha: float, error: Fraction, largest: float = 1.0) -> float:

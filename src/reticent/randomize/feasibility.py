@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 from reticent.errors import Infeasible, PolicyError
 from reticent.exact import Number, exact, whole
-from reticent.randomize.bounds import bernstein
+from reticent.randomize.bounds import Law, bernstein
 from reticent.randomize.domain import ViewDomain
-from reticent.randomize.rates import Rates, rates_for
+from reticent.randomize.rates import rates_for
 
 Verdict = Literal["guaranteed", "open", "impossible"]
 
@@ -37,7 +37,7 @@ def is_above_wall(n: int, size: int, d: Fraction, gamma: Fraction) -> bool:
     return d * d * size * (1 - gamma) ** 2 >= gamma**2 * n**2
 
 
-def judge(n: int, size: int, d: Fraction, gamma: Fraction, rates: Rates | None, error: Fraction) -> Feasibility:
+def judge(n: int, size: int, d: Fraction, gamma: Fraction, rates: Law | None, error: Fraction) -> Feasibility:
     """The verdict of R-AB-25 for rates that were found, or for none."""
     wall = float(gamma / (1 - gamma)) * n / math.sqrt(size)
     k = wall * size / n

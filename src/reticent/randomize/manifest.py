@@ -8,17 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 from reticent.definitions.base import Assessment
 from reticent.definitions.mechanisms import BoundedBelief
 from reticent.errors import DataError
 from reticent.randomize.domain import ViewDomain
+from reticent.randomize.draws import POISSON_ABOVE
 from reticent.randomize.plans import Plan
-from reticent.randomize.sources import Source, SourceRates
 
-VERSION = 1
+VERSION = 2
 
 
 class Manifest(Protocol):
@@ -60,8 +59,7 @@ class Manifest(Protocol):
 class ViewManifest:
     """The public description of a view: view ``index`` (from 1) of the plan.
 
-    ``source`` is set for non-uniform noise. ``secure`` says that every draw came from the operating system. ``approximation`` is the distance
-    between the law of the view and the exact one, in total variation; it is 0 unless a count was drawn from its Poisson limit.
+    ``secure`` says that every draw came from the operating system.
     """
 
     format: ClassVar[str] = "alpha-beta"
@@ -70,10 +68,8 @@ class ViewManifest:
 
     plan: Plan
     index: int = 1
-    source: Source | None = None
     secure: bool = True
     duplicates: str = "refuse"
-    approximation: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         if not 1 <= self.index <= self.plan.views:
@@ -87,26 +83,22 @@ class ViewManifest:
         """The public domain."""
         return self.plan.domain
 
-    @cached_property
-    def source_rates(self) -> SourceRates | None:
-        """The chances of non-uniform noise, where it is that; no tuple is published with more than the plan's s."""
-        if self.source is None:
-            return None
-        return SourceRates.calibrated(self.source, self.plan.n, self.plan.k, self.plan.gamma, self.plan.s)
+    @property
+    def approximation(self) -> Fraction:
+        """How far the law of a count that was drawn may be from the exact one, in total variation: 0 unless it was drawn from its Poisson limit (R-AB-7).
+
+        It follows from the size of the domain, so that nobody needs to state it.
+        """
+        return self.plan.rates.noise(self.index) if self.domain.size > POISSON_ABOVE else Fraction(0)
 
     @property
     def definition(self) -> BoundedBelief:
-        """What the view promises about every tuple.
-
-        Non-uniform noise protects priors up to k n source(t); what that means for all tuples alike is the prior that the uniform share covers.
-        """
-        if self.source is None:
-            return self.plan.definition
-        return BoundedBelief(self.plan.d * self.source.uniform, self.plan.gamma, self.plan.adversary)
+        """What the view promises about every tuple: what its plan does."""
+        return self.plan.definition
 
     def assess(self) -> Assessment:
         """The promise, judged again on the rates."""
-        return self.definition.assess_plan(self.plan if self.source_rates is None else self.source_rates)
+        return self.definition.assess_plan(self.plan)
 
     def facts(self) -> dict[str, Any]:
         """Figures that the certificate repeats: the reading as differential privacy, and the printed error constant."""
@@ -126,10 +118,8 @@ class ViewManifest:
             "version": VERSION,
             "plan": self.plan.as_json(),
             "index": self.index,
-            "source": None if self.source is None else self.source.as_json(),
             "secure": self.secure,
             "duplicates": self.duplicates,
-            "approximation": str(self.approximation),
         }
 
     @classmethod
@@ -143,15 +133,7 @@ class ViewManifest:
             )
         try:
             plan = Plan.from_json(written["plan"])
-            source = written["source"]
-            return cls(
-                plan,
-                int(written["index"]),
-                None if source is None else Source.from_json(source, plan.domain),
-                written["secure"] is True,
-                str(written["duplicates"]),
-                Fraction(written["approximation"]),
-            )
+            return cls(plan, int(written["index"]), written["secure"] is True, str(written["duplicates"]))
         except (KeyError, TypeError, ValueError) as problem:
             raise DataError(
                 f"The manifest of the view cannot be understood ({type(problem).__name__}: {problem})."

@@ -77,6 +77,7 @@ class AlphaBeta(_Mechanism):
             adversary=promise.adversary,
             floor=self.floor,
             n_public=self.n_public,
+            source=self.source,
         )
 
     def _drawn(self, table: Table, promise: BoundedBelief, ledger: Any, again: bool, insecure_seed: int | None) -> View:
@@ -85,7 +86,6 @@ class AlphaBeta(_Mechanism):
             self.plan(table, promise),
             dataset=table.dataset,
             duplicates=self.duplicates,
-            source=self.source,
             ledger=ledger,
             again=again,
             insecure_seed=insecure_seed,
@@ -139,7 +139,14 @@ def _belief(definition: Definition, method: str) -> BoundedBelief:
 def _domain(table: Table, declared: Mapping[str, Any] | None) -> ViewDomain:
     """The public domain: what was given, or the declared leaves of the quasi columns; never what occurs in the data."""
     if declared is not None:
-        return ViewDomain.of(declared)
+        made = ViewDomain.of(declared)
+        for name in made.names:
+            if name not in (*table.quasi, *table.sensitive, *table.other):
+                raise PolicyError(
+                    f"domain names the column {name!r}, which the table does not publish: only quasi, sensitive and other columns can be in a view. "
+                    "Leave it out of the domain, or give it one of these roles."
+                )
+        return made
     found: dict[str, Any] = {}
     for hierarchy in table.hierarchies:
         if hierarchy.data_dependent:

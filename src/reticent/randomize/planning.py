@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from reticent.definitions.mechanisms import Adversary, check_adversary
@@ -12,6 +13,7 @@ from reticent.randomize.domain import Attribute, ViewDomain
 from reticent.randomize.feasibility import prior_of
 from reticent.randomize.plans import COUNT, Plan
 from reticent.randomize.rates import Rates, rates_for
+from reticent.randomize.sources import Source, SourceRates
 
 
 def plan(
@@ -31,6 +33,7 @@ def plan(
     n_public: int | None = None,
     count: int | None = None,
     error: Number = "0.05",
+    source: Source | Mapping[str, Any] | None = None,
     rho: Number | None = None,
 ) -> Plan:
     """A plan from public facts (R-AB-4..6, R-AB-9): nothing here looks at data.
@@ -39,6 +42,9 @@ def plan(
     belief after. ``n_public`` is an upper bound of the number of tuples that may be known instead of ``n``; then ``n`` appears nowhere.
     ``count`` adds a column of how often a tuple occurs, capped. ``alpha`` and ``beta`` together replace a preset. ``rho`` is a target for the
     printed error constant; below 1 it is refused, since such accuracy gives tuples away (R-AB-26).
+
+    ``source`` is a public distribution that noise is drawn from (3.7). ``k`` is then times its density, tuple by tuple, and ``plan.d`` what that
+    means for every tuple alike; with ``d`` the least likely tuple has enough noise, which costs more than uniform noise would.
     """
     rows = whole(n, "n", low=1)
     if n_public is not None:
@@ -72,8 +78,18 @@ def plan(
         least = None if floor is None else exact(floor, "floor")
         rates = rates_for(prior, belief, preset, adversary, floor=least, views=views, frozen=frozen)
     made = Plan(rows, space, prior, belief, adversary, preset, rates, exact(error, "error"))
+    if source is not None:
+        chosen = source if isinstance(source, Source) else Source.of(space, source)
+        made = made.with_source(chosen) if k is None else _by_density(made, chosen)
     _check_target(made, rho)
     return made
+
+
+def _by_density(made: Plan, source: Source) -> Plan:
+    """The plan with noise for whoever believes at most k times the source's density of each tuple (3.7)."""
+    found = SourceRates.calibrated(source, made.n, made.k, made.gamma, made.s)
+    rates = Rates(found.alpha, found.scale / made.domain.size)
+    return replace(made, d=made.k * made.n * source.least, rates=rates, source=source)
 
 
 def _with_count(domain: ViewDomain, cap: int, adversary: str) -> ViewDomain:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,7 @@ from reticent.randomize.feasibility import Feasibility, judge
 from reticent.randomize.meaning import is_meaningless, least_k
 from reticent.randomize.notions import logarithm_above, upwards
 from reticent.randomize.rates import Rates
+from reticent.randomize.sources import Source, SourceRates
 
 VERSION = 1
 COUNT = "count"
@@ -45,7 +46,8 @@ class Plan:
     """How a view will be made, from public facts alone.
 
     ``n`` is the public number of tuples (or an upper bound of it), ``d`` and ``gamma`` the belief before and after, ``rates`` the chances.
-    ``error`` is the probability with which stated error bounds may fail. The definition was verified on the rates, exactly.
+    ``error`` is the probability with which stated error bounds may fail. The definition was verified on the rates, exactly. With a ``source``
+    noise is not uniform (3.7): ``rates.beta`` is then the average chance of a tuple that is not true, and :attr:`law` has the chance of each.
     """
 
     n: int
@@ -56,6 +58,7 @@ class Plan:
     preset: str
     rates: Rates
     error: Fraction
+    source: Source | None = None
 
     def __post_init__(self) -> None:
         if self.n >= self.domain.size:
@@ -64,6 +67,8 @@ class Plan:
             )
         if not 0 < self.error < 1:
             raise PolicyError(f"error must lie between 0 and 1, but it is {self.error}.")
+        if self.source is not None and (self.views > 1 or self.source.domain.sizes != self.domain.sizes):
+            raise PolicyError("A plan with a source is for one view, and its source for the columns of the domain.")
         found = self.definition.assess_plan(self)
         if not found.holds:
             assert found.witness is not None
@@ -73,12 +78,42 @@ class Plan:
 
     @property
     def definition(self) -> BoundedBelief:
-        """What the plan promises."""
-        return BoundedBelief(self.d, self.gamma, self.adversary)
+        """What the plan promises; of several views of a table that changes, to whoever is bounded at every time."""
+        return BoundedBelief(self.d, self.gamma, self.adversary, self.views > 1 and not self.rates.frozen)
+
+    @cached_property
+    def source_rates(self) -> SourceRates | None:
+        """The chances of non-uniform noise, where it is that."""
+        if self.source is None:
+            return None
+        return SourceRates(self.source, self.rates.alpha, self.rates.beta * self.domain.size)
+
+    @property
+    def law(self) -> Rates | SourceRates:
+        """The chances by which tuples show."""
+        return self.source_rates or self.rates
+
+    def on(self, domain: ViewDomain) -> Plan:
+        """The same plan with the values of its domain."""
+        return replace(self, domain=domain, source=None if self.source is None else replace(self.source, domain=domain))
+
+    def with_source(self, declared: Source | Mapping[str, Any]) -> Plan:
+        """The plan with noise from a public distribution, for the same promise: the least likely tuple still has enough of it."""
+        source = declared if isinstance(declared, Source) else Source.of(self.domain, declared)
+        if self.source is not None and self.source.as_json() != source.as_json():
+            raise PolicyError("The plan was made for another source. Plan again with this one.")
+        if self.source is not None:
+            return self
+        if self.views > 1 or self.adversary != "independent":
+            raise PolicyError(
+                "Non-uniform noise is for one view and adversary='independent'. Plan so, or leave the source out."
+            )
+        made = SourceRates.covering(source, self.d, self.gamma, self.s)
+        return replace(self, source=source, rates=Rates(made.alpha, made.scale / self.domain.size))
 
     def ratios(self, adversary: Adversary) -> Ratios:
         """What its views can tell an adversary."""
-        return self.rates.ratios(adversary)
+        return self.law.ratios(adversary)
 
     @property
     def alpha(self) -> Fraction:
@@ -87,12 +122,12 @@ class Plan:
 
     @property
     def beta(self) -> Fraction:
-        """The chance of every other tuple of the domain."""
+        """The chance of every other tuple of the domain; with a source its average."""
         return self.rates.beta
 
     @property
     def s(self) -> Fraction:
-        """The chance of a true tuple, alpha + beta."""
+        """The chance of a true tuple, alpha + beta; with a source its average over the domain."""
         return self.rates.s
 
     @property
@@ -102,8 +137,8 @@ class Plan:
 
     @property
     def k(self) -> Fraction:
-        """d on the natural scale: how many times the average density."""
-        return self.d * self.domain.size / self.n
+        """d on the natural scale: how many times the average density, or with a source that of its least likely tuple."""
+        return self.d / self.n * (self.domain.size if self.source is None else 1 / self.source.least)
 
     @property
     def expected_fakes(self) -> Fraction:
@@ -128,7 +163,7 @@ class Plan:
     @property
     def absent_ratio(self) -> Fraction:
         """Posterior/prior of a tuple with prior d that one view does not show."""
-        return self.rates.posterior(self.d, seen=False) / self.d
+        return self.law.posterior(self.d, seen=False) / self.d
 
     @property
     def r(self) -> Fraction:
@@ -143,17 +178,17 @@ class Plan:
     @property
     def dp_epsilon(self) -> float:
         """Epsilon of differential privacy for exchanging one tuple for another, rounded up; infinite when s = 1."""
-        return logarithm_above(self.rates.swap_ratio())
+        return logarithm_above(self.law.swap_ratio())
 
     @property
     def dp_epsilon_change(self) -> float:
         """The same for adding or removing one tuple."""
-        return logarithm_above(self.rates.change_ratio())
+        return logarithm_above(self.law.change_ratio())
 
     @cached_property
     def feasibility(self) -> Feasibility:
         """The verdict of R-AB-25 with its reason."""
-        return judge(self.n, self.domain.size, self.d, self.gamma, self.rates, self.error)
+        return judge(self.n, self.domain.size, self.d, self.gamma, self.law, self.error)
 
     @property
     def verdict(self) -> str:
@@ -168,7 +203,7 @@ class Plan:
     @cached_property
     def is_meaningless(self) -> bool | None:
         """Whether its views say nothing (R-AB-3), where the domain is small enough to decide that; None elsewhere."""
-        if self.domain.size > _DECIDED_CELLS or self.views > 1:
+        if self.domain.size > _DECIDED_CELLS or self.views > 1 or self.source is not None:
             return None
         return is_meaningless(self.rates, self.domain.size, self.n)
 
@@ -179,15 +214,15 @@ class Plan:
 
     def error_bound(self, domain_count: int, queries: int = 1) -> float:
         """Bernstein's bound on the error of a query; with many queries, of all of them at once."""
-        return bernstein(self.rates, self.n, domain_count, self.error / queries)
+        return bernstein(self.law, self.n, domain_count, self.error / queries)
 
     @cached_property
     def samples(self) -> tuple[SampleQuery, ...]:
-        """What to expect of queries that half, a tenth, a hundredth of the domain and a single tuple meet."""
-        size = self.domain.size
+        """What to expect of queries that half, a tenth, a hundredth of the domain (of the source, where there is one) and a single tuple meet."""
+        size, what = self.domain.size, "domain" if self.source is None else "source"
         asked = [
             ("all tuples", 1),
-            ("half of the domain", 2),
+            (f"half of the {what}", 2),
             ("a tenth", 10),
             ("a hundredth", 100),
             ("a thousandth", 1000),
@@ -196,19 +231,18 @@ class Plan:
         for name, part in asked:
             if size >= part:
                 true = self.n // part
-                spread = math.sqrt(variance(self.rates, Fraction(true), size // part))
+                spread = math.sqrt(variance(self.law, Fraction(true), size // part))
                 found.append(SampleQuery(name, size // part, true, spread))
-        found.append(SampleQuery("one tuple", 1, 0, math.sqrt(variance(self.rates, Fraction(0), 1))))
+        found.append(SampleQuery("one tuple", 1, 0, math.sqrt(variance(self.law, Fraction(0), 1))))
         return tuple(found)
 
     def words(self) -> str:
         """The plan in plain language."""
-        bound = self.error_bound(self.domain.size)
+        bound, what = self.error_bound(self.domain.size), "domain" if self.source is None else "source"
         parts = [
             self.definition.meaning(),
-            f"A view has about {round(self.expected_rows):,} rows: a true tuple shows with probability {float(self.s):.6g}, any other of the "
-            f"{self.domain.size:,} tuples of the domain with {float(self.beta):.6g}.",
-            f"A count that half of the domain meets is off by about {upwards(self.samples[1].mean_error, 1)} on average; any one count is off by less than "
+            f"A view has about {round(self.expected_rows):,} rows: {self._chances()}",
+            f"A count that half of the {what} meets is off by about {upwards(self.samples[1].mean_error, 1)} on average; any one count is off by less than "
             f"{math.ceil(bound):,}, except with probability {float(self.error):g}."
             if len(self.samples) > 2
             else "",
@@ -228,6 +262,18 @@ class Plan:
                 "The printed bound rho sqrt(n) is only believed for alpha of at least 1/2; rely on the other bound."
             )
         return "\n".join(part for part in parts if part)
+
+    def _chances(self) -> str:
+        if self.source_rates is None:
+            return (
+                f"a true tuple shows with probability {float(self.s):.6g}, any other of the {self.domain.size:,} tuples of the domain with "
+                f"{float(self.beta):.6g}."
+            )
+        made = self.source_rates
+        return (
+            f"any of the {self.domain.size:,} tuples of the domain shows with {float(made.least):.6g} to {float(made.largest):.6g}, as likely as the "
+            f"source makes it, and a true one with {float(made.alpha):.6g} more."
+        )
 
     def describe(self) -> dict[str, Any]:
         """Everything about the plan as plain data."""
@@ -283,6 +329,7 @@ class Plan:
             "carry": str(self.rates.carry),
             "frozen": self.rates.frozen,
             "error": str(self.error),
+            **({} if self.source is None else {"source": self.source.as_json()}),
         }
 
     @classmethod
@@ -301,15 +348,17 @@ class Plan:
                 written["frozen"],
             )
             check_adversary(written["adversary"], "adversary")
+            domain, source = ViewDomain.from_json(written["domain"]), written.get("source")
             return cls(
                 whole(written["n"], "n", low=1),
-                ViewDomain.from_json(written["domain"]),
+                domain,
                 exact(written["d"], "d"),
                 exact(written["gamma"], "gamma"),
                 written["adversary"],
                 str(written["preset"]),
                 rates,
                 exact(written["error"], "error"),
+                None if source is None else Source.from_json(source, domain),
             )
         except KeyError as missing:
             raise DataError(f"The plan lacks the entry {missing}.") from None

@@ -106,7 +106,7 @@ def _seen(view: View, tuples: Sequence[Mapping[str, Any]]) -> list[bool]:
 
 
 def _check_plain(view: View) -> None:
-    if view.manifest.source is not None or view.manifest.index > 1:
+    if view.plan.source is not None or view.manifest.index > 1:
         raise PolicyError("The audit of single tuples is for the first view of a plan with uniform noise.")
 
 

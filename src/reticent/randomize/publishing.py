@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,12 @@ import numpy as np
 from reticent.errors import Infeasible, LedgerError, PolicyError
 from reticent.ledger import Ledger
 from reticent.randomize.domain import Keys, ViewDomain
-from reticent.randomize.draws import POISSON_ABOVE, Draws
+from reticent.randomize.draws import Draws
 from reticent.randomize.instance import full_domain, instance_of
 from reticent.randomize.manifest import ViewManifest
 from reticent.randomize.plans import Plan
 from reticent.randomize.sampling import ROWS_AT_ONCE, Listed, sample
-from reticent.randomize.sources import Source, SourceRates
+from reticent.randomize.sources import Source
 from reticent.randomize.view import View
 
 _MOST_ROWS = 10**10
@@ -80,23 +79,14 @@ def draw(
         raise PolicyError(
             f"The plan is for a series of {plan.views} views. Publish them with rt.randomize.Series, which keeps what was shown."
         )
-    check_size(plan)
     space = full_domain(plan, domain)
-    listed = replace(plan, domain=space)
+    listed = plan.on(space) if source is None else plan.on(space).with_source(source)
+    check_size(listed)
     true = instance_of(frame, listed, space, duplicates)
     draws = Draws(insecure_seed)
-    others = space.size - len(true)
-    chosen = Source.of(space, source) if isinstance(source, Mapping) else source
-    manifest = ViewManifest(
-        listed,
-        source=chosen,
-        secure=draws.is_secure,
-        duplicates=duplicates,
-        approximation=plan.beta if others > POISSON_ABOVE else Fraction(0),
-    )
-    if chosen is not None:
-        rates = SourceRates.calibrated(chosen, plan.n, plan.k, plan.gamma, plan.s)
-        return Drawing(manifest, iter([rates.sample(true, draws)]))
+    manifest = ViewManifest(listed, secure=draws.is_secure, duplicates=duplicates)
+    if listed.source_rates is not None:
+        return Drawing(manifest, iter([listed.source_rates.sample(true, draws)]))
     return Drawing(manifest, sample(space, [Listed(true, plan.s)], plan.beta, draws, rows_at_once))
 
 

@@ -93,6 +93,14 @@ class Rates:
             }
         return Ratios(highest[False], lowest[False])
 
+    def spread(self, true: Fraction, cells: Fraction) -> Fraction:
+        """The variance of how many tuples show of a query that ``true`` tuples of the table and ``cells`` of the domain meet (3.3)."""
+        return true * self.s * (1 - self.s) + (cells - true) * self.beta * (1 - self.beta)
+
+    def most_spread(self, n: int, cells: int) -> Fraction:
+        """An upper bound of the same, whatever n tuples the table holds."""
+        return min(n, cells) * self.s * (1 - self.s) + cells * self.beta * (1 - self.beta)
+
     def posterior(self, prior: Fraction, seen: bool) -> Fraction:
         """The exact belief in a tuple after one view that shows it, or does not (3.1)."""
         return posterior(prior, self.s / self.beta if seen else (1 - self.s) / (1 - self.beta))

@@ -21,7 +21,7 @@ from reticent.exact import whole
 from reticent.files import write_whole
 from reticent.ledger import Ledger
 from reticent.randomize.domain import Keys, ViewDomain
-from reticent.randomize.draws import POISSON_ABOVE, Draws
+from reticent.randomize.draws import Draws
 from reticent.randomize.estimate import Estimate
 from reticent.randomize.instance import full_domain, instance_of
 from reticent.randomize.keys import union, without
@@ -73,7 +73,7 @@ class Series:
             )
         check_size(self.plan)
         space = full_domain(self.plan, domain)
-        listed = replace(self.plan, domain=space)
+        listed = self.plan.on(space)
         true = instance_of(frame, listed, space, duplicates)
         digest = digest_of(true) if self.plan.rates.frozen else None
         if self.digest is not None and digest != self.digest:
@@ -83,11 +83,7 @@ class Series:
         rates, earlier, draws = self.plan.rates, self.shown, Draws(insecure_seed)
         sets = [Listed(true, rates.s), Listed(without(earlier, true), rates.carry)]
         keys = np.concatenate(list(sample(space, sets, rates.noise(index), draws)))
-        others = space.size - sum(len(each.keys) for each in sets)
-        approximation = rates.noise(index) if others > POISSON_ABOVE else Fraction(0)
-        manifest = ViewManifest(
-            listed, index, secure=draws.is_secure, duplicates=duplicates, approximation=approximation
-        )
+        manifest = ViewManifest(listed, index, secure=draws.is_secure, duplicates=duplicates)
         if dataset is not None:
             record(dataset, manifest, digest_of(keys), ledger)
         view = View(manifest, keys, earlier if index > 1 else None)

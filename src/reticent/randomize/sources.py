@@ -7,7 +7,7 @@ uniform share, because a true tuple with source 0 would be unprotected (R-AB-24)
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data.predicate import Condition
-from reticent.definitions.mechanisms import Adversary, Ratios
+from reticent.definitions.mechanisms import Adversary, Ratios, posterior
 from reticent.errors import Infeasible, PolicyError, did_you_mean
 from reticent.exact import Number, exact
 from reticent.randomize.counting import count_exactly
@@ -92,11 +92,18 @@ class Source:
     @cached_property
     def largest(self) -> Fraction:
         """The largest probability of a tuple."""
+        return self._extreme(max)
+
+    @cached_property
+    def least(self) -> Fraction:
+        """The least probability of a tuple; the uniform share keeps it above 0."""
+        return self._extreme(min)
+
+    def _extreme(self, choose: Callable[[tuple[int, ...]], int]) -> Fraction:
         product = Fraction(1)
         for name, size in self.domain.sizes.items():
-            product *= (
-                Fraction(max(self.weights[name]), self._totals[name]) if name in self.weights else Fraction(1, size)
-            )
+            weights = self.weights.get(name)
+            product *= Fraction(1, size) if weights is None else Fraction(choose(weights), self._totals[name])
         return (1 - self.uniform) * product + self.uniform / self.domain.size
 
     def probabilities(self, keys: Keys) -> NDArray[np.float64]:
@@ -188,7 +195,19 @@ class SourceRates:
                 f"The source gives one tuple a prior of {float(largest):.4g}, not below gamma = {float(gamma):.4g}. Use a flatter source, a larger uniform "
                 "share, or a smaller k."
             )
-        odds = k * n * (1 - gamma) / (gamma - largest)
+        return cls._of_odds(source, k * n * (1 - gamma) / (gamma - largest), most)
+
+    @classmethod
+    def covering(cls, source: Source, d: Fraction, gamma: Fraction, most: Fraction = Fraction(1, 2)) -> SourceRates:
+        """Rates against adversaries whose prior of every tuple is at most ``d``, whatever the source says of it.
+
+        The least likely tuple of the source must have as much noise as the uniform noise for ``d`` gives every tuple; all others have more.
+        """
+        return cls._of_odds(source, d * (1 - gamma) / ((gamma - d) * source.least), most)
+
+    @classmethod
+    def _of_odds(cls, source: Source, odds: Fraction, most: Fraction) -> SourceRates:
+        """Rates with scale = ``odds`` alpha, alpha as large as ``most`` allows for the likeliest tuple of the source."""
         alpha = most / (1 + odds * source.largest)
         return cls(source, alpha, alpha * odds)
 
@@ -199,8 +218,8 @@ class SourceRates:
 
     @property
     def least(self) -> Fraction:
-        """A beta that every tuple has at least, by the uniform share."""
-        return self.scale * self.source.uniform / self.source.domain.size
+        """The least beta(t)."""
+        return self.scale * self.source.least
 
     @property
     def kept(self) -> Fraction:
@@ -214,6 +233,30 @@ class SourceRates:
         if adversary != "independent":
             raise PolicyError(f"Non-uniform noise is calibrated against independent adversaries, not {adversary!r}.")
         return Ratios((self.alpha + self.least) / self.least, (1 - self.alpha - self.largest) / (1 - self.largest))
+
+    def spread(self, true: Fraction, cells: Fraction) -> Fraction:
+        """The variance of how many tuples show of a query that ``true`` tuples of the table and the share cells/m of the source meet; at most that."""
+        return true * self.kept + self.scale * cells / self.source.domain.size
+
+    def most_spread(self, n: int, cells: int) -> Fraction:
+        """The same, whatever n tuples the table holds."""
+        return self.spread(Fraction(min(n, cells)), Fraction(cells))
+
+    def posterior(self, prior: Fraction, seen: bool) -> Fraction:
+        """The farthest that the belief in a tuple can go when the view shows it (the least likely tuple), or does not (the likeliest)."""
+        found = self.ratios("independent")
+        assert found.lowest is not None
+        return posterior(prior, found.highest if seen else found.lowest)
+
+    def swap_ratio(self) -> Fraction | None:
+        """e^epsilon of differential privacy when one tuple is exchanged for another."""
+        found = self.ratios("independent")
+        return found.highest / found.lowest if found.lowest else None
+
+    def change_ratio(self) -> Fraction | None:
+        """The same when one tuple is added or removed."""
+        found = self.ratios("independent")
+        return max(found.highest, 1 / found.lowest) if found.lowest else None
 
     def fakes(self, true: Keys, draws: Draws) -> Keys:
         """Every tuple outside the table independently with beta(t), by the Poissonized sampler (R-AB-22).

@@ -175,6 +175,8 @@ def _problems(opened: Published, folder: Path) -> list[str]:
         for name in prints
         if listed.get(name) != prints[name]
     ]
+    if _json(folder / MANIFEST) != json.loads(_readable(manifest.as_json())):
+        problems.append(f"{MANIFEST} says more, or says it otherwise, than a view is read by.")
     if problems:
         return problems
     wanted = certificate_of(manifest, said.get("dataset"), prints)

@@ -63,7 +63,7 @@ class View(Published):
     @property
     def source_rates(self) -> SourceRates | None:
         """The chances of non-uniform noise, where it is that."""
-        return self.manifest.source_rates
+        return self.plan.source_rates
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
         """The tuples a million at a time, in some columns or all."""
