@@ -103,11 +103,14 @@ def main(*names: str) -> None:
     ]
     for job, definition, method, target in jobs:
         ours, draft = best_of(5, lambda d=definition, m=method: m.draft(data.table(), d))
-        note = f"loss {draft.utility['loss']:.4f}, {len(draft.groups)} groups"
+        note = f"loss {draft.utility['loss']:.4f}, {len(draft.evidence.published)} groups"
         rows.append(Row(job, floor, ours, target, note))
         print(rows[-1].line(), flush=True)
     sizes = {"ihis_synth 1,193,504 x 9": ihis, "10 million x 8": ten_million, "1 million x 3 of many values": postcodes}
-    steps = {"partition": partition_only, "draft": lambda d: len(Mondrian().draft(d.table(), KAnonymity(5)).groups)}
+    steps = {
+        "partition": partition_only,
+        "draft": lambda d: len(Mondrian().draft(d.table(), KAnonymity(5)).evidence.published),
+    }
     per_row = {step: best_of(5, lambda run=run: run(data))[0] / data.frame.height for step, run in steps.items()}
     for job, make in sizes.items():
         if names and not any(name in job for name in names):

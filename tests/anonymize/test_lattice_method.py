@@ -64,7 +64,7 @@ def test_buckets_keep_quasi_values_exact_and_shuffle_the_sensitive_ones():
     assert sensitive.columns == ["bucket", "illness"]
     assert Counter(quasi["bucket"]) == Counter(sensitive["bucket"])
     assert sorted(quasi["age"]) == sorted(table.frame["age"])
-    assert Counter(draft.groups.sizes.tolist()) == Counter(Counter(sensitive["bucket"]).values())
+    assert Counter(draft.evidence.published.sizes.tolist()) == Counter(Counter(sensitive["bucket"]).values())
     seeded = [Lattice(format="bucketize").draft(table, EntropyLDiversity(2), Context(Randomness(s))) for s in (1, 1, 2)]
     assert seeded[0].tables["sensitive"].equals(seeded[1].tables["sensitive"])
     assert not seeded[0].tables["sensitive"].equals(seeded[2].tables["sensitive"])
@@ -83,11 +83,11 @@ def test_repairing_rows_keeps_more_than_leaving_groups_out_and_every_group_passe
     assert whole.suppressed > 0
     assert repaired.suppressed < whole.suppressed
     assert repaired.utility["loss"] < whole.utility["loss"]
-    assert definition.holds(repaired.groups)
+    assert definition.holds(repaired.evidence.published)
     data = repaired.tables["data"]
     assert data.height == table.rows - repaired.suppressed
     sizes = data.group_by(list(table.quasi)).len()["len"]
-    assert Counter(sizes.to_list()) == Counter(repaired.groups.sizes.tolist())
+    assert Counter(sizes.to_list()) == Counter(repaired.evidence.published.sizes.tolist())
 
 
 def test_people_with_several_rows_count_once():

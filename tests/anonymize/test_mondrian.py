@@ -48,10 +48,10 @@ def people(rows: int = 2000, seed: int = 1) -> Table:
 def test_every_published_row_lies_in_its_cells_and_every_group_passes(values, ties, split):
     table, definition = people(), KAnonymity(5) & DistinctLDiversity(2)
     draft = Mondrian(split=split, ties=ties, values=values).draft(table, definition, Context(Randomness(3)))
-    assert definition.holds(draft.groups)
+    assert definition.holds(draft.evidence.published)
     data = draft.tables["data"]
     assert data.height == table.rows
-    assert Counter(draft.groups.sizes.tolist()) == published_groups(draft, list(table.quasi))
+    assert Counter(draft.evidence.published.sizes.tolist()) == published_groups(draft, list(table.quasi))
     assert sorted(data["illness"].to_list()) == sorted(table.frame["illness"].to_list())
     for name in table.quasi:
         covered = {label: _leaves(meaning, table, name) for label, meaning in draft.meanings[name].items()}
@@ -100,7 +100,7 @@ def test_dividing_ties_bounds_the_size_of_groups_that_can_still_be_told_apart(k)
 def test_which_of_equal_people_go_where_is_drawn_and_said_to_be():
     draft = Mondrian(ties="divide").draft(people(), KAnonymity(5), Context(Randomness(1)))
     strict = Mondrian().draft(people(), KAnonymity(5))
-    assert len(draft.groups) >= len(strict.groups)
+    assert len(draft.evidence.published) >= len(strict.evidence.published)
     assert draft.insecure
     assert not strict.insecure
 
@@ -111,9 +111,9 @@ def test_people_are_counted_where_one_has_several_rows():
     twice = pl.concat([frame, frame])
     table = Table(twice, quasi=["age", "town"], sensitive="illness", key="person", unit="person")
     draft = Mondrian().draft(table, KAnonymity(4))
-    assert draft.groups.people.min() >= 4
-    assert draft.groups.sizes.min() >= 8
-    assert draft.groups.people.sum() == 300
+    assert draft.evidence.published.people.min() >= 4
+    assert draft.evidence.published.sizes.min() >= 8
+    assert draft.evidence.published.people.sum() == 300
     with pytest.raises(PolicyError, match="would part the rows of one person"):
         Mondrian(ties="divide").draft(table, KAnonymity(4))
 
@@ -121,8 +121,8 @@ def test_people_are_counted_where_one_has_several_rows():
 def test_a_definition_of_all_groups_together_limits_the_cuts():
     table, definition = people(300), WorstCaseKnowledge(c="0.9", k=1)
     draft = Mondrian().draft(table, definition)
-    assert definition.holds(draft.groups)
-    assert len(draft.groups) > 1
+    assert definition.holds(draft.evidence.published)
+    assert len(draft.evidence.published) > 1
 
 
 def test_what_is_left_to_suppress_is_told_with_the_rows_and_the_limit():
@@ -134,7 +134,7 @@ def test_what_is_left_to_suppress_is_told_with_the_rows_and_the_limit():
     assert 0 < draft.suppressed <= 270
     assert draft.tables["data"].height == 300 - draft.suppressed
     assert draft.method["suppression"] == "9/10"
-    assert MUnique(2).holds(draft.groups)
+    assert MUnique(2).holds(draft.evidence.published)
 
 
 @pytest.mark.parametrize("values", ["sets", "ranges", "hierarchy"])
@@ -163,11 +163,11 @@ def test_a_population_is_counted_as_a_reader_of_the_labels_counts_it(values):
         )
         for labels in shown.iter_rows()
     ]
-    assert Counter(counts) == Counter(release.draft.groups.extras["population"].tolist())
+    assert Counter(counts) == Counter(release.draft.evidence.published.extras["population"].tolist())
 
 
 def test_what_does_not_judge_groups_says_so():
-    with pytest.raises(PolicyError, match="BoundedBelief judges how a view is made, not groups of rows"):
+    with pytest.raises(PolicyError, match="BoundedBelief judges how a release is made, not groups of rows"):
         Mondrian().draft(people(300), rt.BoundedBelief("0.1", "0.5", "independent"))
 
 
@@ -194,7 +194,7 @@ def test_datafly_climbs_greedily_and_is_never_better_than_the_lattice():
     table = people()
     greedy = Datafly(suppression="0.05").draft(table, KAnonymity(5))
     best = Lattice(suppression="0.05").draft(table, KAnonymity(5))
-    assert KAnonymity(5).holds(greedy.groups)
+    assert KAnonymity(5).holds(greedy.evidence.published)
     assert greedy.suppressed <= 0.05 * table.rows
     assert greedy.utility["loss"] >= best.utility["loss"] - 1e-12
     assert greedy.method["name"] == "Datafly"
@@ -248,7 +248,7 @@ def adult(shared_data) -> Table:
 def test_adult_is_distorted_no_more_than_the_targets_allow(definition, method, loss, adult):
     """TARGETS.md: exact values 0.0185, with l = 3 0.020; another tool's nodes of the same hierarchies lose 0.105."""
     draft = method.draft(adult, definition)
-    assert definition.holds(draft.groups)
+    assert definition.holds(draft.evidence.published)
     assert draft.utility["loss"] <= loss
 
 

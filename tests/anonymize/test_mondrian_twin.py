@@ -362,7 +362,7 @@ def compare(case: str, rng: random.Random, folder: Any = None) -> str:
         told_by_files = definition.shown_by_files and not ("presence" in case and world.unit == "person")
         assert found.holds == told_by_files, (told, found.checks)
         assert not found.failures, (told, found.failures)
-    return "made" if len(draft.groups) == 1 else "cut"
+    return "made" if len(draft.evidence.published) == 1 else "cut"
 
 
 def published(draft: Draft, columns: Sequence[Column]) -> dict[int, tuple[frozenset, ...]]:

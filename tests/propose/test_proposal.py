@@ -31,7 +31,7 @@ def publishes(path: Path, folder: Path) -> Policy:
     (folder / "policy.toml").write_text(text)
     policy = Policy.read(folder / "policy.toml")
     draft = policy.method().draft(policy.table(), policy.definition)
-    assert policy.definition.holds(draft.groups)
+    assert policy.definition.holds(draft.evidence.published)
     return policy
 
 
@@ -220,7 +220,7 @@ def test_the_policy_for_any_table_publishes_unchanged(tmp_path: Path, columns: d
     policy = Policy.parse(text, "policy.toml", tmp_path)
     if policy.sections.roles.quasi:
         draft = policy.method().draft(policy.table(), policy.definition)
-        assert policy.definition.holds(draft.groups)
+        assert policy.definition.holds(draft.evidence.published)
 
 
 @settings(max_examples=100, deadline=None)

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reticent.data import Evidence, Groups
+from reticent.definitions import judge
 from reticent.definitions.mechanisms import BoundedBelief
 from reticent.errors import Infeasible, PolicyError
 from reticent.randomize import Rates, plan, rates_for, tuple_posterior
@@ -51,7 +53,7 @@ def test_every_posterior_stays_below_gamma(d, gamma, preset, part):
         return
     prior = d * part
     # Rates whose tuples that do not show would lose too much are refused by the definition, and so by every plan.
-    if BoundedBelief(d, gamma).assess_plan(rates).holds:
+    if BoundedBelief(d, gamma).assess(rates).holds:
         assert tuple_posterior(rates, prior, True) <= tuple_posterior(rates, d, True) <= gamma
         assert tuple_posterior(rates, prior, False) / prior >= d / gamma
     else:
@@ -116,12 +118,12 @@ def test_exclusive_rates_are_tight_by_enumeration_of_blocks():
 def test_bounded_belief_judges_plans_and_refuses_groups():
     made = plan(n=30162, domain={"a": 648023040}, k=10, gamma="1/5")
     promise = BoundedBelief(made.d, "1/5")
-    assert promise.assess_plan(made).holds
-    stricter = BoundedBelief(made.d, "0.19").assess_plan(made)
+    assert promise.assess(made).holds
+    stricter = BoundedBelief(made.d, "0.19").assess(made)
     assert not stricter.holds
     assert "above 19/100" in stricter.witness.text
     with pytest.raises(PolicyError, match="not groups"):
-        promise.assess(None)
+        judge(promise, Evidence({("a",): Groups.from_histograms([[1, 1]])}))
     with pytest.raises(PolicyError, match="independent"):
         BoundedBelief("0.1", "0.2", "independant")
     with pytest.raises(PolicyError, match="between 0 and gamma"):

@@ -224,6 +224,11 @@ def test_nothing_is_recorded_when_nothing_can_be_published(ledger_file: Path) ->
 
 def test_a_ledger_that_cannot_be_written_stops_publishing_before_the_search(tmp_path: Path) -> None:
     class Never:
+        keeps, streams = frozenset({"groups"}), False
+
+        def refusal(self, table, definition):
+            return None
+
         def draft(self, *arguments, **named):
             raise AssertionError("searched although nothing can be recorded")
 
@@ -249,13 +254,18 @@ def test_an_insecure_seed_makes_a_release_not_releasable(tmp_path: Path) -> None
 class Liar:
     """A method whose draft breaks its promise: the rows as they are."""
 
+    keeps, streams = frozenset({"groups"}), False
+
     def __init__(self, honest_groups: bool) -> None:
         self.honest_groups = honest_groups
+
+    def refusal(self, table: Table, definition) -> None:
+        return None
 
     def draft(self, table: Table, definition, context=None):
         raw = Lattice().draft(table, KAnonymity(1))
         promised = Lattice().draft(table, definition)
-        return dataclasses.replace(raw, groups=raw.groups if self.honest_groups else promised.groups)
+        return dataclasses.replace(raw, evidence=raw.evidence if self.honest_groups else promised.evidence)
 
     def describe(self) -> dict:
         return {"name": "Liar"}

@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from reticent.anonymize.base import GROUPS, fitting
 from reticent.anonymize.lattice.evaluation import Evaluator
 from reticent.anonymize.lattice.method import Lattice
 from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.sets import adversary_sets
-from reticent.data import Context, Draft, Table
-from reticent.definitions.base import Definition
+from reticent.data import Context, Draft, Kind, Table
+from reticent.definitions import Definition
 from reticent.engine import count
 from reticent.errors import Infeasible
 from reticent.exact import Number, exact
@@ -28,19 +29,25 @@ class Datafly:
 
     suppression: Number = 0
 
+    keeps: ClassVar[frozenset[Kind]] = GROUPS
     streams: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         exact(self.suppression, "Datafly: suppression", low=0, high=1)
 
+    def refusal(self, table: Table, definition: Definition) -> str | None:
+        """As :class:`Lattice`, which recodes the node that it finds."""
+        return Lattice(suppression=self.suppression).refusal(table, definition)
+
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
         """The first node on the greedy way up that passes."""
         limit, sets = exact(self.suppression, "suppression"), adversary_sets(table)
         context = context or Context()
-        table = definition.prepare(table)
+        wanted = fitting(self, table, definition)
+        table = wanted.prepare(table)
         frequencies = count(table, context)
         several = sets if table.quasi_sets is not None else None
-        evaluator = Evaluator(frequencies, definition, limit, "loss", quasi_sets=several)
+        evaluator = Evaluator(frequencies, wanted, limit, "loss", quasi_sets=several)
         levels = frequencies.levels
         while not evaluator.evaluate(levels).passes:
             distinct = _distinct_values(evaluator.points(levels), evaluator.space.top)

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from reticent.data.frequencies import WEIGHT
 from reticent.data.groups import Groups, Histograms
-from reticent.definitions.base import Definition
+from reticent.definitions import GroupDefinition
 
 
-def caps(groups: Groups, failing: NDArray[np.bool_], definition: Definition) -> NDArray[np.int64]:
+def caps(groups: Groups, failing: NDArray[np.bool_], definition: GroupDefinition) -> NDArray[np.int64]:
     """For each failing group how many rows of any one sensitive value may stay, so that the group passes; 0 if none.
 
     Frequent values are what makes a group fail, so they are cut down first: the largest cap is sought under which the group
@@ -48,4 +48,4 @@ def capped(groups: Groups, limits: NDArray[np.int64]) -> Groups:
         for name, values in groups.extras.items()
         if not (cut and name == WEIGHT)
     }
-    return Groups(sizes, histograms, groups.reference, groups.domain, extras, groups.exclusive)
+    return Groups(sizes, histograms, groups.reference, groups.domain, extras)

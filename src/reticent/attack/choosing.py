@@ -21,7 +21,7 @@ from reticent.attack.published import Published
 from reticent.attack.worlds import Part, Placed, Worlds, rows_of, shown_values
 from reticent.data import Context, Draft, Groups, Histograms, SensitiveDomain, Table
 from reticent.data.keys import first_rows, number, pack
-from reticent.definitions import Definition, KAnonymity
+from reticent.definitions import GroupDefinition, KAnonymity
 from reticent.engine import engine_of
 from reticent.errors import Infeasible, PolicyError
 from reticent.randomness import Randomness
@@ -72,7 +72,7 @@ class Choice:
     """A method's choice for people whose values are not known. At most ``most`` worlds are listed, and ``runs`` tried out."""
 
     table: Table
-    definition: Definition
+    definition: GroupDefinition
     published: Published
     placed: Placed
     most: int

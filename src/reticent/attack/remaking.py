@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import and_
 from typing import Any
 
-from reticent.definitions import Definition
+from reticent.definitions import GroupDefinition, all_of, of_groups
 from reticent.errors import PolicyError, ReticentError
 from reticent.release import PublicSide
 from reticent.release.claims import read_claims
 
 
-def definition_of(side: PublicSide) -> Definition:
+def definition_of(side: PublicSide) -> GroupDefinition:
     """The definition that a release claims; refused where it cannot be judged without a population, or is not known."""
     claims = read_claims(side.certificate)
     unknown = [claim.text for claim in claims if claim.definition is None or claim.definition.needs_population]
     if unknown:
         raise PolicyError(f"The release would have to be made again, but {unknown[0]} cannot be repeated.")
-    return reduce(and_, [claim.definition for claim in claims if claim.definition is not None])
+    return of_groups(
+        all_of(tuple(claim.definition for claim in claims if claim.definition is not None)), "Making it again"
+    )
 
 
 def method_of(side: PublicSide) -> Any:

@@ -13,11 +13,13 @@
 ``frequencies``  the frequency set: distinct quasi points with sensitive histograms
 ``groups``       what a definition judges: sizes and histograms
 ``context``      randomness, progress, cancellation and counts of one run
+``evidence``     what a release is judged by: groups, patterns, a plan, a history
 ``recoding``     what happens to a row; ``draft`` what a method returns
 """
 
 from reticent.data.context import Context, Event
 from reticent.data.draft import Draft
+from reticent.data.evidence import Columns, Evidence, History, Kind, Patterns, Plan
 from reticent.data.frames import as_polars
 from reticent.data.frequencies import FrequencySet
 from reticent.data.groups import Groups, Histograms, SensitiveDomain
@@ -31,15 +33,21 @@ __all__ = [
     "SUPPRESSED",
     "Allocation",
     "BoundHierarchy",
+    "Columns",
     "Context",
     "Draft",
     "Event",
+    "Evidence",
     "FrequencySet",
     "Groups",
     "Hierarchy",
     "Histograms",
+    "History",
+    "Kind",
     "Level",
     "Levels",
+    "Patterns",
+    "Plan",
     "Recoding",
     "Regions",
     "SensitiveColumn",

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from reticent.data.groups import Groups
+from reticent.data.evidence import Evidence
 from reticent.data.recoding import Recoding
 from reticent.data.stream import Stream
 
@@ -17,7 +17,7 @@ Format = Literal["generalize", "bucketize"]
 
 @dataclass(frozen=True)
 class Draft:
-    """A recoding, the groups that were judged, the tables to publish, and how they came about.
+    """A recoding, the evidence that was judged, the tables to publish, and how they came about.
 
     ``tables`` are the public tables by name (``data``, or ``quasi`` and ``sensitive``), their rows in any order. ``meanings`` maps, column by column, each
     label that occurs in them to its meaning; ``domains`` are the declared domains of quasi columns. ``suppressed`` rows, ``search`` figures,
@@ -26,7 +26,7 @@ class Draft:
 
     format: Format
     recoding: Recoding
-    groups: Groups
+    evidence: Evidence
     tables: Mapping[str, pl.DataFrame | Stream]
     meanings: Mapping[str, Mapping[str, Mapping[str, Any]]]
     suppressed: int

@@ -197,8 +197,8 @@ class SensitiveDomain:
 class Groups:
     """Sizes and sensitive histograms of groups, and what the whole table looks like.
 
-    ``reference`` is the histogram of the whole table, suppressed rows included. ``exclusive`` is False when a row
-    may belong to several groups (published patterns with wildcards).
+    ``reference`` is the histogram of the whole table, suppressed rows included. Groups never share a row: overlapping ones are
+    :class:`reticent.data.Patterns`.
     """
 
     sizes: NDArray[np.int64]
@@ -206,7 +206,6 @@ class Groups:
     reference: NDArray[np.int64]
     domain: SensitiveDomain
     extras: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
-    exclusive: bool = True
 
     def __post_init__(self) -> None:
         if len(self.sizes) != len(self.histograms.offsets) - 1:
@@ -291,7 +290,6 @@ class Groups:
             reference,
             SensitiveDomain.single(column),
             {"parent": parents},
-            self.exclusive,
         )
 
     @property
@@ -314,14 +312,12 @@ class Groups:
             self.histograms.owners, values, self.histograms.counts, len(self), chosen.size
         )
         reference = sum_by(self.domain.joint[:, place], self.reference, chosen.size)
-        return Groups(self.sizes, histograms, reference, SensitiveDomain.single(chosen), self.extras, self.exclusive)
+        return Groups(self.sizes, histograms, reference, SensitiveDomain.single(chosen), self.extras)
 
     def select(self, mask: NDArray[np.bool_]) -> Groups:
         """Only the groups under ``mask``; the reference stays that of the whole table."""
         extras = {name: counts[mask] for name, counts in self.extras.items()}
-        return Groups(
-            self.sizes[mask], self.histograms.select(mask), self.reference, self.domain, extras, self.exclusive
-        )
+        return Groups(self.sizes[mask], self.histograms.select(mask), self.reference, self.domain, extras)
 
     def whole(self) -> Groups:
         """All rows in a single group: the most general release there is."""
@@ -333,7 +329,6 @@ class Groups:
             self.reference,
             self.domain,
             extras,
-            self.exclusive,
         )
 
     def histogram(self, group: int) -> dict[str, int]:

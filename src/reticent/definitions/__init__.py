@@ -1,6 +1,7 @@
-"""What private means: pure, exact judgements of groups.
+"""What private means: pure, exact judgements of groups, of mechanisms' plans and of histories.
 
-``base``         Definition, Assessment, Witness, composition with ``&``
+``base``         Definition and its three kinds, Assessment, Witness, composition with ``&``
+``judging``      ``judge``: the one place that makes a verdict for a release
 ``anonymity``    k-anonymity
 ``diversity``    distinct and probabilistic l-diversity
 ``entropy``      entropy l-diversity; ``spread`` computes entropies, ``logarithms`` decides ties
@@ -29,7 +30,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from reticent.definitions.anonymity import KAnonymity
-from reticent.definitions.base import All, Assessment, Definition, Witness
+from reticent.definitions.base import (
+    All,
+    Assessment,
+    Definition,
+    GroupDefinition,
+    HistoryDefinition,
+    JudgesPatterns,
+    PlanDefinition,
+    Several,
+    Witness,
+    all_of,
+)
 from reticent.definitions.catalogue import definition_from
 from reticent.definitions.closeness import TCloseness
 from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiversity
@@ -37,6 +49,7 @@ from reticent.definitions.entropy import EntropyLDiversity
 from reticent.definitions.estimates import PopulationEstimate, population_estimate
 from reticent.definitions.feasibility import feasibility, require_feasible
 from reticent.definitions.homogeneity import HomogeneityAudit, homogeneity_audit
+from reticent.definitions.judging import judge, of_groups, unkept, verdict
 from reticent.definitions.likeness import BetaLikeness, DeltaDisclosure
 from reticent.definitions.nt_closeness import NTCloseness
 from reticent.definitions.numeric import EpsilonMAnonymity, KEAnonymity, RangeDiversity
@@ -77,7 +90,10 @@ __all__ = [
     "DistinctLDiversity",
     "EntropyLDiversity",
     "EpsilonMAnonymity",
+    "GroupDefinition",
+    "HistoryDefinition",
     "HomogeneityAudit",
+    "JudgesPatterns",
     "KAnonymity",
     "KEAnonymity",
     "KMap",
@@ -89,23 +105,30 @@ __all__ = [
     "NegativePositiveDiversity",
     "PSensitive",
     "PersonalPrivacy",
+    "PlanDefinition",
     "PopulationEstimate",
     "ProbabilisticLDiversity",
     "RangeDiversity",
     "RecursiveLDiversity",
     "Reidentification",
+    "Several",
     "TCloseness",
     "Uniqueness",
     "Witness",
     "WorstCaseKnowledge",
     "XYPrivacy",
+    "all_of",
     "definition_from",
     "feasibility",
     "homogeneity_audit",
+    "judge",
+    "of_groups",
     "population_estimate",
     "population_uniqueness",
     "reidentification",
     "require_feasible",
+    "unkept",
+    "verdict",
 ]
 
 

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.data.evidence import Patterns
 from reticent.data.groups import Groups
-from reticent.definitions.base import Assessment, Definition, Witness
+from reticent.definitions.base import Assessment, GroupDefinition, Witness
 from reticent.errors import DataError
 from reticent.exact import whole
 
 
 @dataclass(frozen=True)
-class KAnonymity(Definition):
+class KAnonymity(GroupDefinition):
     """Every group has at least ``k`` people (R-LD-4, R-PM-1).
 
     Guarantee: somebody who knows all quasi values of a person finds at least ``k`` candidates.
@@ -60,6 +61,26 @@ class KAnonymity(Definition):
             "unique_rows": int(groups.sizes[groups.people == 1].sum()),
         }
         return Assessment(self, holds, achieved, witness, diagnostics)
+
+    def assess_patterns(self, patterns: Patterns) -> Assessment:
+        """Judge overlapping kinds of rows by their own rows, not by those that are merely compatible.
+
+        Sound under either reading of a starred cell. Proof: whatever is known about quasi values, of everybody, decides which *kinds* of rows a
+        person may have; rows of one kind have the same labels, so exchanging them maps every way to link people with rows to another one that fits
+        as well. Hence no row of a kind is likelier to be hers than any other of it: her row is a given one with a chance of at most one in the
+        rows of its kind, which is at most 1/k if every kind has k.
+
+        Counting compatible rows instead is not sound: of ``(a,*), (a,2), (a,2)`` each row is compatible with three, but somebody with ``(a,1)`` fits
+        only the first. That count is reported as ``compatible`` and never decides (002, 7.2).
+        """
+        if len(patterns) == 0:
+            raise DataError("There are no rows, so there is no k: nothing would be published.")
+        smallest = int(np.argmin(patterns.sizes))
+        achieved = int(patterns.sizes[smallest])
+        few = int((patterns.sizes < self.k).sum())
+        text = f"{few} of {len(patterns)} kinds of rows have fewer than {self.k} people; the smallest has {achieved}."
+        witness = Witness(smallest, text) if few else None
+        return Assessment(self, not few, achieved, witness, {"compatible": int(patterns.compatible.min())})
 
     def meaning(self) -> str:
         return (

@@ -1,17 +1,18 @@
-"""What every privacy definition is: a frozen value that judges groups, exactly, and can say what it promises."""
+"""What every privacy definition is: a frozen value that judges evidence, exactly, and can say what it promises."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast, overload, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.data.evidence import History, Kind, Patterns, Plan
 from reticent.data.groups import Groups, SensitiveDomain
 from reticent.definitions.exchanges import Exchanges, Rejudged
 from reticent.errors import PolicyError
@@ -33,7 +34,8 @@ class Witness:
 class Assessment:
     """A definition's answer: whether it holds, the value that was achieved, and a witness when it does not.
 
-    ``diagnostics`` are statistics of the confidential table (R-LD-17); they are for the steward and never published.
+    ``diagnostics`` are statistics of the confidential table (R-LD-17); they are for the steward and never published. ``about`` names the piece of
+    evidence that was judged, where there are several: the quasi columns that an adversary holds, or those left out.
     """
 
     definition: Definition
@@ -42,39 +44,29 @@ class Assessment:
     witness: Witness | None = None
     diagnostics: Mapping[str, Any] = field(default_factory=dict)
     parts: tuple[Assessment, ...] = ()
+    about: str = ""
 
 
 class Definition(ABC):
-    """What "private" means. Pure: looks at groups and at nothing else.
+    """What "private" means: a name, parameters, a meaning, and what it does not cover. Pure; it looks at evidence and at nothing else.
 
-    ``monotone``: if all groups of a grouping pass, so do the groups of every coarser grouping.
-    ``absorbing``: a passing group stays passing whatever rows join it. Stronger; it is what keeps a search with
-    suppression exact under pruning, since then the failing rows of a coarser grouping fail in every finer one too. On a
-    sensitive column it is meant for tables that have no other: see :meth:`absorbing_on`.
+    There are three kinds, by the evidence that they judge: :class:`GroupDefinition`, :class:`PlanDefinition` and :class:`HistoryDefinition`.
     ``hides_identity``: promises that quasi values do not single anybody out, so these must not be published exactly.
-    ``local``: judged group by group. A definition that is not local gives one verdict on all groups together.
     ``needs_population``: compares with people who need not be in the table; see :meth:`prepare`.
     ``counts_people``: looks at how many people a group has, which rows do not tell where several may be one person.
     ``shown_by_files``: whether published tables (with a reference, or a population) show all that it looks at.
+    ``kept_by``: the methods that keep it, for the message of one that does not.
     """
 
-    monotone: bool = True
-    absorbing: bool = False
-    local: bool = True
+    kind: ClassVar[Kind]
+    kept_by: ClassVar[str] = "a method of its kind"
+
     needs_sensitive: bool = True
     needs_reference: bool = False
     hides_identity: bool = False
     needs_population: bool = False
     counts_people: bool = False
     shown_by_files: bool = True
-
-    @abstractmethod
-    def assess(self, groups: Groups) -> Assessment:
-        """Judge the groups: the exact verdict, the achieved value, a witness, diagnostics."""
-
-    @abstractmethod
-    def failing(self, groups: Groups) -> NDArray[np.bool_]:
-        """The groups that do not pass, exactly; for a definition that is not local, the groups to suppress next."""
 
     @abstractmethod
     def meaning(self) -> str:
@@ -94,11 +86,64 @@ class Definition(ABC):
         """The table with a population, people's own wishes or whatever else this definition needs; called once for each table."""
         return table
 
+    def parameters(self) -> dict[str, Any]:
+        """The parameters as plain data: what a policy and a certificate write down. Fields that do not compare are none."""
+        own = [(item, getattr(self, item.name)) for item in fields(cast(Any, self)) if item.compare]
+        return {item.name: _plain(value) for item, value in own if value != item.default}
+
+    @property
+    def name(self) -> str:
+        """The definition's name in policies, certificates and Python."""
+        return type(self).__name__
+
+    def parts(self) -> tuple[Definition, ...]:
+        """The definitions that this one is composed of."""
+        return (self,)
+
+    def __and__(self, other: Definition) -> Definition:
+        if not isinstance(other, Definition):
+            return NotImplemented
+        return all_of((*self.parts(), *other.parts()))
+
+    @cached_property
+    def _written(self) -> str:
+        inside = ", ".join(f"{name}={value}" for name, value in self.parameters().items())
+        return f"{self.name}({inside})"
+
+    def __str__(self) -> str:
+        return self._written
+
+
+class GroupDefinition(Definition):
+    """A definition that judges groups: rows that look alike in a release.
+
+    ``monotone``: if all groups of a grouping pass, so do the groups of every coarser grouping.
+    ``absorbing``: a passing group stays passing whatever rows join it. Stronger; it is what keeps a search with
+    suppression exact under pruning, since then the failing rows of a coarser grouping fail in every finer one too. On a
+    sensitive column it is meant for tables that have no other: see :meth:`absorbing_on`.
+    ``local``: judged group by group. A definition that is not local gives one verdict on all groups together.
+    """
+
+    kind: ClassVar[Kind] = "groups"
+    kept_by: ClassVar[str] = "a grouping method such as Lattice() or Mondrian()"
+
+    monotone: bool = True
+    absorbing: bool = False
+    local: bool = True
+
+    @abstractmethod
+    def assess(self, groups: Groups) -> Assessment:
+        """Judge the groups: the exact verdict, the achieved value, a witness, diagnostics."""
+
+    @abstractmethod
+    def failing(self, groups: Groups) -> NDArray[np.bool_]:
+        """The groups that do not pass, exactly; for a definition that is not local, the groups to suppress next."""
+
     def absorbing_on(self, domain: SensitiveDomain) -> bool:
         """Whether it is absorbing on tables with these sensitive columns."""
         return self.absorbing
 
-    def relaxation(self) -> Definition | None:
+    def relaxation(self) -> GroupDefinition | None:
         """An absorbing definition (with any sensitive columns) that every passing group of this one passes too, if one is known."""
         return self if self.absorbing else None
 
@@ -129,81 +174,72 @@ class Definition(ABC):
         """The verdict alone."""
         return not self.failing(groups).any()
 
-    def parameters(self) -> dict[str, Any]:
-        """The parameters as plain data: what a policy and a certificate write down. Fields that do not compare are none."""
-        own = [(item, getattr(self, item.name)) for item in fields(cast(Any, self)) if item.compare]
-        return {item.name: _plain(value) for item, value in own if value != item.default}
-
-    @property
-    def name(self) -> str:
-        """The definition's name in policies, certificates and Python."""
-        return type(self).__name__
-
-    def parts(self) -> tuple[Definition, ...]:
-        """The definitions that this one is composed of."""
+    def parts(self) -> tuple[GroupDefinition, ...]:
         return (self,)
 
+    @overload
+    def __and__(self, other: GroupDefinition) -> GroupDefinition: ...
+    @overload
+    def __and__(self, other: Definition) -> Definition: ...
     def __and__(self, other: Definition) -> Definition:
-        if not isinstance(other, Definition):
-            return NotImplemented
-        return All((*self.parts(), *other.parts()))
+        return super().__and__(other)
 
-    @cached_property
-    def _written(self) -> str:
-        inside = ", ".join(f"{name}={value}" for name, value in self.parameters().items())
-        return f"{self.name}({inside})"
 
-    def __str__(self) -> str:
-        return self._written
+class PlanDefinition(Definition):
+    """A definition that judges how a release is made: a mechanism's plan, before the data were touched."""
+
+    kind: ClassVar[Kind] = "plan"
+    needs_sensitive = False
+
+    @abstractmethod
+    def assess(self, plan: Plan) -> Assessment:
+        """Judge the plan, exactly; one for which :meth:`fits` has something to say is a :class:`PolicyError`."""
+
+    @abstractmethod
+    def fits(self, plan: Plan) -> str | None:
+        """What a plan lacks to be judged, or None."""
+
+
+class HistoryDefinition(Definition):
+    """A definition that judges all releases of a changing table together."""
+
+    kind: ClassVar[Kind] = "history"
+
+    @abstractmethod
+    def assess(self, history: History) -> Assessment:
+        """Judge the history: the exact verdict, the achieved value, a witness."""
+
+
+@runtime_checkable
+class JudgesPatterns(Protocol):
+    """A definition of groups that was shown right for overlapping groups as well; the proof is in the docstring of the call."""
+
+    def assess_patterns(self, patterns: Patterns) -> Assessment:
+        """Judge overlapping groups."""
+
+
+_EVERY = ("shown_by_files",)
+_SOME = ("needs_sensitive", "needs_reference", "hides_identity", "needs_population", "counts_people")
 
 
 @dataclass(frozen=True)
-class All(Definition):
-    """Several definitions at once: all must hold. Written ``first & second``."""
+class Several(Definition):
+    """Definitions of several kinds at once: all must hold, each on the evidence of its kind. Written ``first & second``."""
 
     members: tuple[Definition, ...]
 
     def __post_init__(self) -> None:
         if not self.members:
             raise PolicyError("A definition needs at least one part.")
-        for trait in ("monotone", "absorbing", "local", "shown_by_files"):
-            object.__setattr__(self, trait, all(getattr(member, trait) for member in self.members))
-        for need in ("needs_sensitive", "needs_reference", "hides_identity", "needs_population", "counts_people"):
-            object.__setattr__(self, need, any(getattr(member, need) for member in self.members))
+        _adopt(self, self.members, _EVERY, _SOME)
+
+    @property
+    def name(self) -> str:
+        """As :class:`All`: policies and certificates write a list of parts, whatever their kinds."""
+        return "All"
 
     def prepare(self, table: Table) -> Table:
         return reduce(lambda prepared, member: member.prepare(prepared), self.members, table)
-
-    def assess(self, groups: Groups) -> Assessment:
-        parts = tuple(member.assess(groups) for member in self.members)
-        witness = next((part.witness for part in parts if not part.holds), None)
-        values = {str(part.definition): part.value for part in parts}
-        return Assessment(self, all(part.holds for part in parts), values, witness, parts=parts)
-
-    def failing(self, groups: Groups) -> NDArray[np.bool_]:
-        mask = np.zeros(len(groups), dtype=bool)
-        for member in self.members:
-            mask |= member.failing(groups)
-        return mask
-
-    def holds(self, groups: Groups) -> bool:
-        return all(member.holds(groups) for member in self.members)
-
-    def absorbing_on(self, domain: SensitiveDomain) -> bool:
-        return all(member.absorbing_on(domain) for member in self.members)
-
-    def relaxation(self) -> Definition | None:
-        known = [relaxed for member in self.members if (relaxed := member.relaxation()) is not None]
-        if not known:
-            return None
-        return known[0] if len(known) == 1 else All(tuple(known))
-
-    def doomed(self, groups: Groups) -> NDArray[np.float64]:
-        bounds: NDArray[np.float64] = np.max([member.doomed(groups) for member in self.members], axis=0)
-        return bounds
-
-    def least_rows(self) -> int:
-        return max(member.least_rows() for member in self.members)
 
     def meaning(self) -> str:
         return " ".join(member.meaning() for member in self.members)
@@ -221,7 +257,74 @@ class All(Definition):
         return " & ".join(str(member) for member in self.members)
 
 
-class SensitiveDefinition(Definition):
+@dataclass(frozen=True)
+class All(Several, GroupDefinition):
+    """Several definitions of groups at once, which is one again: all must hold. Written ``first & second``."""
+
+    members: tuple[GroupDefinition, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _adopt(self, self.members, ("monotone", "absorbing", "local"), ())
+
+    def assess(self, groups: Groups) -> Assessment:
+        return together(self, tuple(member.assess(groups) for member in self.members))
+
+    def failing(self, groups: Groups) -> NDArray[np.bool_]:
+        mask = np.zeros(len(groups), dtype=bool)
+        for member in self.members:
+            mask |= member.failing(groups)
+        return mask
+
+    def holds(self, groups: Groups) -> bool:
+        return all(member.holds(groups) for member in self.members)
+
+    def absorbing_on(self, domain: SensitiveDomain) -> bool:
+        return all(member.absorbing_on(domain) for member in self.members)
+
+    def relaxation(self) -> GroupDefinition | None:
+        known = [relaxed for member in self.members if (relaxed := member.relaxation()) is not None]
+        if not known:
+            return None
+        return known[0] if len(known) == 1 else All(tuple(known))
+
+    def doomed(self, groups: Groups) -> NDArray[np.float64]:
+        bounds: NDArray[np.float64] = np.max([member.doomed(groups) for member in self.members], axis=0)
+        return bounds
+
+    def least_rows(self) -> int:
+        return max(member.least_rows() for member in self.members)
+
+    def parts(self) -> tuple[GroupDefinition, ...]:
+        return self.members
+
+
+@overload
+def all_of(parts: tuple[GroupDefinition, ...]) -> GroupDefinition: ...
+@overload
+def all_of(parts: tuple[Definition, ...]) -> Definition: ...
+def all_of(parts: tuple[Definition, ...]) -> Definition:
+    """Definitions as one: of groups where all of them are, otherwise of several kinds."""
+    grouped = tuple(part for part in parts if isinstance(part, GroupDefinition))
+    return All(grouped) if len(grouped) == len(parts) else Several(parts)
+
+
+def together(definition: Definition, parts: tuple[Assessment, ...]) -> Assessment:
+    """One answer out of those of a definition's parts: it holds if all do, and the first that does not gives the witness."""
+    witness = next((part.witness for part in parts if not part.holds), None)
+    values = {str(part.definition): part.value for part in parts}
+    return Assessment(definition, all(part.holds for part in parts), values, witness, parts=parts)
+
+
+def _adopt(definition: Definition, members: Sequence[Definition], every: Sequence[str], some: Sequence[str]) -> None:
+    """Take over the traits of the members: some where all have them, others where one has."""
+    for trait in every:
+        object.__setattr__(definition, trait, all(getattr(member, trait) for member in members))
+    for trait in some:
+        object.__setattr__(definition, trait, any(getattr(member, trait) for member in members))
+
+
+class SensitiveDefinition(GroupDefinition):
     """A definition on a sensitive column. Without ``column`` it is applied to each (R-LD-16).
 
     Subclasses judge the histograms of one column in :meth:`failing_in` and :meth:`assess_in`.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data.groups import Groups, Histograms
-from reticent.definitions.base import Assessment, Definition, SensitiveDefinition
+from reticent.definitions.base import Assessment, GroupDefinition, SensitiveDefinition
 from reticent.definitions.comparison import at_most, largest_ratio, less
 from reticent.definitions.diagnostics import failures, occupied, witness_of
 
@@ -79,7 +79,7 @@ class LeastFigure(SensitiveDefinition):
     def _complaint(self, least: Fraction) -> str:
         """What a witness says of the least figure."""
 
-    def relaxation(self) -> Definition | None:
+    def relaxation(self) -> GroupDefinition | None:
         """Nothing that is absorbing with several columns follows from it without the column's values."""
         return None
 

@@ -7,7 +7,7 @@ from dataclasses import MISSING, Field, dataclass, fields
 from importlib import import_module
 from typing import Any
 
-from reticent.definitions.base import All, Definition
+from reticent.definitions.base import Definition, all_of
 from reticent.errors import PolicyError, did_you_mean
 
 _ROOM = "reticent.definitions"
@@ -105,12 +105,12 @@ def _all_from(parameters: Mapping[str, Any]) -> Definition:
     members = parameters.get("all")
     if set(parameters) != {"all"} or not isinstance(members, list | tuple):
         raise PolicyError('All takes one parameter, "all": a list of definitions, each with its name and parameters.')
-    made = []
+    made: list[Definition] = []
     for number, member in enumerate(members, start=1):
         if not isinstance(member, Mapping) or not isinstance(member.get("name"), str):
             raise PolicyError(f'Part {number} of All must be a table with a "name", but it is {member!r}.')
         made.append(definition_from(member["name"], {key: value for key, value in member.items() if key != "name"}))
-    return All(tuple(made))
+    return all_of(tuple(made))
 
 
 def entry_of(name: str) -> Entry:

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data.groups import Groups, SensitiveDomain
-from reticent.definitions.base import All, Assessment, Definition
+from reticent.definitions.base import All, Assessment, GroupDefinition
 
 
-class Conjunction(Definition):
+class Conjunction(GroupDefinition):
     """A definition whose every parameter is met by a definition that is known already; all of them must hold."""
 
     @abstractmethod
-    def members(self) -> Mapping[str, Definition]:
+    def members(self) -> Mapping[str, GroupDefinition]:
         """For each parameter the definition that stands for it."""
 
     @cached_property
@@ -48,7 +48,7 @@ class Conjunction(Definition):
     def absorbing_on(self, domain: SensitiveDomain) -> bool:
         return self.together.absorbing_on(domain)
 
-    def relaxation(self) -> Definition | None:
+    def relaxation(self) -> GroupDefinition | None:
         return self.together.relaxation()
 
     def doomed(self, groups: Groups) -> NDArray[np.float64]:

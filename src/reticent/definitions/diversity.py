@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data.groups import Groups, SensitiveDomain
-from reticent.definitions.base import Assessment, Definition, SensitiveDefinition
+from reticent.definitions.base import Assessment, GroupDefinition, SensitiveDefinition
 from reticent.definitions.comparison import at_most, largest_ratio
 from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of
 from reticent.definitions.wording import measured, shown
@@ -37,7 +37,7 @@ class DistinctLDiversity(SensitiveDefinition):
     def __post_init__(self) -> None:
         whole(self.l, "DistinctLDiversity: l", low=1)
 
-    def relaxation(self) -> Definition | None:
+    def relaxation(self) -> GroupDefinition | None:
         """A passing group has so many values in one of its refined groups, hence in all of them together."""
         return ValuesAtLeast(self.l, self.column)
 
@@ -78,7 +78,7 @@ class ValuesAtLeast(DistinctLDiversity):
     def absorbing_on(self, domain: SensitiveDomain) -> bool:
         return True
 
-    def relaxation(self) -> Definition | None:
+    def relaxation(self) -> GroupDefinition | None:
         return self
 
     def _refined(self, groups: Groups) -> Iterator[Groups]:
@@ -101,7 +101,7 @@ class ProbabilisticLDiversity(SensitiveDefinition):
     def __post_init__(self) -> None:
         object.__setattr__(self, "l", exact(self.l, "ProbabilisticLDiversity: l", low=1))
 
-    def relaxation(self) -> Definition | None:
+    def relaxation(self) -> GroupDefinition | None:
         """At least ``l`` values are needed where none exceeds ``1/l``."""
         return ValuesAtLeast(math.ceil(Fraction(self.l)), self.column)
 

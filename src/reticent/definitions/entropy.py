@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data.groups import Groups, Histograms
-from reticent.definitions.base import Assessment, Definition, SensitiveDefinition
+from reticent.definitions.base import Assessment, GroupDefinition, SensitiveDefinition
 from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of
 from reticent.definitions.diversity import ValuesAtLeast, rows_above
 from reticent.definitions.logarithms import sign_of_logarithms
@@ -48,7 +48,7 @@ class EntropyLDiversity(SensitiveDefinition):
     def _dont_care(self) -> tuple[str | None, ...]:
         return value_set(self.dont_care, "dont_care")
 
-    def relaxation(self) -> Definition | None:
+    def relaxation(self) -> GroupDefinition | None:
         """Entropy is at most that of equally many equally likely values, so at least ``l`` are needed.
 
         This is the tightest one: ``ceil(l)`` distinct values contain a passing group of one row each.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from reticent.data.groups import Groups
 
 if TYPE_CHECKING:
-    from reticent.definitions.base import Definition
+    from reticent.definitions.base import GroupDefinition
 
 
 class Exchanges(ABC):
@@ -49,7 +49,7 @@ class Exchanges(ABC):
 class Rejudged(Exchanges):
     """The exchanges of any definition: the whole partition is judged every time. Slow, and what faster ones are tested against."""
 
-    def __init__(self, definition: Definition, rest: Groups, before: Groups, after: Groups) -> None:
+    def __init__(self, definition: GroupDefinition, rest: Groups, before: Groups, after: Groups) -> None:
         super().__init__(rest, before, after)
         self._definition = definition
 
@@ -86,4 +86,4 @@ def joined(several: Sequence[Groups]) -> Groups:
         histograms = histograms.append(other.histograms, 1)
     extras = {name: np.concatenate([each.extras[name] for each in several]) for name in first.extras}
     sizes = np.concatenate([each.sizes for each in several])
-    return Groups(sizes, histograms, first.reference, first.domain, extras, first.exclusive)
+    return Groups(sizes, histograms, first.reference, first.domain, extras)

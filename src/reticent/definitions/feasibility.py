@@ -5,12 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 from reticent.data.groups import Groups
-from reticent.definitions.base import Assessment, Definition
+from reticent.definitions.base import Assessment, GroupDefinition
 from reticent.definitions.wording import measured
 from reticent.errors import Infeasible
 
 
-def feasibility(groups: Groups, definition: Definition) -> Assessment | None:
+def feasibility(groups: Groups, definition: GroupDefinition) -> Assessment | None:
     """The assessment of all rows in a single group, which bounds every generalization from above (R-LD-18).
 
     None where that says nothing, because the definition is not monotone. A release that suppresses rows is not bounded by
@@ -21,7 +21,7 @@ def feasibility(groups: Groups, definition: Definition) -> Assessment | None:
     return definition.assess(groups.whole())
 
 
-def require_feasible(groups: Groups, definition: Definition) -> None:
+def require_feasible(groups: Groups, definition: GroupDefinition) -> None:
     """Raise :class:`Infeasible` with the whole table's figures when no generalization can pass without suppression."""
     whole = feasibility(groups, definition)
     if whole is None or whole.holds:

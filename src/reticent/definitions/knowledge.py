@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data.groups import Groups
-from reticent.definitions.base import Assessment, Definition, SensitiveDefinition, Witness
+from reticent.definitions.base import Assessment, GroupDefinition, SensitiveDefinition, Witness
 from reticent.definitions.diagnostics import failures, occupied
 from reticent.definitions.diversity import ValuesAtLeast
 from reticent.definitions.exchanges import Exchanges
 from reticent.definitions.knowledge_exchanges import KnowledgeExchanges
 from reticent.definitions.wording import measured, shown
-from reticent.errors import DataError, PolicyError
+from reticent.errors import DataError
 from reticent.exact import Number, exact, whole
 from reticent.worst_case import (
     Buckets,
@@ -52,7 +52,7 @@ class _Knowledge(SensitiveDefinition):
         """The disclosure that must not be reached."""
         return Fraction(self.c)
 
-    def relaxation(self) -> Definition | None:
+    def relaxation(self) -> GroupDefinition | None:
         """A group of fewer than ``k + 2`` values gives somebody away for certain (F6), whatever else is released."""
         return ValuesAtLeast(self.k + 2, self.column)
 
@@ -246,11 +246,7 @@ def _counted(number: int, word: str) -> str:
 
 
 def _check_model(groups: Groups) -> None:
-    """One tuple per person is part of the model (R-WK-29), and so is one group per person."""
-    if not groups.exclusive:
-        raise PolicyError(
-            "Background knowledge is measured on groups that do not overlap; this release has rows in several groups."
-        )
+    """One tuple per person is part of the model (R-WK-29)."""
     if (groups.people != groups.sizes).any():
         raise DataError(
             "Some people have several rows, but background knowledge is measured on one row a person. "

@@ -10,13 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, ClassVar, Literal, Protocol, cast, get_args, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
-
-from reticent.data.groups import Groups
-from reticent.definitions.base import Assessment, Definition, Witness
+from reticent.data.evidence import Plan
+from reticent.definitions.base import Assessment, PlanDefinition, Witness
 from reticent.errors import PolicyError, did_you_mean
 from reticent.exact import Number, exact
 
@@ -32,6 +29,7 @@ class Ratios:
     lowest: Fraction | None
 
 
+@runtime_checkable
 class Mechanism(Protocol):
     """Anything that publishes at random by a plan that was made before the data were touched."""
 
@@ -58,7 +56,7 @@ def check_adversary(adversary: object, where: str) -> None:
 
 
 @dataclass(frozen=True)
-class BoundedBelief(Definition):
+class BoundedBelief(PlanDefinition):
     """(d, gamma)-privacy: whoever gives a tuple at most ``d`` before, gives it at most ``gamma`` after (R-AB-2).
 
     Guarantee: for all views, posterior <= gamma (no positive leakage) and, against independent adversaries, posterior/prior >=
@@ -68,7 +66,7 @@ class BoundedBelief(Definition):
     positive leakage only).
     ``over_time`` is the promise of several views of a table that changes between them: whoever gives a tuple at most ``d`` at *every* time
     gives it at most ``gamma`` at any time after all views. Whoever is nearly sure of one time and gives little to another is not covered.
-    Judges the plan of a mechanism. Nothing can be read off groups, so ``assess`` refuses them by name.
+    Judges the plan of a mechanism: nothing can be read off groups.
     Source: R-AB-1, R-AB-2; both conditions in their exact form, (P+) and (P-) of 3.1.
     """
 
@@ -77,9 +75,7 @@ class BoundedBelief(Definition):
     adversary: Adversary = "independent"
     over_time: bool = False
 
-    local = False
-    monotone = False
-    needs_sensitive = False
+    kept_by: ClassVar[str] = "method=AlphaBeta(...) or Frapp(...), or ask rt.randomize.plan(...)"
 
     def __post_init__(self) -> None:
         d, gamma = exact(self.d, "BoundedBelief: d"), exact(self.gamma, "BoundedBelief: gamma")
@@ -95,10 +91,15 @@ class BoundedBelief(Definition):
         object.__setattr__(self, "d", d)
         object.__setattr__(self, "gamma", gamma)
 
-    def assess_plan(self, mechanism: Mechanism) -> Assessment:
+    def fits(self, plan: Plan) -> str | None:
+        if isinstance(plan, Mechanism):
+            return None
+        return f"BoundedBelief judges likelihood ratios, and a {type(plan).__name__} tells none. Publish with {self.kept_by}."
+
+    def assess(self, plan: Plan) -> Assessment:
         """Judge a mechanism's plan, exactly: the worst posterior, and a witness when it passes ``gamma`` or falls too far."""
         d, gamma = self._exact()
-        found = mechanism.ratios(self.adversary)
+        found = cast(Mechanism, plan).ratios(self.adversary)
         worst = posterior(d, found.highest)
         diagnostics = {"highest_ratio": found.highest, "lowest_ratio": found.lowest}
         text = None
@@ -108,12 +109,6 @@ class BoundedBelief(Definition):
             text = f"A tuple that does not show can lose the factor {_told(found.lowest)}, and at least {_told(d / gamma)} must stay."
         witness = None if text is None else Witness(0, text)
         return Assessment(self, text is None, worst, witness, diagnostics)
-
-    def assess(self, groups: Groups) -> Assessment:
-        raise PolicyError(_NO_GROUPS)
-
-    def failing(self, groups: Groups) -> NDArray[np.bool_]:
-        raise PolicyError(_NO_GROUPS)
 
     def parameters(self) -> dict[str, Any]:
         over_time = {"over_time": True} if self.over_time else {}
@@ -153,12 +148,6 @@ class BoundedBelief(Definition):
 
     def _exact(self) -> tuple[Fraction, Fraction]:
         return exact(self.d, "d"), exact(self.gamma, "gamma")
-
-
-_NO_GROUPS = (
-    "BoundedBelief judges how a view is made, not groups of rows. Publish with method=AlphaBeta(...) or Frapp(...), or ask "
-    "rt.randomize.plan(...)."
-)
 
 
 def _told(value: Fraction) -> str:

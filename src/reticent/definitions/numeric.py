@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from reticent.data.groups import Groups, Histograms
 from reticent.data.sensitive import SensitiveColumn
-from reticent.definitions.base import Definition
+from reticent.definitions.base import GroupDefinition
 from reticent.definitions.bounded import LargestShare, LeastFigure
 from reticent.definitions.comparison import less
 from reticent.definitions.conjunction import Conjunction
@@ -132,7 +132,7 @@ class KEAnonymity(Conjunction):
         object.__setattr__(self, "e", exact(self.e, "KEAnonymity: e", low=0))
         self.adopt_traits()
 
-    def members(self) -> Mapping[str, Definition]:
+    def members(self) -> Mapping[str, GroupDefinition]:
         return {"k": DistinctLDiversity(self.k, self.column), "e": RangeAtLeast(self.e, self.column)}
 
 

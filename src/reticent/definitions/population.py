@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.data.groups import Groups
-from reticent.definitions.base import Assessment, Definition, Witness
+from reticent.definitions.base import Assessment, GroupDefinition, Witness
 from reticent.definitions.comparison import at_most, largest_ratio, less
 from reticent.definitions.diagnostics import failures, occupied
 from reticent.definitions.wording import measured, shown
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 POPULATION = "population"
 
 
-class PopulationDefinition(Definition):
+class PopulationDefinition(GroupDefinition):
     """A definition that compares every group with the people of a population who fit it.
 
     The population is a table or a frame with the quasi columns of the table (or the path of a file). It is no part of what a

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data.groups import Groups
-from reticent.definitions.base import Assessment, Definition, SensitiveDefinition
+from reticent.definitions.base import Assessment, GroupDefinition, SensitiveDefinition
 from reticent.definitions.comparison import largest_below, largest_ratio, less
 from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of, worst_tail
 from reticent.definitions.diversity import ValuesAtLeast
@@ -48,7 +48,7 @@ class RecursiveLDiversity(SensitiveDefinition):
     def _dont_care(self) -> tuple[str | None, ...]:
         return value_set(self.dont_care, "dont_care")
 
-    def relaxation(self) -> Definition | None:
+    def relaxation(self) -> GroupDefinition | None:
         """With m values, ``r1 < c (m - l + 1) r_l`` needs ``m >= l + floor(1/c)``; so many values contain a passing group."""
         if self._dont_care or self.l == 1:
             return None
@@ -160,7 +160,7 @@ class NegativePositiveDiversity(SensitiveDefinition):
     def _must_keep(self) -> tuple[str | None, ...]:
         return value_set(self.must_keep, "must_keep")
 
-    def relaxation(self) -> Definition | None:
+    def relaxation(self) -> GroupDefinition | None:
         """All must-keep values are present, and the positive part has its own."""
         positive_part = self.positive.relaxation()
         needed = max(positive_part.l if isinstance(positive_part, ValuesAtLeast) else 0, len(self._must_keep))

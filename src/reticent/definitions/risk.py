@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from reticent.data.groups import Groups
 from reticent.data.keys import Distinct, sum_by
-from reticent.definitions.base import Assessment, Definition, Witness
+from reticent.definitions.base import Assessment, GroupDefinition, Witness
 from reticent.definitions.comparison import at_most
 from reticent.definitions.diagnostics import failures, occupied
 from reticent.definitions.exchanges import Exchanges
@@ -30,7 +30,7 @@ Model = Literal["pitman", "zayatz"]
 
 
 @dataclass(frozen=True)
-class AverageRisk(Definition):
+class AverageRisk(GroupDefinition):
     """The chance of picking the right row, averaged over all people of the table, is at most ``limit``.
 
     Somebody in a group of n people is picked out with a chance of 1/n, so the average is the number of groups over the number of

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from reticent.data.groups import Groups
 from reticent.definitions.anonymity import KAnonymity
-from reticent.definitions.base import Definition
+from reticent.definitions.base import GroupDefinition
 from reticent.definitions.bounded import LargestShare, LeastFigure, rows_in
 from reticent.definitions.comparison import WIDEST, less
 from reticent.definitions.conjunction import Conjunction, inverse
@@ -42,7 +42,7 @@ class AlphaKAnonymity(Conjunction):
         whole(self.k, "AlphaKAnonymity: k", low=1)
         self.adopt_traits()
 
-    def members(self) -> Mapping[str, Definition]:
+    def members(self) -> Mapping[str, GroupDefinition]:
         return {
             "k": KAnonymity(self.k),
             "alpha": ProbabilisticLDiversity(1 / Fraction(self.alpha), self.column),
@@ -75,7 +75,7 @@ class PSensitive(Conjunction):
         whole(self.k, "PSensitive: k", low=1)
         self.adopt_traits()
 
-    def members(self) -> Mapping[str, Definition]:
+    def members(self) -> Mapping[str, GroupDefinition]:
         return {"p": DistinctLDiversity(self.p, self.column), "k": KAnonymity(self.k)}
 
 
@@ -248,7 +248,7 @@ class LAlphaDiversity(Conjunction):
         object.__setattr__(self, "weights", weight_list(self.weights, "LAlphaDiversity: weights"))
         self.adopt_traits()
 
-    def members(self) -> Mapping[str, Definition]:
+    def members(self) -> Mapping[str, GroupDefinition]:
         return {
             "l": DistinctLDiversity(self.l, self.column),
             "alpha": WeightAtLeast(self.alpha, self.weights, self.column),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data.groups import Groups
-from reticent.definitions.base import Assessment, Definition, SensitiveDefinition
+from reticent.definitions.base import Assessment, GroupDefinition, SensitiveDefinition
 from reticent.definitions.comparison import largest_ratio
 from reticent.definitions.diagnostics import failures, occupied, witness_of
 from reticent.definitions.diversity import ProbabilisticLDiversity, ValuesAtLeast
@@ -34,7 +34,7 @@ class MUnique(SensitiveDefinition):
     def __post_init__(self) -> None:
         whole(self.m, "MUnique: m", low=1)
 
-    def relaxation(self) -> Definition | None:
+    def relaxation(self) -> GroupDefinition | None:
         """As many values as rows, hence at least ``m`` values."""
         return ValuesAtLeast(self.m, self.column)
 
@@ -83,7 +83,7 @@ class MEligible(SensitiveDefinition):
     def _bounded(self) -> ProbabilisticLDiversity:
         return ProbabilisticLDiversity(self.m, self.column)
 
-    def relaxation(self) -> Definition | None:
+    def relaxation(self) -> GroupDefinition | None:
         return self._bounded.relaxation()
 
     def doomed_in(self, groups: Groups) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data.groups import Groups, SensitiveDomain
-from reticent.definitions.base import Assessment, Definition
+from reticent.definitions.base import Assessment, GroupDefinition
 from reticent.definitions.conjunction import Conjunction, inverse
 from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiversity
 from reticent.definitions.shares import share
@@ -52,7 +52,7 @@ class XYPrivacy(Conjunction):
         if self.y is not None:
             object.__setattr__(self, "absorbing", False)
 
-    def members(self) -> Mapping[str, Definition]:
+    def members(self) -> Mapping[str, GroupDefinition]:
         return {
             "k": DistinctLDiversity(self.k, self.column),
             "h": ProbabilisticLDiversity(1 / Fraction(self.h), self.column),
@@ -81,7 +81,7 @@ class XYPrivacy(Conjunction):
     def absorbing_on(self, domain: SensitiveDomain) -> bool:
         return self.y is None and super().absorbing_on(domain)
 
-    def relaxation(self) -> Definition | None:
+    def relaxation(self) -> GroupDefinition | None:
         """Nothing about a single column follows from what holds for several together."""
         return super().relaxation() if self.y is None else None
 

@@ -12,12 +12,21 @@ from typing import Any
 
 import numpy as np
 
+from reticent.data.evidence import Evidence
 from reticent.data.frequencies import FrequencySet
 from reticent.data.groups import Groups
 from reticent.data.keys import sum_by
 from reticent.data.table import Table
-from reticent.definitions import PopulationEstimate, homogeneity_audit, population_estimate
-from reticent.definitions.base import All, Assessment, Definition
+from reticent.definitions import (
+    Assessment,
+    Definition,
+    PopulationEstimate,
+    all_of,
+    homogeneity_audit,
+    judge,
+    population_estimate,
+    verdict,
+)
 from reticent.engine import engine_of
 
 _SHOWN = 5
@@ -82,7 +91,7 @@ class Exposure:
 
 def exposures(table: Table, definitions: Sequence[Definition], shown: int = _SHOWN) -> tuple[Exposure, ...]:
     """The exposure to each set of quasi columns that an adversary may know; one set unless the table names several (R-LD-4)."""
-    frequencies = engine_of(table).frequencies(All(tuple(definitions)).prepare(table) if definitions else table)
+    frequencies = engine_of(table).frequencies(all_of(tuple(definitions)).prepare(table) if definitions else table)
     sets = table.quasi_sets or (tuple(table.quasi),)
     # Where a person has several rows, their weights do not say how many people the person stands for.
     unit = table.weights.unit if table.weights is not None and table.unit == "row" else None
@@ -109,7 +118,8 @@ def _exposure(
     filled = groups.sizes > 0
     firsts, groups = firsts[filled], groups.select(filled)
     audit = homogeneity_audit(groups) if groups.domain.columns else None
-    assessments = tuple(definition.assess(groups) for definition in definitions)
+    evidence = Evidence({tuple(columns): groups})
+    assessments = tuple(verdict(definition, judge(definition, evidence)) for definition in definitions)
     described = _Described(frequencies, groups, firsts, places)
     return Exposure(
         columns=tuple(columns),

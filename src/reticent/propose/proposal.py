@@ -16,8 +16,7 @@ import polars as pl
 
 from reticent.data.groups import Groups, Histograms, SensitiveDomain
 from reticent.data.sensitive import SensitiveColumn
-from reticent.definitions import DistinctLDiversity, RecursiveLDiversity
-from reticent.definitions.base import Definition
+from reticent.definitions import DistinctLDiversity, GroupDefinition, RecursiveLDiversity
 from reticent.errors import DataError
 from reticent.propose.hierarchies import propose_hierarchy
 from reticent.propose.names import SENSITIVE, meaning_of
@@ -235,7 +234,7 @@ def _definition(rows: int, sensitive: pl.Series | None) -> tuple[tuple[dict[str,
     if sensitive is None:
         return (first,), None
     whole = _all_in_one_group(sensitive)
-    wishes: list[Definition] = [RecursiveLDiversity(c=3, l=3), RecursiveLDiversity(c=3, l=2)]
+    wishes: list[GroupDefinition] = [RecursiveLDiversity(c=3, l=3), RecursiveLDiversity(c=3, l=2)]
     wishes += [RecursiveLDiversity(c=c, l=2) for c in range(4, 11)]
     wishes.append(DistinctLDiversity(l=2))
     for number, wish in enumerate(wishes):

@@ -50,7 +50,7 @@ class FrappPlan:
             raise Infeasible(
                 "A record must be kept with more probability than any other tuple replaces it. Ask for less."
             )
-        found = None if self.promise is None else self.promise.assess_plan(self)
+        found = None if self.promise is None else self.promise.assess(self)
         if found is not None and found.witness is not None:
             raise Infeasible(f"The rates do not keep the promise: {found.witness.text} Keep fewer records.")
 

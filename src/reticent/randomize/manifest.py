@@ -98,7 +98,7 @@ class ViewManifest:
 
     def assess(self) -> Assessment:
         """The promise, judged again on the rates."""
-        return self.definition.assess_plan(self.plan)
+        return self.definition.assess(self.plan)
 
     def facts(self) -> dict[str, Any]:
         """Figures that the certificate repeats: the reading as differential privacy, and the printed error constant."""

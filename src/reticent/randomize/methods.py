@@ -8,10 +8,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
-from reticent.data.table import Table
-from reticent.definitions.base import Definition
+from reticent.data import Kind, Table
+from reticent.definitions import Definition
 from reticent.definitions.mechanisms import BoundedBelief
 from reticent.errors import PolicyError
 from reticent.exact import whole
@@ -28,6 +28,15 @@ from reticent.randomize.view import View
 
 class _Mechanism(ABC):
     """What both methods do with a table: plan, draw, record, and state what is claimed."""
+
+    keeps: ClassVar[frozenset[Kind]] = frozenset({"plan"})
+    streams: ClassVar[bool] = False
+
+    def refusal(self, table: Table, definition: Definition) -> str | None:
+        """Both keep BoundedBelief and nothing else."""
+        if isinstance(definition, BoundedBelief):
+            return None
+        return f"{type(self).__name__} keeps BoundedBelief(d, gamma, adversary), not {definition}. Choose a grouping method for that."
 
     def view(
         self,

@@ -69,7 +69,7 @@ class Plan:
             raise PolicyError(f"error must lie between 0 and 1, but it is {self.error}.")
         if self.source is not None and (self.views > 1 or self.source.domain.sizes != self.domain.sizes):
             raise PolicyError("A plan with a source is for one view, and its source for the columns of the domain.")
-        found = self.definition.assess_plan(self)
+        found = self.definition.assess(self)
         if not found.holds:
             assert found.witness is not None
             raise Infeasible(

@@ -59,7 +59,7 @@ class FrappManifest:
 
     def assess(self) -> Assessment:
         """The promise, judged again on the plan."""
-        return self.definition.assess_plan(self.plan)
+        return self.definition.assess(self.plan)
 
     def facts(self) -> dict[str, Any]:
         """Figures that the certificate repeats."""

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
-from reticent.data.groups import Groups
-from reticent.data.table import Table
-from reticent.definitions.base import Assessment, Definition, Witness
+from reticent.data import Evidence, Table
+from reticent.definitions import Assessment, Definition, judge, verdict
 from reticent.definitions.population import PopulationDefinition, require_same
 from reticent.engine import engine_of
 from reticent.errors import PolicyError
-from reticent.release.claims import judged_groups, read_claims, whole_table
+from reticent.release.claims import evidence_in, read_claims, whole_table
 from reticent.release.population import people_of
 from reticent.release.public import PublicSide, open_public
 from reticent.release.reference import ReferenceColumn
 from reticent.release.release import Release
-
-Seen = Iterator[tuple[Sequence[str], Groups]]
 
 
 def assess(subject: Table | Release | str | Path, definition: Definition) -> Assessment:
@@ -34,22 +29,11 @@ def assess(subject: Table | Release | str | Path, definition: Definition) -> Ass
     """
     if not isinstance(definition, Definition):
         raise PolicyError(f"assess needs a definition such as KAnonymity(5), but got {definition!r}.")
-    found = {", ".join(columns): definition.assess(groups) for columns, groups in _seen(subject, definition)}
-    if len(found) == 1:
-        return next(iter(found.values()))
-    values = {columns: each.value for columns, each in found.items()}
-    witnesses = [_to_whom(each.witness, columns) for columns, each in found.items() if each.witness is not None]
-    return Assessment(
-        definition, not witnesses, values, witnesses[0] if witnesses else None, parts=tuple(found.values())
-    )
+    return verdict(definition, judge(definition, _evidence(subject, definition)))
 
 
-def _to_whom(witness: Witness, columns: str) -> Witness:
-    return replace(witness, text=f"To somebody who knows {columns}: {witness.text}")
-
-
-def _seen(subject: Table | Release | str | Path, definition: Definition) -> Seen:
-    """The groups that adversaries see, for each set of columns that one may hold."""
+def _evidence(subject: Table | Release | str | Path, definition: Definition) -> Evidence:
+    """What adversaries see, for each set of columns that one may hold."""
     if isinstance(subject, Table):
         return _of_table(subject, definition)
     if isinstance(subject, Release):
@@ -60,31 +44,33 @@ def _seen(subject: Table | Release | str | Path, definition: Definition) -> Seen
     raise PolicyError(f"assess needs a Table, a Release or the folder of one, but got a {type(subject).__name__}.")
 
 
-def _of_table(table: Table, definition: Definition) -> Seen:
+def _of_table(table: Table, definition: Definition) -> Evidence:
     prepared, names = definition.prepare(table), list(table.quasi)
     frequencies = engine_of(prepared).frequencies(prepared)
-    for columns in table.quasi_sets or (names,):
+    seen = {}
+    for columns in table.quasi_sets or (tuple(names),):
         if len(columns) == len(names):
             groups = frequencies.groups()
         else:
             groups = frequencies.merged(
                 *frequencies.group_ids(frequencies.levels, [names.index(name) for name in columns])
             )
-        yield columns, groups.select(groups.sizes > 0)
+        seen[columns] = groups.select(groups.sizes > 0)
+    return Evidence(seen)
 
 
-def _of_release(release: Release, definition: Definition) -> Seen:
+def _of_release(release: Release, definition: Definition) -> Evidence:
     """The groups as they were judged; sets of columns and populations are looked up in the public tables, beside the steward's whole table."""
     side, groups = release.public, release.groups
     beside = side.format == "generalize" and _population(definition) is not None
     if len(side.manifest.adversary_sets) == 1 and not beside:
-        return iter([(side.manifest.named("quasi"), groups)])
+        return release.draft.evidence
     marginals = {name: groups.marginal(name) for name in side.manifest.named("sensitive")}
     reference = {name: ReferenceColumn(each.domain.columns[0], each.reference) for name, each in marginals.items()}
     return _of_public(side, definition, reference)
 
 
-def _of_public(side: PublicSide, definition: Definition, reference: dict[str, ReferenceColumn]) -> Seen:
+def _of_public(side: PublicSide, definition: Definition, reference: dict[str, ReferenceColumn]) -> Evidence:
     """The groups as the public tables show them, beside a population where the definition compares with one."""
     if side.manifest.unit == "person" and definition.counts_people:
         raise PolicyError(
@@ -93,8 +79,7 @@ def _of_public(side: PublicSide, definition: Definition, reference: dict[str, Re
         )
     claimed = [claim.definition for claim in read_claims(side.certificate) if claim.definition is not None]
     people = _population(definition) if side.format == "generalize" else None
-    for columns in side.manifest.adversary_sets:
-        yield columns, judged_groups(definition, side, columns, reference, people, claimed)
+    return evidence_in(definition, side, reference, people, claimed)
 
 
 def _population(definition: Definition) -> pl.DataFrame | None:

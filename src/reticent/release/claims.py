@@ -9,9 +9,9 @@ from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
-from reticent.data import Groups, SensitiveColumn
+from reticent.data import Evidence, Groups, SensitiveColumn
 from reticent.data.leaves import as_type
-from reticent.definitions import Definition
+from reticent.definitions import Definition, judge
 from reticent.definitions.catalogue import definition_from, names
 from reticent.errors import DataError, PolicyError, ReticentError
 from reticent.release.format import GroupFormat, Judged
@@ -24,11 +24,12 @@ Status = Literal["holds", "fails", "not re-checked"]
 
 
 class Check(NamedTuple):
-    """One thing that was checked, how it came out, and a sentence that says why."""
+    """One thing that was checked, how it came out, and a sentence that says why; ``claim``: it is what the release promises."""
 
     name: str
     status: Status
     detail: str
+    claim: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,54 +73,65 @@ def check_claims(side: PublicSide, population: Any = None) -> Iterator[Check]:
         yield _check_reference(side, reference)
     for claim in read_claims(side.certificate):
         if claim.definition is None:
-            yield Check(
-                f"claim {claim.text}", "not re-checked", "This version of Reticent does not know the definition."
-            )
+            unknown = "This version of Reticent does not know the definition."
+            yield Check(f"claim {claim.text}", "not re-checked", unknown, claim=True)
         else:
-            yield _check_claim(claim.text, claim.definition, side, reference, people)
+            status, detail = _judged(claim.definition, side, reference, people)
+            by_rows = side.manifest.unit == "person" and claim.definition.counts_people
+            yield Check(f"claim {claim.text}{', counting rows' if by_rows else ''}", status, detail, claim=True)
     if side.manifest.unit == "person":
         yield Check(
             "people", "not re-checked", "The published files show rows; how many people they are about does not follow."
         )
 
 
-def _check_claim(
-    text: str,
+def _judged(
     definition: Definition,
     side: PublicSide,
     reference: Mapping[str, ReferenceColumn],
     people: pl.DataFrame | None,
-) -> Check:
-    by_rows = side.manifest.unit == "person" and definition.counts_people
-    name = f"claim {text}{', counting rows' if by_rows else ''}"
+) -> tuple[Status, str]:
     refused = side.form.refusal(definition)
     if refused is not None:
-        return Check(name, "fails", refused)
+        return "fails", refused
     if not definition.shown_by_files:
-        return Check(name, "not re-checked", "It depends on what people asked for, which is not published.")
+        return "not re-checked", "It depends on what people asked for, which is not published."
     if definition.needs_population and people is None:
-        return Check(name, "not re-checked", "It compares with a population, and none was given.")
-    if by_rows and definition.needs_population:
-        return Check(name, "not re-checked", "It compares people with people, and the published files show rows.")
+        return "not re-checked", "It compares with a population, and none was given."
+    if side.manifest.unit == "person" and definition.counts_people and definition.needs_population:
+        return "not re-checked", "It compares people with people, and the published files show rows."
     compared = columns_compared(definition, side.manifest.named("sensitive"))
     missing = [column for column in compared if column not in reference]
     if missing:
-        return Check(
-            name, "fails", f"The whole table's histogram of {missing[0]!r}, with which it compares, was not published."
-        )
-    values = []
-    for quasi in side.manifest.adversary_sets:
-        try:
-            found = definition.assess(judged_groups(definition, side, quasi, reference, people, (definition,)))
-        except ReticentError as error:
-            return Check(name, "fails", str(error))
-        if not found.holds:
-            return Check(name, "fails", found.witness.text if found.witness is not None else "It does not hold.")
-        values.append(_shown(found.value))
-    return Check(name, "holds", f"Recomputed from the published rows; achieved: {'; '.join(dict.fromkeys(values))}.")
+        return "fails", f"The whole table's histogram of {missing[0]!r}, with which it compares, was not published."
+    try:
+        found = judge(definition, evidence_in(definition, side, reference, people, (definition,)))
+    except ReticentError as error:
+        return "fails", str(error)
+    failing = next((each for each in found if not each.holds), None)
+    if failing is not None:
+        return "fails", failing.witness.text if failing.witness is not None else "It does not hold."
+    values = dict.fromkeys(_shown(each.value) for each in found)
+    return "holds", f"Recomputed from the published rows; achieved: {'; '.join(values)}."
 
 
-def judged_groups(
+def evidence_in(
+    definition: Definition,
+    side: PublicSide,
+    reference: Mapping[str, ReferenceColumn],
+    people: pl.DataFrame | None,
+    claimed: Sequence[Definition],
+) -> Evidence:
+    """What the public side shows to each adversary, for a definition to be judged by; see :func:`_groups_in`."""
+    return Evidence(
+        {
+            quasi: _groups_in(definition, side, quasi, reference, people, claimed)
+            for quasi in side.manifest.adversary_sets
+        }
+    )
+
+
+def _groups_in(
     definition: Definition,
     side: PublicSide,
     quasi: Sequence[str],

@@ -10,7 +10,7 @@ import polars as pl
 
 from reticent.data import Context, Draft, Table
 from reticent.data.stream import Stream
-from reticent.definitions import Definition
+from reticent.definitions import Definition, judge, unkept, verdict
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.ledger import Ledger
 from reticent.ledger.store import now
@@ -68,9 +68,9 @@ def publish(
     ``context`` (a new one for each publication) reports progress and can stop the run; it is made from ``insecure_seed`` and ``scratch`` if
     not given.
     """
-    if isinstance(table, Table) and callable(getattr(method, "view", None)):
-        return _from_mechanism(table, definition, method, ledger, again, signing_key, insecure_seed, files)
     chosen = _method(table, definition, method)
+    if callable(getattr(chosen, "view", None)):
+        return _from_mechanism(table, definition, chosen, ledger, again, signing_key, insecure_seed, files)
     if files not in FILE_KINDS:
         raise PolicyError(f"files must be 'csv' or 'parquet', but it is {files!r}.{did_you_mean(files, FILE_KINDS)}")
     key = private_key(signing_key) if signing_key is not None else None
@@ -85,7 +85,7 @@ def publish(
         manifest = _manifest(table, draft, form, tables, files)
         form.check(PublicSide(manifest, {}, tables))
         words = form.words(PublicSide(manifest, {}, tables))
-        reference = reference_of(definition, draft.groups, table.sensitive)
+        reference = reference_of(definition, draft.evidence.published, table.sensitive)
         content = content_of(definition, manifest, words, reference, draft.insecure or not context.randomness.is_secure)
         _judge(definition, draft, PublicSide(manifest, content, tables))
         prints = _fingerprints(manifest, tables, statement(content, words), prints)
@@ -133,13 +133,16 @@ def _method(table: Table, definition: Definition, method: Method | None) -> Meth
     if method is None:
         from reticent.anonymize import Lattice
 
-        return Lattice()
-    if isinstance(method, type) or not callable(getattr(method, "draft", None)):
+        method = Lattice()
+    if isinstance(method, type) or not isinstance(getattr(method, "keeps", None), frozenset):
         raise PolicyError(f"publish needs a method such as Lattice(), but it got {method!r}.")
-    if table.streamed and not getattr(method, "streams", False):
-        raise PolicyError(
-            f"{type(method).__name__} needs all rows in memory, and this table is streamed. Say engine='local' if it fits, or use Lattice."
-        )
+    name = type(method).__name__
+    reason = unkept(name, method.keeps, definition)
+    if reason is None and table.streamed and not method.streams:
+        reason = f"{name} needs all rows in memory, and this table is streamed. Say engine='local' if it fits, or use Lattice."
+    reason = reason or method.refusal(table, definition)
+    if reason is not None:
+        raise PolicyError(reason)
     return method
 
 
@@ -190,7 +193,7 @@ def _public_tables(
 
 def _check_rows(draft: Draft, tables: StoredTables) -> None:
     """A stream is read several times, so its source must stand still."""
-    drafted, written = int(draft.groups.sizes.sum()), height(tables, format_of(draft.format).tables[0])
+    drafted, written = int(draft.evidence.published.sizes.sum()), height(tables, format_of(draft.format).tables[0])
     if drafted != written:
         raise DataError(
             f"The source changed while it was read: {drafted} rows were to be published, and then there were {written}. Nothing was published; "
@@ -210,12 +213,9 @@ def _manifest(table: Table, draft: Draft, form: Format, tables: Frames, files: F
 
 
 def _judge(definition: Definition, draft: Draft, side: PublicSide) -> None:
-    """No release leaves on a method's word alone: its groups, and those that the public tables show, must pass."""
-    failing = None
-    # A draft's groups are those of all quasi columns together, which is not what is promised where there are several sets.
-    if side.manifest.quasi_sets is None and not definition.holds(draft.groups):
-        found = definition.assess(draft.groups)
-        failing = found.witness.text if found.witness is not None else str(definition)
+    """No release leaves on a method's word alone: its evidence, and what the public tables show, must pass."""
+    found = verdict(definition, judge(definition, draft.evidence))
+    failing = None if found.holds else str(definition) if found.witness is None else found.witness.text
     for check in check_claims(side, _population(definition)):
         if check.status == "fails":
             failing = f"{check.name}: {check.detail}"

@@ -77,7 +77,7 @@ class Release:
     @property
     def groups(self) -> Groups:
         """The groups that were judged. Their reference is the whole table, so this is the steward's."""
-        return self.draft.groups
+        return self.draft.evidence.published
 
     @property
     def utility(self) -> Mapping[str, float]:

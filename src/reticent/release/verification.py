@@ -16,7 +16,7 @@ from typing import Any
 from polars.exceptions import PolarsError
 
 import reticent
-from reticent.definitions import All
+from reticent.definitions import all_of
 from reticent.errors import DataError, ReticentError
 from reticent.ledger.store import TIME_FORMAT
 from reticent.release import wording
@@ -49,7 +49,7 @@ class Verification:
     @property
     def holds(self) -> bool:
         """Nothing fails, and every claim was recomputed and holds."""
-        claims = [check for check in self.checks if check.name.startswith("claim")]
+        claims = [check for check in self.checks if check.claim]
         return (
             bool(claims)
             and all(check.status == "holds" for check in claims)
@@ -85,7 +85,9 @@ def verify(path: str | Path, population: Any = None, key: Any = None) -> Verific
     origin, signed = _check_origin(certificate, known)
     checks.extend([_check_files(files, certificate), origin])
     if checks[1].status == "fails":
-        checks.append(Check("claims", "not re-checked", "The files are not those that the certificate is about."))
+        checks.append(
+            Check("claims", "not re-checked", "The files are not those that the certificate is about.", claim=True)
+        )
         return Verification(folder, tuple(checks), signed)
     try:
         side = read_public(files)
@@ -117,11 +119,11 @@ def _verify_view(path: str | Path, known: Any) -> Verification:
         checks.append(origin)
         found = verify_view(path)
         held = f"The plan keeps it: no belief passes {found['worst_posterior']}."
-        checks += [Check("claim BoundedBelief", "fails", text) for text in found["problems"]] or [
-            Check("claim BoundedBelief", "holds", held)
+        checks += [Check("claim BoundedBelief", "fails", text, claim=True) for text in found["problems"]] or [
+            Check("claim BoundedBelief", "holds", held, claim=True)
         ]
     except ReticentError as error:
-        checks.append(Check("claim BoundedBelief", "fails", str(error)))
+        checks.append(Check("claim BoundedBelief", "fails", str(error), claim=True))
     checks.append(Check("randomness", "not re-checked", "How the rows were drawn does not follow from them."))
     return Verification(view_folder(path), tuple(checks), signed)
 
@@ -242,7 +244,7 @@ def _check_wording(side: PublicSide, files: Mapping[str, PublicFile]) -> Check:
     known = tuple(claim.definition for claim in read_claims(said) if claim.definition is not None)
     if len(known) < len(said["claims"]):
         return Check("wording", "not re-checked", "A claim is not known to this version.")
-    definition = All(known)
+    definition = all_of(known)
     insecure = said["randomness"].get("releasable") is not True
     if said["claims"] != claims_of(definition, side.manifest.unit):
         return Check("wording", "fails", "The plain words of a claim are not those of its definition.")

@@ -67,8 +67,8 @@ class PrivateFacts:
     def of(cls, release: Release) -> PrivateFacts:
         """From a release that was just made."""
         draft = release.draft
-        columns = [column.name for column in draft.groups.domain.columns]
-        whole = {name: _counts(draft.groups.marginal(name), whole=True) for name in columns}
+        columns = [column.name for column in draft.evidence.published.domain.columns]
+        whole = {name: _counts(draft.evidence.published.marginal(name), whole=True) for name in columns}
         return cls(draft.suppressed, draft.utility, draft.search, whole)
 
     @classmethod
@@ -133,7 +133,7 @@ def gather(
     """
     claims = read_claims(side.certificate)
     checks = list(check_claims(side))
-    outcomes = [check for check in checks if check.name.startswith("claim ")]
+    outcomes = [check for check in checks if check.claim]
     known = [claim.definition for claim in claims if claim.definition is not None]
     least = [part.k for definition in known for part in definition.parts() if isinstance(part, KAnonymity)]
     facts = ReportFacts(
@@ -195,7 +195,7 @@ def _verdict(side: PublicSide, checks: Sequence[Check]) -> ReportVerdict:
     failed = [check for check in checks if check.status == "fails"]
     if failed:
         return ReportVerdict("fails", f"{failed[0].name}: {failed[0].detail}")
-    claims = [check for check in checks if check.name.startswith("claim")]
+    claims = [check for check in checks if check.claim]
     unsure = [check for check in claims if check.status != "holds"]
     if unsure:
         return ReportVerdict("unknown", f"{unsure[0].name}: {unsure[0].detail}")

@@ -16,8 +16,7 @@ from reticent.anonymize.lattice.space import Space
 from reticent.anonymize.sets import seen_as
 from reticent.data.frequencies import FrequencySet, Levels
 from reticent.data.groups import Groups
-from reticent.data.keys import number, pack
-from reticent.definitions.base import All, Definition
+from reticent.definitions import All, GroupDefinition
 
 Mask = NDArray[np.bool_]
 
@@ -52,7 +51,7 @@ class Evaluator:
     def __init__(
         self,
         frequencies: FrequencySet,
-        definition: Definition,
+        definition: GroupDefinition,
         suppression: Fraction,
         objective: str | Callable[[NodeView], float],
         weights: Weights | None = None,
@@ -165,9 +164,7 @@ class Evaluator:
         while True:
             before = int(mask.sum())
             for columns in self.quasi_sets or ():
-                cards = [self.frequencies.hierarchies[j].levels[points.levels[j]].size for j in columns]
-                ids, count = number(*pack([points.codes[j] for j in columns], cards, len(points)))
-                mine, _, groups = seen_as(points.groups(), ids, count, ~mask)
+                mine, _, groups = seen_as(points.groups(), *points.alike(columns), ~mask)
                 failing = failing_groups(self.definition, groups, np.zeros(len(groups), dtype=bool), self.allowed)
                 mask[np.flatnonzero(~mask)[failing[mine]]] = True
                 if int(points.sizes[mask].sum()) > self.allowed:
@@ -176,7 +173,7 @@ class Evaluator:
                 return mask
 
 
-def failing_groups(definition: Definition, groups: Groups, already: Mask, allowed: int) -> Mask:
+def failing_groups(definition: GroupDefinition, groups: Groups, already: Mask, allowed: int) -> Mask:
     """The groups to leave out so that the rest satisfies the definition; ``already`` are out for other reasons.
 
     For local definitions these are the failing groups. A definition that judges all groups together is asked about the rest: it
@@ -200,17 +197,17 @@ def _outliers(points: Points, failing: Mask) -> tuple[int, ...]:
     return tuple(points.point_in(int(group)) for group in chosen[smallest])
 
 
-def _split(definition: Definition) -> tuple[Definition | None, Definition | None]:
+def _split(definition: GroupDefinition) -> tuple[GroupDefinition | None, GroupDefinition | None]:
     """The part that looks at sizes only and fails in every finer group as well, and the rest."""
 
-    def counts(part: Definition) -> bool:
+    def counts(part: GroupDefinition) -> bool:
         return part.local and part.absorbing and not part.needs_sensitive
 
     parts = definition.parts()
     return _all(tuple(filter(counts, parts))), _all(tuple(part for part in parts if not counts(part)))
 
 
-def _all(parts: tuple[Definition, ...]) -> Definition | None:
+def _all(parts: tuple[GroupDefinition, ...]) -> GroupDefinition | None:
     if not parts:
         return None
     return parts[0] if len(parts) == 1 else All(parts)

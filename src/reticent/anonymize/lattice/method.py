@@ -11,19 +11,22 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.anonymize.assembly import BUCKET, Assembled, bucketized, domains, generalized, meanings, relabelled
+from reticent.anonymize.base import GROUPS, fitting
 from reticent.anonymize.lattice.objectives import NodeView, describe
 from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.lattice.search import Node, Search, Strategy, levels_of, search
 from reticent.anonymize.repair import capped, caps
+from reticent.anonymize.sets import adversary_sets, seen_as
 from reticent.data.context import Context
 from reticent.data.draft import Draft, Format
 from reticent.data.engine import Engine
+from reticent.data.evidence import Evidence, Kind
 from reticent.data.frequencies import FrequencySet
 from reticent.data.groups import Groups
 from reticent.data.hierarchy import Codes
 from reticent.data.recoding import Levels
 from reticent.data.table import Table
-from reticent.definitions.base import Definition
+from reticent.definitions import Definition, GroupDefinition
 from reticent.definitions.feasibility import require_feasible
 from reticent.engine import LocalEngine, count, engine_of
 from reticent.errors import Infeasible, PolicyError
@@ -55,6 +58,7 @@ class Lattice:
     floor: Mapping[str, int] | None = None
     node: Mapping[str, int] | None = None
 
+    keeps: ClassVar[frozenset[Kind]] = GROUPS
     streams: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -68,15 +72,15 @@ class Lattice:
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
         """The least distorted generalization that satisfies the definition."""
-        self._check_fit(table, definition)
+        wanted = fitting(self, table, definition)
         context = context or Context()
-        table = definition.prepare(table)
+        table = wanted.prepare(table)
         # Counted with values for the draft; the search takes its own counts from these.
         frequencies = count(table, context, floor=levels_of(table, self.floor, "floor"))
         found = search(
             # Whatever somebody knows leads to a bucket, and no further: there is one kind of adversary.
             table.against_all() if self.format == "bucketize" else table,
-            definition,
+            wanted,
             suppression=self.suppression,
             objective=self.objective,
             weights=self.weights,
@@ -86,7 +90,7 @@ class Lattice:
             node=self.node,
             context=context,
         )
-        best = self._require(found, frequencies, definition)
+        best = self._require(found, frequencies, wanted)
         levels = tuple(best.levels.values())
         start = Points.of(frequencies)
         points = start if start.levels == levels else start.at(levels)
@@ -94,8 +98,9 @@ class Lattice:
         engine, randomness = engine_of(table), context.randomness
         cut = self.repair == "rows" and bool(suppressed.any()) and bool(table.sensitive)
         if self.format == "bucketize" or cut:
-            _refuse_streamed(table, "format='bucketize'" if self.format == "bucketize" else "repair='rows'")
-            recoded = self._row_by_row(table, definition, frequencies, points, suppressed, randomness, cut)
+            if table.streamed:
+                raise PolicyError(_needs_memory("repair='rows'"))
+            recoded = self._row_by_row(table, wanted, frequencies, points, suppressed, randomness, cut)
         else:
             recoded = self._group_by_group(table, engine, points, suppressed, randomness)
         gone = recoded.groups.sizes == 0
@@ -103,7 +108,7 @@ class Lattice:
         return Draft(
             format=self.format,
             recoding=Levels(dict(best.levels), _generalized_points(points, gone)),
-            groups=groups,
+            evidence=self._evidence(table, points, recoded.groups),
             tables=recoded.assembled.tables,
             meanings=meanings(table.hierarchies, *(recoded.shown or (levels, _codes_of(points, ~gone)))),
             suppressed=frequencies.rows - int(groups.sizes.sum()),
@@ -125,31 +130,39 @@ class Lattice:
             "repair": self.repair,
         }
 
-    def _check_fit(self, table: Table, definition: Definition) -> None:
-        if self.format == "bucketize":
-            _refuse_streamed(table, "format='bucketize'")
-        if table.pseudonyms:
-            _refuse_streamed(table, "pseudonyms=")
+    def refusal(self, table: Table, definition: Definition) -> str | None:
+        """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
+        whole = "format='bucketize'" if self.format == "bucketize" else "pseudonyms=" if table.pseudonyms else None
+        if table.streamed and whole is not None:
+            return _needs_memory(whole)
         if self.repair == "rows" and table.quasi_sets is not None:
-            raise PolicyError(
-                "Lattice: repair='rows' cannot cut groups down for several quasi sets at once; use repair='groups'."
-            )
+            return "Lattice: repair='rows' cannot cut groups down for several quasi sets at once; use repair='groups'."
         if self.format == "generalize":
-            return
+            return None
         if not table.sensitive:
-            raise PolicyError(
-                "format='bucketize' separates sensitive values from people, but the table has no sensitive column."
-            )
+            return "format='bucketize' separates sensitive values from people, but the table has no sensitive column."
         if BUCKET in table.schema:
-            raise PolicyError(f"A bucketized release calls its bucket {BUCKET!r}. Rename the column of that name.")
+            return f"A bucketized release calls its bucket {BUCKET!r}. Rename the column of that name."
         hidden = [part for part in definition.parts() if part.hides_identity]
         if hidden:
-            raise PolicyError(
+            return (
                 f"{hidden[0]} promises that nobody can be singled out by quasi values, but format='bucketize' publishes these values "
                 "exactly. Use format='generalize', or ask only for definitions about the sensitive values."
             )
+        return None
 
-    def _require(self, found: Search, frequencies: FrequencySet, definition: Definition) -> Node:
+    def _evidence(self, table: Table, points: Points, groups: Groups) -> Evidence:
+        """What is left of every group, as each adversary sees it: in buckets, everybody sees the same."""
+        kept = groups.sizes > 0
+        finest = groups.select(kept)
+        if table.quasi_sets is None or self.format == "bucketize":
+            return Evidence(dict.fromkeys(table.quasi_sets or (tuple(table.quasi),), finest))
+        seen = {}
+        for columns, places in zip(table.quasi_sets, adversary_sets(table), strict=True):
+            seen[columns] = seen_as(groups, *points.alike(places), kept)[2]
+        return Evidence(seen, finest=finest)
+
+    def _require(self, found: Search, frequencies: FrequencySet, definition: GroupDefinition) -> Node:
         if found.best is not None:
             return found.best
         require_feasible(frequencies.groups(), definition)
@@ -181,7 +194,7 @@ class Lattice:
     def _row_by_row(
         self,
         table: Table,
-        definition: Definition,
+        definition: GroupDefinition,
         frequencies: FrequencySet,
         points: Points,
         suppressed: NDArray[np.bool_],
@@ -208,7 +221,7 @@ class Lattice:
     def _repaired(
         self,
         table: Table,
-        definition: Definition,
+        definition: GroupDefinition,
         points: Points,
         suppressed: NDArray[np.bool_],
         group_of_row: NDArray[Any],
@@ -237,11 +250,8 @@ class _Recoded:
     shown: tuple[tuple[int, ...], Sequence[Codes]] | None = None
 
 
-def _refuse_streamed(table: Table, what: str) -> None:
-    if table.streamed:
-        raise PolicyError(
-            f"Lattice: {what} needs all rows in memory, and this table is streamed. Say engine='local' if it fits, or publish without it."
-        )
+def _needs_memory(what: str) -> str:
+    return f"Lattice: {what} needs all rows in memory, and this table is streamed. Say engine='local' if it fits, or publish without it."
 
 
 def _points_under(points: Points, mask: NDArray[np.bool_]) -> FrequencySet:

@@ -20,7 +20,7 @@ from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.lattice.space import Space
 from reticent.data.frequencies import FrequencySet
 from reticent.data.groups import Groups, Histograms
-from reticent.definitions.base import Definition
+from reticent.definitions import GroupDefinition
 
 _LARGEST_TABLE = 4_000_000
 _WIDEST_TABLE = 256
@@ -33,7 +33,7 @@ class Outliers:
     ``points`` are the groups of the lattice's finest node.
     """
 
-    def __init__(self, points: Points, space: Space, definition: Definition) -> None:
+    def __init__(self, points: Points, space: Space, definition: GroupDefinition) -> None:
         self._points = points
         self._frequencies = points.frequencies
         self._space = space
@@ -42,7 +42,7 @@ class Outliers:
         self._ways = [Way.of(self._frequencies, space, column) for column in range(len(space.floor))]
 
     @staticmethod
-    def applicable(frequencies: FrequencySet, space: Space, definition: Definition) -> bool:
+    def applicable(frequencies: FrequencySet, space: Space, definition: GroupDefinition) -> bool:
         """Whether the definition judges groups one by one, and the tables over all nodes stay small."""
         values = frequencies.domain.size if definition.needs_sensitive else 1
         return definition.local and space.size * values <= _LARGEST_TABLE

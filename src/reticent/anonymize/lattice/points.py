@@ -15,7 +15,7 @@ from reticent.anonymize.lattice.runs import Runs
 from reticent.data.frequencies import FrequencySet, Levels
 from reticent.data.groups import Groups, Histograms
 from reticent.data.hierarchy import Codes
-from reticent.data.keys import is_dense, pack, sort_equal, sum_by
+from reticent.data.keys import is_dense, number, pack, sort_equal, sum_by
 
 # Keys below this are packed digit by digit, so that the parts of a group can be read off its key.
 _LARGEST_UNPACKED = 2**31
@@ -78,6 +78,11 @@ class Points:
         if self.distinct is None or prod(self.cards) >= _LARGEST_UNPACKED:
             return Runs.of_columns(self.codes, self.cards)
         return Runs.of_keys(self.distinct, self.cards)
+
+    def alike(self, columns: Sequence[int]) -> tuple[NDArray[Any], int]:
+        """The number of every group among those that look different to somebody who knows some columns, and how many these are."""
+        cards = [self.cards[column] for column in columns]
+        return number(*pack([self.codes[column] for column in columns], cards, len(self)))
 
     def point_in(self, group: int) -> int:
         """Some point of the frequency set that lies in a group."""

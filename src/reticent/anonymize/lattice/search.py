@@ -20,7 +20,7 @@ from reticent.anonymize.sets import adversary_sets
 from reticent.data.context import Context
 from reticent.data.frequencies import Levels
 from reticent.data.table import Table
-from reticent.definitions.base import Definition
+from reticent.definitions import Definition, of_groups
 from reticent.engine import count
 from reticent.errors import PolicyError, did_you_mean
 from reticent.exact import Number, exact, whole
@@ -108,17 +108,18 @@ def search(
     node only, with level 0 for columns that it does not name. A ``deadline`` of the ``context`` limits the time as ``seconds`` does.
     """
     limit = exact(suppression, "suppression", low=0, high=1)
-    table = definition.prepare(table)
+    wanted = of_groups(definition, "search")
+    table = wanted.prepare(table)
     sets = adversary_sets(table)
     context = context or Context()
     deadline = context.until(float(exact(seconds, "seconds", low=0)) if seconds is not None else None)
     start = levels_of(table, floor, "floor")
     only = None if node is None else levels_of(table, node, "node")
-    wants_values = definition.needs_sensitive or not isinstance(objective, str) or objective == "kl"
+    wants_values = wanted.needs_sensitive or not isinstance(objective, str) or objective == "kl"
     frequencies = count(table, context, sensitive=wants_values, floor=start)
     columns = list(table.quasi)
     several = sets if table.quasi_sets is not None else None
-    evaluator = Evaluator(frequencies, definition, limit, objective, weights, several, only)
+    evaluator = Evaluator(frequencies, wanted, limit, objective, weights, several, only)
     outcome, passing = _run(evaluator, strategy, deadline)
     return Search(
         _node(outcome.best, columns),

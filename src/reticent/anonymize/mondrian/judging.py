@@ -12,7 +12,7 @@ from reticent.anonymize.mondrian.stage import Cut, Mask, Stage
 from reticent.data.frequencies import FrequencySet
 from reticent.data.groups import Groups, Histograms
 from reticent.data.keys import sum_by
-from reticent.definitions.base import All, Definition
+from reticent.definitions import All, GroupDefinition
 from reticent.definitions.exchanges import admitted
 from reticent.errors import PolicyError
 
@@ -35,11 +35,11 @@ class Judge:
     ``together`` parts judge all groups at once: cuts are made one after the other, in the order of the groups, as long as they hold.
     """
 
-    def __init__(self, units: FrequencySet, definition: Definition, *, may_suppress: bool = False) -> None:
+    def __init__(self, units: FrequencySet, definition: GroupDefinition, *, may_suppress: bool = False) -> None:
         self.units, self._may_suppress = units, may_suppress
         parts, whole = definition.parts(), units.groups().whole()
 
-        def wavers(part: Definition) -> bool:
+        def wavers(part: GroupDefinition) -> bool:
             lost = may_suppress and not part.absorbing_on(units.domain)
             return part.local and (not part.monotone or (lost and not part.holds(whole)))
 
@@ -57,7 +57,7 @@ class Judge:
         self._hope = None if self.wavering is None else self.wavering.relaxation()
 
     @property
-    def needed(self) -> Definition | None:
+    def needed(self) -> GroupDefinition | None:
         """What the whole table in one group must pass, if anything is to pass."""
         parts = (*(() if self.firm is None else self.firm.parts()), *self.together)
         return _all(parts, lambda part: True)
@@ -140,7 +140,7 @@ def _either(halves: Mask) -> Mask:
     return halves[0::2] | halves[1::2]
 
 
-def _all(parts: tuple[Definition, ...], wanted: Callable[[Definition], bool]) -> Definition | None:
+def _all(parts: tuple[GroupDefinition, ...], wanted: Callable[[GroupDefinition], bool]) -> GroupDefinition | None:
     """Some of the parts as one definition; None where there are none."""
     chosen = tuple(part for part in parts if wanted(part))
     if not chosen:

@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.anonymize.assembly import domains, relabelled
+from reticent.anonymize.base import GROUPS, fitting
 from reticent.anonymize.mondrian.cells import ColumnCells, labels_of_rows
 from reticent.anonymize.mondrian.judging import Judge
 from reticent.anonymize.mondrian.partition import Choice, Partition
@@ -20,10 +21,12 @@ from reticent.anonymize.mondrian.shown import Shown, apart, narrowed
 from reticent.anonymize.sets import Columns, adversary_sets
 from reticent.data.context import Context
 from reticent.data.draft import Draft
+from reticent.data.evidence import Evidence, Kind
 from reticent.data.frequencies import FrequencySet
+from reticent.data.groups import Groups
 from reticent.data.recoding import Regions
 from reticent.data.table import Table
-from reticent.definitions.base import Definition
+from reticent.definitions import Definition, GroupDefinition
 from reticent.definitions.feasibility import require_feasible
 from reticent.engine import LocalEngine, count, engine_of
 from reticent.errors import Infeasible, PolicyError
@@ -50,6 +53,7 @@ class Mondrian:
     values: Values = "sets"
     suppression: Number = 0
 
+    keeps: ClassVar[frozenset[Kind]] = GROUPS
     streams: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -67,13 +71,13 @@ class Mondrian:
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
         """A partition into groups that satisfy the definition, for every set of columns that an adversary may hold."""
         sets = adversary_sets(table)
-        self._check_fit(table, definition)
+        wanted = fitting(self, table, definition)
         context = context or Context()
-        table = definition.prepare(table)
+        table = wanted.prepare(table)
         engine, randomness = engine_of(table), context.randomness
         units, unit_of_row = self._units(table, context)
-        shown, judge = self._recoded(units, definition, sets)
-        kept = self._kept(shown, judge, sets, definition)
+        shown, judge = self._recoded(units, wanted, sets)
+        kept = self._kept(shown, judge, sets, wanted)
         group = np.where(kept, np.cumsum(kept) - 1, -1)[shown.group]
         columns = [cells.of_groups(np.flatnonzero(kept)) for cells in shown.columns]
 
@@ -89,7 +93,7 @@ class Mondrian:
         return Draft(
             format="generalize",
             recoding=_regions(group, columns),
-            groups=groups,
+            evidence=_evidence(table, shown, kept, groups),
             tables=assembled.tables,
             meanings={name: cells.shown_meanings() for name, cells in zip(table.quasi, columns, strict=True)},
             suppressed=units.rows - int(groups.sizes.sum()),
@@ -112,19 +116,17 @@ class Mondrian:
     def _limit(self) -> Fraction:
         return exact(self.suppression, "suppression")
 
-    def _check_fit(self, table: Table, definition: Definition) -> None:
+    def refusal(self, table: Table, definition: Definition) -> str | None:
+        """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
         if table.streamed and (self.ties == "divide" or table.pseudonyms):
             what = "ties='divide'" if self.ties == "divide" else "pseudonyms="
-            raise PolicyError(
-                f"Mondrian: {what} needs all rows in memory, and this table is streamed. Say engine='local' if it fits, or publish without it."
-            )
+            return f"Mondrian: {what} needs all rows in memory, and this table is streamed. Say engine='local' if it fits, or publish without it."
         if self.ties == "divide" and table.unit == "person":
-            raise PolicyError("ties='divide' would part the rows of one person; use ties='keep' where unit='person'.")
+            return "ties='divide' would part the rows of one person; use ties='keep' where unit='person'."
         if self.ties == "divide" and definition.needs_population:
             wrong = next(part for part in definition.parts() if part.needs_population)
-            raise PolicyError(
-                f"{wrong} compares with a population, whose people would fit both parts of a divided tie; use ties='keep'."
-            )
+            return f"{wrong} compares with a population, whose people would fit both parts of a divided tie; use ties='keep'."
+        return None
 
     def _units(self, table: Table, context: Context) -> tuple[FrequencySet, Callable[[Table], NDArray[np.int64]]]:
         """What is cut: points or, where ties may be divided, rows in random order; and the unit of every row of a part of the table."""
@@ -135,7 +137,9 @@ class Mondrian:
         order = context.randomness.order(table.rows)
         return local.single_rows(table, order), lambda whole: np.argsort(order)
 
-    def _recoded(self, units: FrequencySet, definition: Definition, sets: Sequence[Columns]) -> tuple[Shown, Judge]:
+    def _recoded(
+        self, units: FrequencySet, definition: GroupDefinition, sets: Sequence[Columns]
+    ) -> tuple[Shown, Judge]:
         """The units in groups, and the judge of their cuts. Columns that no adversary holds together are cut apart from each other."""
         divide, parts = self.ties == "divide", []
         for columns in apart(sets):
@@ -145,7 +149,9 @@ class Mondrian:
             parts.append((columns, Partition(narrow, judge, self.split, divide, self.values).run()[place]))
         return Shown.of(units, parts, self.values), judge
 
-    def _kept(self, shown: Shown, judge: Judge, sets: Sequence[Columns], definition: Definition) -> NDArray[np.bool_]:
+    def _kept(
+        self, shown: Shown, judge: Judge, sets: Sequence[Columns], definition: GroupDefinition
+    ) -> NDArray[np.bool_]:
         """The groups that are published: without those that fail although no cut of theirs helped.
 
         What is left out on account of one set of columns is missing in the groups of the others, which are judged again.
@@ -170,12 +176,20 @@ class Mondrian:
             )
         return kept
 
-    def _require_few(self, lost: int, rows: int, definition: Definition) -> None:
+    def _require_few(self, lost: int, rows: int, definition: GroupDefinition) -> None:
         if lost > self._limit * rows or lost == rows:
             raise Infeasible(
                 f"Cutting the table leaves {lost} of {rows} rows in groups that do not satisfy {definition}, and at most "
                 f"{self._limit} of the rows may be left out. Allow more with suppression=, weaken the definition, or use Lattice."
             )
+
+
+def _evidence(table: Table, shown: Shown, kept: NDArray[np.bool_], groups: Groups) -> Evidence:
+    """The published groups, as each adversary sees them."""
+    if table.quasi_sets is None:
+        return Evidence({tuple(table.quasi): groups})
+    sets = zip(table.quasi_sets, adversary_sets(table), strict=True)
+    return Evidence({columns: shown.seen(places, kept)[1] for columns, places in sets}, finest=groups)
 
 
 def _require(judge: Judge, units: FrequencySet) -> None:

@@ -1,0 +1,130 @@
+"""The one place that makes a verdict for a release: publish, verify, assess, preview and report ask here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+from reticent.data.evidence import Evidence, Kind
+from reticent.definitions.base import (
+    Assessment,
+    Definition,
+    GroupDefinition,
+    HistoryDefinition,
+    JudgesPatterns,
+    PlanDefinition,
+    Witness,
+    together,
+)
+from reticent.errors import PolicyError
+
+LEFT_OUT = "those left out"
+_JUDGED: dict[Kind, str] = {
+    "groups": "groups of rows",
+    "plan": "how a release is made",
+    "history": "a series of releases",
+}
+
+
+def judge(definition: Definition, evidence: Evidence) -> tuple[Assessment, ...]:
+    """Judge every part of a definition on every piece of evidence of its kind; the release is private if all of them hold.
+
+    A part that the evidence has nothing for is a :class:`PolicyError`, and so is a definition of groups on overlapping groups for which it was not
+    shown right: nothing is ever taken to hold because it could not be judged.
+    """
+    return tuple(found for part in definition.parts() for found in _judged(part, evidence))
+
+
+def _judged(part: Definition, evidence: Evidence) -> Iterator[Assessment]:
+    if isinstance(part, GroupDefinition):
+        yield from _on_groups(part, evidence)
+    elif isinstance(part, PlanDefinition):
+        if evidence.plan is None:
+            raise PolicyError(_lacking(part, evidence))
+        lacks = part.fits(evidence.plan)
+        if lacks is not None:
+            raise PolicyError(lacks)
+        yield part.assess(evidence.plan)
+    elif isinstance(part, HistoryDefinition):
+        if evidence.history is None:
+            raise PolicyError(_lacking(part, evidence))
+        yield part.assess(evidence.history)
+    else:
+        raise PolicyError(
+            f"{part.name} is a definition of no kind: it judges neither groups, nor a plan, nor a history."
+        )
+
+
+def _on_groups(part: GroupDefinition, evidence: Evidence) -> Iterator[Assessment]:
+    if not evidence.groups and evidence.patterns is None:
+        raise PolicyError(_lacking(part, evidence))
+    if evidence.patterns is not None:
+        if not isinstance(part, JudgesPatterns):
+            raise PolicyError(
+                f"{part.name} was not shown right for rows with wildcards, whose groups overlap. Publish with a symbol of its own for a starred cell, "
+                "so that rows with the same labels are a group."
+            )
+        yield part.assess_patterns(evidence.patterns)
+    for columns, groups in evidence.groups.items():
+        yield replace(part.assess(groups), about=", ".join(columns))
+    if evidence.remainder is not None:
+        yield replace(part.assess(evidence.remainder), about=LEFT_OUT)
+
+
+def _lacking(part: Definition, evidence: Evidence) -> str:
+    has: dict[Kind, bool] = {
+        "groups": bool(evidence.groups) or evidence.patterns is not None,
+        "plan": evidence.plan is not None,
+        "history": evidence.history is not None,
+    }
+    return _other_kind(part, [kind for kind, there in has.items() if there])
+
+
+def _other_kind(part: Definition, kinds: Collection[Kind]) -> str:
+    others = " or ".join(_JUDGED[kind] for kind in _JUDGED if kind in kinds)
+    return f"{part.name} judges {_JUDGED[part.kind]}{f', not {others}' if others else ''}. Publish with {part.kept_by}."
+
+
+def verdict(definition: Definition, found: Sequence[Assessment]) -> Assessment:
+    """What :func:`judge` found as one answer.
+
+    Where there are several pieces of evidence, ``value`` has what was achieved for each and ``parts`` their answers; the witness says to whom it shows.
+    """
+    by_evidence: dict[str, list[Assessment]] = {}
+    for each in found:
+        by_evidence.setdefault(each.about, []).append(each)
+    answers = {about: _together(definition, parts, about) for about, parts in by_evidence.items()}
+    if len(answers) == 1:
+        return next(iter(answers.values()))
+    witnesses = [_to_whom(each.witness, about) for about, each in answers.items() if each.witness is not None]
+    return Assessment(
+        definition,
+        not witnesses,
+        {about: each.value for about, each in answers.items()},
+        witnesses[0] if witnesses else None,
+        parts=tuple(answers.values()),
+    )
+
+
+def _together(definition: Definition, parts: Sequence[Assessment], about: str) -> Assessment:
+    return parts[0] if len(definition.parts()) == 1 else replace(together(definition, tuple(parts)), about=about)
+
+
+def _to_whom(witness: Witness, about: str) -> Witness:
+    told = f"About {LEFT_OUT}" if about == LEFT_OUT else f"To somebody who knows {about}"
+    return replace(witness, text=f"{told}: {witness.text}")
+
+
+def of_groups(definition: Definition, asked_by: str) -> GroupDefinition:
+    """The definition, for somebody who can only judge groups; any other is refused by name."""
+    if not isinstance(definition, GroupDefinition):
+        raise PolicyError(
+            unkept(asked_by, frozenset[Kind]({"groups"}), definition) or f"{asked_by} needs a definition of groups."
+        )
+    return definition
+
+
+def unkept(method: str, keeps: Collection[Kind], definition: Definition) -> str | None:
+    """Why a method that keeps some kinds of definitions cannot keep this one, or None."""
+    wrong = next((part for part in definition.parts() if part.kind not in keeps), None)
+    return None if wrong is None else f"{_other_kind(wrong, keeps)} {method} does not keep it."
