@@ -11,7 +11,7 @@ from benchmarks import reproduce_ldiversity
 from reticent.belief import Belief, PopulationModel, Setting, excluding, negative, positive, posterior, semantic_sets
 from reticent.data import Groups, SensitiveColumn
 from reticent.definitions import DistinctLDiversity, RangeDiversity, TCloseness
-from reticent.release.counting import count
+from reticent.release.counting import count_labels
 from tests.definitions.making import groups_of
 
 RELEASE = pl.DataFrame(
@@ -41,7 +41,7 @@ MEANINGS = {
     ids=["Q1: a point", "Q2: a window"],
 )
 def test_counting_queries_on_the_static_fixture(condition: str, estimate: int, actual: int, error: int) -> None:
-    found = count({"data": RELEASE}, MEANINGS, "generalize", condition, "intersect").value
+    found = count_labels({"data": RELEASE}, MEANINGS, condition, "intersect").value
     assert found == estimate
     assert abs(found - actual) / actual == error
 

@@ -19,7 +19,8 @@ from reticent.data import NULL_LABEL, Hierarchy, Table
 from reticent.data.predicate import ConditionError
 from reticent.engine.local import LocalEngine
 from reticent.errors import DataError, PolicyError
-from reticent.release.counting import count, count_saved
+from reticent.release import format_of, open_public
+from reticent.release.counting import count_buckets, count_labels
 from tests.oracles.predicate_region import share
 from tests.oracles.utility_buckets import outcomes, summary
 
@@ -120,7 +121,7 @@ def test_a_generalized_release_answers_like_brute_force_over_leaves(
     levels = tuple(data.draw(st.integers(0, hierarchy.height)) for hierarchy in table.hierarchies)
     published, meanings = generalized(table, levels)
     domains = {hierarchy.column: hierarchy.leaves.to_list() for hierarchy in table.hierarchies}
-    found = count({"data": published}, meanings, "generalize", condition, kinds=KINDS, domains=domains)
+    found = count_labels({"data": published}, meanings, condition, kinds=KINDS, domains=domains)
     shares = []
     for row in published.to_dicts():
         region: dict[str, list[Any]] = {}
@@ -134,7 +135,7 @@ def test_a_generalized_release_answers_like_brute_force_over_leaves(
     assert found.bounds == (sum(one == 1 for one in shares), sum(one > 0 for one in shares))
     assert found.standard_error == pytest.approx(math.sqrt(sum(one * (1 - one) for one in shares)))
     assert found.rows == table.rows
-    wide = count({"data": published}, meanings, "generalize", condition, "intersect", kinds=KINDS, domains=domains)
+    wide = count_labels({"data": published}, meanings, condition, "intersect", kinds=KINDS, domains=domains)
     truth = actual(table.frame, condition)
     assert wide.value == found.bounds[1] >= truth >= found.bounds[0]
     assert wide.standard_error is None
@@ -146,7 +147,7 @@ def test_bounds_hold_also_when_no_domain_is_public(table: Table, data: st.DataOb
     levels = tuple(data.draw(st.integers(0, hierarchy.height)) for hierarchy in table.hierarchies)
     published, meanings = generalized(table, levels)
     kinds = data.draw(st.sampled_from([KINDS, {"admitted": "date"}]))
-    found = count({"data": published}, meanings, "generalize", condition, kinds=kinds)
+    found = count_labels({"data": published}, meanings, condition, kinds=kinds)
     assert found.bounds[0] <= actual(table.frame, condition) <= found.bounds[1]
     assert found.bounds[0] - 1e-9 <= found.value <= found.bounds[1] + 1e-9
 
@@ -172,8 +173,8 @@ def test_a_bucketized_release_answers_like_brute_force_over_all_ways(
     }
     arguments = {"kinds": KINDS, "counts": "n" if counted else None}
     tables_ = {"quasi": quasi, "sensitive": sensitive}
-    found = count(tables_, meanings, "bucketize", condition, **arguments)
-    wide = count(tables_, meanings, "bucketize", condition, "intersect", **arguments)
+    found = count_buckets(tables_, meanings, condition, **arguments)
+    wide = count_buckets(tables_, meanings, condition, "intersect", **arguments)
     mean, variance, low, high = 0.0, 0.0, 0, 0
     for bucket in set(numbers):
         rows = frame.filter(pl.col("bucket") == bucket)
@@ -198,7 +199,7 @@ def test_bounds_of_a_condition_that_no_product_decides_are_those_of_a_transport(
     quasi = pl.DataFrame({"sex": ["F", "F", "M"], "bucket": [1, 1, 1]})
     sensitive = pl.DataFrame({"disease": ["flu", "hiv", "hiv"], "bucket": [1, 1, 1]})
     condition = "(sex = 'F' and disease = 'flu') or (sex = 'M' and disease = 'hiv')"
-    found = count({"quasi": quasi, "sensitive": sensitive}, {}, "bucketize", condition)
+    found = count_buckets({"quasi": quasi, "sensitive": sensitive}, {}, condition)
     # Either M has hiv and one F flu (2 of 3 ways), or M has flu and nobody meets it.
     assert found.bounds == (0, 2)
     assert found.value == pytest.approx(4 / 3)
@@ -207,7 +208,7 @@ def test_bounds_of_a_condition_that_no_product_decides_are_those_of_a_transport(
 
 def test_an_unknown_share_has_the_error_of_not_knowing_it() -> None:
     data = pl.DataFrame({"income": ["*"] * 12})
-    found = count({"data": data}, {"income": {"*": {"all": True}}}, "generalize", "income > 1000")
+    found = count_labels({"data": data}, {"income": {"*": {"all": True}}}, "income > 1000")
     assert (found.value, found.bounds) == (6.0, (0, 12))
     assert found.standard_error == pytest.approx(math.sqrt(12 / 4 + 12**2 / 12))
 
@@ -242,7 +243,7 @@ def test_a_saved_release_answers_like_the_release_without_its_private_side(
     condition = "age between 30 and 42 and disease = 'flu' and \"marital-status\" <> 'widowed'"
     expected = release.count(condition)
     (place / "private").rename(tmp_path / "away")
-    found = count_saved(place, condition)
+    found = open_public(place).count(condition)
     assert found == expected
     assert found.bounds[0] <= found.value <= found.bounds[1]
     assert found.standard_error is not None
@@ -253,19 +254,19 @@ def test_what_cannot_be_counted_is_refused() -> None:
     data = pl.DataFrame({"age": ["[20, 25)"], "disease": ["flu"]})
     meanings = {"age": {"[20, 25)": {"interval": [20, 25], "closed": "left"}}}
     with pytest.raises(ConditionError, match=r"no column 'agee'. Did you mean 'age'"):
-        count({"data": data}, meanings, "generalize", "agee > 3")
+        count_labels({"data": data}, meanings, "agee > 3")
     with pytest.raises(ConditionError, match="holds numbers"):
-        count({"data": data}, meanings, "generalize", "age > 'x'")
+        count_labels({"data": data}, meanings, "age > 'x'")
     with pytest.raises(PolicyError, match=r"no estimator 'uniforn'. Did you mean 'uniform'"):
-        count({"data": data}, meanings, "generalize", "age > 3", "uniforn")
-    with pytest.raises(PolicyError, match="format 'noisy'"):
-        count({"data": data}, meanings, "noisy", "age > 3")
+        count_labels({"data": data}, meanings, "age > 3", "uniforn")
+    with pytest.raises(DataError, match="'noisy' is not a published format"):
+        format_of("noisy")
     with pytest.raises(DataError, match="which the manifest does not explain"):
-        count({"data": data}, {"age": {}}, "generalize", "age > 3", kinds={"age": "integer"})
+        count_labels({"data": data}, {"age": {}}, "age > 3", kinds={"age": "integer"})
     quasi = pl.DataFrame({"age": [20, 21], "bucket": [1, 2]})
     sensitive = pl.DataFrame({"disease": ["flu"], "bucket": [1]})
     with pytest.raises(DataError, match="more rows in one of its two tables"):
-        count({"quasi": quasi, "sensitive": sensitive}, {}, "bucketize", "age > 3 and disease = 'flu'")
+        count_buckets({"quasi": quasi, "sensitive": sensitive}, {}, "age > 3 and disease = 'flu'")
 
 
 @pytest.mark.parametrize("domain", [(0, 40), None])

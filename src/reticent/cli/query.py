@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from reticent.cli.console import Json, answer
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 def register(app: typer.Typer) -> None:
@@ -31,23 +28,10 @@ def query(
     Example: reticent query release "age between 30 and 40 and diagnosis = 'flu'"
     """
     from reticent.randomize import is_view, open_published
-
-    if is_view(release):
-        from reticent.cli.randomized import show_estimate
-
-        made = open_published(release).count(condition, estimator)
-        answer({"ok": True, **made.describe()}, as_json, lambda console: show_estimate(console, made))
-        return
     from reticent.release import open_public
 
-    found = open_public(release).count(condition, estimator)
-    payload: dict[str, Any] = {"ok": True, **found.describe()}
-    answer(payload, as_json, lambda console: _render(console, found))
-
-
-def _render(console: Console, found: Any) -> None:
-    low, high = found.bounds
-    error = f" (standard error {found.standard_error:,.1f})" if found.standard_error is not None else ""
-    value = f"{found.value:,.1f}".removesuffix(".0")
-    console.print(f"{value} of {found.rows:,} published rows{error}", markup=False)
-    console.print(f"For certain between {low:,} and {high:,}.", markup=False)
+    opened: Any = open_published(release) if is_view(release) else open_public(release)
+    found = opened.count(condition, estimator)
+    answer(
+        {"ok": True, **found.describe()}, as_json, lambda console: console.print(*found.lines(), sep="\n", markup=False)
+    )

@@ -9,7 +9,6 @@ import typer
 
 from reticent.cli.console import Json, answer, table, working
 from reticent.cli.randomize_source import read_domain, read_plan
-from reticent.cli.randomized import show_estimate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -195,7 +194,9 @@ def estimate(
         found = last.average(average, asked, error=error)
     else:
         found = last.estimate(asked, error=error, queries=queries)
-    answer({"ok": True, **found.describe()}, as_json, lambda console: show_estimate(console, found))
+    answer(
+        {"ok": True, **found.describe()}, as_json, lambda console: console.print(*found.lines(), sep="\n", markup=False)
+    )
 
 
 def audit(

@@ -1,4 +1,4 @@
-"""How randomized releases and what is estimated from them are shown, for the commands that meet them."""
+"""How randomized releases are shown, for the commands that meet them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from reticent.policy import Published
-    from reticent.randomize import Estimate
 
 
 def answer_published(found: Published, as_json: bool) -> None:
@@ -37,10 +36,3 @@ def answer_published(found: Published, as_json: bool) -> None:
         console.print(f"Anybody can check it: reticent verify {found.path}", markup=False)
 
     answer(payload, as_json, render)
-
-
-def show_estimate(console: Console, found: Estimate) -> None:
-    """An estimate for people."""
-    low, high = (f"{end:,}" if isinstance(end, int) else f"{end:,.2f}" for end in found.interval)
-    console.print(f"{float(found.value):,.2f} (standard error {found.standard_error:,.2f})", markup=False)
-    console.print(f"With {float(100 * (1 - found.error)):g}% confidence between {low} and {high}.", markup=False)

@@ -49,6 +49,14 @@ class Estimate:
             "domain_count_is_exact": self.domain_error == 0.0,
         }
 
+    def lines(self) -> list[str]:
+        """The answer for people."""
+        low, high = (f"{end:,}" if isinstance(end, int) else f"{end:,.2f}" for end in self.interval)
+        return [
+            f"{float(self.value):,.2f} (standard error {self.standard_error:,.2f})",
+            f"With {float(100 * (1 - self.error)):g}% confidence between {low} and {high}.",
+        ]
+
 
 def _plain(value: Fraction) -> int | Fraction:
     """Whole numbers as such."""

@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -22,9 +21,6 @@ from reticent.data.predicate.domain import series_of, values_of
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.release.buckets import Pairs
 from reticent.release.stored import distinct_rows, height, schema_of
-
-if TYPE_CHECKING:
-    from reticent.release.public import PublicSide
 
 Estimator = Literal["uniform", "intersect"]
 Frames = Mapping[str, pl.DataFrame]
@@ -69,11 +65,42 @@ class Count:
             "rows": self.rows,
         }
 
+    def lines(self) -> list[str]:
+        """The answer for people."""
+        low, high = self.bounds
+        error = f" (standard error {self.standard_error:,.1f})" if self.standard_error is not None else ""
+        value = f"{self.value:,.1f}".removesuffix(".0")
+        return [
+            f"{value} of {self.rows:,} published rows{error}",
+            f"For certain between {low:,} and {high:,}.",
+        ]
 
-def count(
+
+def count_labels(
     tables: Frames,
     meanings: Meanings,
-    format: str,
+    condition: str | Condition,
+    estimator: str = "uniform",
+    *,
+    kinds: Mapping[str, str] | None = None,
+    domains: Mapping[str, Sequence[Any]] | None = None,
+    may_miss: bool = False,
+) -> Count:
+    """How many rows of the table ``data`` meet a condition, where its labels stand for ``meanings``.
+
+    ``kinds`` (types as manifests name them) and ``domains`` (declared values) are of the quasi columns and sharpen the answer; without a kind,
+    numbers may be fractional. ``may_miss`` says that values may be missing although no domain lists that.
+
+    ``intersect`` counts every row whose region meets the condition and never under-counts. ``uniform`` counts every row by the share
+    of its region that meets the condition.
+    """
+    described = _described(meanings, kinds, domains, may_miss)
+    return _generalized(tables, meanings, _parsed(condition), _chosen(estimator), described)
+
+
+def count_buckets(
+    tables: Frames,
+    meanings: Meanings,
     condition: str | Condition,
     estimator: str = "uniform",
     *,
@@ -83,57 +110,39 @@ def count(
     counts: str | None = None,
     may_miss: bool = False,
 ) -> Count:
-    """How many rows of a release meet a condition.
+    """How many people meet a condition, where ``quasi`` and ``sensitive`` tables share a ``bucket``; see :func:`count_labels`.
 
-    ``tables`` are the published tables, ``meanings`` the meaning of every label by column. ``kinds`` (types as manifests name them) and
-    ``domains`` (declared values) are of the quasi columns and sharpen the answer; without a kind, numbers may be fractional. ``bucket`` joins
-    the two tables of a bucketized release, and ``counts`` names the column of its sensitive table that counts rows, if it has one. ``may_miss``
-    says that values may be missing although no domain lists that.
-
-    ``intersect`` counts every row whose region meets the condition and never under-counts. ``uniform`` counts every row by the share
-    of its region that meets the condition; inside a bucket, quasi and sensitive values are taken to be independent.
+    ``counts`` names the column of the sensitive table that counts rows, if it has one. Inside a bucket, ``uniform`` takes quasi and sensitive
+    values to be independent.
     """
-    asked = Condition.parse(condition) if isinstance(condition, str) else condition
-    if estimator not in ESTIMATORS:
-        raise PolicyError(
-            f"There is no estimator {estimator!r}.{did_you_mean(estimator, ESTIMATORS)} Choose 'uniform' or 'intersect'."
-        )
-    chosen: Estimator = "uniform" if estimator == "uniform" else "intersect"
-    known = {name: _domain(name, (kinds or {}).get(name), (domains or {}).get(name), may_miss) for name in meanings}
-    described = {name: domain for name, domain in known.items() if domain is not None}
-    if format == "generalize":
-        return _generalized(tables, meanings, asked, chosen, described)
-    if format == "bucketize":
-        quasi = tables["quasi"].with_columns(
-            [_exact_values(tables["quasi"][name], meanings[name], described.get(name)) for name in meanings]
-        )
-        return _bucketized(quasi, tables["sensitive"], bucket, counts, asked, chosen)
-    raise PolicyError(f"Counting queries are not known for releases of format {format!r}.")
+    described = _described(meanings, kinds, domains, may_miss)
+    quasi = tables["quasi"].with_columns(
+        [_exact_values(tables["quasi"][name], meanings[name], described.get(name)) for name in meanings]
+    )
+    return _bucketized(quasi, tables["sensitive"], bucket, counts, _parsed(condition), _chosen(estimator))
 
 
-def count_public(side: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Count:
-    """The same on the public side of a release."""
-    manifest = side.manifest
-    return count(
-        side.tables,
-        manifest.meanings,
-        manifest.format,
-        condition,
-        estimator,
-        kinds={column.name: column.kind for column in manifest.columns},
-        domains=manifest.domains,
-        bucket=manifest.only("bucket") or "bucket",
-        counts=manifest.only("count"),
-        # A declared domain says which values there can be, and nothing about missing ones (see publishing).
-        may_miss=True,
+def _parsed(condition: str | Condition) -> Condition:
+    return Condition.parse(condition) if isinstance(condition, str) else condition
+
+
+def _chosen(estimator: str) -> Estimator:
+    for known in ESTIMATORS:
+        if estimator == known:
+            return known
+    raise PolicyError(
+        f"There is no estimator {estimator!r}.{did_you_mean(estimator, ESTIMATORS)} Choose 'uniform' or 'intersect'."
     )
 
 
-def count_saved(path: str | Path, condition: str | Condition, estimator: str = "uniform") -> Count:
-    """The same on a saved release; only its ``public/`` is opened."""
-    from reticent.release.public import open_public
-
-    return count_public(open_public(path), condition, estimator)
+def _described(
+    meanings: Meanings,
+    kinds: Mapping[str, str] | None,
+    domains: Mapping[str, Sequence[Any]] | None,
+    may_miss: bool,
+) -> dict[str, Domain]:
+    known = {name: _domain(name, (kinds or {}).get(name), (domains or {}).get(name), may_miss) for name in meanings}
+    return {name: domain for name, domain in known.items() if domain is not None}
 
 
 def _domain(name: str, kind: str | None, declared: Sequence[Any] | None, may_miss: bool) -> Domain | None:

@@ -10,12 +10,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, cast
 
 import polars as pl
 
 from reticent.data import NULL_LABEL, SUPPRESSED, Draft, Groups, SensitiveColumn, Table
 from reticent.data.levels import interval_label
+from reticent.data.predicate import Condition
 from reticent.data.sensitive import bind_sensitive
 from reticent.definitions import Definition
 from reticent.errors import DataError, PolicyError
@@ -33,8 +34,8 @@ Frames = Mapping[str, pl.DataFrame]
 
 PSEUDONYM = "pseudonym"
 FORMATS: dict[str, str] = {
-    "generalize": "reticent.release.formats.generalize",
-    "bucketize": "reticent.release.formats.bucketize",
+    "generalize": "reticent.release.formats.generalize:GENERALIZE",
+    "bucketize": "reticent.release.formats.bucketize:BUCKETIZE",
 }
 _REGISTERED: dict[str, Format] = {}
 
@@ -58,6 +59,28 @@ class Words:
 
     what: str
     risks: tuple[str, ...] = ()
+
+
+class Answer(Protocol):
+    """An answer to a counting query: an estimate, and between which ``bounds`` the true number lies."""
+
+    @property
+    def value(self) -> Any:
+        """The estimate."""
+
+    @property
+    def standard_error(self) -> float | None:
+        """How far the estimate is off, in the model of its estimator."""
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Between which the true number lies, for certain or with a stated confidence."""
+
+    def describe(self) -> dict[str, Any]:
+        """The answer as plain data."""
+
+    def lines(self) -> list[str]:
+        """The answer for people."""
 
 
 class Format(ABC):
@@ -94,9 +117,9 @@ class Format(ABC):
     def words(self, public: PublicSide) -> Words:
         """What this release is, and the risks that remain because of its format."""
 
-    def count(self, public: PublicSide, condition: str, estimator: str) -> Any:
+    @abstractmethod
+    def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
         """How many rows meet a condition, as well as the release can tell."""
-        raise PolicyError(f"Counting queries are not known for releases of format {self.name!r}.")
 
     def reader(self, public: PublicSide) -> Any:
         """The object that analysts of this kind of release work with; the public side itself if there is no other."""
@@ -135,6 +158,12 @@ class GroupFormat(Format):
         names = public.manifest.named("sensitive")
         rows, _ = counted(public.tables, self.sensitive_table, names)
         return tuple(bind_sensitive(name, None, rows[name]) for name in names)
+
+    def known(self, public: PublicSide) -> dict[str, Any]:
+        """What a counting query may use besides tables and labels."""
+        kinds = {column.name: column.kind for column in public.manifest.columns}
+        # A declared domain says which values there can be, and nothing about missing ones (see _quasi_column).
+        return {"kinds": kinds, "domains": public.manifest.domains, "may_miss": True}
 
     def columns(self, draft: Draft, table: Table, tables: Frames) -> tuple[ManifestColumn, ...]:
         main, own = self.tables[0], self.own_columns(draft, table)
@@ -198,7 +227,8 @@ class MechanismFormat(Format):
 def format_of(name: str) -> Format:
     """A format by name, imported when it is first asked for."""
     if name not in _REGISTERED and name in FORMATS:
-        register(cast(Format, import_module(FORMATS[name]).FORMAT))
+        module, _, instance = FORMATS[name].partition(":")
+        register(cast(Format, getattr(import_module(module), instance)))
     if name not in _REGISTERED:
         known = ", ".join(dict.fromkeys([*FORMATS, *_REGISTERED]))
         raise DataError(f"{name!r} is not a published format that this version knows ({known}).")

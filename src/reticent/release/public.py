@@ -8,22 +8,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from reticent.data import Groups
 from reticent.data.memory import file_fits
+from reticent.data.predicate import Condition
 from reticent.errors import DataError, PolicyError
 from reticent.release.certificate import CERTIFICATE, MANIFEST
-from reticent.release.format import Format, GroupFormat, format_of
+from reticent.release.format import Answer, Format, GroupFormat, format_of
 from reticent.release.manifest import ROLES, Manifest, Meaning
 from reticent.release.stored import StoredTable, StoredTables
 from reticent.release.tables import published_schema, read_table
 from reticent.release.values import parsed
-
-if TYPE_CHECKING:
-    from reticent.release.counting import Count
 
 PublicFile = bytes | Path
 _TABLES = (".csv", ".parquet")
@@ -67,11 +65,9 @@ class PublicSide:
             raise PolicyError(f"A release of format {self.format!r} has no groups of true rows.")
         return self.form.groups(self)
 
-    def count(self, condition: str, estimator: str = "uniform") -> Count:
+    def count(self, condition: str | Condition, estimator: str = "uniform") -> Answer:
         """How many rows meet a condition, as well as the release can tell (R-UM-4)."""
-        from reticent.release.counting import count_public
-
-        return count_public(self, condition, estimator)
+        return self.form.count(self, condition, estimator)
 
 
 def public_folder(path: str | Path) -> Path:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 import reticent
 from reticent.data import Draft, Groups, Table
+from reticent.data.predicate import Condition
 from reticent.data.stream import Stream
 from reticent.data.writers import as_parquet, parquet_blocks
 from reticent.errors import DataError
 from reticent.files import folder_aside, write_new
 from reticent.release.certificate import CERTIFICATE, MANIFEST, STATEMENT
+from reticent.release.format import Answer
 from reticent.release.manifest import Manifest, Meaning
 from reticent.release.public import PublicSide
 from reticent.release.region_scheme import RegionScheme
@@ -24,9 +26,6 @@ from reticent.release.stored import stored_bytes
 from reticent.release.tables import file_bytes
 from reticent.release.values import readable, to_plain
 from reticent.release.wording import statement
-
-if TYPE_CHECKING:
-    from reticent.release.counting import Count
 
 Content = bytes | Iterable[bytes]
 _PUBLIC, _PRIVATE = "public", "private"
@@ -84,7 +83,7 @@ class Release:
         """What the release costs; it compares with the raw table, so it is the steward's."""
         return self.draft.utility
 
-    def count(self, condition: str, estimator: str = "uniform") -> Count:
+    def count(self, condition: str | Condition, estimator: str = "uniform") -> Answer:
         """How many rows meet a condition, as well as the public side can tell (R-UM-4)."""
         return self.public.count(condition, estimator)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from reticent.data import Draft, Table
 from reticent.data.hierarchy import unused
+from reticent.data.predicate import Condition
 from reticent.errors import DataError, PolicyError
 from reticent.release.cells import Cells
-from reticent.release.format import Frames, GroupFormat, Words
+from reticent.release.format import Answer, Frames, GroupFormat, Words
 from reticent.release.manifest import Manifest, ManifestColumn
 from reticent.release.rows import group_rows, in_order
 
@@ -82,6 +83,12 @@ class Bucketize(GroupFormat):
         ids, groups = group_rows([table[bucket_of(public.manifest)]], table.height)
         return Cells(ids, groups, table.select(public.manifest.named("sensitive")), counts_of(public))
 
+    def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
+        from reticent.release.counting import count_buckets
+
+        own: dict[str, Any] = {"bucket": bucket_of(public.manifest), "counts": public.manifest.only("count")}
+        return count_buckets(public.tables, public.meanings, condition, estimator, **own, **self.known(public))
+
     def words(self, public: PublicSide) -> Words:
         return Words(
             "Values that might point at a person stand in one table and sensitive values in another; only groups connect the two.",
@@ -131,4 +138,4 @@ def _renumbered(tables: Frames, bucket: str) -> dict[str, pl.DataFrame]:
     }
 
 
-FORMAT = Bucketize()
+BUCKETIZE = Bucketize()

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from reticent.data.predicate import Condition
 from reticent.release.cells import Cells
-from reticent.release.format import GroupFormat, Words
+from reticent.release.format import Answer, GroupFormat, Words
 from reticent.release.rows import group_rows
 from reticent.release.stored import counted
 
@@ -28,6 +29,11 @@ class Generalize(GroupFormat):
         ids, groups = group_rows([rows[name] for name in quasi], rows.height)
         return Cells(ids, groups, rows.select(sensitive), times)
 
+    def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
+        from reticent.release.counting import count_labels
+
+        return count_labels(public.tables, public.meanings, condition, estimator, **self.known(public))
+
     def words(self, public: PublicSide) -> Words:
         return Words(
             "Values that might point at a person were replaced by coarser ones, so that rows look alike in groups.",
@@ -37,4 +43,4 @@ class Generalize(GroupFormat):
         )
 
 
-FORMAT = Generalize()
+GENERALIZE = Generalize()
