@@ -13,7 +13,7 @@
 """
 
 from reticent.release.claims import Check
-from reticent.release.format import Format, GroupFormat, Judged, MechanismFormat, Words, format_of, register
+from reticent.release.format import Format, GroupFormat, Judged, MechanismFormat, Words, format_of
 from reticent.release.manifest import Manifest
 from reticent.release.public import PublicSide, open_public
 from reticent.release.publishing import publish
@@ -40,6 +40,5 @@ __all__ = [
     "generate_keys",
     "open_public",
     "publish",
-    "register",
     "verify",
 ]

@@ -1,7 +1,7 @@
 """Formats: the kinds of release there are. All that is particular to one kind is in its format, found by the manifest's ``format``.
 
 Publishing, saving, verifying, counting, attacking and reporting are written once over :class:`Format`. A new kind of release is a subclass of
-:class:`GroupFormat` or :class:`MechanismFormat` in a module of its own and a line in :data:`FORMATS`.
+:class:`GroupFormat` or :class:`MechanismFormat` in a module of its own and a line in ``_names.py`` (or a call of ``rt.register``).
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, cast
 
 import polars as pl
 
+from reticent._names import FORMATS, load
 from reticent.data import NULL_LABEL, SUPPRESSED, Draft, Groups, SensitiveColumn, Table
 from reticent.data.levels import interval_label
 from reticent.data.predicate import Condition
@@ -33,11 +33,6 @@ Order = Literal["sorted", "own"]
 Frames = Mapping[str, pl.DataFrame]
 
 PSEUDONYM = "pseudonym"
-FORMATS: dict[str, str] = {
-    "generalize": "reticent.release.formats.generalize:GENERALIZE",
-    "bucketize": "reticent.release.formats.bucketize:BUCKETIZE",
-}
-_REGISTERED: dict[str, Format] = {}
 
 
 @dataclass(frozen=True)
@@ -226,18 +221,9 @@ class MechanismFormat(Format):
 
 def format_of(name: str) -> Format:
     """A format by name, imported when it is first asked for."""
-    if name not in _REGISTERED and name in FORMATS:
-        module, _, instance = FORMATS[name].partition(":")
-        register(cast(Format, getattr(import_module(module), instance)))
-    if name not in _REGISTERED:
-        known = ", ".join(dict.fromkeys([*FORMATS, *_REGISTERED]))
-        raise DataError(f"{name!r} is not a published format that this version knows ({known}).")
-    return _REGISTERED[name]
-
-
-def register(form: Format) -> None:
-    """Make a format known by its name, for this process."""
-    _REGISTERED[form.name] = form
+    if name not in FORMATS:
+        raise DataError(f"{name!r} is not a published format that this version knows ({', '.join(FORMATS)}).")
+    return cast(Format, load("format", name))
 
 
 def role_of(table: Table, name: str) -> str:

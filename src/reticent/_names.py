@@ -1,0 +1,165 @@
+"""Every name that a policy, a certificate, a manifest or ``rt.`` may use, and the module that it lives in.
+
+This is the only such list: ``rt.``, the catalogue of definitions, methods by name, formats by name and engines by name are all read from it. It
+imports no room; :func:`load` does when a name is used. A package of one's own adds names with :func:`register`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, Literal, NamedTuple
+
+from reticent.errors import PolicyError, did_you_mean
+
+Kind = Literal["definition", "method", "format", "engine"]
+
+
+class Home(NamedTuple):
+    """The module of a name, what it is for in a line, and what it is called there (by default the name itself)."""
+
+    module: str
+    help: str = ""
+    attribute: str | None = None
+
+
+DEFINITIONS: dict[str, Home] = {
+    "KAnonymity": Home("reticent.definitions.anonymity", "at least k people in every group"),
+    "DistinctLDiversity": Home(
+        "reticent.definitions.diversity", "at least l different sensitive values in every group"
+    ),
+    "ProbabilisticLDiversity": Home(
+        "reticent.definitions.diversity", "no sensitive value above a share of 1/l in any group"
+    ),
+    "EntropyLDiversity": Home(
+        "reticent.definitions.entropy", "sensitive values as varied as l equally likely ones in every group"
+    ),
+    "RecursiveLDiversity": Home(
+        "reticent.definitions.recursive", "who rules out l-2 sensitive values is still less than c/(c+1) sure"
+    ),
+    "NegativePositiveDiversity": Home(
+        "reticent.definitions.recursive", "the same, and values that nobody may rule out keep their share"
+    ),
+    "WorstCaseKnowledge": Home(
+        "reticent.definitions.knowledge", "any k facts about people leave the chance of every value below c"
+    ),
+    "NegatedKnowledge": Home(
+        "reticent.definitions.knowledge",
+        "any k facts of the kind 'she has no flu' leave the chance of every value below c",
+    ),
+    "TCloseness": Home(
+        "reticent.definitions.closeness", "sensitive values distributed as in the whole table, within t"
+    ),
+    "NTCloseness": Home("reticent.definitions.nt_closeness", "the same for groups of fewer than n people"),
+    "AlphaKAnonymity": Home(
+        "reticent.definitions.shares", "at least k people in every group, no sensitive value above a share of alpha"
+    ),
+    "PSensitive": Home(
+        "reticent.definitions.shares", "at least k people and p different sensitive values in every group"
+    ),
+    "LAlphaDiversity": Home(
+        "reticent.definitions.shares", "at least l different sensitive values in every group, harmless enough together"
+    ),
+    "XYPrivacy": Home(
+        "reticent.definitions.xy_privacy",
+        "who knows X is linked to at least k values of Y, to none with a confidence above h",
+    ),
+    "ConfidenceBounding": Home(
+        "reticent.definitions.shares", "none of some sensitive values above a share of h in any group"
+    ),
+    "CategoryDiversity": Home(
+        "reticent.definitions.shares", "less than c of any group in a category of values that mean nearly the same"
+    ),
+    "RangeDiversity": Home(
+        "reticent.definitions.numeric", "less than c of any group's numbers in a range of some length"
+    ),
+    "KEAnonymity": Home(
+        "reticent.definitions.numeric", "at least k different numbers in every group, which span at least e"
+    ),
+    "EpsilonMAnonymity": Home(
+        "reticent.definitions.numeric", "at most 1/m of any group within epsilon of one of its numbers"
+    ),
+    "BetaLikeness": Home(
+        "reticent.definitions.likeness",
+        "no sensitive value more than 1 + beta times as frequent in a group as in the whole table",
+    ),
+    "DeltaDisclosure": Home(
+        "reticent.definitions.likeness",
+        "sensitive values in a group as frequent as in the whole table, within a factor of 2^delta",
+    ),
+    "MUnique": Home(
+        "reticent.definitions.uniqueness", "at least m rows in every group, all with different sensitive values"
+    ),
+    "MEligible": Home("reticent.definitions.uniqueness", "no sensitive value above a share of 1/m in any group"),
+    "PersonalPrivacy": Home(
+        "reticent.definitions.personal",
+        "what people say must not be learned about them has a share of at most h in their group",
+    ),
+    "KMap": Home("reticent.definitions.population", "at least k people of the population fit every group"),
+    "DeltaPresence": Home(
+        "reticent.definitions.population", "between low and high of the people who fit a group are in the table"
+    ),
+    "BoundedBelief": Home(
+        "reticent.definitions.mechanisms", "whoever gives a record at most d before gives it at most gamma after"
+    ),
+    "AverageRisk": Home("reticent.definitions.risk", "people are picked out with a chance of at most limit on average"),
+}
+METHODS: dict[str, Home] = {
+    "Lattice": Home("reticent.anonymize", "full-domain generalization, the best one by exact search"),
+    "Mondrian": Home("reticent.anonymize", "local recoding by repeated cuts"),
+    "Datafly": Home("reticent.anonymize", "greedy full-domain generalization"),
+    "AlphaBeta": Home("reticent.randomize", "a noisy view: true rows kept at random among false ones"),
+    "Frapp": Home("reticent.randomize", "every record replaced at random"),
+}
+FORMATS: dict[str, Home] = {
+    "generalize": Home("reticent.release.formats.generalize", "one table of generalized rows", "GENERALIZE"),
+    "bucketize": Home(
+        "reticent.release.formats.bucketize", "exact quasi values, and sensitive values by bucket", "BUCKETIZE"
+    ),
+}
+ENGINES: dict[str, Home] = {
+    "local": Home("reticent.engine", "rows in memory", "LocalEngine"),
+    "streaming": Home("reticent.engine", "rows of a source, a chunk at a time", "StreamingEngine"),
+}
+_KINDS: Mapping[str, dict[str, Home]] = {
+    "definition": DEFINITIONS,
+    "method": METHODS,
+    "format": FORMATS,
+    "engine": ENGINES,
+}
+PUBLIC: dict[str, str] = {
+    **{name: home.module for names in (DEFINITIONS, METHODS) for name, home in names.items()},
+    **dict.fromkeys(("Groups", "Hierarchy", "Table"), "reticent.data"),
+    **dict.fromkeys(("Assessment", "Definition", "homogeneity_audit"), "reticent.definitions"),
+    "search": "reticent.anonymize",
+    **dict.fromkeys(("Release", "apply", "publish", "verify"), "reticent.release"),
+    "assess": "reticent.release.assessing",
+    **dict.fromkeys(("inspect", "read"), "reticent.policy"),
+    **dict.fromkeys(
+        ("DataError", "Denied", "Infeasible", "LedgerError", "PolicyError", "ReticentError"), "reticent.errors"
+    ),
+    "register": "reticent._names",
+}
+ROOMS = ("attack", "audit", "belief", "demo", "knowledge", "randomize", "report", "views")
+
+
+def load(kind: Kind, name: str) -> Any:
+    """The definition, method, format or engine of a name; an unknown name is a :class:`PolicyError` with a hint."""
+    names = _KINDS[kind]
+    if name not in names:
+        raise PolicyError(
+            f"There is no {kind} {name!r}.{did_you_mean(name, names)} The {kind}s are: {', '.join(names)}."
+        )
+    home = names[name]
+    return getattr(import_module(home.module), home.attribute or name)
+
+
+def register(kind: Kind, name: str, module: str, help: str = "", attribute: str | None = None) -> None:
+    """Add a name of one's own, so that policies, certificates and manifests can use it.
+
+    ``module`` is imported when the name is first used; it holds ``attribute`` (by default the name itself). Registering the same home twice
+    does nothing; a name that is taken is a :class:`PolicyError`.
+    """
+    names, home = _KINDS[kind], Home(module, help, attribute)
+    if names.setdefault(name, home) != home:
+        raise PolicyError(f"There is a {kind} {name!r} already, in {names[name].module}. Choose another name.")
