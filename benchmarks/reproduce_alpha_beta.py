@@ -36,7 +36,7 @@ from reticent.randomize.bounds import MEAN_DISTANCE
 from reticent.randomize.domain import Keys
 from reticent.randomize.draws import Draws
 from reticent.randomize.keys import distinct, in_order
-from reticent.randomize.sampling import Listed, sample
+from reticent.randomize.sampling import ListedKeys, sample
 
 COLUMNS = (
     *("age", "workclass", "education", "marital-status", "occupation"),
@@ -95,7 +95,7 @@ def adult_domain(frame: pl.DataFrame) -> ViewDomain:
 def one_by_one(made: Plan, rows: Keys, seed: int) -> View:
     """A view in which every record is kept or not by itself, and noise is drawn outside the table."""
     draws = Draws(seed)
-    noise = np.concatenate(list(sample(made.domain, [Listed(distinct(rows), made.beta * 0)], made.beta, draws)))
+    noise = np.concatenate(list(sample(made.domain, [ListedKeys(distinct(rows), made.beta * 0)], made.beta, draws)))
     kept = rows[draws.coins(made.s, len(rows))]
     return View(ViewManifest(made, secure=False), in_order(np.concatenate([kept, noise])))
 
@@ -232,7 +232,7 @@ def repeat_example(runs: int = 20_000) -> tuple[float, float, float]:
     # Tuples are drawn independently, so that all runs are one view of a domain in which the run is a column more.
     every = ViewDomain.of({"run": runs, **{name: domain[name] for name in domain.names}})
     repeated = (np.arange(runs)[:, None] * domain.size + true).ravel()
-    keys = np.concatenate(list(sample(every, [Listed(repeated, made.s)], made.beta, Draws(1))))
+    keys = np.concatenate(list(sample(every, [ListedKeys(repeated, made.s)], made.beta, Draws(1))))
     shown = np.bincount(keys[met[keys % domain.size]] // domain.size, minlength=runs)
     values = (shown - float(made.beta) * total) / float(made.alpha)
     found = float(values.mean()), float(values.std()), float((values < 0).mean())

@@ -10,16 +10,16 @@ import pytest
 
 from reticent.errors import PolicyError
 from reticent.randomize import Rates, rates_for
-from reticent.randomize.adversaries import ArbitraryAdversary, ExclusiveAdversary, IndependentAdversary
 from reticent.randomize.estimating import Stratum
-from reticent.randomize.notions import (
+from reticent.randomize.posteriors import ArbitraryAdversary, ExclusiveAdversary, IndependentAdversary
+from tests.randomize.examples import GOLDENS
+from tests.randomize.notions import (
     belief_from_relative,
     indistinguishability_from_relative,
     is_meaningless_by_size,
     relative_from_belief,
     useful_difference,
 )
-from tests.randomize.examples import GOLDENS
 
 HALF = Fraction(1, 2)
 

@@ -17,14 +17,13 @@ import pytest
 from scipy.stats import binom
 
 from reticent.randomize import FrappPlan, Plan, Rates, ViewDomain, count_domain, plan, publish
-from reticent.randomize.averaging import average_interval
 from reticent.randomize.bounds import bernstein, printed_rho
 from reticent.randomize.counting import Sample, tabulate
 from reticent.randomize.draws import Draws
-from reticent.randomize.estimating import Stratum, answer
+from reticent.randomize.estimating import Stratum, answer, average_interval
 from reticent.randomize.intervals import exact_interval
 from reticent.randomize.keys import distinct
-from reticent.randomize.sampling import Listed, sample
+from reticent.randomize.sampling import ListedKeys, sample
 from tests.oracles.randomize_tails import binomial_pmf, coverage, interval, shown_pmf
 
 CHANCES = [(0.5, 0.05), (0.9, 0.01), (0.3, 0.2), (0.999, 0.5), (0.02, 0.001), (1.0, 0.1)]
@@ -242,7 +241,7 @@ def _shown_over_seeds(made: Plan, true: np.ndarray, seeds: int) -> np.ndarray:
         factor = tabulate(Condition.parse(query).node, made.domain)
         met.append(factor.table[tuple(place[name] for name in factor.scope)])
     table = np.array(met, dtype=np.int64)
-    listed = [Listed(true, made.s)]
+    listed = [ListedKeys(true, made.s)]
     views = (np.concatenate(list(sample(made.domain, listed, made.beta, Draws(seed)))) for seed in range(seeds))
     return np.array([table[:, keys].sum(axis=1) for keys in views]).T
 

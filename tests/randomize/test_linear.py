@@ -13,7 +13,7 @@ import pytest
 from reticent.data.predicate import Condition
 from reticent.errors import PolicyError
 from reticent.randomize import View, ViewDomain, ViewManifest, count_domain, frapp_plan, perturb, plan, publish
-from reticent.randomize.sources import Source
+from reticent.randomize.sources import NoiseSource
 from tests.randomize.examples import printed_view, scores_domain, scores_frame
 
 WEIGHTS = {"nationality": [6, 3, 1], "score": {81: 1, 94: 5, 99: 3}}
@@ -39,7 +39,7 @@ def test_sums_and_averages_of_non_uniform_views_use_their_own_noise():
 def test_intervals_of_non_uniform_views_hold_by_enumeration():
     # Eight tuples with chances of their own, all 256 views; the interval of every one.
     domain, error = {"a": range(4), "b": ["x", "y"]}, "1/5"
-    source = Source.of(ViewDomain.of(domain), {"a": [6, 2, 1, 1]}, "1/5")
+    source = NoiseSource.of(ViewDomain.of(domain), {"a": [6, 2, 1, 1]}, "1/5")
     manifest = ViewManifest(plan(n=3, domain=domain, d="1/20", gamma="1/2", source=source))
     rates, cells = manifest.plan.source_rates, np.arange(8)
     noise = float(rates.scale) * source.probabilities(cells)

@@ -13,7 +13,7 @@ from reticent.definitions.mechanisms import BoundedBelief
 from reticent.errors import Infeasible, PolicyError
 from reticent.randomize import Plan, Rates, error_constants, feasibility, plan, publish, publish_to
 from reticent.randomize.draws import Draws
-from reticent.randomize.notions import upwards
+from reticent.randomize.plans import upwards
 from tests.oracles.randomize_enumeration import likelihood, subsets
 from tests.randomize.examples import ADULT, scores_domain, scores_frame
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2, poisson
 
-from reticent.randomize import Source, SourceRates, ViewDomain, count_domain
+from reticent.randomize import NoiseSource, SourceRates, ViewDomain, count_domain
 from reticent.randomize.draws import Draws
 from tests.oracles.randomize_printed import Bag, printed_chances, printed_noise, printed_probability, printed_union
 
@@ -23,7 +23,9 @@ NONE = np.empty(0, dtype=np.int64)
 def _rates() -> SourceRates:
     """beta(t) = TARGET, but for a billionth of uniform noise, without which no source is accepted."""
     weights = tuple(int(100 * each) for each in TARGET)
-    return SourceRates(Source(ViewDomain.of({"a": 5}), {"a": weights}, Fraction(1, 10**9)), Fraction(1, 5), Fraction(1))
+    return SourceRates(
+        NoiseSource(ViewDomain.of({"a": 5}), {"a": weights}, Fraction(1, 10**9)), Fraction(1, 5), Fraction(1)
+    )
 
 
 def test_the_printed_sampler_misses_its_chances_by_exact_sums():

@@ -15,8 +15,8 @@ from scipy.stats import chi2
 
 from reticent.errors import DataError, LedgerError, PolicyError
 from reticent.randomize import (
+    NoiseSource,
     Series,
-    Source,
     SourceRates,
     ViewDomain,
     audit_tuple,
@@ -32,7 +32,7 @@ from reticent.randomize import (
     verify_view,
 )
 from reticent.randomize.draws import Draws
-from reticent.randomize.sampling import Listed, sample
+from reticent.randomize.sampling import ListedKeys, sample
 from tests.randomize.examples import SCORES, printed_view, scores_domain, scores_frame, scores_plan
 
 
@@ -51,7 +51,7 @@ def test_the_joint_law_of_a_view_is_one_coin_for_every_tuple(monkeypatch, walked
     s, beta, runs = Fraction(1, 2), Fraction(3, 10), 6000
     draws = Draws(7)
     seen = Counter(
-        frozenset(np.concatenate(list(sample(domain, [Listed(true, s)], beta, draws, rows_at_once=1))).tolist())
+        frozenset(np.concatenate(list(sample(domain, [ListedKeys(true, s)], beta, draws, rows_at_once=1))).tolist())
         for _ in range(runs)
     )
     law = {}
@@ -66,7 +66,7 @@ def test_the_joint_law_of_a_view_is_one_coin_for_every_tuple(monkeypatch, walked
 
 def test_non_uniform_noise_is_independent_with_the_stated_chances():
     domain = ViewDomain.of({"a": 5})
-    source = Source(domain, {"a": (60, 20, 10, 6, 4)}, Fraction(1, 10**9))
+    source = NoiseSource(domain, {"a": (60, 20, 10, 6, 4)}, Fraction(1, 10**9))
     rates = SourceRates(source, Fraction(1, 5), Fraction(1))
     draws, runs = Draws(11), 6000
     none = np.empty(0, dtype=np.int64)

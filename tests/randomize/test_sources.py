@@ -12,7 +12,7 @@ import pytest
 
 import reticent as rt
 from reticent.errors import Infeasible, PolicyError
-from reticent.randomize import Plan, Source, ViewDomain, plan, publish
+from reticent.randomize import NoiseSource, Plan, ViewDomain, plan, publish
 from tests.randomize.examples import scores_domain, scores_frame
 
 DOMAIN = {"a": [0, 1, 2], "b": ["x", "y"]}
@@ -113,4 +113,4 @@ def test_a_source_that_does_not_fit_its_plan_is_refused():
     with pytest.raises(PolicyError, match="independent"):
         plan(n=1, domain=domain, d="1/12", gamma="1/2", source=WEIGHTS, adversary="both")
     with pytest.raises(Infeasible, match="flatter source"):
-        plan(n=1, domain=domain, k=1, gamma="1/3", source=Source.of(domain, {"a": [98, 1, 1], "b": [98, 1]}))
+        plan(n=1, domain=domain, k=1, gamma="1/3", source=NoiseSource.of(domain, {"a": [98, 1, 1], "b": [98, 1]}))

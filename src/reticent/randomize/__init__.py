@@ -1,34 +1,34 @@
 """Randomized views: a random part of the true tuples among random tuples of the whole domain, so that no tuple proves anything and counts
 can still be estimated (alpha-beta publishing, spec 003).
 
-``planning``     from public facts to a plan; ``plans`` its rates, guarantee and cost; ``rates`` the arithmetic, ``feasibility`` what can be had at all
+``plans``        from public facts to a plan: its rates, guarantee and cost; ``rates`` the arithmetic, ``feasibility`` what can be had at all
 ``domain``       the public domain and its tuples as keys; ``keys`` sorted sets of them
 ``publishing``   publish: a view in memory; ``storing`` the same as files, chunk by chunk, and back; ``instance`` the private tuples
 ``sampling``     the sampler of uniform noise; ``sources`` non-uniform noise; ``draws`` randomness
 ``published``    what views and perturbed records share
-``view``         a view and what it can be asked; ``estimating``, ``averaging``, ``intervals``, ``bounds`` how answers and errors are made
+``view``         a view and what it can be asked; ``estimating``, ``intervals``, ``bounds`` how answers and errors are made
 ``weighing``     what rows hold of a query; ``grouping`` one count for each combination of values; ``marginals`` those of one to three columns at once
 ``counting``     exact counts over the domain; ``elimination`` the algorithm
 ``series``       several views of data that change
-``posteriors``   the exact audit of beliefs; ``adversaries`` who holds them, ``notions`` how notions translate into each other; ``meaning`` how much a
-                 view says at all
-``frapp``        the baseline; ``channel`` what it does to linear queries, ``records`` what it makes; ``chart`` error against gamma; ``methods`` AlphaBeta
-                 and Frapp for ``publish``
+``posteriors``   the exact audit of beliefs, and the adversaries who hold them; ``meaning`` how much a view says at all
+``frapp``        the baseline and what it does to linear queries; ``records`` what it makes; ``chart`` error against gamma; ``methods`` AlphaBeta and
+                 Frapp for ``publish``
 """
 
-from reticent.randomize.adversaries import ArbitraryAdversary, ExclusiveAdversary, IndependentAdversary
 from reticent.randomize.counting import count_domain
 from reticent.randomize.domain import Attribute, ViewDomain
-from reticent.randomize.estimate import Estimate
+from reticent.randomize.estimating import Estimate
 from reticent.randomize.feasibility import Feasibility, feasibility
 from reticent.randomize.frapp import FrappPlan, error_constants, frapp_plan, kept_share
 from reticent.randomize.manifest import ViewManifest
 from reticent.randomize.marginals import Marginal, marginals
 from reticent.randomize.meaning import ViewMeaning, is_meaningless, least_k, statistical_difference, view_meaning
 from reticent.randomize.methods import AlphaBeta, Frapp
-from reticent.randomize.planning import plan
-from reticent.randomize.plans import Plan
+from reticent.randomize.plans import Plan, plan
 from reticent.randomize.posteriors import (
+    ArbitraryAdversary,
+    ExclusiveAdversary,
+    IndependentAdversary,
     audit_block,
     audit_tuple,
     block_posterior,
@@ -39,7 +39,7 @@ from reticent.randomize.publishing import publish
 from reticent.randomize.rates import Rates, rates_for
 from reticent.randomize.records import FrappManifest, FrappView, perturb
 from reticent.randomize.series import Series, independent_posterior, read_views
-from reticent.randomize.sources import Source, SourceRates
+from reticent.randomize.sources import NoiseSource, SourceRates
 from reticent.randomize.storing import is_view, open_published, open_view, publish_to, verify_view
 from reticent.randomize.view import View
 
@@ -62,10 +62,10 @@ __all__ = [
     "FrappView",
     "IndependentAdversary",
     "Marginal",
+    "NoiseSource",
     "Plan",
     "Rates",
     "Series",
-    "Source",
     "SourceRates",
     "View",
     "ViewDomain",

@@ -17,7 +17,7 @@ from reticent.randomize.bounds import MEAN_DISTANCE, variance
 from reticent.randomize.domain import ViewDomain
 from reticent.randomize.feasibility import is_above_wall, prior_of
 from reticent.randomize.frapp import frapp_plan
-from reticent.randomize.planning import plan
+from reticent.randomize.plans import plan
 
 _GAMMAS = tuple(f"{value}/100" for value in range(1, 100))
 _PRESETS = ("paper", "tight", "max-utility")

@@ -21,7 +21,7 @@ from reticent.data.predicate.evaluation import truth
 from reticent.data.predicate.nodes import And, Node, Or, positive, scope
 from reticent.errors import Infeasible, PolicyError
 from reticent.randomize.domain import Keys, ViewDomain
-from reticent.randomize.elimination import Factor, Space, TooLarge, eliminate
+from reticent.randomize.elimination import CountedSpace, Factor, TooLarge, eliminate
 
 SAMPLES = 1_000_000
 _LARGEST_PREDICATE = 1 << 23
@@ -121,7 +121,7 @@ def count_exactly(
 
     ``weights`` gives the values of some columns a weight each (whole numbers or fractions); a tuple counts their product.
     """
-    counter = _Counter(domain, Space(domain.sizes, weights or {}), tuple(keep))
+    counter = _Counter(domain, CountedSpace(domain.sizes, weights or {}), tuple(keep))
     return counter.count([positive(condition.node)])
 
 
@@ -166,7 +166,7 @@ def tabulate(node: Node, domain: ViewDomain) -> Factor:
 @dataclass(frozen=True)
 class _Counter:
     domain: ViewDomain
-    space: Space
+    space: CountedSpace
     keep: tuple[str, ...]
 
     def count(self, parts: Sequence[Part]) -> Any:

@@ -34,7 +34,7 @@ class Factor:
 
 
 @dataclass(frozen=True)
-class Space:
+class CountedSpace:
     """The columns that are counted over, each with its number of values and, where they do not all count 1, their weights."""
 
     sizes: Mapping[str, int]
@@ -51,7 +51,7 @@ class Space:
         return np.int64 if math.prod(self.sizes[name] for name in names) < _LARGEST_WORD else object
 
 
-def eliminate(factors: Sequence[Factor], space: Space, keep: Sequence[str] = ()) -> Any:
+def eliminate(factors: Sequence[Factor], space: CountedSpace, keep: Sequence[str] = ()) -> Any:
     """The weighted number of assignments that all factors allow; with ``keep``, one for each combination of these columns' codes.
 
     Columns go in min-degree order. Cost: the largest product of a column's and its neighbours' sizes; above :data:`LARGEST_TABLE` it is
@@ -82,11 +82,11 @@ def _neighbours(name: str, factors: Sequence[Factor]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(other for factor in factors if name in factor.scope for other in factor.scope))
 
 
-def _joint_cells(name: str, factors: Sequence[Factor], space: Space) -> int:
+def _joint_cells(name: str, factors: Sequence[Factor], space: CountedSpace) -> int:
     return math.prod(space.sizes[other] for other in _neighbours(name, factors))
 
 
-def _summed(factors: Sequence[Factor], name: str, space: Space, dtype: Any) -> Factor:
+def _summed(factors: Sequence[Factor], name: str, space: CountedSpace, dtype: Any) -> Factor:
     """The product of factors with one column summed out."""
     joint = (name, *(other for other in _neighbours(name, factors) if other != name))
     if math.prod(space.sizes[other] for other in joint) > LARGEST_TABLE:
@@ -110,7 +110,7 @@ def _product(factors: Sequence[Factor], joint: Sequence[str]) -> NDArray[Any]:
     return found
 
 
-def _joined(factors: Sequence[Factor], keep: Sequence[str], space: Space, dtype: Any) -> NDArray[Any]:
+def _joined(factors: Sequence[Factor], keep: Sequence[str], space: CountedSpace, dtype: Any) -> NDArray[Any]:
     """What is left, over the kept columns, weights included."""
     shape = [space.sizes[name] for name in keep]
     if math.prod(shape) > LARGEST_TABLE:

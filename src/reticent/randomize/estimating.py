@@ -2,19 +2,79 @@
 
 A view shows every tuple by itself: with one chance if it is in the table and another if it is not. Every estimator here is a sum over *strata*,
 parts of the domain in which noise can be told beforehand; the printed estimator of later views is biased (erratum 11), the sum over strata is not.
+
+Averages are the ratio of two linear queries. Over the true tuples of a query the weights minus their average add up to exactly 0, so the averages
+that fit a view are those at which the estimate of that sum is no farther from 0 than its bound; no delta method, and no count that must be large.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
+from reticent.errors import PolicyError
 from reticent.randomize.bounds import bernstein_from
 from reticent.randomize.counting import Sample
-from reticent.randomize.estimate import Estimate
 from reticent.randomize.intervals import exact_interval
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An unbiased answer to a counting or sum query, and how far it can be off (R-AB-11, R-AB-12).
+
+    ``value`` is the raw estimate; it may be negative, and it is what sums and averages must use. ``clipped`` is for display only. ``interval`` holds
+    the true answer with probability at least 1 - ``error``; so does ``value`` plus or minus ``bound``. ``shown`` is what the view shows,
+    ``domain_count`` what the domain holds; where that was sampled ``domain_error`` is its standard error.
+    """
+
+    condition: str
+    value: Fraction
+    standard_error: float
+    clipped: Fraction
+    interval: tuple[int, int] | tuple[float, float]
+    bound: float
+    error: Fraction
+    shown: Fraction
+    domain_count: Fraction
+    domain_error: float = 0.0
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The interval, by the name that counts on other releases have."""
+        return self.interval
+
+    def describe(self) -> dict[str, Any]:
+        """The answer as plain data."""
+        return {
+            "condition": self.condition,
+            "value": self.value,
+            "decimal": float(self.value),
+            "standard_error": self.standard_error,
+            "clipped": float(self.clipped),
+            "interval": list(self.interval),
+            "bounds": list(self.interval),
+            "bound": self.bound,
+            "confidence": float(1 - self.error),
+            "shown": _plain(self.shown),
+            "domain_count": _plain(self.domain_count),
+            "domain_count_is_exact": self.domain_error == 0.0,
+        }
+
+    def lines(self) -> list[str]:
+        """The answer for people."""
+        low, high = (f"{end:,}" if isinstance(end, int) else f"{end:,.2f}" for end in self.interval)
+        return [
+            f"{float(self.value):,.2f} (standard error {self.standard_error:,.2f})",
+            f"With {float(100 * (1 - self.error)):g}% confidence between {low} and {high}.",
+        ]
+
+
+def _plain(value: Fraction) -> int | Fraction:
+    """Whole numbers as such."""
+    return value.numerator if value.denominator == 1 else value
 
 
 @dataclass(frozen=True)
@@ -152,3 +212,66 @@ def _whole_interval(
         return exact_interval(int(strata[0].shown), int(strata[0].total), top, *chances, error)
     low, high = math.floor(float(value) - bound), math.ceil(float(value) + bound)
     return max(0, min(low, top)), min(top, max(high, 0))
+
+
+_HALVINGS = 40
+
+
+def average_of(condition: str, total: Fraction, count: Fraction) -> Fraction:
+    """The ratio of an estimated sum and an estimated count, which must be above 0."""
+    if count <= 0:
+        raise PolicyError(
+            f"The count of {condition!r} is estimated as {float(count):.4g}, so that there is no average. Ask for a larger part of the table."
+        )
+    return total / count
+
+
+def average_interval(
+    sums: Sequence[Stratum], counts: Sequence[Stratum], n: int, error: Fraction, least: Fraction, most: Fraction
+) -> tuple[float, float]:
+    """The averages in ``least``..``most`` (the extreme weights) that fit the view, from the strata of the sum and of the count of a query.
+
+    Guarantee: the true average is inside with probability at least 1-error. The averages that one side rules out form an interval, because
+    the bound is convex and the estimate linear in the average; so bisection finds its end. The count must be estimated above 0.
+    """
+    value = _estimate(sums) / _estimate(counts)
+    tuples = min(Fraction(n), sum((each.total for each in counts), Fraction(0)))
+
+    def is_too_far(at: Fraction) -> bool:
+        largest = max(abs(least - at), abs(most - at))
+        moved = [each.centred(count, at) for each, count in zip(sums, counts, strict=True)]
+        level = error / len(moved)
+        allowed = sum(each.bound(tuples * largest**2, level, largest) for each in moved)
+        return abs(_estimate(moved)) > allowed
+
+    return fitting(is_too_far, value, least, most)
+
+
+def fitting(
+    is_too_far: Callable[[Fraction], bool], value: Fraction, least: Fraction, most: Fraction
+) -> tuple[float, float]:
+    """The averages around an estimate that are not too far from it; those that are must form an interval on each side."""
+    inside = max(least, min(value, most))
+    if is_too_far(inside):
+        # Every possible average is ruled out; the nearest one says so best.
+        return float(inside), float(inside)
+    return float(_end(is_too_far, least, inside)), float(_end(is_too_far, most, inside))
+
+
+def _estimate(strata: Sequence[Stratum]) -> Fraction:
+    return sum((each.value for each in strata), Fraction(0))
+
+
+def _end(is_too_far: Callable[[Fraction], bool], outer: Fraction, inner: Fraction) -> Fraction:
+    """The farthest from ``inner`` towards ``outer`` that is not too far, rounded outwards."""
+    if not is_too_far(outer):
+        return outer
+    for _ in range(_HALVINGS):
+        middle = Fraction(float((outer + inner) / 2))
+        if middle in (outer, inner):
+            break
+        if is_too_far(middle):
+            outer = middle
+        else:
+            inner = middle
+    return outer

@@ -15,8 +15,6 @@ from reticent.randomize.bounds import Law, bernstein
 from reticent.randomize.domain import ViewDomain
 from reticent.randomize.rates import rates_for
 
-Verdict = Literal["guaranteed", "open", "impossible"]
-
 
 @dataclass(frozen=True)
 class Feasibility:
@@ -26,7 +24,7 @@ class Feasibility:
     same on the scale of k.
     """
 
-    verdict: Verdict
+    verdict: Literal["guaranteed", "open", "impossible"]
     reason: str
     threshold: float
     threshold_k: float

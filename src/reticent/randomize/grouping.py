@@ -1,6 +1,6 @@
 """Many counts at once: one for every combination of some columns' values, each what a single estimate would say.
 
-Everything but exact intervals is made for all cells together, in floating point. Cells that show the same number out of equally many tuples have
+Everything but exact intervals is made for all cells together, in floating point. QueryCells that show the same number out of equally many tuples have
 the same exact interval, so that each is looked for once.
 """
 
@@ -81,7 +81,7 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Cells:
+class QueryCells:
     """The combinations of the values of ``names``, seen or not, of tuples that meet a condition."""
 
     asked: Condition
@@ -104,7 +104,7 @@ class Cells:
             )
 
     @classmethod
-    def of(cls, condition: str | Condition, domain: ViewDomain, columns: str | Sequence[str]) -> Cells:
+    def of(cls, condition: str | Condition, domain: ViewDomain, columns: str | Sequence[str]) -> QueryCells:
         """The cells of one column or several."""
         return cls(checked(condition, domain), domain, (columns,) if isinstance(columns, str) else tuple(columns))
 

@@ -17,8 +17,7 @@ from reticent.errors import PolicyError
 from reticent.exact import whole
 from reticent.randomize.domain import ViewDomain
 from reticent.randomize.frapp import FrappPlan
-from reticent.randomize.planning import plan
-from reticent.randomize.plans import Plan
+from reticent.randomize.plans import Plan, plan
 from reticent.randomize.published import Signer
 from reticent.randomize.publishing import digest_of, opened, publish
 from reticent.randomize.records import FrappView, perturb

@@ -11,14 +11,13 @@ from typing import Any
 
 from reticent.definitions.mechanisms import Adversary, BoundedBelief, Ratios, check_adversary, posterior
 from reticent.errors import DataError, Infeasible, PolicyError
-from reticent.exact import exact, whole
+from reticent.exact import Number, exact, whole
 from reticent.randomize.bounds import MEAN_DISTANCE, bernstein, noise_ratio, printed_rho, variance
-from reticent.randomize.domain import ViewDomain
-from reticent.randomize.feasibility import Feasibility, judge
+from reticent.randomize.domain import Attribute, ViewDomain
+from reticent.randomize.feasibility import Feasibility, judge, prior_of
 from reticent.randomize.meaning import is_meaningless, least_k
-from reticent.randomize.notions import logarithm_above, upwards
-from reticent.randomize.rates import Rates
-from reticent.randomize.sources import Source, SourceRates
+from reticent.randomize.rates import Rates, rates_for
+from reticent.randomize.sources import NoiseSource, SourceRates
 
 VERSION = 1
 COUNT = "count"
@@ -58,7 +57,7 @@ class Plan:
     preset: str
     rates: Rates
     error: Fraction
-    source: Source | None = None
+    source: NoiseSource | None = None
 
     def __post_init__(self) -> None:
         if self.n >= self.domain.size:
@@ -97,9 +96,9 @@ class Plan:
         """The same plan with the values of its domain."""
         return replace(self, domain=domain, source=None if self.source is None else replace(self.source, domain=domain))
 
-    def with_source(self, declared: Source | Mapping[str, Any]) -> Plan:
+    def with_source(self, declared: NoiseSource | Mapping[str, Any]) -> Plan:
         """The plan with noise from a public distribution, for the same promise: the least likely tuple still has enough of it."""
-        source = declared if isinstance(declared, Source) else Source.of(self.domain, declared)
+        source = declared if isinstance(declared, NoiseSource) else NoiseSource.of(self.domain, declared)
         if self.source is not None and self.source.as_json() != source.as_json():
             raise PolicyError("The plan was made for another source. Plan again with this one.")
         if self.source is not None:
@@ -358,7 +357,122 @@ class Plan:
                 str(written["preset"]),
                 rates,
                 exact(written["error"], "error"),
-                None if source is None else Source.from_json(source, domain),
+                None if source is None else NoiseSource.from_json(source, domain),
             )
         except KeyError as missing:
             raise DataError(f"The plan lacks the entry {missing}.") from None
+
+
+def plan(
+    n: int,
+    domain: ViewDomain | Mapping[str, Any],
+    k: Number | None = None,
+    gamma: Number = "1/5",
+    preset: str = "tight",
+    adversary: Adversary = "independent",
+    views: int = 1,
+    *,
+    d: Number | None = None,
+    floor: Number | None = None,
+    frozen: bool = False,
+    alpha: Number | None = None,
+    beta: Number | None = None,
+    n_public: int | None = None,
+    count: int | None = None,
+    error: Number = "0.05",
+    source: NoiseSource | Mapping[str, Any] | None = None,
+    rho: Number | None = None,
+) -> Plan:
+    """A plan from public facts (R-AB-4..6, R-AB-9): nothing here looks at data.
+
+    ``domain`` gives for every column its values or their number; ``k`` (times the average density) or ``d`` the belief before, ``gamma`` the
+    belief after. ``n_public`` is an upper bound of the number of tuples that may be known instead of ``n``; then ``n`` appears nowhere.
+    ``count`` adds a column of how often a tuple occurs, capped. ``alpha`` and ``beta`` together replace a preset. ``rho`` is a target for the
+    printed error constant; below 1 it is refused, since such accuracy gives tuples away (R-AB-26).
+
+    ``source`` is a public distribution that noise is drawn from (3.7). ``k`` is then times its density, tuple by tuple, and ``plan.d`` what that
+    means for every tuple alike; with ``d`` the least likely tuple has enough noise, which costs more than uniform noise would.
+    """
+    rows = whole(n, "n", low=1)
+    if n_public is not None:
+        if whole(n_public, "n_public", low=1) < rows:
+            raise PolicyError("n_public must be an upper bound: it is smaller than n.")
+        rows = n_public
+    space = ViewDomain.of(domain)
+    if count is not None:
+        space = _with_count(space, count, adversary)
+    check_adversary(adversary, "adversary")
+    if rows >= space.size:
+        raise PolicyError(
+            f"n = {rows} is not below the size of the domain, {space.size}. Declare more possible values."
+        )
+    prior, belief = prior_of(rows, space.size, k, d), exact(gamma, "gamma")
+    if not 0 < belief < 1:
+        raise PolicyError(f"gamma must lie between 0 and 1, but it is {gamma}.")
+    if prior >= belief:
+        raise Infeasible(
+            f"d = {float(prior):.6g} is not below gamma = {float(belief):.6g}: the belief before is already what is allowed after. Impossible; "
+            "ask for a smaller k or a larger gamma."
+        )
+    whole(views, "views", low=1)
+    if (alpha is None) != (beta is None):
+        raise PolicyError("alpha= and beta= are given together or not at all.")
+    if alpha is not None and beta is not None:
+        if views > 1:
+            raise PolicyError("Rates of one's own are for one view; several views use a preset.")
+        rates, preset = Rates(exact(alpha, "alpha"), exact(beta, "beta")), "own"
+    else:
+        least = None if floor is None else exact(floor, "floor")
+        rates = rates_for(prior, belief, preset, adversary, floor=least, views=views, frozen=frozen)
+    made = Plan(rows, space, prior, belief, adversary, preset, rates, exact(error, "error"))
+    if source is not None:
+        chosen = source if isinstance(source, NoiseSource) else NoiseSource.of(space, source)
+        made = made.with_source(chosen) if k is None else _by_density(made, chosen)
+    _check_target(made, rho)
+    return made
+
+
+def _by_density(made: Plan, source: NoiseSource) -> Plan:
+    """The plan with noise for whoever believes at most k times the source's density of each tuple (3.7)."""
+    found = SourceRates.calibrated(source, made.n, made.k, made.gamma, made.s)
+    rates = Rates(found.alpha, found.scale / made.domain.size)
+    return replace(made, d=made.k * made.n * source.least, rates=rates, source=source)
+
+
+def _with_count(domain: ViewDomain, cap: int, adversary: str) -> ViewDomain:
+    if COUNT in domain.names:
+        raise PolicyError(f"The domain has a column {COUNT!r} already; rename it to use count=.")
+    if adversary == "independent":
+        raise PolicyError(
+            "With a count column exactly one count of a tuple can be true, which is an exclusive correlation: plan with "
+            "adversary='exclusive' or 'both' (R-AB-8)."
+        )
+    return ViewDomain((*domain.attributes, Attribute.of(COUNT, range(1, whole(cap, "count", low=1) + 1))))
+
+
+def _check_target(made: Plan, rho: Number | None) -> None:
+    if rho is None:
+        return
+    target = exact(rho, "rho")
+    if target < 1:
+        raise PolicyError(
+            f"rho = {rho} asks for an error below sqrt(n) for every query: any algorithm that delivers it lets some tuple of average prior reach a "
+            "posterior of 2/3. The target must be at least 1."
+        )
+    if made.rho > target:
+        raise Infeasible(
+            f"With these rates rho is {made.rho:.4g}, above the target {float(target):.4g}. Ask for a smaller k, a larger gamma, or preset='max-utility'."
+        )
+
+
+def logarithm_above(value: Fraction | None) -> float:
+    """A float that is not below the logarithm of a fraction."""
+    if value is None:
+        return math.inf
+    found = math.log(value.numerator) - math.log(value.denominator)
+    return math.nextafter(found + 1e-12 * max(1.0, abs(found)), math.inf)
+
+
+def upwards(value: float, digits: int = 4) -> str:
+    """A cost or an error for people: rounded up, so that nothing is promised too much."""
+    return f"{math.ceil(value * 10**digits) / 10**digits:,.{digits}f}" if math.isfinite(value) else "without bound"

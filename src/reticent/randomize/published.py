@@ -14,7 +14,7 @@ from reticent.data.predicate import Condition
 from reticent.errors import PolicyError
 from reticent.exact import Number
 from reticent.randomize.domain import Keys, ViewDomain
-from reticent.randomize.estimate import Estimate
+from reticent.randomize.estimating import Estimate
 from reticent.randomize.manifest import Manifest
 
 Signer = Callable[[Mapping[str, Any]], Mapping[str, Any]]

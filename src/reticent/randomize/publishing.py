@@ -18,8 +18,8 @@ from reticent.randomize.draws import Draws
 from reticent.randomize.instance import full_domain, instance_of
 from reticent.randomize.manifest import ViewManifest
 from reticent.randomize.plans import Plan
-from reticent.randomize.sampling import ROWS_AT_ONCE, Listed, sample
-from reticent.randomize.sources import Source
+from reticent.randomize.sampling import ROWS_AT_ONCE, ListedKeys, sample
+from reticent.randomize.sources import NoiseSource
 from reticent.randomize.view import View
 
 _MOST_ROWS = 10**10
@@ -40,7 +40,7 @@ def publish(
     dataset: str | None = None,
     *,
     duplicates: str = "refuse",
-    source: Source | Mapping[str, Any] | None = None,
+    source: NoiseSource | Mapping[str, Any] | None = None,
     ledger: str | Path | Ledger | None = None,
     again: bool = False,
     insecure_seed: int | None = None,
@@ -70,7 +70,7 @@ def draw(
     domain: ViewDomain | Mapping[str, Any] | None = None,
     *,
     duplicates: str = "refuse",
-    source: Source | Mapping[str, Any] | None = None,
+    source: NoiseSource | Mapping[str, Any] | None = None,
     insecure_seed: int | None = None,
     rows_at_once: int = ROWS_AT_ONCE,
 ) -> Drawing:
@@ -87,7 +87,7 @@ def draw(
     manifest = ViewManifest(listed, secure=draws.is_secure, duplicates=duplicates)
     if listed.source_rates is not None:
         return Drawing(manifest, iter([listed.source_rates.sample(true, draws)]))
-    return Drawing(manifest, sample(space, [Listed(true, plan.s)], plan.beta, draws, rows_at_once))
+    return Drawing(manifest, sample(space, [ListedKeys(true, plan.s)], plan.beta, draws, rows_at_once))
 
 
 def check_size(plan: Plan) -> None:

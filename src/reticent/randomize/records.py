@@ -15,15 +15,13 @@ from reticent.definitions.base import Assessment
 from reticent.definitions.mechanisms import BoundedBelief
 from reticent.errors import DataError, PolicyError
 from reticent.exact import Number, exact, whole
-from reticent.randomize.averaging import average_of, fitting
 from reticent.randomize.bounds import level_of
-from reticent.randomize.channel import Perturbed, RecordLayer
 from reticent.randomize.counting import checked, count_or_refuse
 from reticent.randomize.domain import Keys, ViewDomain
 from reticent.randomize.draws import Draws
-from reticent.randomize.estimate import Estimate
-from reticent.randomize.frapp import FrappPlan
-from reticent.randomize.grouping import Cells
+from reticent.randomize.estimating import Estimate, average_of, fitting
+from reticent.randomize.frapp import FrappPlan, Perturbed, RecordLayer
+from reticent.randomize.grouping import QueryCells
 from reticent.randomize.published import Published, Signer
 from reticent.randomize.weighing import held, moment, numbers, without_nulls
 
@@ -182,7 +180,7 @@ class FrappView(Published):
 
         The columns are those of :meth:`View.group_by <reticent.randomize.view.View.group_by>`.
         """
-        cells, level, rows = Cells.of(condition, self.domain, columns), level_of(error, _ERROR, queries), len(self)
+        cells, level, rows = QueryCells.of(condition, self.domain, columns), level_of(error, _ERROR, queries), len(self)
         layer = RecordLayer.of(self.plan, cells.shown(self.keys), cells.totals, rows)
         figures = cells.figures([layer], level, layer.least, layer.most)
         if not intervals:

@@ -24,7 +24,7 @@ _WALKED_ABOVE = Fraction(1, 5)
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedKeys:
     """Tuples that are included each with a probability of their own kind; keys in rising order."""
 
     keys: Keys
@@ -32,7 +32,7 @@ class Listed:
 
 
 def sample(
-    domain: ViewDomain, listed: Sequence[Listed], other: Fraction, draws: Draws, rows_at_once: int = ROWS_AT_ONCE
+    domain: ViewDomain, listed: Sequence[ListedKeys], other: Fraction, draws: Draws, rows_at_once: int = ROWS_AT_ONCE
 ) -> Iterator[Keys]:
     """The view's keys, slab by slab, in rising order: ``listed`` sets (disjoint), and every other tuple with chance ``other``.
 
@@ -47,13 +47,13 @@ def sample(
         yield _slab(domain, low, high, [_inside(domain, each, low, high) for each in listed], other, draws)
 
 
-def _inside(domain: ViewDomain, listed: Listed, low: int, high: int) -> Listed:
+def _inside(domain: ViewDomain, listed: ListedKeys, low: int, high: int) -> ListedKeys:
     words = domain.first_word(listed.keys)
     start, stop = np.searchsorted(words, [low, high])
-    return Listed(listed.keys[start:stop], listed.probability)
+    return ListedKeys(listed.keys[start:stop], listed.probability)
 
 
-def _slab(domain: ViewDomain, low: int, high: int, listed: Sequence[Listed], other: Fraction, draws: Draws) -> Keys:
+def _slab(domain: ViewDomain, low: int, high: int, listed: Sequence[ListedKeys], other: Fraction, draws: Draws) -> Keys:
     kept = [each.keys[draws.coins(each.probability, len(each.keys))] for each in listed]
     known = in_order(np.concatenate([each.keys for each in listed])) if listed else np.empty(0, domain.key_type)
     new = _others(domain, low, high, known, other, draws)

@@ -22,13 +22,13 @@ from reticent.files import write_whole
 from reticent.ledger import Ledger
 from reticent.randomize.domain import Keys, ViewDomain
 from reticent.randomize.draws import Draws
-from reticent.randomize.estimate import Estimate
+from reticent.randomize.estimating import Estimate
 from reticent.randomize.instance import full_domain, instance_of
 from reticent.randomize.keys import union, without
 from reticent.randomize.manifest import ViewManifest
 from reticent.randomize.plans import Plan
 from reticent.randomize.publishing import check_size, digest_of, record
-from reticent.randomize.sampling import Listed, sample
+from reticent.randomize.sampling import ListedKeys, sample
 from reticent.randomize.storing import open_view
 from reticent.randomize.view import View
 
@@ -81,7 +81,7 @@ class Series:
                 "The series is frozen, but the table has changed. Plan without frozen= for data that change."
             )
         rates, earlier, draws = self.plan.rates, self.shown, Draws(insecure_seed)
-        sets = [Listed(true, rates.s), Listed(without(earlier, true), rates.carry)]
+        sets = [ListedKeys(true, rates.s), ListedKeys(without(earlier, true), rates.carry)]
         keys = np.concatenate(list(sample(space, sets, rates.noise(index), draws)))
         manifest = ViewManifest(listed, index, secure=draws.is_secure, duplicates=duplicates)
         if dataset is not None:

@@ -23,14 +23,14 @@ from reticent.exact import Number, exact
 from reticent.randomize.counting import count_exactly
 from reticent.randomize.domain import Keys, ViewDomain
 from reticent.randomize.draws import Draws
-from reticent.randomize.grouping import Cells
+from reticent.randomize.grouping import QueryCells
 from reticent.randomize.keys import distinct, in_order, without
 
 _MOST_WEIGHT = 2**62
 
 
 @dataclass(frozen=True)
-class Source:
+class NoiseSource:
     """A public distribution over the domain: ``(1 - uniform) product of column weights + uniform / m``, all exact.
 
     ``weights[c]`` has a whole number for every value of column ``c``; a column without weights is uniform.
@@ -63,7 +63,7 @@ class Source:
         domain: ViewDomain,
         declared: Mapping[str, Mapping[Any, Number] | Sequence[Number]],
         uniform: Number = "0.05",
-    ) -> Source:
+    ) -> NoiseSource:
         """A source from weights or probabilities: for a column a list in the order of its values, or a mapping from value to weight."""
         weights = {}
         for name, given in declared.items():
@@ -127,7 +127,7 @@ class Source:
         plain = Fraction(count_exactly(condition, self.domain, weights={} if column is None else {column: values}))
         return (1 - self.uniform) * weighted + self.uniform * plain / self.domain.size
 
-    def shares(self, cells: Cells) -> NDArray[np.float64]:
+    def shares(self, cells: QueryCells) -> NDArray[np.float64]:
         """The probability of every cell: :meth:`probability` of many conditions at once."""
         weighted = np.asarray(cells.weighed(self.weights).astype(object) / self._whole, dtype=np.float64)
         plain = np.asarray(cells.totals.astype(object) / self.domain.size, dtype=np.float64)
@@ -152,7 +152,7 @@ class Source:
         return {"weights": {name: list(listed) for name, listed in self.weights.items()}, "uniform": str(self.uniform)}
 
     @classmethod
-    def from_json(cls, written: Mapping[str, Any], domain: ViewDomain) -> Source:
+    def from_json(cls, written: Mapping[str, Any], domain: ViewDomain) -> NoiseSource:
         """The source that :meth:`as_json` wrote."""
         weights = {name: tuple(int(weight) for weight in listed) for name, listed in written["weights"].items()}
         return cls(domain, weights, exact(written["uniform"], "uniform"))
@@ -177,13 +177,13 @@ def _in_order(given: Any, domain: ViewDomain, name: str) -> Sequence[Number]:
 class SourceRates:
     """The rates of non-uniform noise: true tuples with alpha + beta(t), others with beta(t) = scale source(t) (3.7)."""
 
-    source: Source
+    source: NoiseSource
     alpha: Fraction
     scale: Fraction
 
     @classmethod
     def calibrated(
-        cls, source: Source, n: int, k: Fraction, gamma: Fraction, most: Fraction = Fraction(1, 2)
+        cls, source: NoiseSource, n: int, k: Fraction, gamma: Fraction, most: Fraction = Fraction(1, 2)
     ) -> SourceRates:
         """Rates against adversaries whose prior of a tuple is at most k n source(t): no tuple is published with more than ``most``.
 
@@ -198,7 +198,9 @@ class SourceRates:
         return cls._of_odds(source, k * n * (1 - gamma) / (gamma - largest), most)
 
     @classmethod
-    def covering(cls, source: Source, d: Fraction, gamma: Fraction, most: Fraction = Fraction(1, 2)) -> SourceRates:
+    def covering(
+        cls, source: NoiseSource, d: Fraction, gamma: Fraction, most: Fraction = Fraction(1, 2)
+    ) -> SourceRates:
         """Rates against adversaries whose prior of every tuple is at most ``d``, whatever the source says of it.
 
         The least likely tuple of the source must have as much noise as the uniform noise for ``d`` gives every tuple; all others have more.
@@ -206,7 +208,7 @@ class SourceRates:
         return cls._of_odds(source, d * (1 - gamma) / ((gamma - d) * source.least), most)
 
     @classmethod
-    def _of_odds(cls, source: Source, odds: Fraction, most: Fraction) -> SourceRates:
+    def _of_odds(cls, source: NoiseSource, odds: Fraction, most: Fraction) -> SourceRates:
         """Rates with scale = ``odds`` alpha, alpha as large as ``most`` allows for the likeliest tuple of the source."""
         alpha = most / (1 + odds * source.largest)
         return cls(source, alpha, alpha * odds)

@@ -16,13 +16,11 @@ import polars as pl
 from reticent.data.predicate import Condition
 from reticent.errors import PolicyError
 from reticent.exact import Number
-from reticent.randomize.averaging import average_interval, average_of
 from reticent.randomize.bounds import level_of
 from reticent.randomize.counting import DomainCount, checked, count_or_refuse, count_or_sample
 from reticent.randomize.domain import Keys
-from reticent.randomize.estimate import Estimate
-from reticent.randomize.estimating import Stratum, answer
-from reticent.randomize.grouping import Cells, Layer, at_most, bernstein_intervals
+from reticent.randomize.estimating import Estimate, Stratum, answer, average_interval, average_of
+from reticent.randomize.grouping import Layer, QueryCells, at_most, bernstein_intervals
 from reticent.randomize.intervals import exact_interval
 from reticent.randomize.keys import among
 from reticent.randomize.manifest import ViewManifest
@@ -146,7 +144,7 @@ class View(Published):
         Columns: ``shown``, ``value``, ``standard_error``, ``clipped``, ``bound``, and the ends ``low`` and ``high`` of the interval. Every interval holds for
         its cell; for all together say ``queries``. Exact intervals are searched for, which takes longer than all the rest: ``intervals=False`` leaves them out.
         """
-        cells = Cells.of(condition, self.domain, columns)
+        cells = QueryCells.of(condition, self.domain, columns)
         level, n = level_of(error, self.plan.error, queries), self.plan.n
         layers, most = self._layers(cells), at_most(n, cells.totals)
         figures = cells.figures(layers, level, 0.0, most)
@@ -160,7 +158,7 @@ class View(Published):
 
         return cells.frame(figures | cells.exact_intervals(figures["shown"], interval))
 
-    def _layers(self, cells: Cells) -> list[Layer]:
+    def _layers(self, cells: QueryCells) -> list[Layer]:
         """The strata of :meth:`_strata`, of many counts."""
         rates, n, shown = self.rates, self.plan.n, cells.shown(self.keys)
         if self.source_rates is not None:

@@ -32,16 +32,3 @@ def is_meaningless_by_size(epsilon: float, n: int, size: int, constant: float = 
 def useful_difference(error: Number) -> Fraction:
     """The statistical difference that a (rho, error)-useful algorithm with rho = o(sqrt n) passes: 2(1 - 2 error)."""
     return 2 * (1 - 2 * exact(error, "error", low=0, high=1))
-
-
-def logarithm_above(value: Fraction | None) -> float:
-    """A float that is not below the logarithm of a fraction."""
-    if value is None:
-        return math.inf
-    found = math.log(value.numerator) - math.log(value.denominator)
-    return math.nextafter(found + 1e-12 * max(1.0, abs(found)), math.inf)
-
-
-def upwards(value: float, digits: int = 4) -> str:
-    """A cost or an error for people: rounded up, so that nothing is promised too much."""
-    return f"{math.ceil(value * 10**digits) / 10**digits:,.{digits}f}" if math.isfinite(value) else "without bound"
