@@ -8,7 +8,7 @@ from dataclasses import replace
 from reticent.errors import PolicyError
 from reticent.views.query import Atom, Comparison, ConjunctiveQuery, Query, Term, Union, Variable
 from reticent.views.schema import Column, Schema
-from reticent.views.values import Constant, order_key
+from reticent.views.values import Constant, DependsOnDatabase, order_key
 
 
 class _Impossible(Exception):
@@ -64,6 +64,10 @@ def _fit_atom(atom: Atom, schema: Schema, columns: dict[Variable, list[Column]])
             continue
         try:
             read = column.read(term)
+        except DependsOnDatabase as error:
+            raise PolicyError(
+                f"{relation.name}.{column.name}: {error}. Write a constant that every database reads alike."
+            ) from None
         except ValueError:
             read = None
         if read is None or not column.holds(read):

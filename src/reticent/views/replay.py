@@ -16,7 +16,7 @@ from typing import Any
 from reticent.views.query import Query
 from reticent.views.rendering import quoted, table_name, to_sql
 from reticent.views.schema import Column, Relation, Schema
-from reticent.views.values import Constant
+from reticent.views.values import Constant, rounds_alike
 from reticent.views.witness import Answers, Database, Witness
 
 _SQLITE_TYPES = {
@@ -25,6 +25,7 @@ _SQLITE_TYPES = {
     "boolean": "BOOLEAN",
     "date": "TEXT",
     "timestamp": "TEXT",
+    "moment": "TEXT",
     "other": "TEXT",
 }
 _DUCKDB_TYPES = {
@@ -33,6 +34,7 @@ _DUCKDB_TYPES = {
     "boolean": "BOOLEAN",
     "date": "DATE",
     "timestamp": "TIMESTAMP",
+    "moment": "TIMESTAMPTZ",
     "other": "VARCHAR",
 }
 
@@ -55,6 +57,8 @@ def replayed(witness: Witness, secret: Query, view: Query, schema: Schema) -> Wi
     conjunctive query that it was translated to. If no engine sees the answers change, that is our own failure;
     :class:`TookTooLong` when there are too many answers to list, :class:`NotReplayed` when no engine can hold them.
     """
+    if not all(_is_held(item) for item in (*witness.constants(), *secret.constants, *view.constants)):
+        raise NotReplayed("the engines at hand round numbers that the queries tell apart")
     ran = False
     for texts in ((secret.text, view.text), ("", "")):
         for engine in ("sqlite", "duckdb"):
@@ -93,6 +97,13 @@ def write_sqlite(witness: Witness, secret: Query, view: Query, schema: Schema, p
     connection.close()
 
 
+def _is_held(item: Constant) -> bool:
+    """Whether SQLite and DuckDB keep the constant as it is."""
+    if item.kind != "number":
+        return item.kind != "double"
+    return (isinstance(item.value, int) and abs(item.value) < 2**63) or rounds_alike(item.value)
+
+
 def _relations(witness: Witness, schema: Schema) -> list[Relation]:
     names = {witness.relation, *witness.secret_database, *witness.view_database}
     return [schema.relation(name) for name in sorted(names)]
@@ -102,6 +113,8 @@ def _run(engine: str, witness: Witness, secret: tuple[Query, str], view: tuple[Q
     statements = [_statement(query, text, schema, engine) for query, text in (secret, view)]
     names = {*secret[0].relations(), *view[0].relations(), *witness.secret_database, *witness.view_database}
     relations = [schema.relation(name) for name in sorted({witness.relation, *names})]
+    if engine == "sqlite" and any(column.kind == "moment" for relation in relations for column in relation.columns):
+        raise NotReplayed("SQLite has no time zones")
     with _session(engine, time.monotonic() + SECONDS) as execute:
         answers = {
             name: _ask(execute, engine, database, relations, statements[name.startswith("view")])
@@ -213,6 +226,8 @@ def _sqlite_value(item: Constant) -> object:
 
 
 def _duckdb_value(item: Constant) -> object:
+    if item.kind == "moment":
+        return str(item).strip("'")
     return float(item.value) if isinstance(item.value, Fraction) else item.value
 
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TypeVar
 
 from reticent.errors import PolicyError, did_you_mean
 from reticent.views.query import Query
-from reticent.views.values import Constant, coerce, constant
+from reticent.views.values import Constant, DependsOnDatabase, coerce, constant, is_exact_whole, number, rounds_alike
 
 Item = TypeVar("Item")
 
@@ -23,7 +24,8 @@ class Column:
 
     Columns of kind ``other`` (times, intervals, JSON, arrays ...) may be joined and shown, but what their constants mean is
     not known here. In a ``loose`` column texts that differ may be equal (padding with blanks, accents, numbers beside texts), by rules that
-    the schema does not tell; constants for which that matters cannot be read.
+    the schema does not tell; constants for which that matters cannot be read. ``form`` says how numbers are held: exactly, or as
+    binary ``double`` or ``single``. Numbers of two forms are converted when they are compared, by rules of the database.
     """
 
     name: str
@@ -33,20 +35,40 @@ class Column:
     domain: tuple[Constant, ...] | None = None
     folds_case: bool = False
     loose: bool = False
+    form: str = ""
 
     def read(self, item: Constant) -> Constant:
         """``item`` as this column stores it (R-PP-26: type and collation); ValueError when it cannot hold it."""
+        if item.kind == "double":
+            item = self._read_double(item)
         found = coerce(item, self.kind) if self.kind else item
+        if found.kind == "number" and not self._compares_exactly(item, found):
+            raise DependsOnDatabase(f"which values equal {item} depends on how the database rounds")
         if (
             self.loose
             and self.kind == "text"
             and found.kind == "text"
             and (item.kind != "text" or not _is_plain(found.value))
         ):
-            raise ValueError(f"what {item} equals depends on the collation")
+            raise DependsOnDatabase(f"what {item} equals depends on the collation")
         if self.folds_case and found.kind == "text":
             found = Constant("text", found.value.lower())
         return found
+
+    def _read_double(self, item: Constant) -> Constant:
+        """A number in binary floating point as a column holds it: whole columns are compared exactly where doubles are exact."""
+        if self.form in ("double", "single") or (self.whole and is_exact_whole(item.value)):
+            return number(Fraction(item.value))
+        raise DependsOnDatabase(f"the column is converted when it is compared with {item}")
+
+    def _compares_exactly(self, item: Constant, found: Constant) -> bool:
+        """Whether the database compares this column's numbers with the constant as the numbers that they are."""
+        if self.form in ("double", "single"):
+            return rounds_alike(found.value, single=self.form == "single")
+        if self.whole and item.kind == "text" and not isinstance(found.value, int):
+            return False
+        # Where texts are turned into binary numbers (loose), so is the column.
+        return not (self.loose and item.kind == "text") or (self.whole and is_exact_whole(found.value))
 
     def holds(self, item: Constant) -> bool:
         """Whether the (read) constant can stand in this column."""

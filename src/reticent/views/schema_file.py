@@ -25,10 +25,12 @@ SUFFIXES = (".json", ".toml", ".yaml", ".yml")
 _TYPES = {
     "whole": ("number", True),
     "number": ("number", False),
+    "double": ("number", False),
     "text": ("text", False),
     "boolean": ("boolean", False),
     "date": ("date", True),
     "timestamp": ("timestamp", True),
+    "moment": ("moment", True),
     "any": (None, False),
 }
 
@@ -70,7 +72,11 @@ def _relation(name: str, said: Any, path: Path) -> Relation:
                 f"{did_you_mean(word, _TYPES)}"
             )
         kind, whole = _TYPES[word]
-        columns.append(Column(str(column), kind, whole, bool(options.get("nullable", False))))
+        columns.append(
+            Column(
+                str(column), kind, whole, bool(options.get("nullable", False)), form=word if word == "double" else ""
+            )
+        )
     return Relation(name, tuple(columns))
 
 

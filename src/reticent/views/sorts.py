@@ -66,7 +66,7 @@ class Sorts:
     def whole(self, relation: str, position: int) -> bool:
         """Whether the column's values step in whole units, so that 40 < x < 41 has no solution."""
         column = self._schema.relation(relation).columns[position]
-        return column.whole or column.kind in ("date", "timestamp", "boolean")
+        return column.whole or column.kind in ("date", "timestamp", "moment", "boolean")
 
     def _connect(self, query: CodedQuery, constants: list[tuple[Place, int]]) -> dict[int, Place]:
         home: dict[int, Place] = {}

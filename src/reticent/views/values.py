@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import struct
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
@@ -12,12 +14,23 @@ from reticent.errors import PolicyError
 
 _EPOCH = datetime(2000, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
-KINDS = ("number", "text", "boolean", "date", "timestamp", "null")
+KINDS = ("number", "double", "text", "boolean", "date", "timestamp", "moment", "null")
+_LARGEST_SAFE, _SMALLEST_SAFE = Fraction(10) ** 300, Fraction(1, 10**300)
+_EXACT_WHOLE = 2**53
+
+
+class DependsOnDatabase(ValueError):
+    """A column may hold the constant, but which of its values that is depends on the database or the session."""
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """One value of one kind; ``1`` and ``1.0`` are the same number, ``1`` and ``'1'`` are different constants."""
+    """One value of one kind; ``1`` and ``1.0`` are the same number, ``1`` and ``'1'`` are different constants.
+
+    A ``double`` is a number that the database computes with in binary floating point (``1e3``, ``0.1::float8``). It has no meaning of its own: comparing
+    a column with it converts the column, so what it equals depends on the column (:meth:`reticent.views.schema.Column.read`). A ``moment`` is a timestamp
+    with a time zone, kept in UTC; which one a text without an offset means depends on the session.
+    """
 
     kind: str
     value: Any
@@ -31,6 +44,8 @@ class Constant:
             return "NULL"
         if self.kind in ("text", "date", "timestamp"):
             return "'" + str(self.value).replace("'", "''") + "'"
+        if self.kind == "moment":
+            return f"'{self.value}+00'"
         if self.kind == "boolean":
             return "TRUE" if self.value else "FALSE"
         return decimal_text(self.value)
@@ -68,7 +83,7 @@ def constant(value: object) -> Constant:
     if isinstance(value, float):
         return number(repr(value))
     if isinstance(value, datetime):
-        return Constant("timestamp", _without_zone(value))
+        return Constant("timestamp", value) if value.tzinfo is None else Constant("moment", _in_utc(value))
     if isinstance(value, date):
         return Constant("date", value)
     if isinstance(value, str):
@@ -87,11 +102,34 @@ def number(text: str | Fraction | Decimal) -> Constant:
     return Constant("number", fraction.numerator if fraction.denominator == 1 else fraction)
 
 
+def rounds_alike(value: int | Fraction, single: bool = False) -> bool:
+    """Whether every database compares a floating-point column with this number in the same way.
+
+    Two different decimals of at most 15 digits are two different doubles, in the same order, whichever way they are converted. A column of single precision
+    is converted to double by some databases, and the constant to single by others; both agree only on numbers that single precision holds exactly.
+    """
+    if value == 0:
+        return True
+    if not _SMALLEST_SAFE <= abs(value) <= _LARGEST_SAFE:
+        return False
+    if single:
+        try:
+            return Fraction(struct.unpack("f", struct.pack("f", float(value)))[0]) == value
+        except OverflowError:
+            return False
+    return Fraction(f"{float(value):.15g}") == value
+
+
+def is_exact_whole(value: int | Fraction) -> bool:
+    """Whether comparing whole numbers with this one in double precision is exact."""
+    return abs(value) < _EXACT_WHOLE
+
+
 def order_key(item: Constant) -> Any:
     """What decides ``<`` between two constants of one kind; dates and times become whole numbers."""
     if item.kind == "date":
         return item.value.toordinal()
-    if item.kind == "timestamp":
+    if item.kind in ("timestamp", "moment"):
         return (item.value - _EPOCH) // _MICROSECOND
     if item.kind == "boolean":
         return int(item.value)
@@ -103,8 +141,8 @@ def from_order_key(kind: str, key: Any) -> Constant | None:
     try:
         if kind == "date":
             return Constant("date", date.fromordinal(key))
-        if kind == "timestamp":
-            return Constant("timestamp", _EPOCH + key * _MICROSECOND)
+        if kind in ("timestamp", "moment"):
+            return Constant(kind, _EPOCH + key * _MICROSECOND)
     except (ValueError, OverflowError):
         return None
     if kind == "boolean":
@@ -131,15 +169,34 @@ def coerce(item: Constant, kind: str) -> Constant:
             return _truth(item)
         if kind == "date":
             return Constant("date", date.fromisoformat(text.strip()) if text is not None else _day(item))
-        if kind == "timestamp":
-            moment = datetime.fromisoformat(text.strip()) if text is not None else _moment(item)
-            return Constant("timestamp", _without_zone(moment))
+        if kind in ("timestamp", "moment"):
+            moment = _moment_of_text(text) if text is not None else _moment(item)
+            if (moment.tzinfo is not None) == (kind == "moment"):
+                return Constant(kind, _in_utc(moment))
+            raise DependsOnDatabase(f"which {kind} {item} is depends on the database and its time zone")
+    except DependsOnDatabase:
+        raise
     except (InvalidOperation, ValueError, TypeError, AttributeError, ZeroDivisionError, OverflowError):
         pass
     raise ValueError(f"{item} is no {kind}")
 
 
-def _without_zone(moment: datetime) -> datetime:
+def has_offset(item: Constant) -> bool:
+    """Whether a text names a moment together with its offset from UTC."""
+    try:
+        return item.kind == "text" and datetime.fromisoformat(item.value.strip()).tzinfo is not None
+    except ValueError:
+        return False
+
+
+def _moment_of_text(text: str) -> datetime:
+    """The moment that a text spells; beyond microseconds databases round, cut or refuse."""
+    if re.search(r"\.\d{7}", text):
+        raise DependsOnDatabase("finer than a microsecond")
+    return datetime.fromisoformat(text.strip())
+
+
+def _in_utc(moment: datetime) -> datetime:
     """The moment in UTC, so that all moments can be compared."""
     return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from fractions import Fraction
@@ -55,6 +55,12 @@ class Witness:
             "view_before": self.view_database,
             "view_after": with_row(self.view_database, self.relation, self.view_row),
         }
+
+    def constants(self) -> Iterator[Constant]:
+        """Every value of the rows, with repeats."""
+        yield from (*self.row, *self.view_row)
+        for database in (self.secret_database, self.view_database):
+            yield from (item for rows in database.values() for row in rows for item in row)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for machines."""
@@ -149,8 +155,8 @@ class _Values:
 def _plausible(kind: str, column: Column, number: int) -> Constant:
     if kind == "date":
         return Constant("date", date(2000, 1, 1) + timedelta(days=number))
-    if kind == "timestamp":
-        return Constant("timestamp", datetime(2000, 1, 1) + timedelta(days=number))
+    if kind in ("timestamp", "moment"):
+        return Constant(kind, datetime(2000, 1, 1) + timedelta(days=number))
     if kind == "number":
         return Constant("number", number)
     if kind == "boolean":

@@ -73,6 +73,8 @@ def compare(left: Term, operator: str, right: Term, scope: Scope) -> tuple[Alter
     left, right = _typed(left, right, scope, operator), _typed(right, left, scope, operator)
     if NULL in (left, right):
         return NEVER
+    if any(isinstance(term, Constant) and term.kind == "double" for term in (left, right)):
+        raise UnknownType
     columns = [column for term in (left, right) if isinstance(term, Variable) and (column := scope.column_type(term))]
     if not alike(columns):
         raise UnknownType
@@ -88,8 +90,8 @@ def compare(left: Term, operator: str, right: Term, scope: Scope) -> tuple[Alter
 
 
 def alike(columns: Sequence[Column]) -> bool:
-    """Whether equal values of these columns are written alike: a day and a moment, or texts of different collations, are not."""
-    return len({(column.kind, column.folds_case, column.loose) for column in columns if column.kind}) <= 1
+    """Whether equal values of these columns are written alike: a day and a moment, exact and binary numbers, or texts of different collations, are not."""
+    return len({(column.kind, column.folds_case, column.loose, column.form) for column in columns if column.kind}) <= 1
 
 
 def operand(node: exp.Expr, scope: Scope) -> Term:
@@ -117,7 +119,7 @@ def _keeps_value(column: Column, to: exp.DataType, scope: Scope) -> bool:
         return False
     if column.kind == "number":
         return column.whole and (to.this == exp.DataType.Type.DECIMAL or to.this in exp.DataType.INTEGER_TYPES)
-    return column.kind != "timestamp" or to.this != exp.DataType.Type.DATE
+    return column.kind not in ("timestamp", "moment") or to.this != exp.DataType.Type.DATE
 
 
 def _comparison(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]:
@@ -282,7 +284,12 @@ def _typed(term: Term, other: Term, scope: Scope, operator: str = "=") -> Term:
         try:
             return column.read(term)
         except ValueError:
-            if operator in ("=", "!=") or column.kind == "text":
+            if (
+                operator in ("=", "!=")
+                or column.kind in ("text", "timestamp", "moment")
+                or column.form
+                or term.kind != "text"
+            ):
                 raise UnknownType from None
     return term
 

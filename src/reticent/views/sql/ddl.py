@@ -14,12 +14,16 @@ from sqlglot import exp
 
 from reticent.errors import PolicyError, did_you_mean
 from reticent.views.schema import Column, ForeignKey, Key, Relation, Schema
-from reticent.views.sql.dialect import fold, parse_statements, relation_name, where
+from reticent.views.sql.dialect import ZONED, fold, parse_statements, relation_name, where
 from reticent.views.values import Constant, constant
 
 _SMALL_RANGE = 64
 _TYPE = exp.DataType.Type
 _DATES = {_TYPE.DATE, _TYPE.DATE32}
+# Steps of a microsecond or coarser, and constants as precise as they are written; DATETIME of SQL Server rounds them, DATETIME2 and TIMESTAMP_NS step more finely.
+_MICROSECONDS = {
+    _TYPE.TIMESTAMP, _TYPE.TIMESTAMPNTZ, _TYPE.TIMESTAMP_S, _TYPE.TIMESTAMP_MS, _TYPE.DATETIME,
+}  # fmt: skip
 _TEXTS = set(exp.DataType.TEXT_TYPES) | {_TYPE.ENUM, _TYPE.USERDEFINED, _TYPE.NAME}
 _FOLDING_DIALECTS = ("mysql", "tsql")
 # There TRUE is 1, and a column declared BOOLEAN holds any number.
@@ -43,10 +47,21 @@ def kind_of(node: exp.DataType | None) -> tuple[str | None, bool]:
     if kind in _DATES:
         return "date", True
     if kind in exp.DataType.TEMPORAL_TYPES:
-        return ("timestamp", True) if "TIMESTAMP" in kind.name or "DATETIME" in kind.name else ("other", False)
+        if kind in ZONED:
+            return "moment", True
+        return ("timestamp", True) if kind in _MICROSECONDS else ("other", False)
     if kind == _TYPE.BOOLEAN:
         return "boolean", False
     return ("text", False) if kind in _TEXTS else ("other", False)
+
+
+def form_of(node: exp.DataType | None) -> str:
+    """How an SQL type holds numbers: ``""`` exactly, ``"double"`` or ``"single"`` (see :class:`Column`)."""
+    if node is None:
+        return ""
+    if node.this in (_TYPE.DOUBLE, _TYPE.UDOUBLE):
+        return "double"
+    return "single" if node.this == _TYPE.FLOAT else ""
 
 
 def read_schema(text: str, dialect: str = "postgres") -> Schema:
@@ -162,9 +177,14 @@ class _Reader:
             draft.whole.add(item.name.lower())
         if kind == "boolean" and self.dialect in _NUMBERS_AS_TRUTH:
             kind, whole = "number", True
+        form = form_of(declared)
         if self.dialect == "sqlite":
-            # Its columns take values of every type, whatever was declared.
+            # Its columns take values of every type, whatever was declared; numbers that are not whole are doubles, moments are texts.
             whole = False
+            form = "double" if kind == "number" else ""
+            kind = "other" if kind in ("date", "timestamp", "moment") else kind
+        if self.dialect == "tsql" and kind in ("timestamp", "moment"):
+            kind = "other"
         domain: tuple[Constant, ...] | None = None
         if kind == "boolean":
             domain = (constant(False), constant(True))
@@ -176,6 +196,8 @@ class _Reader:
         folds = "citext" in item.sql().lower() or (self.folds and kind == "text")
         padded = isinstance(declared, exp.DataType) and declared.this in (_TYPE.CHAR, _TYPE.NCHAR, _TYPE.BPCHAR)
         loose = kind == "text" and domain is None and (folds or padded)
+        # MySQL compares numbers with texts as doubles.
+        loose = loose or (kind == "number" and self.dialect == "mysql")
         nullable = True
         for holder in item.args.get("constraints") or []:
             constraint = holder.kind
@@ -197,7 +219,7 @@ class _Reader:
                     kind, domain = "other", None
         if domain is not None and folds:
             domain = tuple(Constant("text", value.value.lower()) for value in domain)
-        draft.columns.append(Column(item.name, kind, whole, nullable, domain, folds, loose))
+        draft.columns.append(Column(item.name, kind, whole, nullable, domain, folds, loose, form))
 
     def _constraint(self, draft: _Draft, item: exp.Expr) -> None:
         if isinstance(item, exp.Constraint):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
+from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from sqlglot.errors import SqlglotError
 from reticent.errors import PolicyError
 from reticent.views.rendering import table_name
 from reticent.views.schema import Schema
-from reticent.views.values import Constant, constant, number
+from reticent.views.values import Constant, constant, has_offset, number
 
 if TYPE_CHECKING:
     import duckdb
@@ -26,6 +27,7 @@ _FOLDABLE = (
     exp.DateStrToDate, exp.TryCast, exp.Mod, exp.DataTypeParam, exp.IntervalSpan,
 )  # fmt: skip
 
+ZONED = {exp.DataType.Type.TIMESTAMPTZ, exp.DataType.Type.TIMESTAMPLTZ}
 _TEXT_LIKE = {exp.DataType.Type.TEXT, exp.DataType.Type.VARCHAR, exp.DataType.Type.USERDEFINED}
 
 
@@ -85,12 +87,15 @@ def literal(node: exp.Expr) -> Constant | None:
     if isinstance(node, exp.Paren):
         return literal(node.this)
     if isinstance(node, exp.Literal):
-        return Constant("text", node.this) if node.is_string else number(node.this)
+        return Constant("text", node.this) if node.is_string else _spelled(node.this)
     if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal) and not node.this.is_string:
-        return number("-" + node.this.this)
+        return _spelled("-" + node.this.this)
     if isinstance(node, exp.Cast) and node.to.this in _TEXT_LIKE and not node.to.expressions:
         inside = literal(node.this)
         return inside if inside is not None and inside.kind == "text" else None
+    if isinstance(node, exp.Cast) and node.to.this in ZONED:
+        inside = literal(node.this)
+        return inside if inside is not None and has_offset(inside) else None
     if isinstance(node, exp.Boolean):
         return constant(bool(node.this))
     if isinstance(node, exp.Null):
@@ -98,15 +103,21 @@ def literal(node: exp.Expr) -> Constant | None:
     return None
 
 
+def _spelled(text: str) -> Constant:
+    """A number as SQL spells it; with an exponent most databases take it for a double."""
+    found = number(text)
+    return Constant("double", found.value) if "e" in text.lower() else found
+
+
 def fold(node: exp.Expr) -> Constant | None:
     """The constant that arithmetic on constants gives (``date '1998-12-01' - interval '90' day``), by DuckDB.
 
-    None for what databases compute differently: quotients of whole numbers, casts that cut or round.
+    None for what databases compute differently: quotients of whole numbers, arithmetic on fractions, casts that cut or round, moments with an offset.
     """
     found = literal(node)
     if found is not None or not all(isinstance(child, _FOLDABLE) for child in node.walk()):
         return found
-    if any(_cuts(cast) for cast in node.find_all(exp.Cast)):
+    if any(_cuts(cast) for cast in node.find_all(exp.Cast)) or _computes_with_fractions(node):
         return None
     import duckdb
 
@@ -116,15 +127,28 @@ def fold(node: exp.Expr) -> Constant | None:
         return None
     value = row[0] if row else None
     if isinstance(value, float):
-        return number(repr(value)) if value == value and abs(value) != float("inf") else None
+        return Constant("double", Fraction(repr(value))) if value == value and abs(value) != float("inf") else None
     if isinstance(value, datetime) and value.time() == datetime.min.time():
         value = value.date()
     return constant(value) if value is None or isinstance(value, bool | int | str | Decimal | date | datetime) else None
 
 
+def _computes_with_fractions(node: exp.Expr) -> bool:
+    """Whether numbers that are not whole are added or multiplied: some databases do that exactly, others in binary."""
+    if not node.find(exp.Add, exp.Sub, exp.Mul, exp.Mod):
+        return False
+    spelled = [item.this for item in node.find_all(exp.Literal) if not item.is_string]
+    return any(not text.isdigit() for text in spelled) or any(
+        cast.to.this in exp.DataType.REAL_TYPES for cast in node.find_all(exp.Cast)
+    )
+
+
 def _cuts(cast: exp.Cast) -> bool:
-    """Whether a cast may change a value: to a length, to padded text, to whole numbers, to fewer binary digits."""
+    """Whether a cast may change a value: to a length, to padded text, to whole numbers, to fewer binary digits, to another time zone."""
     kind = cast.to.this
+    if kind in exp.DataType.TEMPORAL_TYPES:
+        inside = literal(cast.this)
+        return kind in ZONED or (inside is not None and has_offset(inside))
     if kind in exp.DataType.INTEGER_TYPES:
         inside = literal(cast.this)
         return inside is None or inside.kind != "number" or not isinstance(inside.value, int)

@@ -224,7 +224,8 @@ def intersection(left: Table, right: Table) -> Table | None:
             terms = [
                 (a, b) for a, b in pairs if isinstance(a, Variable | Constant) and isinstance(b, Variable | Constant)
             ]
-            if len(terms) < len(pairs):
+            doubles = [term for pair in terms for term in pair if isinstance(term, Constant) and term.kind == "double"]
+            if len(terms) < len(pairs) or doubles:
                 return None
             rows.append(replace(row, when=row.when & Alternative(equal=tuple(terms)), outputs=row.outputs[:width]))
     return distinct(Table(left.columns, (tuple(rows),) if rows else (), both.inexact))

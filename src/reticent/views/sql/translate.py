@@ -10,6 +10,7 @@ from reticent.errors import PolicyError
 from reticent.views.query import Query, Term, Variable
 from reticent.views.schema import Schema
 from reticent.views.sql.dialect import body_of, parse_statements
+from reticent.views.sql.failing import may_fail
 from reticent.views.sql.tables import Table, as_unions, distinct, resolve, shown
 from reticent.views.sql.translator import Translator, unknown_functions
 from reticent.views.values import Constant
@@ -36,6 +37,7 @@ def translate(text: str, name: str, schema: Schema, dialect: str = "postgres", s
         node = _keeping_duplicates(node)
     translator = Translator(schema, text, dialect)
     table = translator.query(node, {}, None)
+    table = translator.with_failures(table, [*may_fail(node, text, dialect, schema), *translator.failing])
     removes = _removes_duplicates(node)
     if semantics == "set" and not removes:
         table = distinct(table)

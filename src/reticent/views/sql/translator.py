@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -13,6 +13,7 @@ from reticent.views.schema import Column, Relation, Schema
 from reticent.views.sql.conditions import alike, conjuncts
 from reticent.views.sql.ddl import kind_of
 from reticent.views.sql.dialect import body_of, parse_statements, relation_name, where
+from reticent.views.sql.failing import may_fail
 from reticent.views.sql.outputs import beside_from, beyond_positive, outside_subqueries, select_list
 from reticent.views.sql.scopes import RowScope, Sources, Translating, filter_by, join_conditions
 from reticent.views.sql.tables import (
@@ -55,6 +56,8 @@ class Translator(Translating):
         self._scans = 0
         self._nesting: Mapping[str, _Cte] = {}
         self.boundless: list[str] = []
+        self.failing: list[str] = []
+        self.scanned: dict[str, Relation] = {}
 
     def column_type(self, variable: Variable) -> Column | None:
         return self._columns.get(variable)
@@ -306,14 +309,24 @@ class Translator(Translating):
             table = self.query(cte.node, cte.environment, None)
         return replace(table, columns=(*cte.columns, *table.columns[len(cte.columns) :])) if cte.columns else table
 
+    def with_failures(self, table: Table, reasons: Sequence[str]) -> Table:
+        """The table, which any row of a scanned table may change: an error shows where no answer would."""
+        if not reasons:
+            return table
+        self._scans += 1
+        everything = [self._rows(relation, name) for name, relation in self.scanned.items()]
+        return opaque(table, reasons[0], *everything)
+
     def _stored(self, name: str, text: str) -> Table:
         (statement,) = parse_statements(text, self._dialect, f"The view {name}")
         inner = Translator(self._schema, text, self._dialect)
-        inner._columns, inner._scans = self._columns, self._scans
+        inner._columns, inner._scans, inner.scanned = self._columns, self._scans, self.scanned
         table = inner.query(body_of(statement), {}, None)
         self._scans = inner._scans
         found = (*unknown_functions(statement, text), *inner.boundless)
         self.boundless += [f"{reason} of the view {name}" for reason in found]
+        failing = (*may_fail(body_of(statement), text, self._dialect, self._schema, shown=False), *inner.failing)
+        self.failing += [f"{reason} of the view {name}" for reason in failing]
         named = statement.this.expressions if isinstance(statement.this, exp.Schema) else []
         columns = tuple(item.name for item in named) or table.columns
         reasons = tuple(f"{reason} of the view {name}" for reason in table.inexact)
@@ -323,7 +336,10 @@ class Translator(Translating):
         self._scans += 1
         if self._scans > SCANS:
             raise PolicyError(f"The query reads more than {SCANS} tables once its views are written out; split it.")
-        alias = node.alias_or_name
+        self.scanned[relation.name] = relation
+        return self._rows(relation, node.alias_or_name)
+
+    def _rows(self, relation: Relation, alias: str) -> Table:
         variables = tuple(Variable(f"{alias}.{column.name}#{self._scans}") for column in relation.columns)
         self._columns.update(zip(variables, relation.columns, strict=True))
         row = Disjunct(Alternative(atoms=(Atom(relation.name, variables, alias),)), variables, variables)
