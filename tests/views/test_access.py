@@ -46,13 +46,13 @@ def test_a_view_is_allowed_iff_it_is_private_against_what_is_forbidden(tmp_path:
         denied = control.decide("ann", "ward")
         assert not denied.allowed
         assert "diagnosis = 'cancer'" in denied.reason
-        assert control.decide("ann", "ward", roles=[]).allowed
+        assert not control.decide("ann", "ward", roles=[]).allowed
         assert not control.decide("ann", "SELECT COUNT(*) FROM D").allowed
         with pytest.raises(Denied, match="ann may not see ward"):
             control.enforce("ann", "ward")
-        control.revoke("cancer", role="nurse", by="dpo")
+        control.revoke(secret="cancer", role="nurse", by="dpo")
         assert control.decide("ann", "ward").allowed
-        assert [entry["allowed"] for entry in control.decisions()] == [True, True, False, True, False, False, True]
+        assert [entry["allowed"] for entry in control.decisions()] == [True, True, False, False, False, False, True]
 
 
 def test_positive_rules_limit_what_may_be_asked(tmp_path: Path) -> None:
@@ -111,7 +111,9 @@ def test_collusion_of_users_with_different_rules_is_found(tmp_path: Path) -> Non
         (lambda c: c.forbid("cancr", role="nurse", by="x"), "no secret 'cancr'. Did you mean 'cancer'"),
         (lambda c: c.allow("flu", by="x"), "no view 'flu'"),
         (lambda c: c.forbid("cancer", by="x"), "one user or one role"),
-        (lambda c: c.revoke("cancer", user="ann", by="x"), "has no authorization"),
+        (lambda c: c.revoke(secret="cancer", user="ann", by="x"), "has no authorization"),
+        (lambda c: c.revoke(user="ann", by="x"), "one rule at a time"),
+        (lambda c: c.revoke(view="v", secret="s", user="ann", by="x"), "one rule at a time"),
         (lambda c: c.withdraw("ann", "nurse", by="x"), "not in the role"),
         (lambda c: c.decide("ann", WARD, roles=["chief"]), "does not have the role 'chief'"),
         (lambda c: c.define_view("bad", "SELECT nope FROM P", by="x"), "no column nope"),
@@ -248,3 +250,111 @@ def test_distinct_is_offered_where_only_duplicates_disclose() -> None:
 def test_a_key_as_the_only_cause_is_named() -> None:
     schema, (secret, view) = views.prepare(["Q(p) :- R(p,1)", "Q(p) :- R(p,2)"], None, keys={"R": [[0]]})
     assert causes(secret, view, schema) == ("only a key ties the rows together: without it the view would be private",)
+
+
+def test_revoking_the_last_grant_leaves_nothing_rather_than_everything(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "ledger") as ledger:
+        control = _control(ledger)
+        for name, text in (("flu", FLU), ("ward", WARD)):
+            control.define_view(name, text, by="dpo")
+        control.allow("flu", user="bob", by="dpo")
+        control.revoke(view="flu", user="bob", by="dpo")
+        assert not control.decide("bob", "flu").allowed
+        assert not control.decide("bob", "ward").allowed
+        control.assign("ann", "nurse", by="dpo")
+        control.allow("flu", role="nurse", by="dpo")
+        control.assign("eve", "nurse", by="dpo")
+        for user in ("ann", "eve"):
+            control.withdraw(user, "nurse", by="dpo")
+            assert not control.decide(user, "ward").allowed
+        assert control.decide("carl", "ward").allowed
+
+
+def test_what_another_process_forbids_holds_at_once(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "ledger") as ledger, Ledger(tmp_path / "ledger") as other:
+        control, elsewhere = _control(ledger), _control(other)
+        control.define_secret("cancer", CANCER, by="dpo")
+        assert control.decide("ann", WARD).allowed
+        elsewhere.forbid("cancer", user="ann", by="chief")
+        assert not control.decide("ann", WARD).allowed
+        elsewhere.define_view("flu", FLU, by="chief")
+        elsewhere.allow("flu", user="bob", by="chief")
+        elsewhere.revoke(view="flu", user="bob", by="chief")
+        assert not control.decide("bob", "flu").allowed
+
+
+def test_revoking_a_view_keeps_the_prohibition_of_the_same_name(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "ledger") as ledger:
+        control = _control(ledger)
+        control.define_secret("x", CANCER, by="dpo")
+        control.define_view("x", FLU, by="dpo")
+        control.allow("x", user="ann", by="dpo")
+        control.forbid("x", user="ann", by="dpo")
+        control.revoke(view="x", user="ann", by="dpo")
+        assert control.rules.forbidden["user ann"] == {"x"}
+
+
+def test_a_secret_is_not_weakened_without_an_explicit_replacement(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "ledger") as ledger:
+        control = _control(ledger)
+        control.define_secret("cancer", CANCER, by="dpo")
+        control.forbid("cancer", user="ann", by="dpo")
+        weaker = "SELECT name FROM P WHERE name = 'nobody'"
+        with pytest.raises(PolicyError, match="replace=True"):
+            control.define_secret("cancer", weaker, by="mallory")
+        assert not control.decide("ann", WARD).allowed
+        control.define_secret("cancer", CANCER, by="dpo")
+        control.define_secret("cancer", weaker, by="dpo", replace=True)
+        assert control.decide("ann", WARD).allowed
+
+
+def test_whoever_sees_everything_leaks_what_others_must_not_know(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "ledger") as ledger:
+        control = _control(ledger)
+        control.define_secret("cancer", CANCER, by="dpo")
+        control.define_view("ward", WARD, by="dpo")
+        control.forbid("cancer", user="clerk", by="dpo")
+        leaks = control.collusion(["clerk", "open"])
+        assert {(leak.seer, leak.view) for leak in leaks} == {("open", "ward"), ("open", "the secret cancer")}
+        control.forbid("cancer", user="open", by="dpo")
+        assert control.collusion(["clerk", "open"]) == ()
+
+
+def test_what_is_removed_from_a_policy_file_is_revoked_on_record(tmp_path: Path) -> None:
+    (tmp_path / "schema.sql").write_text(DDL)
+    policy = tmp_path / "access.toml"
+
+    def write(members: str, allowed: str, forbidden: str, cancer: str = CANCER) -> None:
+        policy.write_text(
+            f'schema = "schema.sql"\n[secrets]\ncancer = "{cancer}"\n[views]\nflu = "{FLU}"\nward = "{WARD}"\n'
+            f"[roles]\nnurse = {members}\n{allowed}\n{forbidden}"
+        )
+
+    rule = '[[allow]]\nrole = "nurse"\nview = "flu"'
+    ban = '[[forbid]]\nrole = "nurse"\nsecret = "cancer"'
+    write('["ann", "bea"]', rule, ban)
+    with open_policy(policy) as control:
+        assert control.decide("ann", "flu").allowed
+        control.assign("carl", "nurse", by="dpo")
+    write('["ann"]', rule, ban)
+    with open_policy(policy) as control:
+        assert control.rules.roles_of("bea") == set()
+        assert not control.decide("bea", "flu").allowed
+        assert control.rules.roles_of("carl") == {"nurse"}
+    write('["ann"]', "", ban)
+    with open_policy(policy) as control:
+        assert not control.decide("ann", "flu").allowed
+        assert [(event.action, event.subject) for event in control.history()][-2:] == [
+            ("withdraw", "nurse"),
+            ("revoke view", "flu"),
+        ]
+    write('["ann"]', "", ban, cancer="SELECT name FROM P WHERE name = 'x'")
+    with open_policy(policy) as control:
+        assert control.rules.secrets["cancer"].endswith("'x'")
+    second = tmp_path / "second.toml"
+    second.write_text(policy.read_text().replace("'x'", "'y'").replace("[secrets]", 'dataset = "access"\n[secrets]', 1))
+    with (
+        pytest.raises(PolicyError, match="another text already"),
+        open_policy(second, policy.with_suffix(".ledger")),
+    ):
+        pass

@@ -117,6 +117,42 @@ def matrix_command(
     answer(found.to_json(), json_, render)
 
 
+@app.command("grant")
+def grant_command(
+    view: OneView,
+    secret: Annotated[
+        list[str], typer.Option("--secret", help="A secret query: a file, or its text; several may be given.")
+    ],
+    to: Annotated[str, typer.Option("--to", help="The user or role of the database who may query the view.")],
+    name: Annotated[str, typer.Option("--name", help="The name of the view to create.")],
+    schema: SchemaFile = None,
+    postgres: Postgres = None,
+    duckdb: DuckDb = None,
+    dialect: Dialect = "postgres",
+    semantics: Semantics = "sql",
+    strict: Strict = False,
+    json_: Json = False,
+) -> None:
+    """Write the SQL that grants a view safely, if it is PRIVATE against every secret: a security barrier, and no other rights."""
+    from reticent.views.granting import grant
+
+    known = _schema(schema, postgres, duckdb, dialect)
+    texts = _query(view, "view", dialect, single=True)
+    for item in secret:
+        texts.update(_query(item, "secret" if len(secret) == 1 else f"secret {len(texts)}", dialect))
+    checker, (shown, *hidden) = _prepared(texts, known, semantics, dialect, strict=strict)
+    with working("Looking for a row that changes both answers ...", json_):
+        verdicts = [checker.check(query, shown) for query in hidden]
+    found = grant(shown, verdicts, to, name, dialect)
+
+    def render(console: Console) -> None:
+        console.print(found.sql, markup=False, highlight=False, soft_wrap=True)
+        for line in found.warnings:
+            console.print(f"- {line}", markup=False)
+
+    answer(found.to_json(), json_, render)
+
+
 @app.command("explain")
 def explain_command(
     secret: Secret,

@@ -13,6 +13,7 @@ iff no row of any table can change both answers. The rooms of this room:
 - ``certificate``, ``verifying``: verdicts that can be checked again, and the checking, with code of its own
 - ``checking``, ``matrix``, ``verdict``, ``explaining``, ``repairing``: asking, answering, explaining, mending;
   ``influence``: which rows matter to a query
+- ``granting``: SQL that grants a private view and keeps functions of the grantee away from rows that are not shown
 - ``policy``, ``policy_file``: roles, positive and negative authorizations, and a log of every decision (R-PP-29)
 - ``sql``: DDL, SQL queries and live catalogues; ``rendering``: conjunctive queries as SQL
 """

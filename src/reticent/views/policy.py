@@ -21,7 +21,8 @@ from reticent.views.verdict import Verdict
 
 _RULES = "views: authorization"
 _DECISIONS = "views: decision"
-ACTIONS = ("define view", "define secret", "assign", "withdraw", "allow", "forbid", "revoke")
+ACTIONS = ("define view", "define secret", "assign", "withdraw", "allow", "forbid", "revoke view", "revoke secret")
+_UNDONE_BY = {"assign": "withdraw", "allow": "revoke view", "forbid": "revoke secret"}
 
 
 @dataclass(frozen=True)
@@ -77,13 +78,19 @@ class Leak:
 
 @dataclass
 class Rules:
-    """The rules as they stand. Mutable while the log is replayed."""
+    """The rules as they stand. Mutable while the log is replayed.
+
+    ``limited`` are the accessors who ever had a positive rule, themselves or by a role: taking their last one back leaves them nothing, not
+    everything. ``origins`` says who made each rule that holds.
+    """
 
     views: dict[str, str] = field(default_factory=dict)
     secrets: dict[str, str] = field(default_factory=dict)
     roles: dict[str, set[str]] = field(default_factory=dict)
     allowed: dict[str, set[str]] = field(default_factory=dict)
     forbidden: dict[str, set[str]] = field(default_factory=dict)
+    limited: set[str] = field(default_factory=set)
+    origins: dict[tuple[str, str, str], str] = field(default_factory=dict)
 
     def apply(self, event: Event) -> None:
         """Take one event into account."""
@@ -91,25 +98,53 @@ class Rules:
             self.views[event.subject] = event.text
         elif event.action == "define secret":
             self.secrets[event.subject] = event.text
-        elif event.action == "assign":
-            self.roles.setdefault(event.accessor, set()).add(event.subject)
-        elif event.action == "withdraw":
-            self.roles.get(event.accessor, set()).discard(event.subject)
-        elif event.action == "allow":
-            self.allowed.setdefault(event.accessor, set()).add(event.subject)
-        elif event.action == "forbid":
-            self.forbidden.setdefault(event.accessor, set()).add(event.subject)
+        elif event.action in _UNDONE_BY:
+            self._held(event.action).setdefault(event.accessor, set()).add(event.subject)
         else:
-            for rules in (self.allowed, self.forbidden):
-                rules.get(event.accessor, set()).discard(event.subject)
+            (done,) = (action for action, undone in _UNDONE_BY.items() if undone == event.action)
+            self._held(done).get(event.accessor, set()).discard(event.subject)
+            self.origins.pop((done, event.accessor, event.subject), None)
+            return
+        self.origins[event.action, event.accessor, event.subject] = event.by
+        self._limit(event)
+
+    def holds(self, event: Event) -> bool:
+        """Whether the rule that an event makes holds already."""
+        if event.action.startswith("define"):
+            known = self.views if event.action == "define view" else self.secrets
+            return known.get(event.subject) == event.text
+        return event.subject in self._held(event.action).get(event.accessor, set())
 
     def of(self, rules: Mapping[str, set[str]], user: str, roles: Iterable[str]) -> set[str]:
         """What rules say for a user and roles together."""
         return set().union(*(rules.get(name, set()) for name in (f"user {user}", *(f"role {role}" for role in roles))))
 
+    def roles_of(self, user: str) -> set[str]:
+        """The roles that a user holds."""
+        return self.roles.get(f"user {user}", set())
+
+    def forbidden_to(self, user: str) -> set[str]:
+        """The secrets that a user must learn nothing about; prohibitions of a role hold whether it is active or not."""
+        return self.of(self.forbidden, user, self.roles_of(user))
+
+    def _held(self, action: str) -> dict[str, set[str]]:
+        return {"assign": self.roles, "allow": self.allowed, "forbid": self.forbidden}[action]
+
+    def _limit(self, event: Event) -> None:
+        if event.action == "allow":
+            self.limited.add(event.accessor)
+            role = event.accessor.removeprefix("role ")
+            if event.accessor.startswith("role "):
+                self.limited |= {user for user, held in self.roles.items() if role in held}
+        elif event.action == "assign" and f"role {event.subject}" in self.limited:
+            self.limited.add(event.accessor)
+
 
 class AccessControl:
-    """Authorizations over one data set, kept in the ledger. Mutable because it stands for the ledger's record."""
+    """Authorizations over one data set, kept in the ledger. Mutable because it stands for the ledger's record.
+
+    The log is read again before every change and every decision, so that what another process forbade or revoked holds here too.
+    """
 
     def __init__(
         self, ledger: Ledger, dataset: str, schema: Schema, *, dialect: str = "postgres", semantics: str = "sql"
@@ -120,19 +155,23 @@ class AccessControl:
         self._dialect = dialect
         self._semantics = semantics
         self._checker = Checker(schema, replay="definition")
-        self.rules = Rules()
+        self._queries: dict[tuple[str, str], Query] = {}
+
+    @property
+    def rules(self) -> Rules:
+        """The rules as the ledger has them now."""
+        found = Rules()
         for event in self.history():
-            self.rules.apply(event)
+            found.apply(event)
+        return found
 
-    def define_view(self, name: str, text: str, by: str) -> None:
+    def define_view(self, name: str, text: str, by: str, *, replace: bool = False) -> None:
         """Make a view known under a name; a text that cannot be read is refused here and not at the first question."""
-        self._read(text, name)
-        self._record(Event("define view", "", name, by, text))
+        self._define("define view", name, text, by, replace)
 
-    def define_secret(self, name: str, text: str, by: str) -> None:
-        """Make a secret known under a name."""
-        self._read(text, name)
-        self._record(Event("define secret", "", name, by, text))
+    def define_secret(self, name: str, text: str, by: str, *, replace: bool = False) -> None:
+        """Make a secret known under a name. Another text for a known name is refused unless ``replace``: it may hide less."""
+        self._define("define secret", name, text, by, replace)
 
     def assign(self, user: str, role: str, by: str) -> None:
         """Put a user into a role."""
@@ -140,7 +179,7 @@ class AccessControl:
 
     def withdraw(self, user: str, role: str, by: str) -> None:
         """Take a user out of a role."""
-        if role not in self.rules.roles.get(f"user {user}", set()):
+        if role not in self.rules.roles_of(user):
             raise PolicyError(f"{user} is not in the role {role!r}.")
         self._record(Event("withdraw", f"user {user}", role, by))
 
@@ -154,46 +193,65 @@ class AccessControl:
         self._known(secret, self.rules.secrets, "secret")
         self._record(Event("forbid", _accessor(user, role), secret, by))
 
-    def revoke(self, subject: str, *, by: str, user: str | None = None, role: str | None = None) -> None:
-        """Take back a positive or negative authorization."""
-        accessor = _accessor(user, role)
-        held = self.rules.allowed.get(accessor, set()) | self.rules.forbidden.get(accessor, set())
+    def revoke(
+        self,
+        *,
+        by: str,
+        view: str | None = None,
+        secret: str | None = None,
+        user: str | None = None,
+        role: str | None = None,
+    ) -> None:
+        """Take back the positive authorization on a ``view``, or the negative one on a ``secret``."""
+        if (view is None) == (secret is None):
+            raise PolicyError("Revoke one rule at a time: give view= (a positive rule) or secret= (a negative one).")
+        accessor, rules = _accessor(user, role), self.rules
+        held = (rules.allowed if view is not None else rules.forbidden).get(accessor, set())
+        subject = view if view is not None else str(secret)
         if subject not in held:
-            raise PolicyError(f"{accessor} has no authorization about {subject!r}.{did_you_mean(subject, held)}")
-        self._record(Event("revoke", accessor, subject, by))
-
-    def settle(self, event: Event) -> None:
-        """Make a rule hold, and record it only if it did not hold yet; for policies kept in files."""
-        rules = self.rules
-        known = {
-            "define view": rules.views.get(event.subject) == event.text,
-            "define secret": rules.secrets.get(event.subject) == event.text,
-            "assign": event.subject in rules.roles.get(event.accessor, set()),
-            "allow": event.subject in rules.allowed.get(event.accessor, set()),
-            "forbid": event.subject in rules.forbidden.get(event.accessor, set()),
-        }
-        if known.get(event.action):
-            return
-        if event.action.startswith("define"):
-            self._read(event.text, event.subject)
-        elif event.action in ("allow", "forbid"):
-            self._known(
-                event.subject, *((rules.views, "view") if event.action == "allow" else (rules.secrets, "secret"))
+            kind = "view" if view is not None else "secret"
+            raise PolicyError(
+                f"{accessor} has no authorization about the {kind} {subject!r}.{did_you_mean(subject, held)}"
             )
-        self._record(event)
+        self._record(Event("revoke view" if view is not None else "revoke secret", accessor, subject, by))
+
+    def reconcile(self, events: Iterable[Event], source: str) -> None:
+        """Make the rules of a file hold, and take back those that an earlier version of it made and that it no longer states.
+
+        Every difference is recorded with ``source`` as its maker. Rules that others made stay.
+        """
+        stated = list(events)
+        for event in stated:
+            rules = self.rules
+            if rules.holds(event):
+                continue
+            if event.action.startswith("define"):
+                maker = rules.origins.get((event.action, "", event.subject))
+                self._define(event.action, event.subject, event.text, source, replace=maker == source)
+                continue
+            if event.action in ("allow", "forbid"):
+                known = (rules.views, "view") if event.action == "allow" else (rules.secrets, "secret")
+                self._known(event.subject, *known)
+            self._record(event)
+        wanted = {(event.action, event.accessor, event.subject) for event in stated}
+        for (action, accessor, subject), maker in self.rules.origins.items():
+            if maker == source and action in _UNDONE_BY and (action, accessor, subject) not in wanted:
+                self._record(Event(_UNDONE_BY[action], accessor, subject, source))
 
     def decide(self, user: str, view: str, roles: Iterable[str] | None = None) -> Decision:
         """Whether the user may see a view (by name) or a query (by text); the decision is on record before it is told.
 
-        ``roles`` are the active ones, by default all that the user has. Allowed iff the query is proved PRIVATE against
-        every secret forbidden to the user or an active role and, if the accessor has positive rules, one covers it.
+        ``roles`` are the active ones, by default all that the user has; they choose which positive rules are used. Allowed iff the
+        query is proved PRIVATE against every secret forbidden to the user or to any role that they hold, active or not, and, if the user
+        ever had positive rules, one of the user or of an active role covers it.
         """
-        held = self.rules.roles.get(f"user {user}", set())
+        rules = self.rules
+        held = rules.roles_of(user)
         active = tuple(sorted(held if roles is None else roles))
         foreign = set(active) - held
         if foreign:
             raise PolicyError(f"{user} does not have the role {sorted(foreign)[0]!r}, so it cannot be active.")
-        decision = self._decide(user, view, active)
+        decision = self._decide(rules, user, view, active)
         question = json.dumps({"user": user, "roles": active, "view": view}, sort_keys=True)
         told = json.dumps({"allowed": decision.allowed, "reason": decision.reason}, sort_keys=True)
         self._ledger.answers.record(self._dataset, _DECISIONS, question, told)
@@ -209,22 +267,36 @@ class AccessControl:
     def collusion(self, users: Iterable[str]) -> tuple[Leak, ...]:
         """What users who pool what they may see learn about what one of them must not know.
 
-        One user's own private views never add up to a disclosure; different rules for different users do.
+        One user's own private views never add up to a disclosure; different rules for different users do. Whoever never had positive rules may
+        ask anything that is private for them: of such a user the defined views and the secrets themselves are tried.
         """
+        rules = self.rules
         users = list(dict.fromkeys(users))
+        hidden = {victim: sorted(rules.forbidden_to(victim)) for victim in users}
         leaks = []
         for seer in users:
-            roles = self.rules.roles.get(f"user {seer}", set())
-            for view in sorted(self.rules.of(self.rules.allowed, seer, roles)):
-                for victim in users:
-                    forbidden = self.rules.of(
-                        self.rules.forbidden, victim, self.rules.roles.get(f"user {victim}", set())
-                    )
-                    for secret in sorted(forbidden):
-                        verdict = self._verdict(secret, self._query(view))
+            for name, text in self._visible(rules, seer, {secret for found in hidden.values() for secret in found}):
+                query = self._read(text, name)
+                for victim, secrets in hidden.items():
+                    for secret in secrets:
+                        verdict = self._verdict(rules, secret, query)
                         if not verdict.private:
-                            leaks.append(Leak(seer, view, victim, secret, verdict))
+                            leaks.append(Leak(seer, name, victim, secret, verdict))
         return tuple(leaks)
+
+    def _visible(self, rules: Rules, user: str, secrets: set[str]) -> list[tuple[str, str]]:
+        """The named queries that a user may see."""
+        if f"user {user}" in rules.limited:
+            names = rules.of(rules.allowed, user, rules.roles_of(user))
+            asked = {name: rules.views[name] for name in sorted(names)}
+        else:
+            asked = {**rules.views, **{f"the secret {name}": rules.secrets[name] for name in sorted(secrets)}}
+        mine = rules.forbidden_to(user)
+        return [
+            (name, text)
+            for name, text in asked.items()
+            if all(self._verdict(rules, secret, self._read(text, name)).private for secret in mine)
+        ]
 
     def history(self) -> list[Event]:
         """Every change of the rules, first to last."""
@@ -240,14 +312,14 @@ class AccessControl:
             for entry in self._ledger.answers.of(self._dataset, _DECISIONS)
         ]
 
-    def _decide(self, user: str, view: str, active: tuple[str, ...]) -> Decision:
-        query = self._query(view)
-        positive = self.rules.of(self.rules.allowed, user, active)
-        if positive and not self._covered(view, query, positive):
-            reason = f"no positive authorization covers it (allowed: {', '.join(sorted(positive))})"
-            return Decision(False, user, active, view, reason)
-        forbidden = sorted(self.rules.of(self.rules.forbidden, user, active))
-        verdicts = tuple(self._verdict(secret, query) for secret in forbidden)
+    def _decide(self, rules: Rules, user: str, view: str, active: tuple[str, ...]) -> Decision:
+        query = self._query(rules, view)
+        positive = rules.of(rules.allowed, user, active)
+        if f"user {user}" in rules.limited and not self._covered(rules, view, query, positive):
+            known = f"allowed: {', '.join(sorted(positive))}" if positive else "none is left"
+            return Decision(False, user, active, view, f"no positive authorization covers it ({known})")
+        forbidden = sorted(rules.forbidden_to(user))
+        verdicts = tuple(self._verdict(rules, secret, query) for secret in forbidden)
         for verdict in verdicts:
             if not verdict.private:
                 reason = f"{verdict.status} against the secret {verdict.secret}: {verdict.reason}"
@@ -255,22 +327,36 @@ class AccessControl:
         reason = f"private against {', '.join(forbidden)}" if forbidden else "no secret is forbidden to this user"
         return Decision(True, user, active, view, reason, verdicts)
 
-    def _covered(self, view: str, query: Query, positive: set[str]) -> bool:
+    def _covered(self, rules: Rules, view: str, query: Query, positive: set[str]) -> bool:
         """Whether the query is an allowed view, or asks the same."""
         return view in positive or any(
-            (other := self._query(name)).parts == query.parts and other.duplicates == query.duplicates
+            (other := self._query(rules, name)).parts == query.parts and other.duplicates == query.duplicates
             for name in positive
         )
 
-    def _verdict(self, secret: str, query: Query) -> Verdict:
-        return self._checker.check(self._read(self.rules.secrets[secret], secret), query)
+    def _verdict(self, rules: Rules, secret: str, query: Query) -> Verdict:
+        return self._checker.check(self._read(rules.secrets[secret], secret), query)
 
-    def _query(self, view: str) -> Query:
-        return self._read(self.rules.views.get(view, view), view if view in self.rules.views else "query")
+    def _query(self, rules: Rules, view: str) -> Query:
+        return self._read(rules.views.get(view, view), view if view in rules.views else "query")
 
     def _read(self, text: str, name: str) -> Query:
-        _, (query,) = prepare([text], self._schema, self._semantics, dialect=self._dialect, names=[name])
-        return query
+        if (text, name) not in self._queries:
+            _, (query,) = prepare([text], self._schema, self._semantics, dialect=self._dialect, names=[name])
+            self._queries[text, name] = query
+        return self._queries[text, name]
+
+    def _define(self, action: str, name: str, text: str, by: str, replace: bool) -> None:
+        self._read(text, name)
+        event = Event(action, "", name, by, text)
+        rules = self.rules
+        known = rules.views if action == "define view" else rules.secrets
+        if name in known and not replace and not rules.holds(event):
+            kind = action.removeprefix("define ")
+            raise PolicyError(
+                f"There is a {kind} {name!r} with another text already, and rules rest on it. Choose another name, or give replace=True."
+            )
+        self._record(event)
 
     def _known(self, name: str, known: Mapping[str, str], what: str) -> None:
         if name not in known:
@@ -285,7 +371,6 @@ class AccessControl:
             "text": event.text,
         }
         self._ledger.answers.record(self._dataset, _RULES, json.dumps(entry, sort_keys=True), event.action)
-        self.rules.apply(event)
 
 
 def _accessor(user: str | None, role: str | None) -> str:

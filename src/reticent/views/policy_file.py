@@ -36,7 +36,10 @@ _FIELDS = ("schema", "dialect", "semantics", "dataset", "secrets", "views", "rol
 
 @contextmanager
 def open_policy(path: Path, ledger: Path | None = None) -> Iterator[AccessControl]:
-    """The authorizations that a policy file states, on top of those in the ledger; new ones are recorded there."""
+    """The authorizations that a policy file states, beside those that others recorded in the ledger.
+
+    New ones are recorded; those that the file stated earlier and no longer states are revoked, on record.
+    """
     try:
         found = tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
@@ -57,13 +60,12 @@ def open_policy(path: Path, ledger: Path | None = None) -> Iterator[AccessContro
             dialect=dialect,
             semantics=str(found.get("semantics", "sql")),
         )
-        for event in _events(found, path):
-            control.settle(event)
+        control.reconcile(_events(found, path), str(path.resolve()))
         yield control
 
 
 def _events(found: Mapping[str, Any], path: Path) -> Iterator[Event]:
-    by = str(path)
+    by = str(path.resolve())
     for kind in ("secrets", "views"):
         for name, text in found.get(kind, {}).items():
             yield Event(f"define {kind[:-1]}", "", name, by, str(text))
