@@ -110,7 +110,7 @@ def rounds_alike(value: int | Fraction, single: bool = False) -> bool:
     """
     if value == 0:
         return True
-    if not _SMALLEST_SAFE <= abs(value) <= _LARGEST_SAFE:
+    if not _SMALLEST_SAFE <= abs(Fraction(value)) <= _LARGEST_SAFE:
         return False
     if single:
         try:
@@ -122,7 +122,7 @@ def rounds_alike(value: int | Fraction, single: bool = False) -> bool:
 
 def is_exact_whole(value: int | Fraction) -> bool:
     """Whether comparing whole numbers with this one in double precision is exact."""
-    return abs(value) < _EXACT_WHOLE
+    return abs(Fraction(value)) < _EXACT_WHOLE
 
 
 def order_key(item: Constant) -> Any:
