@@ -14,6 +14,7 @@ from reticent.anonymize.mondrian import stage
 from reticent.anonymize.mondrian.judging import Judge
 from reticent.anonymize.mondrian.partition import Partition
 from reticent.data import Context, Hierarchy, Table
+from reticent.data.meaning import Anything, Interval, Missing, Value, Values
 from reticent.definitions import DeltaPresence, DistinctLDiversity, KAnonymity, KMap, MUnique
 from reticent.definitions.knowledge import WorstCaseKnowledge
 from reticent.engine import LocalEngine
@@ -63,14 +64,15 @@ def test_every_published_row_lies_in_its_cells_and_every_group_passes(values, ti
 
 def _leaves(meaning, table, name):
     leaves = next(h for h in table.hierarchies if h.column == name).leaves.to_list()
-    if "all" in meaning:
-        return set(leaves)
-    if "value" in meaning:
-        return {meaning["value"]}
-    if "values" in meaning:
-        return set(meaning["values"])
-    low, high = meaning["interval"]
-    return {x for x in leaves if low <= x and (x <= high if meaning["closed"] == "both" else x < high)}
+    match meaning:
+        case Anything():
+            return set(leaves)
+        case Value(value):
+            return {value}
+        case Values(values):
+            return set(values)
+        case Interval(low, high, closed):
+            return {x for x in leaves if low <= x and (x <= high if closed == "both" else x < high)}
 
 
 def test_it_distorts_less_than_the_best_full_domain_generalization():
@@ -218,7 +220,7 @@ def test_values_that_look_like_labels_are_told_apart():
     table = Table(pl.DataFrame({"q": rows, "s": list("xy") * 12}), quasi=["q"], sensitive="s", nulls="category")
     draft = Mondrian().draft(table, KAnonymity(5))
     covered = [
-        _leaves(meaning, table, "q") if "null" not in meaning else {None} for meaning in draft.meanings["q"].values()
+        _leaves(meaning, table, "q") if meaning != Missing() else {None} for meaning in draft.meanings["q"].values()
     ]
     assert sorted(len(each) for each in covered) == sorted(len(each) for each in map(frozenset, covered))
     assert sum(len(each) for each in covered) == 6
@@ -267,8 +269,8 @@ def test_numbers_that_floats_cannot_tell_apart_are_cut_in_their_order():
     table = Table(pl.DataFrame({"q": values * 2, "s": list("uv") * 4}), quasi={"q": listed}, sensitive="s")
     draft = Mondrian(values="ranges").draft(table, KAnonymity(4))
     assert sorted(draft.meanings["q"].values(), key=str) == [
-        {"interval": [2**60, 2**60 + 1], "closed": "both"},
-        {"interval": [2**60 + 2, 2**60 + 3], "closed": "both"},
+        Interval(2**60, 2**60 + 1, "both"),
+        Interval(2**60 + 2, 2**60 + 3, "both"),
     ]
 
 

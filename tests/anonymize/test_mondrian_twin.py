@@ -20,6 +20,7 @@ from reticent.anonymize.mondrian.scales import Scale
 from reticent.anonymize.mondrian.stage import Stage
 from reticent.data import Context, Hierarchy
 from reticent.data.draft import Draft
+from reticent.data.meaning import Anything, Missing, Prefix, Value, Values
 from reticent.definitions import (
     AlphaKAnonymity,
     AverageRisk,
@@ -378,19 +379,21 @@ def published(draft: Draft, columns: Sequence[Column]) -> dict[int, tuple[frozen
 
 
 def leaves_meant(meaning: Any, column: Column) -> frozenset:
-    if "all" in meaning:
-        return frozenset(column.leaves)
-    if "null" in meaning:
-        return frozenset([None])
-    if "value" in meaning:
-        return frozenset([meaning["value"]])
-    if "values" in meaning:
-        return frozenset(meaning["values"])
-    if "prefix" in meaning:
-        return frozenset(leaf for leaf in column.leaves if leaf is not None and leaf.startswith(meaning["prefix"]))
-    low, high = meaning["interval"]
-    below = (lambda leaf: leaf <= high) if meaning["closed"] == "both" else (lambda leaf: leaf < high)
-    inside = [leaf for leaf in column.leaves if leaf is not None and (low is None or low <= leaf)]
+    known = [leaf for leaf in column.leaves if leaf is not None]
+    match meaning:
+        case Anything():
+            return frozenset(column.leaves)
+        case Missing():
+            return frozenset([None])
+        case Value(value):
+            return frozenset([value])
+        case Values(values):
+            return frozenset(values)
+        case Prefix(prefix, _):
+            return frozenset(leaf for leaf in known if leaf.startswith(prefix))
+    low, high = meaning.low, meaning.high
+    below = (lambda leaf: leaf <= high) if meaning.closed == "both" else (lambda leaf: leaf < high)
+    inside = [leaf for leaf in known if low is None or low <= leaf]
     return frozenset(leaf for leaf in inside if high is None or below(leaf))
 
 

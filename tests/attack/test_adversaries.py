@@ -31,6 +31,7 @@ from reticent.attack import (
     compare,
 )
 from reticent.data import Hierarchy, Table
+from reticent.data.meaning import Value
 from reticent.definitions import (
     BetaLikeness,
     CategoryDiversity,
@@ -87,9 +88,7 @@ def groups(values: list[list[Any]]) -> Published:
     """A release with one quasi column that names the group."""
     labels = [str(number) for number, group in enumerate(values) for _ in group]
     data = pl.DataFrame({"place": labels, "secret": [value for group in values for value in group]})
-    return Published.from_generalized(
-        data, {"place": {label: {"value": label} for label in labels}}, ["place"], ["secret"]
-    )
+    return Published.from_generalized(data, {"place": {label: Value(label) for label in labels}}, ["place"], ["secret"])
 
 
 def test_after_ruling_out_heart_disease_umeko_has_a_viral_infection() -> None:
@@ -293,7 +292,7 @@ def test_a_short_description_is_enough_for_an_example() -> None:
 def test_posteriors_are_those_of_bayes_row_by_row(data: st.DataObject, error: float, present: str) -> None:
     """Overlapping labels (compared one by one) and single ones (joined by sets of columns) alike."""
     ages = data.draw(st.sampled_from([["33", "young", "old"], ["33", "40"]]))
-    meanings = {"age": {**MEANINGS["age"], "40": {"value": 40}}, "zip": MEANINGS["zip"]}
+    meanings = {"age": {**MEANINGS["age"], "40": Value(40)}, "zip": MEANINGS["zip"]}
     row = st.fixed_dictionaries(
         {
             "age": st.sampled_from(ages),
@@ -326,7 +325,7 @@ def test_with_many_columns_rare_sets_of_mistakes_enter_by_their_expectation() ->
     listed = rows.with_columns(
         pl.when(pl.Series(random.random(60) < 0.1)).then(pl.lit("1")).otherwise(name).alias(name) for name in quasi[:3]
     )
-    meanings = {name: {value: {"value": value} for value in "012"} for name in quasi}
+    meanings = {name: {value: Value(value) for value in "012"} for name in quasi}
     view = Published.from_generalized(rows, meanings, quasi, [])
     expected = posteriors(listed.to_dicts(), rows.to_dicts(), meanings, quasi, 0.02, 0.7)
     found = ProbabilisticLinkage(listed, errors="0.02", present="0.7").attack(view)

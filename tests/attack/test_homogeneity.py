@@ -8,6 +8,7 @@ import pytest
 
 from reticent.attack import Findings, Homogeneity, Published, attack, wilson
 from reticent.data import Table
+from reticent.data.meaning import Values
 from reticent.demo import ten_people, twelve_patients
 from reticent.errors import PolicyError
 
@@ -17,7 +18,7 @@ THREE_DIVERSE = ["1305*"] + ["1306*"] * 2 + ["1305*"] + ["1485*"] * 4 + ["1305*"
 
 def grouped(labels: list[str], values: list[str] | pl.Series) -> Published:
     data = pl.DataFrame({"place": labels, "condition": values})
-    meanings = {"place": {label: {"values": [label]} for label in set(labels)}}
+    meanings = {"place": {label: Values((label,)) for label in set(labels)}}
     return Published.from_generalized(data, meanings, ["place"], ["condition"])
 
 

@@ -25,9 +25,10 @@ from reticent.attack import (
     wilson,
 )
 from reticent.attack.base import independent_draws
+from reticent.data.meaning import Value
 
 PLACES, TIMES = 60, 100
-MEANINGS = {"place": {str(place): {"value": place} for place in range(PLACES)}}
+MEANINGS = {"place": {str(place): Value(place) for place in range(PLACES)}}
 
 
 def drawn(random: np.random.Generator, people: int) -> pl.DataFrame:

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reticent.attack import Homogeneity, Linkage, Published, attack
-from reticent.data import Hierarchy, Table
+from reticent.data import Hierarchy, Meaning, Table, ValueType
+from reticent.data.meaning import Anything, Interval, Missing, Prefix, Value, Values
 from reticent.demo import hospital, hospital_table, ten_people, ten_people_table, voter_roll
 from reticent.engine import LocalEngine
 from reticent.errors import DataError, PolicyError
@@ -100,8 +101,15 @@ def test_meanings_that_went_through_json_place_people_alike() -> None:
     import json
 
     register = hospital(200, seed=4)
-    data, meanings = generalized(hospital_table(register), (2, 0, 1, 1, 1))
-    again = json.loads(json.dumps(meanings, default=str))
+    table = hospital_table(register)
+    data, meanings = generalized(table, (2, 0, 1, 1, 1))
+    written = {name: {label: each.as_json() for label, each in known.items()} for name, known in meanings.items()}
+    again = {
+        name: {
+            text: Meaning.read(given, ValueType.published(table.schema[name]), text) for text, given in known.items()
+        }
+        for name, known in json.loads(json.dumps(written)).items()
+    }
     quasi = ["age", "sex", "postcode", "nationality", "admitted"]
     first = Published.from_generalized(data, meanings, quasi, ["diagnosis"])
     second = Published.from_generalized(data, again, quasi, ["diagnosis"])
@@ -112,17 +120,17 @@ def test_meanings_that_went_through_json_place_people_alike() -> None:
 
 MEANINGS = {
     "age": {
-        "young": {"interval": [None, 30], "closed": "left"},
-        "middle": {"interval": [25, 50], "closed": "left"},
-        "old": {"interval": [45, None], "closed": "left"},
-        "33": {"value": 33},
-        "*": {"all": True},
+        "young": Interval(None, 30),
+        "middle": Interval(25, 50),
+        "old": Interval(45, None),
+        "33": Value(33),
+        "*": Anything(),
     },
     "zip": {
-        "14": {"prefix": "14", "length": 3},
-        "1": {"prefix": "1", "length": 3},
-        "set": {"values": ["148", "250"]},
-        "gone": {"null": True},
+        "14": Prefix("14", 3),
+        "1": Prefix("1", 3),
+        "set": Values(("148", "250")),
+        "gone": Missing(),
     },
 }
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from reticent.anonymize import Lattice
 from reticent.attack import Homogeneity, Linkage, Published, attack, compare
 from reticent.data import Hierarchy, Table
+from reticent.data.meaning import Value
 from reticent.definitions import DistinctLDiversity, KAnonymity
 from reticent.demo import hospital, hospital_table, ten_people, ten_people_table, voter_roll
 from reticent.release import publish
@@ -95,7 +96,7 @@ def test_buckets_show_that_somebody_is_there_but_not_what_they_have(tmp_path: Pa
 def test_a_bucket_of_one_value_gives_it_away() -> None:
     quasi = pl.DataFrame({"age": [20, 21, 30, 31], "bucket": [1, 1, 2, 2]})
     counted = pl.DataFrame({"bucket": [1, 2, 2], "ill": ["flu", "flu", "gout"], "count": [2, 1, 1]})
-    meanings = {"age": {str(age): {"value": age} for age in (20, 21, 30, 31)}}
+    meanings = {"age": {str(age): Value(age) for age in (20, 21, 30, 31)}}
     published = Published.from_bucketized(quasi, counted, meanings, ["age"], ["ill"], "bucket", "count")
     linked, shared = attack(published, Linkage({"age": [20, 30, 31]}), Homogeneity())
     assert linked.details["learned"] == 1
@@ -110,7 +111,7 @@ def test_the_chance_of_the_best_guess_in_buckets_is_that_of_counting_worlds(seed
     size = int(random.integers(2, 9))
     quasi = pl.DataFrame({"age": np.arange(size), "bucket": random.integers(0, 2, size)}).sort("bucket")
     sensitive = quasi.select("bucket").with_columns(pl.Series("ill", random.choice(["a", "b", "c"], size)))
-    meanings = {"age": {str(age): {"value": age} for age in range(size)}}
+    meanings = {"age": {str(age): Value(age) for age in range(size)}}
     published = Published.from_bucketized(quasi, sensitive, meanings, ["age"], ["ill"], "bucket")
     findings = Linkage({"age": list(range(size))}, about=0).attack(published)
     bucket = quasi.filter(pl.col("age") == 0)["bucket"][0]

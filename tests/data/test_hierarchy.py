@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reticent.data import BoundHierarchy, Hierarchy
+from reticent.data.meaning import Anything, Interval, Missing, Values
 from reticent.errors import DataError, PolicyError, ReticentError
 
 
@@ -122,16 +123,13 @@ def test_dates_go_to_calendar_units() -> None:
         "2020s",
         "*",
     ]
-    assert bound(dates, [day]).levels[1].meanings[0] == {
-        "interval": [datetime.date(2024, 8, 1), datetime.date(2024, 9, 1)],
-        "closed": "left",
-    }
+    assert bound(dates, [day]).levels[1].meanings[0] == Interval(datetime.date(2024, 8, 1), datetime.date(2024, 9, 1))
 
 
 def test_the_ends_of_the_calendar_are_open() -> None:
     fitted = bound(Hierarchy.dates(levels=["month", "decade"]), [datetime.date(1, 1, 1), datetime.date(9999, 12, 31)])
-    assert fitted.levels[1].meanings[1]["interval"] == [datetime.date(9999, 12, 1), None]
-    assert fitted.levels[2].meanings[0]["interval"] == [None, datetime.date(10, 1, 1)]
+    assert fitted.levels[1].meanings[1] == Interval(datetime.date(9999, 12, 1), None)
+    assert fitted.levels[2].meanings[0] == Interval(None, datetime.date(10, 1, 1))
 
 
 def test_a_timestamp_needs_to_know_where_a_day_begins() -> None:
@@ -284,6 +282,6 @@ def test_a_part_that_covers_every_value_does_not_cover_missing_ones_below_the_to
     rows = [["a", "any", "*"], ["b", "any", "*"]]
     bound = Hierarchy.listed(rows).bind(pl.Series(["a", "b"]), "q").with_null_leaf()
     assert [level.meanings for level in bound.levels[1:]] == [
-        ({"values": ["a", "b"]}, {"null": True}),
-        ({"all": True},),
+        (Values(("a", "b")), Missing()),
+        (Anything(),),
     ]

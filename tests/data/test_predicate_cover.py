@@ -12,8 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from reticent.data import ValueType
 from reticent.data.hierarchy import Hierarchy
-from reticent.data.predicate import Condition, Domain, Kind, Verdict, bounding, covering, expanding
+from reticent.data.meaning import Anything, Interval, Missing, Prefix, Value, Values
+from reticent.data.predicate import Condition, Domain, Verdict, bounding, covering, expanding
 from reticent.data.predicate.nodes import positive
 from reticent.data.predicate.regions import Regions
 from reticent.errors import DataError
@@ -28,7 +30,7 @@ LEAVES: dict[str, list[Any]] = {
     "zip": ["100", "101", "110", "200"],
     "day": [DAY + datetime.timedelta(days=number) for number in range(5)],
 }
-DOMAINS = {name: Domain(Kind.of(TYPES[name]()), pl.Series(LEAVES[name], dtype=TYPES[name])) for name in LEAVES}
+DOMAINS = {name: Domain(ValueType.of(TYPES[name]()), pl.Series(LEAVES[name], dtype=TYPES[name])) for name in LEAVES}
 
 
 @st.composite
@@ -38,15 +40,15 @@ def cells(draw: st.DrawFn, name: str) -> tuple[dict[str, Any], list[Any]]:
     known = [leaf for leaf in leaves if leaf is not None]
     match draw(st.integers(0, 5)):
         case 0:
-            return {"all": True}, leaves
+            return Anything(), leaves
         case 1:
             chosen = draw(st.lists(st.sampled_from(known), min_size=1, unique=True))
-            return {"values": chosen}, chosen
+            return Values(tuple(chosen)), chosen
         case 2 if None in leaves:
-            return {"null": True}, [None]
+            return Missing(), [None]
         case 3 if name == "zip":
             prefix = draw(st.sampled_from(["1", "10", "2"]))
-            return {"prefix": prefix, "length": 3}, [leaf for leaf in known if leaf.startswith(prefix)]
+            return Prefix(prefix, 3), [leaf for leaf in known if leaf.startswith(prefix)]
         case 4 if name in ("age", "score", "day"):
             low, high = sorted(draw(st.lists(st.sampled_from(known), min_size=2, max_size=2)))
             closed = draw(st.sampled_from(["left", "right", "both", "neither"]))
@@ -58,11 +60,11 @@ def cells(draw: st.DrawFn, name: str) -> tuple[dict[str, Any], list[Any]]:
                 or (leaf == high and closed in ("right", "both"))
             ]
             if low == high and closed != "both":
-                return {"interval": [low, high], "closed": "both"}, [low]
-            return ({"interval": [low, high], "closed": closed}, inside) if inside else ({"value": low}, [low])
+                return Interval(low, high, "both"), [low]
+            return (Interval(low, high, closed), inside) if inside else (Value(low), [low])
         case _:
             value = draw(st.sampled_from(known))
-            return {"value": value}, [value]
+            return Value(value), [value]
 
 
 operators = st.sampled_from(["=", "<>", "<", "<=", ">", ">="])
@@ -108,7 +110,7 @@ def test_a_cover_is_what_going_through_every_cell_finds(condition: str, region: 
 
 def test_a_constant_among_parts_that_hang_together_is_read() -> None:
     found = Condition.parse("age = 0 and (true and age <= 3) and not (1 > 2 and age = 0)").cover(
-        {"age": {"values": [0, 1]}}, DOMAINS
+        {"age": Values((0, 1))}, DOMAINS
     )
     assert (found.verdict, found.share) == (Verdict.SOME, 0.5)
 
@@ -144,7 +146,7 @@ def test_the_fallback_never_claims_what_is_not_so(condition: str, region: Any) -
 def test_columns_with_thousands_of_values_that_hang_together_are_written_out() -> None:
     ages, costs = list(range(1000)), list(range(5000))
     domains = {"age": Domain.of_values("integer", ages), "cost": Domain.of_values("integer", costs)}
-    meanings = {"age": [{"interval": [0, 100], "closed": "left"}, {"interval": [100, 200], "closed": "left"}]}
+    meanings = {"age": [Interval(0, 100), Interval(100, 200)]}
     codes = {"age": np.array([0, 1, 1]), "cost": np.array([90, 301, 4999])}
     found = Condition.parse("cost < 3*age").covers(codes, meanings, domains)
     expected = [sum(3 * age > 90 for age in range(100)) / 100, sum(3 * age > 301 for age in range(100, 200)) / 100, 0.0]
@@ -165,31 +167,31 @@ def test_many_regions_at_once_are_covered_like_each_alone(condition: str, many: 
         assert found[number].share == pytest.approx(alone.share)
 
 
-INTEGER, NUMBER = {"age": Domain(Kind.INTEGER)}, {"age": Domain(Kind.NUMBER)}
+INTEGER, NUMBER = {"age": Domain(ValueType.INTEGER)}, {"age": Domain(ValueType.REAL)}
 
 
 @pytest.mark.parametrize(
     ("condition", "meaning", "domains", "verdict", "fraction"),
     [
-        ("age between 30 and 34", {"interval": [30, 40], "closed": "left"}, INTEGER, Verdict.SOME, 0.5),
-        ("age between 30 and 34", {"interval": [30, 40], "closed": "left"}, NUMBER, Verdict.SOME, 0.4),
-        ("age between 30 and 39", {"interval": [30, 40], "closed": "left"}, INTEGER, Verdict.ALL, 1.0),
-        ("age between 30 and 39", {"interval": [30, 40], "closed": "left"}, NUMBER, Verdict.SOME, 0.9),
-        ("age between 30 and 39", {"interval": [30, 40], "closed": "left"}, None, Verdict.SOME, 0.9),
-        ("age < 40", {"interval": [30, 40], "closed": "left"}, NUMBER, Verdict.ALL, 1.0),
-        ("age < 40", {"interval": [30, 40], "closed": "both"}, NUMBER, Verdict.SOME, 1.0),
-        ("age > 39", {"interval": [30, 40], "closed": "left"}, INTEGER, Verdict.NONE, 0.0),
-        ("age > 39", {"interval": [30, 40], "closed": "left"}, NUMBER, Verdict.SOME, 0.1),
-        ("age = 35", {"interval": [30, 40], "closed": "left"}, NUMBER, Verdict.SOME, 0.0),
-        ("age = 35", {"value": 35}, NUMBER, Verdict.ALL, 1.0),
-        ("age in (35, 36)", {"values": [35, 36.5]}, NUMBER, Verdict.SOME, 0.5),
-        ("age < 18", {"interval": [None, 18], "closed": "left"}, INTEGER, Verdict.ALL, 1.0),
-        ("age < 17", {"interval": [None, 18], "closed": "left"}, INTEGER, Verdict.SOME, 0.5),
-        ("age >= 18", {"interval": [None, 18], "closed": "left"}, INTEGER, Verdict.NONE, 0.0),
-        ("age > 30", {"all": True}, INTEGER, Verdict.SOME, 0.5),
-        ("age > 30 or age <= 30 or age is null", {"all": True}, INTEGER, Verdict.ALL, 1.0),
-        ("age > 30 or age <= 30", {"all": True}, INTEGER, Verdict.SOME, 0.5),
-        ("age between 13000 and 13049", {"prefix": "130", "length": 5}, INTEGER, Verdict.SOME, 0.5),
+        ("age between 30 and 34", Interval(30, 40), INTEGER, Verdict.SOME, 0.5),
+        ("age between 30 and 34", Interval(30, 40), NUMBER, Verdict.SOME, 0.4),
+        ("age between 30 and 39", Interval(30, 40), INTEGER, Verdict.ALL, 1.0),
+        ("age between 30 and 39", Interval(30, 40), NUMBER, Verdict.SOME, 0.9),
+        ("age between 30 and 39", Interval(30, 40), None, Verdict.SOME, 0.9),
+        ("age < 40", Interval(30, 40), NUMBER, Verdict.ALL, 1.0),
+        ("age < 40", Interval(30, 40, "both"), NUMBER, Verdict.SOME, 1.0),
+        ("age > 39", Interval(30, 40), INTEGER, Verdict.NONE, 0.0),
+        ("age > 39", Interval(30, 40), NUMBER, Verdict.SOME, 0.1),
+        ("age = 35", Interval(30, 40), NUMBER, Verdict.SOME, 0.0),
+        ("age = 35", Value(35), NUMBER, Verdict.ALL, 1.0),
+        ("age in (35, 36)", Values((35, 36.5)), NUMBER, Verdict.SOME, 0.5),
+        ("age < 18", Interval(None, 18), INTEGER, Verdict.ALL, 1.0),
+        ("age < 17", Interval(None, 18), INTEGER, Verdict.SOME, 0.5),
+        ("age >= 18", Interval(None, 18), INTEGER, Verdict.NONE, 0.0),
+        ("age > 30", Anything(), INTEGER, Verdict.SOME, 0.5),
+        ("age > 30 or age <= 30 or age is null", Anything(), INTEGER, Verdict.ALL, 1.0),
+        ("age > 30 or age <= 30", Anything(), INTEGER, Verdict.SOME, 0.5),
+        ("age between 13000 and 13049", Prefix("130", 5), INTEGER, Verdict.SOME, 0.5),
     ],
 )
 def test_without_a_public_domain_the_label_itself_is_measured(
@@ -215,25 +217,23 @@ def test_without_a_public_domain_the_label_itself_is_measured(
     ],
 )
 def test_a_masked_code_is_measured_by_its_digits(condition: str, verdict: Verdict, fraction: float) -> None:
-    found = Condition.parse(condition).cover({"zip": {"prefix": "130", "length": 5}})
+    found = Condition.parse(condition).cover({"zip": Prefix("130", 5)})
     assert found.verdict is verdict
     assert found.share == pytest.approx(fraction)
 
 
 def test_an_unknown_spread_is_said_to_be_unknown() -> None:
-    found = Condition.parse("income > 1000").cover({"income": {"all": True}})
+    found = Condition.parse("income > 1000").cover({"income": Anything()})
     assert (found.verdict, found.share, found.measured) == (Verdict.SOME, 0.5, False)
-    assert Condition.parse("disease = 'flu'").cover({"disease": {"all": True}}).measured is False
+    assert Condition.parse("disease = 'flu'").cover({"disease": Anything()}).measured is False
 
 
 def test_columns_that_hang_together_over_a_real_line_are_bounded() -> None:
     asked = Condition.parse("score < 3*age")
-    low = {"interval": [0, 10], "closed": "left"}
-    assert asked.cover({"age": {"interval": [10, 20], "closed": "left"}, "score": low}).verdict is Verdict.ALL
-    assert asked.cover({"age": {"interval": [-5, 0], "closed": "left"}, "score": low}).verdict is Verdict.NONE
-    found = asked.cover(
-        {"age": {"interval": [0, 10], "closed": "left"}, "score": {"interval": [0, 30], "closed": "left"}}
-    )
+    low = Interval(0, 10)
+    assert asked.cover({"age": Interval(10, 20), "score": low}).verdict is Verdict.ALL
+    assert asked.cover({"age": Interval(-5, 0), "score": low}).verdict is Verdict.NONE
+    found = asked.cover({"age": Interval(0, 10), "score": Interval(0, 30)})
     assert found.verdict is Verdict.SOME
     assert found.share == pytest.approx(0.5, abs=0.02)
 
@@ -254,7 +254,7 @@ def test_columns_that_hang_together_over_a_real_line_are_bounded() -> None:
     ],
 )
 def test_ends_that_touch_are_decided_exactly(condition: str, closed: str, verdict: Verdict) -> None:
-    cells = {"a": {"interval": [0, 5], "closed": closed}, "b": {"interval": [5, 10], "closed": closed}}
+    cells = {"a": Interval(0, 5, closed), "b": Interval(5, 10, closed)}
     assert Condition.parse(condition).cover(cells).verdict is verdict
 
 
@@ -270,4 +270,4 @@ def test_a_hierarchy_gives_its_domain_only_when_it_was_declared() -> None:
 
 def test_a_meaning_that_covers_nothing_is_refused() -> None:
     with pytest.raises(DataError, match="covers no value"):
-        Condition.parse("age > 3").cover({"age": {"value": 99}}, {"age": DOMAINS["age"]})
+        Condition.parse("age > 3").cover({"age": Value(99)}, {"age": DOMAINS["age"]})

@@ -7,18 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from reticent.data.predicate import Condition, ConditionError, Kind
+from reticent.data import ValueType
+from reticent.data.predicate import Condition, ConditionError
 from reticent.data.predicate.nodes import (
     And,
     Arithmetic,
     Column,
     Comparison,
+    IsNull,
     Member,
-    Missing,
     Not,
     Number,
     Or,
-    Prefix,
+    StartsWith,
     Text,
     Truth,
     positive,
@@ -27,14 +28,14 @@ from reticent.errors import PolicyError
 
 ERRORS = Path(__file__).resolve().parents[1] / "fixtures" / "predicate" / "errors.txt"
 KINDS = {
-    "age": Kind.INTEGER,
-    "income": Kind.NUMBER,
-    "zip": Kind.TEXT,
-    "disease": Kind.TEXT,
-    "marital-status": Kind.TEXT,
-    "admitted": Kind.DATE,
-    "seen": Kind.TIMESTAMP,
-    "smoker": Kind.TRUTH,
+    "age": ValueType.INTEGER,
+    "income": ValueType.REAL,
+    "zip": ValueType.TEXT,
+    "disease": ValueType.TEXT,
+    "marital-status": ValueType.TEXT,
+    "admitted": ValueType.DATE,
+    "seen": ValueType.DATETIME,
+    "smoker": ValueType.BOOLEAN,
 }
 
 
@@ -92,9 +93,9 @@ age, income = Column("age"), Column("income")
         ),
         ("age in (1, 2)", Member(age, (Number(Fraction(1)), Number(Fraction(2))))),
         ("age not in (1)", Not(Member(age, (Number(Fraction(1)),)))),
-        ("age is null", Missing(age)),
-        ("age is not null", Not(Missing(age))),
-        ("zip like '130%'", Prefix(Column("zip"), "130")),
+        ("age is null", IsNull(age)),
+        ("age is not null", Not(IsNull(age))),
+        ("zip like '130%'", StartsWith(Column("zip"), "130")),
         ("zip like '13053'", Comparison("=", Column("zip"), Text("13053"))),
         ("zip = 'it''s'", Comparison("=", Column("zip"), Text("it's"))),
         ("smoker", Comparison("=", Column("smoker"), Truth(True))),

@@ -246,7 +246,7 @@ def test_what_the_public_side_counts_is_what_the_search_counted(tmp_path):
     by_label = Counter()
     for age, code in population.iter_rows():
         for label in release.frame["age"].unique():
-            low, high = release.meanings["age"][label].get("interval", [0, 100])
+            low, high = release.meanings["age"][label].as_json().get("interval", [0, 100])
             for other in release.frame["zip"].unique():
                 by_label[label, other] += low <= age < high and code.startswith(other.replace("*", ""))
     smallest = min(by_label[pair] for pair in set(release.frame.select("age", "zip").iter_rows()))
@@ -430,8 +430,8 @@ def test_personal_wishes_are_met_and_not_rechecked(tmp_path):
     groups = defaultdict(list)
     for age, code, job, _, wish in frame.select("age", "zip", "job", "pay", "wish").iter_rows():
         for label in release.meanings["age"]:
-            low, high = release.meanings["age"][label].get("interval", [age, age + 1])
-            if low <= age < high or release.meanings["age"][label].get("value") == age:
+            low, high = release.meanings["age"][label].as_json().get("interval", [age, age + 1])
+            if low <= age < high or release.meanings["age"][label].as_json().get("value") == age:
                 for other in release.meanings["zip"]:
                     if code.startswith(other.replace("*", "")):
                         groups[label, other].append((job, wish))

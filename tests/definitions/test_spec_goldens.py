@@ -10,6 +10,7 @@ from benchmarks import reproduce_ldiversity
 
 from reticent.belief import Belief, PopulationModel, Setting, excluding, negative, positive, posterior, semantic_sets
 from reticent.data import Groups, SensitiveColumn
+from reticent.data.meaning import Anything, Interval
 from reticent.definitions import DistinctLDiversity, RangeDiversity, TCloseness
 from reticent.release.counting import count_labels
 from tests.definitions.making import groups_of
@@ -23,12 +24,12 @@ RELEASE = pl.DataFrame(
     }
 )
 MEANINGS = {
-    "age": {"[48-62]": {"interval": [48, 62], "closed": "both"}, "[59-77]": {"interval": [59, 77], "closed": "both"}},
+    "age": {"[48-62]": Interval(48, 62, "both"), "[59-77]": Interval(59, 77, "both")},
     "zip": {
-        "441XX": {"interval": [44100, 44199], "closed": "both"},
-        "444XX": {"interval": [44400, 44499], "closed": "both"},
+        "441XX": Interval(44100, 44199, "both"),
+        "444XX": Interval(44400, 44499, "both"),
     },
-    "gender": {"*": {"all": True}},
+    "gender": {"*": Anything()},
 }
 
 

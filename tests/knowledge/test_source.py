@@ -9,6 +9,7 @@ import pytest
 
 import reticent as rt
 from reticent.anonymize import Lattice
+from reticent.data.meaning import Interval, Value
 from reticent.definitions.anonymity import KAnonymity
 from reticent.definitions.knowledge import WorstCaseKnowledge
 from reticent.errors import DataError, PolicyError
@@ -127,8 +128,8 @@ def test_a_list_of_people_must_fit_the_release():
 def test_people_are_placed_where_labels_overlap_unless_several_groups_fit():
     places = pl.DataFrame({"age": ["[20, 26)", "[24, 30)"], "sex": ["M", "F"], "(group)": [0, 1]})
     meanings = {
-        "age": {"[20, 26)": {"interval": [20, 26]}, "[24, 30)": {"interval": [24, 30]}},
-        "sex": {"M": {"value": "M"}, "F": {"value": "F"}},
+        "age": {"[20, 26)": Interval(20, 26), "[24, 30)": Interval(24, 30)},
+        "sex": {"M": Value("M"), "F": Value("F")},
     }
     people = pl.DataFrame({"age": [25, 25, 21, 21], "sex": ["M", "F", "F", "M"]})
     assert placed(people, places, meanings).tolist() == [0, 1, -1, 0]

@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
+from reticent.data import Meaning
 from tests.oracles.attack_linkage import fits
 
 
@@ -55,7 +56,7 @@ def similar(groups: Sequence[Sequence[int]], width: int, threshold: Fraction) ->
 def posteriors(
     people: Sequence[Mapping[str, Any]],
     rows: Sequence[Mapping[str, Any]],
-    meanings: Mapping[str, Mapping[str, Mapping[str, Any]]],
+    meanings: Mapping[str, Mapping[str, Meaning]],
     quasi: Sequence[str],
     error: float,
     present: float,

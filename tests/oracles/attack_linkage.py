@@ -6,9 +6,12 @@ import datetime
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from reticent.data import Meaning
 
-def fits(value: Any, meaning: Mapping[str, Any]) -> bool:
-    """Whether a person's value may be behind a label. None: the adversary does not know the value."""
+
+def fits(value: Any, meant: Meaning) -> bool:
+    """Whether a person's value may be behind a label, by its JSON. None: the adversary does not know the value."""
+    meaning = meant.as_json()
     if value is None or "all" in meaning:
         return True
     if "null" in meaning:
@@ -30,7 +33,7 @@ def fits(value: Any, meaning: Mapping[str, Any]) -> bool:
 def link(
     people: Sequence[Mapping[str, Any]],
     rows: Sequence[Mapping[str, Any]],
-    meanings: Mapping[str, Mapping[str, Mapping[str, Any]]],
+    meanings: Mapping[str, Mapping[str, Meaning]],
     quasi: Sequence[str],
     sensitive: str,
 ) -> list[tuple[int, set[str]]]:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import reticent as rt
 from reticent.data import NULL_LABEL, Hierarchy, Table
+from reticent.data.meaning import Anything, Interval, Value
 from reticent.data.predicate import ConditionError
 from reticent.engine.local import LocalEngine
 from reticent.errors import DataError, PolicyError
@@ -166,7 +167,7 @@ def test_a_bucketized_release_answers_like_brute_force_over_all_ways(
         sensitive = sensitive.group_by("bucket", "disease").agg(pl.len().alias("n"))
     meanings = {
         name: {
-            text or NULL_LABEL: {"value": value}
+            text or NULL_LABEL: Value(value)
             for text, value in zip(frame[name].cast(pl.String), frame[name], strict=True)
         }
         for name in KINDS
@@ -208,7 +209,7 @@ def test_bounds_of_a_condition_that_no_product_decides_are_those_of_a_transport(
 
 def test_an_unknown_share_has_the_error_of_not_knowing_it() -> None:
     data = pl.DataFrame({"income": ["*"] * 12})
-    found = count_labels({"data": data}, {"income": {"*": {"all": True}}}, "income > 1000")
+    found = count_labels({"data": data}, {"income": {"*": Anything()}}, "income > 1000")
     assert (found.value, found.bounds) == (6.0, (0, 12))
     assert found.standard_error == pytest.approx(math.sqrt(12 / 4 + 12**2 / 12))
 
@@ -252,7 +253,7 @@ def test_a_saved_release_answers_like_the_release_without_its_private_side(
 
 def test_what_cannot_be_counted_is_refused() -> None:
     data = pl.DataFrame({"age": ["[20, 25)"], "disease": ["flu"]})
-    meanings = {"age": {"[20, 25)": {"interval": [20, 25], "closed": "left"}}}
+    meanings = {"age": {"[20, 25)": Interval(20, 25)}}
     with pytest.raises(ConditionError, match=r"no column 'agee'. Did you mean 'age'"):
         count_labels({"data": data}, meanings, "agee > 3")
     with pytest.raises(ConditionError, match="holds numbers"):

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 from reticent.data import Hierarchy, Regions, Table
+from reticent.data.meaning import Anything, Interval
 from reticent.engine.local import LocalEngine
 from reticent.errors import PolicyError
 from reticent.utility import (
@@ -100,7 +101,7 @@ def test_regions_that_spell_out_a_generalization_look_like_it(world: World) -> N
 @settings(max_examples=40, deadline=None)
 @given(worlds(suppression=False))
 def test_buckets_cost_only_the_link_to_the_sensitive_value(world: World) -> None:
-    picture = Picture.of_levels(world.frequencies, world.levels, format="bucketize")
+    picture = Picture.of_levels(world.frequencies, world.levels, exact=True)
     assert loss(picture) == ncp(picture) == 0
     assert non_uniform_entropy(picture) == pytest.approx(0, abs=1e-9)
     assert kl(picture, sensitive=False) == pytest.approx(0, abs=1e-9)
@@ -163,9 +164,9 @@ def static_fixture() -> tuple[Table, Regions]:
     first = {62, 51, 48}
     group_of_point = np.array([0 if age in first else 1 for age in ages])
     boxes = (
-        ({"interval": [48, 62], "closed": "both"}, {"interval": [59, 77], "closed": "both"}),
-        ({"interval": [44100, 44190], "closed": "both"}, {"interval": [44420, 44470], "closed": "both"}),
-        ({"all": True}, {"all": True}),
+        (Interval(48, 62, "both"), Interval(59, 77, "both")),
+        (Interval(44100, 44190, "both"), Interval(44420, 44470, "both")),
+        (Anything(), Anything()),
     )
     labels = (("[48-62]", "[59-77]"), ("441XX", "444XX"), ("*", "*"))
     return table, Regions(group_of_point, labels, boxes)
@@ -182,7 +183,7 @@ def test_the_static_fixture_has_the_published_penalties() -> None:
 def test_overlapping_regions_explain_a_row_together() -> None:
     table = Table(pl.DataFrame({"age": [1, 2, 2, 3]}), quasi={"age": Hierarchy.intervals([2], domain=(1, 4))})
     frequencies = LocalEngine().frequencies(table)
-    left, right = {"interval": [1, 2], "closed": "both"}, {"interval": [2, 3], "closed": "both"}
+    left, right = Interval(1, 2, "both"), Interval(2, 3, "both")
     picture = Picture.of_regions(frequencies, Regions(np.array([0, 0, 1]), (("1-2", "2-3"),), ((left, right),)))
     # Points 1, 2, 3 have 1, 2, 1 rows; the groups have 3 rows over {1, 2} and 1 row over {2, 3}.
     expected = (math.log(1 / (3 / 2)) + 2 * math.log(2 / (3 / 2 + 1 / 2)) + math.log(1 / (1 / 2))) / 4

@@ -18,9 +18,9 @@ from tests.oracles.weights_repeated import repeated
 NAMES = ("loss", "loss_geometric", "ncp")
 
 
-@given(seed=st.integers(0, 10**6), form=st.sampled_from(["generalize", "bucketize"]), unit=st.sampled_from([1, 2, 4]))
+@given(seed=st.integers(0, 10**6), exact=st.booleans(), unit=st.sampled_from([1, 2, 4]))
 @settings(max_examples=25, deadline=None)
-def test_weighted_measures_are_those_of_repeated_rows(seed, form, unit):
+def test_weighted_measures_are_those_of_repeated_rows(seed, exact, unit):
     chance = np.random.default_rng(seed)
     weights = chance.integers(0, 6, 60) / unit
     weights[0] = 1
@@ -31,8 +31,8 @@ def test_weighted_measures_are_those_of_repeated_rows(seed, form, unit):
     many = LocalEngine().frequencies(Table(repeated(frame, "w", unit), quasi=quasi, sensitive="illness"))
     levels = tuple(int(chance.integers(0, h.height + 1)) for h in plain.hierarchies)
     small = plain.generalize(levels).sizes < 1 + chance.integers(0, 8)
-    picture = Picture.of_levels(plain, levels, small, form)
-    expected = Picture.of_levels(many, levels, _same_groups(plain, many, levels, small), form)
+    picture = Picture.of_levels(plain, levels, small, exact)
+    expected = Picture.of_levels(many, levels, _same_groups(plain, many, levels, small), exact)
     found = measure_all(picture)
     for name in NAMES:
         assert found[f"weighted_{name}"] == pytest.approx(measure_all(expected)[name], abs=1e-12)

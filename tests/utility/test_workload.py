@@ -72,7 +72,7 @@ def test_the_table_itself_answers_without_error_also_in_buckets(world: World, se
     bottom = (0,) * len(world.levels)
     for picture in (
         Picture.of_levels(world.frequencies, bottom),
-        Picture.of_levels(world.frequencies, world.levels, format="bucketize"),
+        Picture.of_levels(world.frequencies, world.levels, exact=True),
     ):
         assert workload_error(world.frequencies, picture, workload).mean == pytest.approx(0)
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from reticent.data.engine import Engine
 from reticent.data.hierarchy import BoundHierarchy, Codes
+from reticent.data.meaning import Meaning
 from reticent.data.stream import Stream
 from reticent.data.table import Table
 from reticent.randomness import Randomness
@@ -94,9 +95,9 @@ def bucketized(table: Table, buckets: NDArray[np.int64], kept: NDArray[np.bool_]
 
 def meanings(
     hierarchies: tuple[BoundHierarchy, ...], levels: tuple[int, ...], codes: Sequence[Codes]
-) -> dict[str, dict[str, Mapping[str, Any]]]:
+) -> dict[str, dict[str, Meaning]]:
     """For each quasi column, the labels that occur among the published parts (``codes``) with their meaning."""
-    found: dict[str, dict[str, Mapping[str, Any]]] = {}
+    found: dict[str, dict[str, Meaning]] = {}
     for hierarchy, number, parts in zip(hierarchies, levels, codes, strict=True):
         level = hierarchy.levels[number]
         known = {level.labels[part]: level.meanings[part] for part in np.unique(parts).tolist()}

@@ -2,7 +2,7 @@
 
 ``published``      what the public holds: labels, their meanings, rows, sensitive values beside them
 ``base``           ``Adversary``, ``Findings``, confidence intervals
-``linkage``        look people of another list up (``matching`` places them, ``fitting`` joins, ``labels`` reads what labels mean, ``people`` the list)
+``linkage``        look people of another list up (``matching`` places them, ``fitting`` joins, ``people`` the list)
 ``probabilistic``  the same with mistakes in the list, and people who are not in the data
 ``homogeneity``    groups that share a sensitive value; ``exclusion`` after ruling some values out
 ``skewness``       groups unlike the whole; ``similarity`` groups whose values mean nearly the same

@@ -11,8 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.attack.labels import Meaning
-from reticent.data import NULL_LABEL, Groups, Table
+from reticent.data import NULL_LABEL, Groups, Meaning, Table
 from reticent.data.covers import Cover, cover
 from reticent.data.keys import first_rows, number, pack, sum_by
 from reticent.data.sensitive import bind_sensitive

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.attack.base import Findings
-from reticent.attack.labels import describe
 from reticent.attack.matching import places_of
 from reticent.attack.published import Published
 
@@ -34,7 +33,7 @@ class SinglingOut:
         """Describe everybody."""
         places = places_of(published, published.quasi, None)
         codes, fitting = list(places.codes), places.candidates
-        names = [_Shown(each.name, [describe(meaning) for meaning in each.meanings]) for each in published.columns]
+        names = [_Shown(each.name, [meaning.words() for meaning in each.meanings]) for each in published.columns]
         if self.sensitive and published.groups.domain.columns and published.is_row_by_row:
             histograms, domain = published.groups.histograms, published.groups.domain
             codes = [column.codes[histograms.owners] for column in published.columns]

@@ -3,6 +3,7 @@
 ``table``        a frame with a role for every column
 ``hierarchy``    chains of partitions; ``recipes``, ``recipes_numbers`` and ``recipes_dates`` have the kinds, made of
                  ``leaves`` and ``levels``; ``descriptions`` reads them from plain data
+``meaning``      what a label stands for; ``types`` the types of values, and their way into JSON
 ``frames``       frames of any kind as polars frames
 ``encoding``     turns values into small integers
 ``stream``       rows that are never in memory together; ``profile`` what one pass finds out, ``memory`` how much there is,
@@ -23,10 +24,12 @@ from reticent.data.evidence import Columns, Evidence, History, Kind, Patterns, P
 from reticent.data.frames import as_polars
 from reticent.data.frequencies import FrequencySet
 from reticent.data.groups import Groups, Histograms, SensitiveDomain
-from reticent.data.hierarchy import NULL_LABEL, SUPPRESSED, BoundHierarchy, Hierarchy, Level
+from reticent.data.hierarchy import BoundHierarchy, Hierarchy, Level
+from reticent.data.meaning import NULL_LABEL, SUPPRESSED, LeafIndex, Meaning
 from reticent.data.recoding import Allocation, Levels, Recoding, Regions
 from reticent.data.sensitive import SensitiveColumn
 from reticent.data.table import Table
+from reticent.data.types import ValueType, to_plain
 
 __all__ = [
     "NULL_LABEL",
@@ -44,8 +47,10 @@ __all__ = [
     "Histograms",
     "History",
     "Kind",
+    "LeafIndex",
     "Level",
     "Levels",
+    "Meaning",
     "Patterns",
     "Plan",
     "Recoding",
@@ -53,5 +58,7 @@ __all__ = [
     "SensitiveColumn",
     "SensitiveDomain",
     "Table",
+    "ValueType",
     "as_polars",
+    "to_plain",
 ]

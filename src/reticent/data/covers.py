@@ -9,12 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data.hierarchy import Meaning
-from reticent.data.predicate.domain import Domain, LeafIndex, as_kind
-from reticent.data.predicate.kinds import Kind
+from reticent.data.meaning import Anything, Interval, LeafIndex, Meaning, Missing, Value, Values
+from reticent.data.predicate import Domain
+from reticent.data.types import ValueType
 from reticent.errors import DataError
-
-_SHAPES = ("value", "values", "interval", "prefix", "null", "all")
 
 
 @dataclass(frozen=True)
@@ -51,11 +49,6 @@ def cover(values: pl.Series, meanings: Sequence[Meaning], column: str, *, null_i
     of, and one that cannot be read so fits no label but ``*``. A null is a missing value and fits the label of missing values; with
     ``null_is_unknown`` it is something that nobody told, and every label fits.
     """
-    for meaning in meanings:
-        if not any(shape in meaning for shape in _SHAPES):
-            raise DataError(
-                f"Column {column!r} has a label with the meaning {dict(meaning)!r}, which says nothing about values."
-            )
     kind = _kind(values, meanings, column)
     missing = values.is_null().to_numpy()
     read = _read(values, kind)
@@ -68,9 +61,9 @@ def cover(values: pl.Series, meanings: Sequence[Meaning], column: str, *, null_i
     starts = np.searchsorted(owners[order], np.arange(len(leaves) + 1))
     pairs: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
     for label, meaning in enumerate(meanings):
-        if "all" in meaning:
+        if isinstance(meaning, Anything):
             fitting = np.flatnonzero(~missing) if null_is_unknown else np.arange(len(values))
-        elif "null" in meaning:
+        elif isinstance(meaning, Missing):
             fitting = np.zeros(0, dtype=np.int64) if null_is_unknown else np.flatnonzero(missing)
         else:
             found = _found(index, meaning)
@@ -84,21 +77,21 @@ def cover(values: pl.Series, meanings: Sequence[Meaning], column: str, *, null_i
     return Cover(places[rising], labels[rising], len(values), len(meanings))
 
 
-def _kind(values: pl.Series, meanings: Sequence[Meaning], column: str) -> Kind:
+def _kind(values: pl.Series, meanings: Sequence[Meaning], column: str) -> ValueType:
     """What values and labels are both read as: the kind of the values, unless they are text and the labels are ranges."""
-    own = Kind.of(values.dtype, column)
-    ranges = [meaning for meaning in meanings if "interval" in meaning]
-    return Domain.guessed(ranges, own).kind if own is Kind.TEXT and ranges else own
+    own = ValueType.of(values.dtype, column)
+    ranges = [meaning for meaning in meanings if isinstance(meaning, Interval)]
+    return Domain.guessed(ranges, own).kind if own is ValueType.TEXT and ranges else own
 
 
-def _read(values: pl.Series, kind: Kind) -> pl.Series:
+def _read(values: pl.Series, kind: ValueType) -> pl.Series:
     """The values as a kind; null where that cannot be."""
-    if kind is Kind.TEXT or Kind.of(values.dtype) is not Kind.TEXT:
-        return as_kind(values, kind)
+    if kind is ValueType.TEXT or ValueType.of(values.dtype) is not ValueType.TEXT:
+        return kind.column(values)
     texts = values.cast(pl.String)
-    if kind is Kind.DATE:
+    if kind is ValueType.DATE:
         return texts.str.to_date(strict=False)
-    if kind is Kind.TIMESTAMP:
+    if kind is ValueType.DATETIME:
         return texts.str.to_datetime(strict=False, time_unit="us")
     return texts.cast(pl.Float64, strict=False)
 
@@ -106,11 +99,11 @@ def _read(values: pl.Series, kind: Kind) -> pl.Series:
 def _found(index: LeafIndex, meaning: Meaning) -> NDArray[np.int64]:
     """The leaves that a meaning covers; none where it speaks of another kind of values."""
     try:
-        return index.find(meaning)
+        return meaning.covers(index)
     except (DataError, ValueError):
-        if "values" not in meaning:
+        if not isinstance(meaning, Values):
             return np.zeros(0, dtype=np.int64)
-    parts = [_found(index, {"value": value}) for value in meaning["values"]]
+    parts = [_found(index, Value(value)) for value in meaning.values]
     return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import polars as pl
 
 from reticent.data.evidence import Evidence
+from reticent.data.meaning import Meaning
 from reticent.data.recoding import Recoding
 from reticent.data.stream import Stream
 
@@ -28,7 +29,7 @@ class Draft:
     recoding: Recoding
     evidence: Evidence
     tables: Mapping[str, pl.DataFrame | Stream]
-    meanings: Mapping[str, Mapping[str, Mapping[str, Any]]]
+    meanings: Mapping[str, Mapping[str, Meaning]]
     suppressed: int
     method: Mapping[str, Any]
     utility: Mapping[str, float]

@@ -19,22 +19,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.data.encoding import encode
+from reticent.data.meaning import NULL_LABEL, Anything, Meaning, Missing, Values
 from reticent.errors import DataError
 
-SUPPRESSED = "*"
-NULL_LABEL = "(missing)"
-
 Codes = NDArray[np.integer[Any]]
-Meaning = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Level:
-    """One partition of the leaves: ``parts[leaf]`` is the part's number, ``labels`` and ``meanings`` describe parts.
-
-    A meaning is one of ``{"value": v}``, ``{"interval": [low, high], "closed": "left"}``, ``{"values": [...]}``,
-    ``{"prefix": text, "length": n}``, ``{"null": True}`` and ``{"all": True}``.
-    """
+    """One partition of the leaves: ``parts[leaf]`` is the part's number, ``labels`` and ``meanings`` describe parts."""
 
     parts: NDArray[np.int32]
     labels: tuple[str, ...]
@@ -123,15 +116,16 @@ class BoundHierarchy:
         leaves = pl.concat([self.leaves, pl.Series([None], dtype=self.leaves.dtype)])
         levels = []
         for number, level in enumerate(self.levels):
-            top = number == self.height and self.height > 0 and "all" in level.meanings[0]
+            top = number == self.height and self.height > 0 and isinstance(level.meanings[0], Anything)
             if top:
                 levels.append(replace(level, parts=np.append(level.parts, np.int32(0))))
             else:
                 parts = np.append(level.parts, np.int32(level.size))
                 # A part that covered everything does not cover the missing.
-                meanings = [{"values": self.leaves.to_list()} if "all" in each else each for each in level.meanings]
+                listed = Values(tuple(self.leaves.to_list()))
+                meanings = [listed if isinstance(each, Anything) else each for each in level.meanings]
                 labels = (*level.labels, unused(NULL_LABEL, level.labels))
-                levels.append(Level(parts, labels, (*meanings, {"null": True})))
+                levels.append(Level(parts, labels, (*meanings, Missing())))
         return BoundHierarchy(self.column, leaves, tuple(levels), self.data_dependent, null_leaf=len(self.leaves))
 
 

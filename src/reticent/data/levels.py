@@ -10,41 +10,33 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data.hierarchy import SUPPRESSED, Level, Meaning
+from reticent.data.hierarchy import Level
+from reticent.data.meaning import SUPPRESSED, Anything, Interval, Meaning, Value, Values
 
 
 def identity(leaves: pl.Series) -> Level:
     """Level 0: every leaf is a part of its own."""
-    meanings = tuple({"value": value} for value in leaves.to_list())
+    meanings = tuple(Value(value) for value in leaves.to_list())
     return Level(np.arange(len(leaves), dtype=np.int32), tuple(leaves.cast(pl.String).to_list()), meanings)
 
 
 def suppressed(leaves: pl.Series) -> Level:
     """The single part that says nothing."""
-    return Level(np.zeros(len(leaves), dtype=np.int32), (SUPPRESSED,), ({"all": True},))
-
-
-def interval_label(low: object, high: object, closed: str = "left") -> str:
-    """How an interval is written: ``[20, 25)``, ``< 18`` or ``>= 65``, and ``[20, 25]`` with both ends."""
-    if low is None:
-        return f"< {high}"
-    return f">= {low}" if high is None else f"[{low}, {high}{']' if closed == 'both' else ')'}"
+    return Level(np.zeros(len(leaves), dtype=np.int32), (SUPPRESSED,), (Anything(),))
 
 
 def level_by_number(numbers: NDArray[Any], bounds: Any) -> Level:
     """Parts by the number of their interval; ``bounds(number)`` gives its two ends, None where it is open."""
     present, parts = np.unique(numbers, return_inverse=True)
-    edges = [tuple(plain_number(edge) for edge in bounds(int(number))) for number in present]
-    labels = tuple(interval_label(low, high) for low, high in edges)
-    meanings: tuple[Meaning, ...] = tuple({"interval": [low, high], "closed": "left"} for low, high in edges)
-    return Level(parts.astype(np.int32), labels, meanings)
+    meanings = tuple(Interval(*map(plain_number, bounds(int(number)))) for number in present)
+    return Level(parts.astype(np.int32), tuple(meaning.text for meaning in meanings), meanings)
 
 
 def level_by_label(labels: Sequence[str], leaves: pl.Series) -> Level:
     """Parts by label; a single label covers everything."""
     distinct, parts = group(labels)
     if len(distinct) == 1:
-        return Level(parts, tuple(distinct), ({"all": True},))
+        return Level(parts, tuple(distinct), (Anything(),))
     return Level(parts, tuple(distinct), values_of(parts, len(distinct), leaves))
 
 
@@ -53,7 +45,7 @@ def values_of(parts: NDArray[np.int32], size: int, leaves: pl.Series) -> tuple[M
     values: list[list[Any]] = [[] for _ in range(size)]
     for part, leaf in zip(parts.tolist(), leaves.to_list(), strict=True):
         values[part].append(leaf)
-    return tuple({"values": members} for members in values)
+    return tuple(Values(tuple(members)) for members in values)
 
 
 def group(keys: Sequence[Any]) -> tuple[list[Any], NDArray[np.int32]]:

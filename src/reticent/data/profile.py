@@ -15,7 +15,7 @@ _BYTES_PER_PERSON_CELL = 64
 
 
 @dataclass(frozen=True)
-class Missing:
+class Nulls:
     """A column's missing values: how many there are, and the place of the first."""
 
     count: int
@@ -28,21 +28,21 @@ class Profile:
 
     rows: int
     values: Mapping[str, pl.Series]
-    missing: Mapping[str, Missing]
+    missing: Mapping[str, Nulls]
 
     @classmethod
     def of(cls, stream: Stream, columns: Sequence[str]) -> Profile:
         """One pass over the rows."""
         rows = 0
         values = {name: pl.Series(name, [], dtype=stream.schema[name]) for name in columns}
-        missing: dict[str, Missing] = {}
+        missing: dict[str, Nulls] = {}
         for chunk in stream.chunks():
             for name in columns:
                 column = chunk[name]
                 values[name] = pl.concat([values[name], column.unique()]).unique()
                 if column.null_count():
-                    before = missing.get(name, Missing(0, rows + (column.is_null().arg_max() or 0)))
-                    missing[name] = Missing(before.count + column.null_count(), before.first)
+                    before = missing.get(name, Nulls(0, rows + (column.is_null().arg_max() or 0)))
+                    missing[name] = Nulls(before.count + column.null_count(), before.first)
             rows += chunk.height
         return cls(rows, values, missing)
 

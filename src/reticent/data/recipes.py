@@ -18,9 +18,10 @@ from typing import Any
 
 import polars as pl
 
-from reticent.data.hierarchy import SUPPRESSED, BoundHierarchy, Hierarchy, Level
+from reticent.data.hierarchy import BoundHierarchy, Hierarchy, Level
 from reticent.data.leaves import leaves_of, parse_leaves
 from reticent.data.levels import group, identity, level_by_label, optional, suppressed, values_of
+from reticent.data.meaning import SUPPRESSED, Prefix
 from reticent.errors import DataError, PolicyError
 from reticent.exact import whole
 
@@ -128,7 +129,7 @@ class Masking(Hierarchy):
             prefixes = texts.str.slice(0, kept)
             stars = SUPPRESSED * (self.digits - kept)
             labels, parts = group(prefixes.to_list())
-            meanings = tuple({"prefix": prefix, "length": self.digits} for prefix in labels)
+            meanings = tuple(Prefix(prefix, self.digits) for prefix in labels)
             levels.append(Level(parts, tuple(prefix + stars for prefix in labels), meanings))
         return BoundHierarchy(column, leaves, tuple(levels), data_dependent=self.domain is None)
 

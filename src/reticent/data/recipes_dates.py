@@ -11,6 +11,7 @@ import polars as pl
 
 from reticent.data.hierarchy import BoundHierarchy, Hierarchy, Level
 from reticent.data.levels import group, identity, optional, suppressed
+from reticent.data.meaning import Interval
 from reticent.errors import DataError, PolicyError
 
 _DATE_UNITS = ("month", "quarter", "half", "year", "decade")
@@ -80,14 +81,12 @@ class Dates(Hierarchy):
         months = {"month": 1, "quarter": 3, "half": 6, "year": 12, "decade": 120}.get(unit)
         if months is None:
             labels, parts = group(days.to_list())
-            meanings = tuple({"interval": [day, day + datetime.timedelta(days=1)], "closed": "left"} for day in labels)
+            meanings = tuple(Interval(day, day + datetime.timedelta(days=1)) for day in labels)
             return Level(parts, tuple(day.isoformat() for day in labels), meanings)
         number = (year.astype(np.int64) * 12 + month - 1) // months
         present, numbers = np.unique(number, return_inverse=True)
         starts = [int(value) * months for value in present]
-        meanings = tuple(
-            {"interval": [_month_start(start), _month_start(start + months)], "closed": "left"} for start in starts
-        )
+        meanings = tuple(Interval(_month_start(start), _month_start(start + months)) for start in starts)
         return Level(numbers.astype(np.int32), tuple(_unit_label(unit, start) for start in starts), meanings)
 
     def describe(self) -> dict[str, Any]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from reticent.data.meaning import Meaning
 
 
 @dataclass(frozen=True)
@@ -25,13 +26,13 @@ class Levels:
 class Regions:
     """Local recoding: every point of the frequency set goes to one group (-1: left out), described column by column.
 
-    ``descriptions[j]`` holds, for each group, the meaning of its cell in column ``j`` (see :class:`reticent.data.hierarchy.Level`)
+    ``descriptions[j]`` holds, for each group, the meaning of its cell in column ``j``
     and ``labels[j]`` the text that is published for it.
     """
 
     group_of_point: NDArray[np.int64]
     labels: tuple[tuple[str, ...], ...]
-    descriptions: tuple[tuple[Mapping[str, Any], ...], ...]
+    descriptions: tuple[tuple[Meaning, ...], ...]
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.data.encoding import encode
-from reticent.data.hierarchy import NULL_LABEL, BoundHierarchy, Codes, Hierarchy, unused
+from reticent.data.hierarchy import BoundHierarchy, Codes, Hierarchy, unused
 from reticent.data.leaves import as_type
+from reticent.data.meaning import NULL_LABEL
 from reticent.data.plain import clock_text
 from reticent.errors import DataError, did_you_mean
 

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from reticent.data import NULL_LABEL, Meaning
 from reticent.data.covers import cover
-from reticent.data.hierarchy import NULL_LABEL, Meaning
 
 NOWHERE, SEVERAL = -1, -2
 GROUP = "(group)"

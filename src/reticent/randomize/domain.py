@@ -16,12 +16,20 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data.predicate import Kind, as_kind
+from reticent.data import ValueType
 from reticent.errors import DataError, PolicyError, did_you_mean
 
 Keys = NDArray[Any]
 Codes = NDArray[np.int64]
 
+_NAMES = {
+    ValueType.INTEGER: "integer",
+    ValueType.REAL: "number",
+    ValueType.TEXT: "text",
+    ValueType.DATE: "date",
+    ValueType.DATETIME: "timestamp",
+    ValueType.BOOLEAN: "truth",
+}
 _WORD_LIMIT = 2**62
 _WHOLE_LIMIT = 2**63
 _LARGEST_COLUMN = 20_000_000
@@ -65,9 +73,9 @@ class Attribute:
         return cls(name, len(values), values)
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ValueType:
         """The kind of the values."""
-        return Kind.of(self.listed.dtype, self.name)
+        return ValueType.of(self.listed.dtype, self.name)
 
     @property
     def listed(self) -> pl.Series:
@@ -118,7 +126,7 @@ class Attribute:
 
     def _converted(self, series: pl.Series) -> tuple[pl.Series, NDArray[np.bool_]]:
         """The values in the type of the domain, and for every row whether its value had to be changed for that."""
-        days = self.kind in (Kind.DATE, Kind.TIMESTAMP)
+        days = self.kind.is_temporal
         given = series.fill_nan(None) if series.dtype.is_float() else series
         if isinstance(given.dtype, pl.Datetime):
             given = given.dt.replace_time_zone(None)
@@ -126,7 +134,7 @@ class Attribute:
             if given.dtype.is_nested() or (days and not (given.dtype.is_temporal() or given.dtype == pl.Null)):
                 raise pl.exceptions.InvalidOperationError
             wanted = self.listed.dtype
-            found = as_kind(given, self.kind)
+            found = self.kind.column(given)
             if given.dtype.is_integer() and wanted.is_integer():
                 found = given.cast(wanted, strict=False)
             # Text is read; numbers, days and truth values must come back the same.
@@ -313,7 +321,7 @@ def _series(name: str, declared: Any) -> pl.Series:
         if series.dtype in (pl.UInt64, pl.Int128, pl.Object) and _is_beyond(series):
             raise PolicyError(f"domain[{name!r}]: {_BEYOND}")
         series = series.cast(pl.Int64) if series.dtype == pl.UInt64 else series
-        series = as_kind(series, Kind.of(series.dtype, name)).alias(name)
+        series = ValueType.of(series.dtype, name).column(series).alias(name)
     except (TypeError, OverflowError, pl.exceptions.PolarsError):
         kinds = {type(value).__name__: value for value in reversed(list(declared)) if value is not None}
         told = " and ".join(repr(value) for value in list(kinds.values())[:2])
@@ -341,9 +349,9 @@ def _plain(attribute: Attribute) -> Any:
     if attribute._grid is not None:
         first, step = attribute._grid
         return {"from": first, "to": first + step * (attribute.size - 1), "step": step}
-    texts = attribute.kind in (Kind.DATE, Kind.TIMESTAMP)
+    texts = attribute.kind.is_temporal
     values = attribute.values.cast(pl.String).to_list() if texts else attribute.values.to_list()
-    return {"kind": attribute.kind.value, "values": values}
+    return {"kind": _NAMES[attribute.kind], "values": values}
 
 
 def _read(name: str, entry: Any) -> Attribute:
@@ -351,13 +359,13 @@ def _read(name: str, entry: Any) -> Attribute:
         return Attribute.of(name, entry)
     from reticent.data.predicate import Domain
 
-    kinds, kind, listed = [each.value for each in Kind], entry.get("kind", "text"), entry["values"]
+    kinds, kind, listed = {name: kind for kind, name in _NAMES.items()}, entry.get("kind", "text"), entry["values"]
     if kind not in kinds:
         raise PolicyError(
             f"domain[{name!r}]: kind must be one of {', '.join(kinds)}, but it is {kind!r}.{did_you_mean(kind, kinds)}"
         )
     if not isinstance(listed, list):
         raise PolicyError(f"domain[{name!r}]: values must be a list, but it is {listed!r}.")
-    values = Domain.of_values(kind, listed).leaves
+    values = Domain.of_values(kinds[kind], listed).leaves
     assert values is not None
     return Attribute.of(name, values.alias(name))

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from reticent.data.predicate import Condition
-from reticent.data.predicate.nodes import And, Column, Missing, Not
+from reticent.data.predicate.nodes import And, Column, IsNull, Not
 from reticent.errors import PolicyError
 from reticent.exact import exact
 from reticent.randomize.counting import masker
@@ -40,7 +40,7 @@ def without_nulls(asked: Condition, domain: ViewDomain, column: str) -> Conditio
     """A condition, and that a column has a value: what averages are taken over."""
     if not domain[column].listed.null_count():
         return asked
-    return Condition(asked.text, And((asked.node, Not(Missing(Column(column))))))
+    return Condition(asked.text, And((asked.node, Not(IsNull(Column(column))))))
 
 
 def held(

@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import reticent
+from reticent.data import to_plain
 from reticent.definitions import Definition
 from reticent.release import wording
 from reticent.release.format import Words
 from reticent.release.manifest import Manifest
 from reticent.release.reference import ReferenceColumn
 from reticent.release.signing import sign
-from reticent.release.values import canonical, to_plain
+from reticent.release.values import canonical
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

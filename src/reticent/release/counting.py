@@ -15,9 +15,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data.hierarchy import NULL_LABEL, Meaning, unused
-from reticent.data.predicate import Condition, Covers, Domain, Kind
-from reticent.data.predicate.domain import series_of, values_of
+from reticent.data import NULL_LABEL, Meaning, ValueType
+from reticent.data.hierarchy import unused
+from reticent.data.predicate import Condition, Covers, Domain
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.release.buckets import Pairs
 from reticent.release.stored import distinct_rows, height, schema_of
@@ -27,15 +27,6 @@ Frames = Mapping[str, pl.DataFrame]
 Meanings = Mapping[str, Mapping[str, Meaning]]
 
 ESTIMATORS: tuple[Estimator, ...] = ("uniform", "intersect")
-_KINDS = {
-    "text": Kind.TEXT,
-    "integer": Kind.INTEGER,
-    "unsigned": Kind.INTEGER,
-    "real": Kind.NUMBER,
-    "boolean": Kind.TRUTH,
-    "date": Kind.DATE,
-    "datetime": Kind.TIMESTAMP,
-}
 
 
 @dataclass(frozen=True)
@@ -148,9 +139,9 @@ def _described(
 def _domain(name: str, kind: str | None, declared: Sequence[Any] | None, may_miss: bool) -> Domain | None:
     if kind is None:
         return None if declared is None else Domain.of_series(pl.Series(name, list(declared)))
-    if kind not in _KINDS:
-        raise DataError(f"Column {name!r} has the type {kind!r}; known are {', '.join(_KINDS)}.")
-    return Domain.of_values(_KINDS[kind], declared, may_miss=may_miss)
+    if kind not in list(ValueType):
+        raise DataError(f"Column {name!r} has the type {kind!r}; known are {', '.join(ValueType)}.")
+    return Domain.of_values(ValueType(kind), declared, may_miss=may_miss)
 
 
 def _generalized(
@@ -209,15 +200,15 @@ def _exact_values(series: pl.Series, meanings: Mapping[str, Meaning], domain: Do
     """A quasi column of a bucketized release as values: as it is, or its labels read as the values that they stand for."""
     if series.dtype != pl.String:
         return series
-    kind = (domain or Domain.guessed(list(meanings.values()), Kind.TEXT)).kind
-    if kind is Kind.TEXT:
+    kind = (domain or Domain.guessed(list(meanings.values()), ValueType.TEXT)).kind
+    if kind is ValueType.TEXT:
         return series
     labels = series.unique().drop_nulls().to_list()
-    values = [values_of(_meaning(label, meanings, series.name), kind) for label in labels]
+    values = [_meaning(label, meanings, series.name).listed(kind) for label in labels]
     vague = [label for label, value in zip(labels, values, strict=True) if value is None or len(value) != 1]
     if vague:
         raise DataError(f"Column {series.name!r} shows {vague[0]!r}; a bucketized release shows single values.")
-    replacement = series_of([value[0] for value in values if value is not None], kind)
+    replacement = kind.series([value[0] for value in values if value is not None])
     return series.replace_strict(labels, replacement, default=None, return_dtype=replacement.dtype)
 
 

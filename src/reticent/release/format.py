@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, cast
 import polars as pl
 
 from reticent._names import FORMATS, load
-from reticent.data import NULL_LABEL, SUPPRESSED, Draft, Groups, SensitiveColumn, Table
-from reticent.data.levels import interval_label
+from reticent.data import NULL_LABEL, Draft, Groups, SensitiveColumn, Table, ValueType
+from reticent.data.meaning import Missing, texts_of
 from reticent.data.predicate import Condition
 from reticent.data.sensitive import bind_sensitive
 from reticent.definitions import Definition
@@ -24,7 +24,6 @@ from reticent.release.cells import Cells, Columns, References, groups_of_cells
 from reticent.release.manifest import ManifestColumn
 from reticent.release.stored import counted, schema_of
 from reticent.release.tables import labels_of
-from reticent.release.values import TYPES, type_of
 
 if TYPE_CHECKING:
     from reticent.release.public import PublicSide
@@ -167,7 +166,7 @@ class GroupFormat(Format):
         return tuple(
             self._quasi_column(table, draft, quasi[name])
             if name in table.quasi
-            else ManifestColumn(name, own.get(name) or role_of(table, name), type_of(dtype))
+            else ManifestColumn(name, own.get(name) or role_of(table, name), ValueType.published(dtype))
             for name, dtype in listed.items()
         )
 
@@ -182,7 +181,7 @@ class GroupFormat(Format):
         domain = draft.domains.get(name)
         # Whether values are missing depends on the data, so it is not part of what was declared.
         declared = [value for value in domain if value is not None] if domain is not None else None
-        return ManifestColumn(name, "quasi", type_of(table.schema[name]), labels, self.exact, declared)
+        return ManifestColumn(name, "quasi", ValueType.published(table.schema[name]), labels, self.exact, declared)
 
     def check(self, public: PublicSide) -> None:
         if any(column.exact != self.exact for column in public.manifest.columns if column.role == "quasi"):
@@ -208,8 +207,7 @@ class GroupFormat(Format):
                     f"The manifest explains the label {label!r} of column {column.name!r}, which does not occur."
                 )
             _check_texts(column)
-            texts = [repr(sorted(meaning.items())) for meaning in column.labels.values()]
-            if len(set(texts)) != len(texts):
+            if len(set(column.labels.values())) != len(column.labels):
                 raise DataError(f"The manifest gives two labels of column {column.name!r} the same meaning.")
 
 
@@ -244,20 +242,13 @@ def _check_texts(column: ManifestColumn) -> None:
 
     It is marked where another label is written so.
     """
-    values = {label: meaning["value"] for label, meaning in column.labels.items() if "value" in meaning}
-    texts = pl.Series(list(values.values()), dtype=TYPES[column.kind], strict=False).cast(pl.String).to_list()
-    expected = dict(zip(values, texts, strict=True))
+    expected = dict(zip(column.labels, texts_of(list(column.labels.values()), column.kind), strict=True))
     for label, meaning in column.labels.items():
-        if "prefix" in meaning:
-            expected[label] = meaning["prefix"] + SUPPRESSED * (meaning["length"] - len(meaning["prefix"]))
-        elif "interval" in meaning and column.kind in ("integer", "unsigned"):
-            low, high = meaning["interval"]
-            expected[label] = interval_label(low, high, meaning["closed"])
-        elif "null" in meaning:
+        if isinstance(meaning, Missing):
             # A value that is not published may be spelled so too, and then the label is marked all the same.
             expected[label] = NULL_LABEL + label.removeprefix(label.rstrip("'"))
     for label, text in expected.items():
-        if label != text and not (text in column.labels and label.rstrip("'") == text.rstrip("'")):
+        if text is not None and label != text and not (text in column.labels and label.rstrip("'") == text.rstrip("'")):
             raise DataError(
                 f"The label {label!r} of column {column.name!r} does not fit the meaning that the manifest gives it."
             )

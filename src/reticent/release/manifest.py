@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from reticent.data import Meaning, ValueType, to_plain
 from reticent.errors import DataError
-from reticent.release.values import TYPES, from_plain, to_plain
-
-Meaning = Mapping[str, Any]
 
 LAYOUT = 2
 _LARGEST_RUN = 100_000_000
@@ -27,17 +25,17 @@ class ManifestColumn:
 
     name: str
     role: str
-    kind: str
+    kind: ValueType
     labels: Mapping[str, Meaning] = field(default_factory=dict)
     exact: bool = False
     domain: Sequence[Any] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The column as plain data."""
-        entry: dict[str, Any] = {"name": self.name, "role": self.role, "type": self.kind}
+        entry: dict[str, Any] = {"name": self.name, "role": self.role, "type": str(self.kind)}
         if self.role == "quasi":
             entry["published"] = "values" if self.exact else "labels"
-            entry["labels"] = to_plain(self.labels)
+            entry["labels"] = {label: meaning.as_json() for label, meaning in self.labels.items()}
             entry["domain"] = _domain_json(self.domain)
         return entry
 
@@ -187,13 +185,14 @@ class _Reader:
 
 
 def _column(reader: _Reader) -> ManifestColumn:
-    name, role, kind = (reader.get(field, str) for field in ("name", "role", "type"))
-    if kind not in TYPES:
-        raise DataError(f"{reader.where}: type must be one of {', '.join(TYPES)}, but it is {kind!r}.")
+    name, role, given = (reader.get(field, str) for field in ("name", "role", "type"))
+    if given not in list(ValueType):
+        raise DataError(f"{reader.where}: type must be one of {', '.join(ValueType)}, but it is {given!r}.")
+    kind = ValueType(given)
     if role != "quasi":
         return ManifestColumn(name, role, kind)
-    where = f"manifest.json, column {name!r}"
-    labels = {text: read_meaning(given, kind, text, where) for text, given in reader.get("labels", dict).items()}
+    where = f"manifest.json, column {name!r}: the meaning of label"
+    labels = {text: Meaning.read(item, kind, f"{where} {text!r}") for text, item in reader.get("labels", dict).items()}
     published = reader.get("published", str)
     return ManifestColumn(name, role, kind, labels, published == "values", _read_domain(reader, kind))
 
@@ -208,16 +207,16 @@ def _domain_json(domain: Sequence[Any] | None) -> Any:
     return {"values": to_plain(domain)}
 
 
-def _read_domain(reader: _Reader, kind: str) -> Sequence[Any] | None:
+def _read_domain(reader: _Reader, kind: ValueType) -> Sequence[Any] | None:
     if reader.payload.get("domain") is None:
         return None
     given = reader.get("domain", dict)
     if set(given) == {"from", "to"}:
-        low, high = (from_plain(given[end], kind) for end in ("from", "to"))
+        low, high = (kind.read(given[end]) for end in ("from", "to"))
         if type(low) is int and type(high) is int and 0 <= high - low <= _LARGEST_RUN:
             return range(low, high + 1)
     elif set(given) == {"values"} and isinstance(given["values"], list):
-        return [from_plain(value, kind) for value in given["values"]]
+        return [kind.read(value) for value in given["values"]]
     raise DataError(f"{reader.where}: the domain cannot be understood.")
 
 
@@ -230,30 +229,3 @@ def _names(names: Any, where: str) -> tuple[str, ...]:
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         raise DataError(f"{where}: files and columns must be lists of names.")
     return tuple(names)
-
-
-def read_meaning(given: Any, kind: str, label: str, where: str) -> Meaning:
-    """A label's meaning with its values of type ``kind``; a shape that is none is a :class:`DataError`."""
-    wrong = DataError(f"{where}: the meaning of label {label!r} cannot be understood: {given!r}.")
-    if not isinstance(given, Mapping):
-        raise wrong
-    shape = set(given)
-    try:
-        if shape == {"value"}:
-            return {"value": from_plain(given["value"], kind)}
-        if shape == {"values"} and isinstance(given["values"], list) and given["values"]:
-            return {"values": [from_plain(value, kind) for value in given["values"]]}
-        if shape == {"interval", "closed"} and isinstance(given["interval"], list) and len(given["interval"]) == 2:
-            if given["closed"] not in ("left", "right", "both", "neither"):
-                raise wrong
-            low, high = (from_plain(bound, kind) for bound in given["interval"])
-            if low is not None and high is not None and not low <= high:
-                raise wrong
-            return {"interval": [low, high], "closed": given["closed"]}
-    except (DataError, TypeError):
-        raise wrong from None
-    if shape == {"prefix", "length"} and isinstance(given["prefix"], str) and type(given["length"]) is int:
-        return dict(given)
-    if given in ({"null": True}, {"all": True}):
-        return dict(given)
-    raise wrong

@@ -12,13 +12,13 @@ from typing import Any
 
 import polars as pl
 
-from reticent.data import Groups
+from reticent.data import Groups, Meaning
 from reticent.data.memory import file_fits
 from reticent.data.predicate import Condition
 from reticent.errors import DataError, PolicyError
 from reticent.release.certificate import CERTIFICATE, MANIFEST
 from reticent.release.format import Answer, Format, GroupFormat, format_of
-from reticent.release.manifest import ROLES, Manifest, Meaning
+from reticent.release.manifest import ROLES, Manifest
 from reticent.release.stored import StoredTable, StoredTables
 from reticent.release.tables import published_schema, read_table
 from reticent.release.values import parsed

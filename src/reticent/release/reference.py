@@ -13,13 +13,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Groups, Hierarchy, SensitiveColumn
+from reticent.data import Groups, Hierarchy, SensitiveColumn, ValueType, to_plain
 from reticent.data.descriptions import hierarchy_from
 from reticent.data.hierarchy import BoundHierarchy
 from reticent.data.sensitive import Kind
 from reticent.definitions import Definition
 from reticent.errors import DataError, ReticentError
-from reticent.release.values import TYPES, from_plain, settled, to_plain
+from reticent.release.values import settled
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def reference_of(
     return found or None
 
 
-def read_reference(payload: Any, kinds: Mapping[str, str]) -> dict[str, ReferenceColumn]:
+def read_reference(payload: Any, kinds: Mapping[str, ValueType]) -> dict[str, ReferenceColumn]:
     """The reference that a certificate holds; ``kinds`` are the types of the sensitive columns."""
     if payload is None:
         return {}
@@ -72,7 +72,7 @@ def read_reference(payload: Any, kinds: Mapping[str, str]) -> dict[str, Referenc
     return {name: _column(name, entry, kinds) for name, entry in payload.items()}
 
 
-def _column(name: str, entry: Any, kinds: Mapping[str, str]) -> ReferenceColumn:
+def _column(name: str, entry: Any, kinds: Mapping[str, ValueType]) -> ReferenceColumn:
     where = f"certificate.json, reference of column {name!r}"
     if name not in kinds:
         raise DataError(f"{where}: there is no such sensitive column.")
@@ -83,8 +83,8 @@ def _column(name: str, entry: Any, kinds: Mapping[str, str]) -> ReferenceColumn:
         raise DataError(f"{where}: there must be one count for each value.")
     if any(type(count) is not int or not 0 <= count < 2**53 for count in counts) or not isinstance(ordered, bool):
         raise DataError(f"{where}: counts must be whole numbers.")
-    dtype = TYPES[kinds[name]]
-    labels = pl.Series(name, [from_plain(value, kinds[name]) for value in values], dtype=dtype)
+    kind = kinds[name]
+    labels = pl.Series(name, [kind.read(value) for value in values], dtype=kind.dtype)
     if labels.n_unique() != len(labels):
         raise DataError(f"{where}: a value is listed twice.")
     try:

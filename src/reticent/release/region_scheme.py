@@ -10,14 +10,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Draft, Table
+from reticent.data import Draft, LeafIndex, Meaning, Table, ValueType
 from reticent.data.keys import first_rows, number, pack
 from reticent.data.plain import plain
-from reticent.data.predicate import Kind, LeafIndex, as_kind
 from reticent.errors import DataError, did_you_mean
-from reticent.release.manifest import Meaning, read_meaning
 from reticent.release.stored import counted
-from reticent.release.values import settled, to_plain, type_of
+from reticent.release.values import settled
 
 Unseen = Literal["error", "suppress"]
 
@@ -30,7 +28,7 @@ class RegionColumn:
     """One quasi column: its published type, and the meaning of every label."""
 
     name: str
-    type: str
+    type: ValueType
     labels: Mapping[str, Meaning]
 
 
@@ -45,7 +43,9 @@ class RegionScheme:
     @classmethod
     def of(cls, draft: Draft, table: Table, tables: Mapping[str, pl.DataFrame]) -> RegionScheme:
         """The scheme behind a draft that was published as ``tables``."""
-        columns = tuple(RegionColumn(name, type_of(table.schema[name]), draft.meanings[name]) for name in table.quasi)
+        columns = tuple(
+            RegionColumn(name, ValueType.published(table.schema[name]), draft.meanings[name]) for name in table.quasi
+        )
         groups = counted(tables, "data", list(table.quasi))[0].unique().sort(pl.all())
         return cls(columns, (*table.sensitive, *table.other), groups)
 
@@ -55,7 +55,11 @@ class RegionScheme:
             "layout": LAYOUT,
             "kind": "regions",
             "columns": [
-                {"name": column.name, "type": column.type, "labels": to_plain(dict(column.labels))}
+                {
+                    "name": column.name,
+                    "type": column.type,
+                    "labels": {label: meaning.as_json() for label, meaning in column.labels.items()},
+                }
                 for column in self.columns
             ],
             "unchanged": list(self.unchanged),
@@ -71,14 +75,14 @@ class RegionScheme:
             columns = tuple(
                 RegionColumn(
                     item["name"],
-                    item["type"],
-                    {text: read_meaning(given, item["type"], text, where) for text, given in item["labels"].items()},
+                    kind := ValueType(item["type"]),
+                    {text: Meaning.read(given, kind, f"{where}, {text!r}") for text, given in item["labels"].items()},
                 )
                 for item in payload["columns"]
             )
             groups = pl.DataFrame(payload["groups"], schema={column.name: pl.String for column in columns})
             return cls(columns, tuple(payload["unchanged"]), groups)
-        except (KeyError, TypeError, AttributeError, pl.exceptions.PolarsError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:
             raise DataError(f"{where} is damaged: {type(error).__name__} {error}.") from None
 
     def apply(self, rows: pl.DataFrame, unseen: Unseen) -> pl.DataFrame:
@@ -114,12 +118,11 @@ class RegionScheme:
 
     def _covers(self, column: RegionColumn, values: pl.Series, unseen: Unseen) -> NDArray[np.bool_]:
         """Which value (row) is covered by the label that a group (column) shows."""
-        kind = Kind.of(values.dtype, column.name)
-        index = LeafIndex(as_kind(values, kind), kind)
+        index = LeafIndex.of(values, column.name)
         names = list(column.labels)
         by_label = np.zeros((len(values), len(names)), dtype=bool)
         for place, label in enumerate(names):
-            by_label[index.find(column.labels[label]), place] = True
+            by_label[column.labels[label].covers(index), place] = True
         if unseen == "error" and not by_label.any(axis=1).all():
             value = values[int(np.argmin(by_label.any(axis=1)))]
             raise DataError(

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 import reticent
-from reticent.data import Draft, Groups, Table
+from reticent.data import Draft, Groups, Meaning, Table, to_plain
 from reticent.data.predicate import Condition
 from reticent.data.stream import Stream
 from reticent.data.writers import as_parquet, parquet_blocks
@@ -18,13 +18,13 @@ from reticent.errors import DataError
 from reticent.files import folder_aside, write_new
 from reticent.release.certificate import CERTIFICATE, MANIFEST, STATEMENT
 from reticent.release.format import Answer
-from reticent.release.manifest import Manifest, Meaning
+from reticent.release.manifest import Manifest
 from reticent.release.public import PublicSide
 from reticent.release.region_scheme import RegionScheme
 from reticent.release.scheme import Scheme
 from reticent.release.stored import stored_bytes
 from reticent.release.tables import file_bytes
-from reticent.release.values import readable, to_plain
+from reticent.release.values import readable
 from reticent.release.wording import statement
 
 Content = bytes | Iterable[bytes]

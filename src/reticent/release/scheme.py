@@ -9,14 +9,14 @@ from typing import Any
 
 import polars as pl
 
-from reticent.data import BoundHierarchy, Draft, Hierarchy, Levels, Table, as_polars
+from reticent.data import BoundHierarchy, Draft, Hierarchy, Levels, Table, as_polars, to_plain
 from reticent.data.descriptions import hierarchy_from
 from reticent.data.plain import plain
 from reticent.engine import LocalEngine
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.release.region_scheme import LAYOUT, RegionScheme, Unseen
 from reticent.release.stored import counted
-from reticent.release.values import parsed, settled, to_plain
+from reticent.release.values import parsed, settled
 
 Frames = Mapping[str, pl.DataFrame]
 

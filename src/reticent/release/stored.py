@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from reticent.data import ValueType
 from reticent.data.hierarchy import unused
 from reticent.data.sorting import in_order
 from reticent.data.stream import Chunks, Stream
@@ -21,7 +22,7 @@ from reticent.errors import DataError
 from reticent.files import Scratch, read_blocks, write_new
 from reticent.release.rows import is_in_order
 from reticent.release.tables import check_header
-from reticent.release.values import TYPES, settled, type_of
+from reticent.release.values import settled
 
 Counted = tuple[pl.DataFrame, NDArray[np.int64] | None]
 
@@ -205,7 +206,7 @@ def hash_file(path: Path) -> dict[str, Any]:
 
 def _settled(stream: Stream) -> Stream:
     """The rows with every column of a published type."""
-    schema = pl.Schema({name: TYPES[type_of(dtype)] for name, dtype in stream.schema.items()})
+    schema = pl.Schema({name: ValueType.published(dtype).dtype for name, dtype in stream.schema.items()})
 
     def make(columns: Sequence[str]) -> Chunks:
         return (pl.DataFrame([settled(column) for column in chunk]) for chunk in stream.chunks(columns))

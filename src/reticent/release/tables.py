@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import polars as pl
 
-from reticent.data import NULL_LABEL
+from reticent.data import Meaning, ValueType
+from reticent.data.meaning import null_label
 from reticent.data.writers import as_csv, as_parquet, csv_header, csv_layout
 from reticent.errors import DataError
 from reticent.release.manifest import Manifest
-from reticent.release.values import TYPES, settled
+from reticent.release.values import settled
 
 Frames = Mapping[str, pl.DataFrame]
 
@@ -70,19 +70,14 @@ def published_schema(name: str, manifest: Manifest) -> pl.Schema:
 def _published_type(column: str, manifest: Manifest) -> pl.DataType:
     described = manifest.column(column)
     labelled = described.role == "quasi" and not described.exact
-    return TYPES["text"] if labelled else TYPES[described.kind]
+    return ValueType.TEXT.dtype if labelled else described.kind.dtype
 
 
-def labels_of(series: pl.Series, meanings: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def labels_of(series: pl.Series, meanings: Mapping[str, Meaning]) -> list[str]:
     """The labels that occur in a published quasi column, sorted: its values as text, with the label of the missing value for that."""
     labels = series.unique().cast(pl.String)
     missing = [null_label(meanings)] if labels.null_count() else []
     return sorted({*labels.drop_nulls().to_list(), *missing})
-
-
-def null_label(meanings: Mapping[str, Mapping[str, Any]]) -> str:
-    """The label that means the missing value; a column may hold the very text that is usual for it, and then it is another."""
-    return next((label for label, meaning in meanings.items() if "null" in meaning), NULL_LABEL)
 
 
 def _first_line(error: Exception) -> str:

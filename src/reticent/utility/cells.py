@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.hierarchy import BoundHierarchy
+from reticent.data import BoundHierarchy, LeafIndex, Meaning
 from reticent.data.keys import sum_by
-from reticent.data.predicate import Kind, LeafIndex, as_kind
 
 
 @dataclass(frozen=True)
@@ -66,15 +65,14 @@ class Cells:
         cls,
         hierarchy: BoundHierarchy,
         labels: Sequence[str],
-        meanings: Sequence[Mapping[str, Any]],
+        meanings: Sequence[Meaning],
         histogram: NDArray[np.int64],
     ) -> Cells:
         """The cells of groups that are described one by one: a label and its meaning for each."""
         distinct: dict[str, int] = {}
         of_block = np.array([distinct.setdefault(label, len(distinct)) for label in labels], dtype=np.int64)
         meaning_of = dict(zip(labels, meanings, strict=True))
-        kind = Kind.of(hierarchy.leaves.dtype, hierarchy.column)
-        index = LeafIndex(as_kind(hierarchy.leaves, kind), kind)
+        index = LeafIndex.of(hierarchy.leaves, hierarchy.column)
         found = [index.under(meaning_of[label]) for label in distinct]
         cells = np.repeat(np.arange(len(found)), [len(leaves) for leaves in found])
         leaves = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)

@@ -78,7 +78,7 @@ def kl(picture: Picture, sensitive: bool = True) -> float:
     published = picture.histograms.counts if sensitive else picture.sizes
     volume = sum(float(cells.shown(picture.blocks) @ np.log(cells.covered)) for cells in picture.cells)
     whole = sum(float(np.log(cells.leaves)) for cells in picture.cells)
-    if picture.format == "bucketize":
+    if picture.exact:
         # p(q, s) = n(q) / rows * n(bucket, s) / n(bucket): points instead of volumes.
         volume = _entropy_sum(picture.sizes) - _entropy_sum(picture.blocks) if sensitive else 0.0
         published = published if sensitive else picture.blocks
@@ -93,7 +93,7 @@ def kl_mixture(picture: Picture, sensitive: bool = True) -> float:
     Without suppression and with disjoint regions this is :func:`kl`; otherwise it is smaller. Goes through all pairs of points and groups.
     """
     _need_original(picture, "kl_mixture")
-    if picture.format != "generalize":
+    if picture.exact:
         raise PolicyError("kl_mixture is for releases with regions; use kl for a bucketized one.")
     density, everywhere = _densities(picture, sensitive)
     table, covers = picture.original, [cells.covering() for cells in picture.cells]

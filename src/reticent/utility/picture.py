@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.draft import Format
 from reticent.data.frequencies import WEIGHT, FrequencySet
 from reticent.data.groups import Histograms
 from reticent.data.keys import first_rows, sum_by
@@ -23,7 +22,7 @@ class Picture:
     """What a grouping looks like, column by column, beside the table that it was made from.
 
     ``sizes`` and ``histograms`` are those of the published groups. ``blocks`` counts the published rows that show the same quasi cells, and
-    ``cells`` says which, column by column: a block is a group, or in a bucketized release a point. ``original`` is the table that it was made from;
+    ``cells`` says which, column by column: a block is a group or, where the quasi values are published as they are (``exact``), a point. ``original`` is the table that it was made from;
     ``group_of_point`` says where each of its points went (-1: suppressed). ``levels`` are the levels of a full-domain generalization.
     """
 
@@ -34,7 +33,7 @@ class Picture:
     histograms: Histograms
     suppressed_histogram: NDArray[np.int64]
     group_of_point: NDArray[np.int64]
-    format: Format = "generalize"
+    exact: bool = False
     levels: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -51,17 +50,16 @@ class Picture:
         frequencies: FrequencySet,
         levels: Sequence[int],
         suppressed: NDArray[np.bool_] | None = None,
-        format: Format = "generalize",
+        exact: bool = False,
     ) -> Picture:
         """The release that generalizes every column to a level and leaves out the groups under ``suppressed``.
 
-        Groups are numbered as ``frequencies.generalize(levels)`` numbers them. With ``format="bucketize"`` the quasi values stay as
+        Groups are numbered as ``frequencies.generalize(levels)`` numbers them. With ``exact`` the quasi values stay as
         they are, and the groups are the buckets.
         """
         ids, count = frequencies.group_ids(levels)
         kept = np.ones(count, dtype=bool) if suppressed is None else ~suppressed
         group_of_point = np.where(kept, np.cumsum(kept) - 1, -1)[ids]
-        exact = format == "bucketize"
         shown = frequencies.levels if exact else tuple(levels)
         firsts = np.flatnonzero(group_of_point >= 0) if exact else first_rows(ids, count)[kept]
         cells = tuple(
@@ -76,7 +74,7 @@ class Picture:
             )
         )
         blocks = frequencies.sizes[firsts] if exact else None
-        return cls._made(frequencies, group_of_point, int(kept.sum()), cells, blocks, format, tuple(levels))
+        return cls._made(frequencies, group_of_point, int(kept.sum()), cells, blocks, exact, tuple(levels))
 
     @classmethod
     def of_cells(
@@ -89,7 +87,7 @@ class Picture:
                 frequencies.hierarchies, columns, _columns(frequencies), strict=True
             )
         )
-        return cls._made(frequencies, group_of_point, count, cells, None, "generalize", None)
+        return cls._made(frequencies, group_of_point, count, cells, None, False, None)
 
     @classmethod
     def of_regions(cls, frequencies: FrequencySet, regions: Regions) -> Picture:
@@ -101,7 +99,7 @@ class Picture:
             )
         )
         count = len(regions.labels[0]) if regions.labels else int(regions.group_of_point.max(initial=-1)) + 1
-        return cls._made(frequencies, regions.group_of_point, count, cells, None, "generalize", None)
+        return cls._made(frequencies, regions.group_of_point, count, cells, None, False, None)
 
     @classmethod
     def _made(
@@ -111,7 +109,7 @@ class Picture:
         count: int,
         cells: tuple[Cells, ...],
         blocks: NDArray[np.int64] | None,
-        format: Format,
+        exact: bool,
         levels: tuple[int, ...] | None,
     ) -> Picture:
         # Suppressed points are gathered in a group of their own behind the others, and taken off again.
@@ -127,7 +125,7 @@ class Picture:
             every.select(kept),
             every.select(~kept).total(frequencies.domain.size),
             group_of_point.astype(np.int64),
-            format,
+            exact,
             levels,
         )
 
@@ -142,8 +140,8 @@ class Picture:
             return None
         counted = self.original.weighted()
         cells = tuple(each.counting(histogram) for each, histogram in zip(self.cells, _columns(counted), strict=True))
-        blocks = counted.sizes[published] if self.format == "bucketize" else None
-        return Picture._made(counted, self.group_of_point, len(self.sizes), cells, blocks, self.format, self.levels)
+        blocks = counted.sizes[published] if self.exact else None
+        return Picture._made(counted, self.group_of_point, len(self.sizes), cells, blocks, self.exact, self.levels)
 
     @property
     def rows(self) -> int:

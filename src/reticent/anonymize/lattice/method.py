@@ -113,7 +113,7 @@ class Lattice:
             meanings=meanings(table.hierarchies, *(recoded.shown or (levels, _codes_of(points, ~gone)))),
             suppressed=frequencies.rows - int(groups.sizes.sum()),
             method=self.describe(),
-            utility=Measured(lambda: _picture(frequencies, levels, gone, groups, self.format)),
+            utility=Measured(lambda: _picture(frequencies, levels, gone, groups, self.format == "bucketize")),
             search=_search_figures(found, best),
             domains=domains(table.hierarchies),
             private=recoded.assembled.private,
@@ -272,10 +272,10 @@ def _left_out(groups: Groups, mask: NDArray[np.bool_]) -> Groups:
 
 
 def _picture(
-    frequencies: FrequencySet, levels: tuple[int, ...], gone: NDArray[np.bool_], groups: Groups, format: Format
+    frequencies: FrequencySet, levels: tuple[int, ...], gone: NDArray[np.bool_], groups: Groups, exact: bool
 ) -> Picture:
     """The release as measures see it; groups that were cut down show fewer rows than the table has there."""
-    picture = Picture.of_levels(frequencies, levels, gone, format)
+    picture = Picture.of_levels(frequencies, levels, gone, exact)
     if int(picture.sizes.sum()) == int(groups.sizes.sum()):
         return picture
     lost = groups.reference - groups.histograms.total(len(groups.reference))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -11,9 +11,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.anonymize.mondrian.scales import Ids, Values, order_of
+from reticent.anonymize.mondrian.scales import CellStyle, Ids, order_of
 from reticent.anonymize.mondrian.stage import rising
-from reticent.data.hierarchy import NULL_LABEL, SUPPRESSED, BoundHierarchy, Codes, unused
+from reticent.data.hierarchy import BoundHierarchy, Codes, unused
+from reticent.data.meaning import NULL_LABEL, SUPPRESSED, Anything, Interval, Meaning, Values
 from reticent.utility import LeafSets
 
 _PAIRS_AT_ONCE = 1 << 22
@@ -28,7 +29,7 @@ class ColumnCells:
     """
 
     labels: Sequence[str]
-    meanings: Sequence[Mapping[str, Any]]
+    meanings: Sequence[Meaning]
     listed: Callable[[], tuple[Ids, Ids]]
     of_group: Ids
 
@@ -36,7 +37,7 @@ class ColumnCells:
         """The same cells, for some of the groups only."""
         return replace(self, of_group=self.of_group[groups])
 
-    def shown_meanings(self) -> dict[str, Mapping[str, Any]]:
+    def shown_meanings(self) -> dict[str, Meaning]:
         """The meanings of the labels that some group shows."""
         places = np.unique(self.of_group).tolist()
         return {self.labels[place]: self.meanings[place] for place in places}
@@ -57,7 +58,7 @@ class ColumnCells:
         return leaves, np.repeat(np.arange(len(self.labels)), lengths)
 
 
-def column_cells(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int, values: Values) -> ColumnCells:
+def column_cells(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int, values: CellStyle) -> ColumnCells:
     """The cells of one column, given the leaf and the group of every unit.
 
     ``sets`` publishes exactly the values that occur in the group. ``ranges`` does so for categories and publishes the lowest and the
@@ -93,7 +94,7 @@ class _Column:
     leaf_at: Ids
     texts: pl.Series
     values: Sequence[Any]
-    meanings: Sequence[Mapping[str, Any]]
+    meanings: Sequence[Meaning]
     null_place: int
 
     @classmethod
@@ -121,12 +122,12 @@ class _Column:
         joined = listed.group_by("cell", maintain_order=True).agg(pl.col("text").str.join(", "))["text"].to_list()
         labels = [text if length == 1 else f"{{{text}}}" for text, length in zip(joined, lengths.tolist(), strict=True)]
         members = places.tolist()
-        held = [self.values[place] for place in members]
-        meanings: list[Mapping[str, Any]] = [{"values": held[low:high]} for low, high in pairwise(offsets.tolist())]
+        held = tuple(map(self.values.__getitem__, members))
+        meanings: list[Meaning] = [Values(held[low:high]) for low, high in pairwise(offsets.tolist())]
         for cell in np.flatnonzero(lengths == 1).tolist():
             meanings[cell] = self.meanings[members[offsets[cell]]]
         for cell in np.flatnonzero((lengths == len(self.leaf_at)) & (lengths > 1)).tolist():
-            labels[cell], meanings[cell] = SUPPRESSED, {"all": True}
+            labels[cell], meanings[cell] = SUPPRESSED, Anything()
         return ColumnCells(_told_apart(labels), meanings, lambda: (self.leaf_at[places], lengths), of_group)
 
     def ranges(self, places: Ids, offsets: Ids, of_group: Ids) -> ColumnCells:
@@ -138,9 +139,7 @@ class _Column:
         apart = self.sets(places[np.repeat(exact, lengths)], _starts(lengths[exact]), of_group)
         texts = [self.texts.gather(ends[:, side]).to_list() for side in (0, 1)]
         labels = [f"[{low}, {high}]" for low, high in zip(*texts, strict=True)]
-        meanings: list[Mapping[str, Any]] = [
-            {"interval": [self.values[low], self.values[high]], "closed": "both"} for low, high in ends.tolist()
-        ]
+        meanings = [Interval(self.values[low], self.values[high], "both") for low, high in ends.tolist()]
         cell = np.empty(len(lowest), dtype=np.int64)
         cell[exact] = np.arange(len(apart.labels))
         cell[~exact] = len(apart.labels) + spans.ravel()
@@ -168,13 +167,13 @@ def _nodes(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int) -> C
         level_of[single], part_of[single] = number, low[single]
     nodes, of_group = np.unique(np.stack([level_of, part_of], axis=1), axis=0, return_inverse=True)
     labels: list[str] = []
-    meanings: list[Mapping[str, Any]] = []
+    meanings: list[Meaning] = []
     members: list[Ids] = []
     for number in range(-1, hierarchy.height + 1):
         chosen = nodes[nodes[:, 0] == number, 1]
         if number < 0:
             labels += [SUPPRESSED] * len(chosen)
-            meanings += [{"all": True}] * len(chosen)
+            meanings += [Anything()] * len(chosen)
             members += [np.arange(hierarchy.size)] * len(chosen)
         elif len(chosen):
             level = hierarchy.levels[number]

@@ -16,7 +16,7 @@ from reticent.anonymize.base import GROUPS, fitting
 from reticent.anonymize.mondrian.cells import ColumnCells, labels_of_rows
 from reticent.anonymize.mondrian.judging import Judge
 from reticent.anonymize.mondrian.partition import Choice, Partition
-from reticent.anonymize.mondrian.scales import Values
+from reticent.anonymize.mondrian.scales import CellStyle
 from reticent.anonymize.mondrian.shown import Shown, apart, narrowed
 from reticent.anonymize.sets import Columns, adversary_sets
 from reticent.data.context import Context
@@ -50,7 +50,7 @@ class Mondrian:
 
     split: Choice = "span"
     ties: Literal["keep", "divide"] = "keep"
-    values: Values = "sets"
+    values: CellStyle = "sets"
     suppression: Number = 0
 
     keeps: ClassVar[frozenset[Kind]] = GROUPS

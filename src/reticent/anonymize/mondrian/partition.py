@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.anonymize.mondrian.judging import Judge, Verdict
-from reticent.anonymize.mondrian.scales import Ids, Values
+from reticent.anonymize.mondrian.scales import CellStyle, Ids
 from reticent.anonymize.mondrian.stage import Cut, Mask, Stage
 from reticent.data.frequencies import FrequencySet
 from reticent.data.keys import sum_by
@@ -29,7 +29,7 @@ class Partition:
     ``refused``, and whether it is ``passing`` the wavering parts of the definition.
     """
 
-    def __init__(self, units: FrequencySet, judge: Judge, choice: Choice, divide_ties: bool, values: Values) -> None:
+    def __init__(self, units: FrequencySet, judge: Judge, choice: Choice, divide_ties: bool, values: CellStyle) -> None:
         self.units = units
         self.choice = choice
         self.values = values

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from reticent.data.hierarchy import BoundHierarchy, Codes
 
 Ids = NDArray[np.int64]
-Values = Literal["sets", "ranges", "hierarchy"]
+CellStyle = Literal["sets", "ranges", "hierarchy"]
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Scale:
     covers: Ids
 
     @classmethod
-    def of(cls, hierarchy: BoundHierarchy, values: Values) -> Scale:
+    def of(cls, hierarchy: BoundHierarchy, values: CellStyle) -> Scale:
         """The scale of a column of which ``values`` are published."""
         by_node = values == "hierarchy"
         place_of = order_of(hierarchy, along_tree=by_node or not hierarchy.is_numeric)

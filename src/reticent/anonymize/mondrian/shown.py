@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from reticent.anonymize.mondrian.cells import ColumnCells, column_cells, covered
-from reticent.anonymize.mondrian.scales import Ids, Values
+from reticent.anonymize.mondrian.scales import CellStyle, Ids
 from reticent.anonymize.mondrian.stage import Mask
 from reticent.anonymize.sets import Columns, seen_as
 from reticent.data.frequencies import FrequencySet
@@ -57,7 +57,7 @@ class Shown:
     exact: tuple[Columns, ...]
 
     @classmethod
-    def of(cls, units: FrequencySet, parts: Sequence[tuple[Columns, Ids]], values: Values) -> Shown:
+    def of(cls, units: FrequencySet, parts: Sequence[tuple[Columns, Ids]], values: CellStyle) -> Shown:
         """What is shown of units whose columns were recoded set by set: each set with its own group of every unit."""
         counts = [int(found.max(initial=-1)) + 1 for _, found in parts]
         together, count = number(*pack([found for _, found in parts], counts, len(units)))

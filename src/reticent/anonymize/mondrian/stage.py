@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.anonymize.mondrian.scales import Ids, Scale, Values
+from reticent.anonymize.mondrian.scales import CellStyle, Ids, Scale
 from reticent.data.frequencies import FrequencySet
 from reticent.data.hierarchy import Codes
 from reticent.data.keys import sort_equal, sum_by
@@ -54,7 +54,7 @@ class Stage:
     starts: Ids
 
     @classmethod
-    def of(cls, units: FrequencySet, values: Values) -> Stage:
+    def of(cls, units: FrequencySet, values: CellStyle) -> Stage:
         """All units in one group, of which ``values`` are to be published."""
         scales = tuple(Scale.of(hierarchy, values) for hierarchy in units.hierarchies)
         dtype = np.min_scalar_type(max(scale.size for scale in scales))

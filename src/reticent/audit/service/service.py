@@ -30,7 +30,7 @@ from reticent.audit.service.replies import Answer, Reply, Row
 from reticent.audit.service.secret import Secret
 from reticent.audit.service.settings import STEWARD, Settings
 from reticent.audit.service.statement import Aggregate, Statement
-from reticent.data.predicate import Kind
+from reticent.data import ValueType
 from reticent.errors import LedgerError, PolicyError
 from reticent.ledger import NOISY_SUM, AuditEntry, Ledger, Question, Verdict
 
@@ -156,7 +156,7 @@ class AuditService:
         """What can be asked: the table, its public columns and the protected ones. All of it is public."""
         with self._turn():
             kinds = self._people.public.schema
-            public = [{"name": name, "kind": str(Kind.of(kind, name))} for name, kind in kinds.items()]
+            public = [{"name": name, "kind": str(ValueType.of(kind, name))} for name, kind in kinds.items()]
             sensitive = [
                 {"name": name, "kind": "number", "family": self.family(name), "guarantee": self.guarantee(name)}
                 for name in self.settings.sensitive

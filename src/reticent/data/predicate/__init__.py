@@ -4,18 +4,16 @@
 ``reading``     text to tree, by sqlglot; ``fault`` points into the text when it cannot be read
 ``nodes``       the tree; ``kinds`` which operands go together; ``linear`` arithmetic as exact coefficients
 ``evaluation``  tree and frame to true, false or unknown for every row
-``domain``      what is public of a column's values, and which of them a label stands for; ``pieces`` labels cut where the
-                condition cuts them; ``covering`` what a condition covers of a region; ``expanding`` by writing regions out;
-                ``bounding`` when they are too large to go through
+``domain``      what is public of a column's values; ``pieces`` labels cut where the condition cuts them; ``covering`` what a
+                condition covers of a region; ``expanding`` by writing regions out; ``bounding`` when they are too large to go through
 
 Nothing of the text is ever passed on as text. Known are comparisons of columns, constants and linear arithmetic, ``between``, ``in``,
 ``is null``, ``like 'abc%'``, ``and``, ``or``, ``not`` and parentheses, with SQL's three-valued logic for nulls.
 """
 
 from reticent.data.predicate.condition import Condition
-from reticent.data.predicate.domain import Domain, LeafIndex, as_kind
+from reticent.data.predicate.domain import Domain
 from reticent.data.predicate.fault import ConditionError
-from reticent.data.predicate.kinds import Kind
 from reticent.data.predicate.regions import Cover, Covers, Verdict
 
-__all__ = ["Condition", "ConditionError", "Cover", "Covers", "Domain", "Kind", "LeafIndex", "Verdict", "as_kind"]
+__all__ = ["Condition", "ConditionError", "Cover", "Covers", "Domain", "Verdict"]

@@ -16,14 +16,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data.predicate.domain import at_place, place, series_of
 from reticent.data.predicate.evaluation import truth
 from reticent.data.predicate.expanding import expanded
-from reticent.data.predicate.kinds import Kind
 from reticent.data.predicate.linear import LinearForm, difference
 from reticent.data.predicate.nodes import And, Column, Comparison, Node, Operator, Or, scope
 from reticent.data.predicate.pieces import Pieces
 from reticent.data.predicate.regions import Covers, Regions
+from reticent.data.types import ValueType
 
 _GRID = 4096
 _MOST_CELLS = 1 << 24
@@ -39,7 +38,7 @@ class _Side:
 
     pieces: Pieces
     labels: NDArray[np.int64]
-    kind: Kind
+    kind: ValueType
 
     @cached_property
     def begins(self) -> NDArray[np.int64]:
@@ -63,8 +62,8 @@ class _Side:
         count = len(self.pieces.measured)
         low, high = np.full(count, np.inf), np.full(count, -np.inf)
         values = self.pieces.values.to_physical().cast(pl.Float64).fill_null(np.nan).to_numpy()[self.pieces.members]
-        if self.kind is Kind.DATE:
-            values = values + place("1970-01-01", Kind.DATE)
+        if self.kind is ValueType.DATE:
+            values = values + ValueType.DATE.place("1970-01-01")
         known = ~np.isnan(values)
         np.minimum.at(low, self.pieces.labels[known], values[known])
         np.maximum.at(high, self.pieces.labels[known], values[known])
@@ -82,7 +81,7 @@ class _Side:
         if part is not None:
             return _exactly(part.low, -math.inf), _exactly(part.high, math.inf), part.low_closed, part.high_closed
         held = self.pieces.values.gather(self.pieces.held(label))
-        return _exactly(place(held.min(), self.kind)), _exactly(place(held.max(), self.kind)), True, True
+        return _exactly(self.kind.place(held.min())), _exactly(self.kind.place(held.max())), True, True
 
     def sampled(self, count: int) -> Pieces:
         """At most ``count`` values of every label that occurs, spread evenly."""
@@ -99,7 +98,7 @@ class _Side:
                 measured[label] = part is None and bool(self.pieces.measured[label])
             else:
                 places = float(part.low) + (np.arange(count) + 0.5) / count * (float(part.high) - float(part.low))
-                drawn[label] = series_of([at_place(where, self.kind) for where in places.tolist()], self.kind)
+                drawn[label] = self.kind.series([self.kind.at_place(where) for where in places.tolist()])
                 measured[label] = True
         values = pl.concat(list(drawn.values()))
         labels = np.repeat(np.array(list(drawn), dtype=np.int64), [len(found) for found in drawn.values()])
@@ -111,7 +110,9 @@ def bounded(node: Node, regions: Regions) -> Covers:
     names = scope(node)
     ids, firsts = regions.distinct(names)
     sides = {
-        name: _Side(regions.pieces[name], regions.codes[name][firsts], Kind.of(regions.pieces[name].values.dtype, name))
+        name: _Side(
+            regions.pieces[name], regions.codes[name][firsts], ValueType.of(regions.pieces[name].values.dtype, name)
+        )
         for name in names
     }
     possible, certain = (decided[ids] for decided in _decide(node, sides, len(firsts)))

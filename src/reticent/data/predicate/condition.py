@@ -10,13 +10,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data.hierarchy import Meaning
+from reticent.data.meaning import Meaning
 from reticent.data.predicate.covering import covers, cut_regions
 from reticent.data.predicate.domain import Domain
 from reticent.data.predicate.evaluation import truth
-from reticent.data.predicate.kinds import Kind, check, check_names, kinds_of, suggested
+from reticent.data.predicate.kinds import check, check_names, kinds_of, suggested
 from reticent.data.predicate.nodes import Always, And, Column, Comparison, Member, Node, Or, constant, scope
 from reticent.data.predicate.regions import Cover, Covers
+from reticent.data.types import ValueType
 from reticent.errors import DataError
 
 
@@ -64,7 +65,7 @@ class Condition:
         """The columns that the condition speaks about, in the order in which they first appear."""
         return scope(self.node)
 
-    def check(self, kinds: Mapping[str, Kind], known: Iterable[str] | None = None) -> None:
+    def check(self, kinds: Mapping[str, ValueType], known: Iterable[str] | None = None) -> None:
         """Refuse columns that are not there and operands whose kinds do not go together."""
         check(self.node, kinds, kinds if known is None else known, self.text)
 

@@ -14,13 +14,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data.hierarchy import Meaning
 from reticent.data.keys import number, pack
+from reticent.data.meaning import Meaning
 from reticent.data.predicate.bounding import bounded, without_columns
 from reticent.data.predicate.domain import Domain
 from reticent.data.predicate.evaluation import truth
 from reticent.data.predicate.expanding import cells_in_all, expanded
-from reticent.data.predicate.kinds import Kind
 from reticent.data.predicate.linear import difference, threshold
 from reticent.data.predicate.nodes import (
     And,
@@ -30,7 +29,7 @@ from reticent.data.predicate.nodes import (
     Node,
     Number,
     Or,
-    Prefix,
+    StartsWith,
     Text,
     Truth,
     atoms,
@@ -40,6 +39,7 @@ from reticent.data.predicate.nodes import (
 )
 from reticent.data.predicate.pieces import Cuts, Pieces, constant_of, pieces_of, pieces_of_leaves
 from reticent.data.predicate.regions import Covers, Regions
+from reticent.data.types import ValueType
 
 _LARGEST_TABLE = 1 << 20
 _LARGEST_WORK = 1 << 22
@@ -220,14 +220,14 @@ def _contract(table: NDArray[np.bool_], rows: Sequence[NDArray[np.float64]]) -> 
     return left.reshape(len(rows[0]))
 
 
-def _cuts(node: Node, name: str, kind: Kind) -> Cuts:
+def _cuts(node: Node, name: str, kind: ValueType) -> Cuts:
     """The constants that a node compares a column with."""
     constants: list[object] = []
     prefixes: list[str] = []
     for atom in atoms(node):
         if scope(atom) != (name,):
             continue
-        if isinstance(atom, Prefix):
+        if isinstance(atom, StartsWith):
             prefixes.append(atom.prefix)
         elif kind.is_numeric:
             constants += _numeric_cuts(atom)

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reticent.data.predicate.kinds import Kind, moment
 from reticent.data.predicate.linear import LinearForm, difference, threshold
 from reticent.data.predicate.nodes import (
     MIRRORED,
@@ -27,19 +26,20 @@ from reticent.data.predicate.nodes import (
     Column,
     Comparison,
     Constant,
+    IsNull,
     Member,
-    Missing,
     Node,
     Not,
     Number,
     Operand,
     Operator,
     Or,
-    Prefix,
+    StartsWith,
     Text,
     Truth,
     columns_in,
 )
+from reticent.data.types import ValueType
 
 _COMPARE: dict[Operator, Callable[[Any, Any], Any]] = {
     "=": operators.eq,
@@ -63,9 +63,9 @@ def truth(node: Node, frame: pl.DataFrame) -> pl.Series:
             return ~truth(part, frame)
         case Always(value=value):
             return _constant(value, frame)
-        case Missing(operand=operand):
+        case IsNull(operand=operand):
             return _missing(operand, frame)
-        case Prefix(operand=operand, prefix=prefix):
+        case StartsWith(operand=operand, prefix=prefix):
             return _prefix(operand, prefix, frame)
         case Member():
             return _member(node, frame)
@@ -144,7 +144,7 @@ def _beside(value: Text | Truth, dtype: pl.DataType) -> Any:
     """A constant as it is compared with a column of this type."""
     if isinstance(value, Truth) or dtype == pl.String:
         return value.value
-    return moment(value.value, Kind.of(dtype))
+    return ValueType.of(dtype).moment(value.value)
 
 
 def _numeric(symbol: Operator, left: Operand, right: Operand, frame: pl.DataFrame) -> pl.Series:

@@ -1,10 +1,8 @@
-"""What kinds of value a column can hold, and whether a condition makes sense for them."""
+"""Whether a condition makes sense for the types of the values that it compares."""
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterable, Mapping
-from enum import StrEnum
 
 import polars as pl
 
@@ -15,75 +13,38 @@ from reticent.data.predicate.nodes import (
     Column,
     Comparison,
     Constant,
+    IsNull,
     Member,
-    Missing,
     Node,
     Number,
     Operand,
-    Prefix,
+    StartsWith,
     Text,
     Truth,
     atoms,
     columns_in,
     operands,
 )
-from reticent.errors import DataError, did_you_mean
-
-
-class Kind(StrEnum):
-    """The kind of a column's values. Numbers compare with numbers, text with text, days and moments with text that spells them."""
-
-    INTEGER = "integer"
-    NUMBER = "number"
-    TEXT = "text"
-    DATE = "date"
-    TIMESTAMP = "timestamp"
-    TRUTH = "truth"
-
-    @property
-    def is_numeric(self) -> bool:
-        """Whether arithmetic is allowed."""
-        return self in (Kind.INTEGER, Kind.NUMBER)
-
-    @property
-    def is_temporal(self) -> bool:
-        """Whether constants are spelled as text."""
-        return self in (Kind.DATE, Kind.TIMESTAMP)
-
-    @classmethod
-    def of(cls, dtype: pl.DataType, column: str = "") -> Kind:
-        """The kind that goes with a polars type."""
-        if dtype.is_integer():
-            return cls.INTEGER
-        if dtype.is_numeric():
-            return cls.NUMBER
-        if dtype in (pl.String, pl.Categorical, pl.Null) or dtype == pl.Enum:
-            return cls.TEXT
-        if dtype == pl.Date:
-            return cls.DATE
-        if isinstance(dtype, pl.Datetime):
-            return cls.TIMESTAMP
-        if dtype == pl.Boolean:
-            return cls.TRUTH
-        raise DataError(f"Column {column!r} has type {dtype}, which conditions cannot speak about.")
-
+from reticent.data.types import ValueType
+from reticent.errors import did_you_mean
 
 _HOLDS = {
-    Kind.INTEGER: "numbers",
-    Kind.NUMBER: "numbers",
-    Kind.TEXT: "text",
-    Kind.DATE: "dates",
-    Kind.TIMESTAMP: "timestamps",
-    Kind.TRUTH: "true or false",
+    ValueType.INTEGER: "numbers",
+    ValueType.UNSIGNED: "numbers",
+    ValueType.REAL: "numbers",
+    ValueType.TEXT: "text",
+    ValueType.DATE: "dates",
+    ValueType.DATETIME: "timestamps",
+    ValueType.BOOLEAN: "true or false",
 }
 
 
-def kinds_of(frame: pl.DataFrame, names: Iterable[str]) -> dict[str, Kind]:
+def kinds_of(frame: pl.DataFrame, names: Iterable[str]) -> dict[str, ValueType]:
     """The kinds of those named columns that the frame has."""
-    return {name: Kind.of(frame.schema[name], name) for name in names if name in frame.schema}
+    return {name: ValueType.of(frame.schema[name], name) for name in names if name in frame.schema}
 
 
-def check(node: Node, kinds: Mapping[str, Kind], known: Iterable[str], text: str) -> None:
+def check(node: Node, kinds: Mapping[str, ValueType], known: Iterable[str], text: str) -> None:
     """Refuse, with a message that points into ``text``, a column that is not ``known`` or operands of different kinds."""
     check_names(node, known, text)
     for atom in atoms(node):
@@ -100,26 +61,16 @@ def check_names(node: Node, known: Iterable[str], text: str) -> None:
                     raise ConditionError(_unknown(column, names, text), text, column.span)
 
 
-def suggested(node: Node, name: str) -> Kind:
+def suggested(node: Node, name: str) -> ValueType:
     """The kind that a condition takes a column to have, for columns of which nothing is known."""
     for atom in atoms(node):
         sides = operands(atom)
         if any(column.name == name for side in sides for column in columns_in(side)):
             if any(isinstance(side, Number | Arithmetic) for side in sides):
-                return Kind.NUMBER
+                return ValueType.REAL
             if any(isinstance(side, Truth) for side in sides):
-                return Kind.TRUTH
-    return Kind.TEXT
-
-
-def moment(value: str, kind: Kind) -> datetime.date | datetime.datetime:
-    """The day or moment that a text spells; ``ValueError`` when it spells none."""
-    if kind is Kind.DATE:
-        return datetime.date.fromisoformat(value)
-    found = datetime.datetime.fromisoformat(value)
-    if found.tzinfo is not None:
-        raise ValueError("a moment is written without time zone")
-    return found
+                return ValueType.BOOLEAN
+    return ValueType.TEXT
 
 
 def _unknown(column: Column, known: tuple[str, ...], text: str) -> str:
@@ -134,40 +85,40 @@ def _unknown(column: Column, known: tuple[str, ...], text: str) -> str:
     return f"{reason}{hint}" if hint else f"{reason} The columns are: {', '.join(known)}."
 
 
-def _check_atom(atom: Atom, kinds: Mapping[str, Kind], text: str) -> None:
+def _check_atom(atom: Atom, kinds: Mapping[str, ValueType], text: str) -> None:
     match atom:
         case Comparison(left=left, right=right):
             _check_pair(left, right, kinds, text)
-            if _kind(left, kinds, text) is Kind.TRUTH and atom.operator not in ("=", "<>"):
+            if _kind(left, kinds, text) is ValueType.BOOLEAN and atom.operator not in ("=", "<>"):
                 raise ConditionError("true and false have no order; write = or <>.", text, atom.span)
         case Member(operand=operand, values=values):
             for value in values:
                 _check_pair(operand, value, kinds, text)
-        case Prefix(operand=operand):
-            if (kind := _kind(operand, kinds, text)) is not Kind.TEXT:
+        case StartsWith(operand=operand):
+            if (kind := _kind(operand, kinds, text)) is not ValueType.TEXT:
                 raise ConditionError(f"'like' is for text, but {_describe(operand, kind)}.", text, atom.span)
-        case Missing(operand=operand):
+        case IsNull(operand=operand):
             _kind(operand, kinds, text)
 
 
-def _kind(operand: Operand, kinds: Mapping[str, Kind], text: str) -> Kind:
+def _kind(operand: Operand, kinds: Mapping[str, ValueType], text: str) -> ValueType:
     match operand:
         case Column(name=name):
             return kinds[name]
         case Number(value=value):
-            return Kind.INTEGER if value.denominator == 1 else Kind.NUMBER
+            return ValueType.INTEGER if value.denominator == 1 else ValueType.REAL
         case Text():
-            return Kind.TEXT
+            return ValueType.TEXT
         case Truth():
-            return Kind.TRUTH
+            return ValueType.BOOLEAN
         case Arithmetic(left=left, right=right):
             for side in (left, right):
                 if not (kind := _kind(side, kinds, text)).is_numeric:
                     raise ConditionError(f"+ - * are for numbers, but {_describe(side, kind)}.", text, side.span)
-            return Kind.NUMBER
+            return ValueType.REAL
 
 
-def _check_pair(left: Operand, right: Operand, kinds: Mapping[str, Kind], text: str) -> None:
+def _check_pair(left: Operand, right: Operand, kinds: Mapping[str, ValueType], text: str) -> None:
     first, second = _kind(left, kinds, text), _kind(right, kinds, text)
     for operand, other in ((left, second), (right, first)):
         if isinstance(operand, Text) and other.is_temporal:
@@ -179,31 +130,29 @@ def _check_pair(left: Operand, right: Operand, kinds: Mapping[str, Kind], text: 
     raise ConditionError(reason + _remedy(left, first, right, second), text, (left.span[0], right.span[1]))
 
 
-def _check_moment(value: Text, kind: Kind, text: str) -> None:
+def _check_moment(value: Text, kind: ValueType, text: str) -> None:
     try:
-        moment(value.value, kind)
+        kind.moment(value.value)
     except ValueError:
         wanted = "a day such as '2024-01-31'"
-        if kind is Kind.TIMESTAMP:
+        if kind is ValueType.DATETIME:
             wanted += " or a moment such as '2024-01-31 12:30:00'"
         raise ConditionError(f"{value.value!r} is not {wanted}.", text, value.span) from None
 
 
-def _describe(operand: Operand, kind: Kind) -> str:
+def _describe(operand: Operand, kind: ValueType) -> str:
     match operand:
         case Column(name=name):
             return f"column {name!r} holds {_HOLDS[kind]}"
         case Text() | Number() | Truth():
-            return (
-                f"{operand} is {'a text' if kind is Kind.TEXT else 'a number' if kind.is_numeric else 'a truth value'}"
-            )
+            return f"{operand} is {'a text' if kind is ValueType.TEXT else 'a number' if kind.is_numeric else 'a truth value'}"
         case Arithmetic():
             return "the arithmetic gives a number"
 
 
-def _remedy(left: Operand, first: Kind, right: Operand, second: Kind) -> str:
+def _remedy(left: Operand, first: ValueType, right: Operand, second: ValueType) -> str:
     for constant, kind, other in ((left, first, second), (right, second, first)):
-        if isinstance(constant, Number) and other is Kind.TEXT:
+        if isinstance(constant, Number) and other is ValueType.TEXT:
             return f" Put it in single quotes: '{constant}'."
         if isinstance(constant, Text) and other.is_numeric and _is_number(constant.value):
             return f" Write it without quotes: {constant.value}."

@@ -174,7 +174,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Prefix:
+class StartsWith:
     """Whether a text begins with another: ``like 'abc%'``; unknown for null."""
 
     operand: Operand
@@ -186,7 +186,7 @@ class Prefix:
 
 
 @dataclass(frozen=True)
-class Missing:
+class IsNull:
     """Whether an operand is null; never unknown."""
 
     operand: Operand
@@ -240,8 +240,8 @@ class Or:
         return " or ".join(f"({part})" for part in self.parts)
 
 
-Atom = Comparison | Member | Prefix | Missing | Always
-Node = Comparison | Member | Prefix | Missing | Always | Not | And | Or
+Atom = Comparison | Member | StartsWith | IsNull | Always
+Node = Comparison | Member | StartsWith | IsNull | Always | Not | And | Or
 
 
 def constant(value: object, column: str) -> Constant:
@@ -262,7 +262,7 @@ def operands(atom: Atom) -> tuple[Operand, ...]:
             return (left, right)
         case Member(operand=operand, values=values):
             return (operand, *values)
-        case Prefix(operand=operand) | Missing(operand=operand):
+        case StartsWith(operand=operand) | IsNull(operand=operand):
             return (operand,)
         case Always():
             return ()

@@ -18,20 +18,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data.hierarchy import Meaning
-from reticent.data.predicate.domain import (
-    Domain,
-    LeafIndex,
-    Stretch,
-    at_place,
-    ends,
-    place,
-    series_of,
-    stretch,
-    typed,
-    values_of,
-)
-from reticent.data.predicate.kinds import Kind
+from reticent.data.meaning import Anything, LeafIndex, Meaning, Prefix, Stretch
+from reticent.data.predicate.domain import Domain
+from reticent.data.types import ValueType
 
 _MOST_LEAVES = 1 << 17
 _LOW, _HIGH = "\x01", "\U0010ffff"
@@ -84,12 +73,12 @@ def pieces_of(meanings: Sequence[Meaning], domain: Domain, cuts: Cuts) -> Pieces
         leaves = _listed_leaves(meanings, kind)
     if leaves is not None:
         return _from_leaves(meanings, leaves, kind, hidden=domain.may_miss and not leaves.null_count())
-    if kind is Kind.TRUTH:
+    if kind is ValueType.BOOLEAN:
         return _from_truth(meanings)
-    return _from_text(meanings, cuts) if kind is Kind.TEXT else _from_line(meanings, kind, cuts)
+    return _from_text(meanings, cuts) if kind is ValueType.TEXT else _from_line(meanings, kind, cuts)
 
 
-def _from_leaves(meanings: Sequence[Meaning], leaves: pl.Series, kind: Kind, hidden: bool) -> Pieces:
+def _from_leaves(meanings: Sequence[Meaning], leaves: pl.Series, kind: ValueType, hidden: bool) -> Pieces:
     """Every leaf a piece; ``hidden``: and null, which a suppressed label may hide but has no weight."""
     values = pl.concat([leaves, pl.Series([None], dtype=leaves.dtype)]) if hidden else leaves
     index, null = LeafIndex(values, kind), len(leaves)
@@ -117,22 +106,22 @@ def _assemble(
     return Pieces(values, labels, joined.astype(np.int64), weight, np.array(measured, dtype=bool), complete)
 
 
-def _listed_leaves(meanings: Sequence[Meaning], kind: Kind) -> pl.Series | None:
+def _listed_leaves(meanings: Sequence[Meaning], kind: ValueType) -> pl.Series | None:
     """All values that the labels stand for, when the labels name or bound them all and they are not too many."""
     found: dict[Any, None] = {}
     for meaning in meanings:
-        if meaning.get("all"):
+        if isinstance(meaning, Anything):
             return None
-        listed = values_of(meaning, kind)
+        listed = meaning.listed(kind)
         if listed is None:
-            part = stretch(meaning, kind)
-            if part is None or kind is Kind.NUMBER or part.low is None or part.high is None:
+            part = meaning.stretch(kind)
+            if part is None or kind is ValueType.REAL or part.low is None or part.high is None:
                 return None
             if part.high - part.low + len(found) > _MOST_LEAVES:
                 return None
-            listed = [at_place(where, kind) for where in range(int(part.low), int(part.high) + 1)]
+            listed = [kind.at_place(where) for where in range(int(part.low), int(part.high) + 1)]
         found.update(dict.fromkeys(listed))
-    return series_of(list(found), kind)
+    return kind.series(list(found))
 
 
 def _from_truth(meanings: Sequence[Meaning]) -> Pieces:
@@ -140,24 +129,24 @@ def _from_truth(meanings: Sequence[Meaning]) -> Pieces:
     values = pl.Series([True, False, None])
     members, weights = [], []
     for meaning in meanings:
-        listed = values_of(meaning, Kind.TRUTH)
+        listed = meaning.listed(ValueType.BOOLEAN)
         chosen = [0, 1, 2] if listed is None else [[True, False, None].index(value) for value in listed]
         members.append(np.array(chosen, dtype=np.int64))
         weights.append(np.array([0.0 if listed is None and piece == 2 else 1.0 for piece in chosen]))
     return _assemble(values, members, weights, [True] * len(members), True)
 
 
-def _from_line(meanings: Sequence[Meaning], kind: Kind, cuts: Cuts) -> Pieces:
+def _from_line(meanings: Sequence[Meaning], kind: ValueType, cuts: Cuts) -> Pieces:
     """Points and the gaps between them; the last piece is null."""
-    parts = [stretch(meaning, kind) for meaning in meanings]
-    lists = [values_of(meaning, kind) for meaning in meanings]
+    parts = [meaning.stretch(kind) for meaning in meanings]
+    lists = [meaning.listed(kind) for meaning in meanings]
     marks = [end for part in parts if part is not None for end in (part.low, part.high) if end is not None]
     marks += [_where(value, kind) for values in lists if values is not None for value in values if value is not None]
     for constant in cuts.constants:
-        where = place(constant, kind)
-        marks += [float(where)] if kind is Kind.NUMBER else [math.floor(where), math.ceil(where)]
+        where = kind.place(constant)
+        marks += [float(where)] if kind is ValueType.REAL else [math.floor(where), math.ceil(where)]
     places, sizes = _points_and_gaps(_points(marks, kind), kind)
-    values = series_of([*(at_place(where, kind) for where in places), None], kind)
+    values = kind.series([*(kind.at_place(where) for where in places), None])
     # Python's whole numbers where 64 bits are too few: numpy would make them floats.
     line, null = np.array(places, dtype=None if places[-1] < 2**63 else object), len(places)
     members, weights, measured = [], [], []
@@ -185,22 +174,22 @@ def _from_line(meanings: Sequence[Meaning], kind: Kind, cuts: Cuts) -> Pieces:
     return replace(_assemble(values, members, weights, measured, False), stretches=stretches)
 
 
-def _where(value: Any, kind: Kind) -> float:
-    found = place(value, kind)
-    return float(found) if kind is Kind.NUMBER else int(found)
+def _where(value: Any, kind: ValueType) -> float:
+    found = kind.place(value)
+    return float(found) if kind is ValueType.REAL else int(found)
 
 
-def _points(marks: Sequence[float], kind: Kind) -> list[float]:
+def _points(marks: Sequence[float], kind: ValueType) -> list[float]:
     """The marks in order, once each; where there is none, any place. No value lies beyond the ends of the line, so that marks there cut nothing."""
-    first, last = ends(kind)
-    within = {float(mark) if kind is Kind.NUMBER else int(mark) for mark in marks if first <= mark <= last}
+    first, last = kind.ends()
+    within = {float(mark) if kind is ValueType.REAL else int(mark) for mark in marks if first <= mark <= last}
     return sorted(within) or [_where(datetime.date(1970, 1, 1), kind) if kind.is_temporal else 0]
 
 
-def _points_and_gaps(points: Sequence[float], kind: Kind) -> tuple[list[float], list[float]]:
+def _points_and_gaps(points: Sequence[float], kind: ValueType) -> tuple[list[float], list[float]]:
     """A place in every point and every gap, in order, and how much lies there (infinite before the first and after the last)."""
-    real = kind is Kind.NUMBER
-    first, last = ends(kind)
+    real = kind is ValueType.REAL
+    first, last = kind.ends()
     found: list[tuple[float, float]] = [(points[0], 0.0 if real else 1.0)]
     for low, high in pairwise(points):
         # Half of each, since the sum may be too large for a float.
@@ -228,11 +217,11 @@ def _inside(part: Stretch, line: NDArray[Any]) -> NDArray[np.int64]:
 
 def _from_text(meanings: Sequence[Meaning], cuts: Cuts) -> Pieces:
     """The texts that labels list, all digits under a mask, and around each constant of the condition the texts just beside it."""
-    listed = {value for meaning in meanings for value in values_of(meaning, Kind.TEXT) or ()}
+    listed = {value for meaning in meanings for value in meaning.listed(ValueType.TEXT) or ()}
     strangers: dict[str, None] = dict.fromkeys(_beside([*cuts.constants, *cuts.prefixes]))
     completions: dict[int, list[str]] = {}
     for number, meaning in enumerate(meanings):
-        if "prefix" in meaning:
+        if isinstance(meaning, Prefix):
             completions[number] = _completions(meaning)
             strangers.update(dict.fromkeys(_masked(meaning, [*cuts.constants, *cuts.prefixes])))
     digits = {text for texts in completions.values() for text in texts}
@@ -241,32 +230,28 @@ def _from_text(meanings: Sequence[Meaning], cuts: Cuts) -> Pieces:
     null = len(position)
     members, weights, measured = [], [], []
     for number, meaning in enumerate(meanings):
-        values = values_of(meaning, Kind.TEXT)
+        values = meaning.listed(ValueType.TEXT)
         if values is not None:
             found = [null if value is None else position[value] for value in values]
             weight = [1.0] * len(found)
-        elif "prefix" in meaning:
+        elif isinstance(meaning, Prefix):
             exact = {position[text] for text in completions[number]}
-            found = [where for text, where in position.items() if _fits(text, meaning)]
+            found = [where for text, where in position.items() if meaning.fits(text)]
             weight = [1.0 if where in exact or not exact else 0.0 for where in found]
         else:
             exact, found, weight = set(), [*position.values(), null], [1.0] * (null + 1)
         members.append(np.array(found, dtype=np.int64))
         weights.append(np.array(weight))
         measured.append(values is not None or bool(exact))
-    return _assemble(series_of([*position, None], Kind.TEXT), members, weights, measured, False)
+    return _assemble(ValueType.TEXT.series([*position, None]), members, weights, measured, False)
 
 
-def _fits(text: str, meaning: Meaning) -> bool:
-    return text.startswith(meaning["prefix"]) and len(text) == meaning["length"]
-
-
-def _completions(meaning: Meaning) -> list[str]:
+def _completions(code: Prefix) -> list[str]:
     """All codes of digits under a mask, or none when they are too many or the code is not of digits."""
-    rest = int(meaning["length"]) - len(meaning["prefix"])
-    if rest > 4 or not (meaning["prefix"] + "0").isdigit():
+    rest = code.length - len(code.prefix)
+    if rest > 4 or not (code.prefix + "0").isdigit():
         return []
-    return [f"{meaning['prefix']}{number:0{rest}d}" if rest else meaning["prefix"] for number in range(10**rest)]
+    return [f"{code.prefix}{number:0{rest}d}" if rest else code.prefix for number in range(10**rest)]
 
 
 def _beside(constants: Iterable[Any]) -> Iterable[str]:
@@ -281,15 +266,15 @@ def _beside(constants: Iterable[Any]) -> Iterable[str]:
             yield text[:-1]
 
 
-def _masked(meaning: Meaning, constants: Iterable[Any]) -> Iterable[str]:
+def _masked(code: Prefix, constants: Iterable[Any]) -> Iterable[str]:
     """The same among the texts of a fixed length under a mask."""
-    prefix, length = meaning["prefix"], int(meaning["length"])
+    prefix, length = code.prefix, code.length
     for near in ["", *(near for constant in constants for near in _beside([constant])), *map(str, constants)]:
         start = near if near.startswith(prefix) else prefix
         for fill in (_LOW, _HIGH):
             yield start[:length].ljust(length, fill)
 
 
-def constant_of(value: Any, kind: Kind) -> Any:
+def constant_of(value: Any, kind: ValueType) -> Any:
     """A constant of a condition as a value that cuts a column of a kind."""
-    return value if kind is Kind.INTEGER else float(value) if kind is Kind.NUMBER else typed(value, kind)
+    return value if kind is ValueType.INTEGER else float(value) if kind is ValueType.REAL else kind.converted(value)

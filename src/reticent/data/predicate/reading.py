@@ -17,15 +17,15 @@ from reticent.data.predicate.nodes import (
     Column,
     Comparison,
     Constant,
+    IsNull,
     Member,
-    Missing,
     Node,
     Not,
     Number,
     Operand,
     Operator,
     Or,
-    Prefix,
+    StartsWith,
     Text,
     Truth,
     columns_in,
@@ -138,7 +138,7 @@ class _Reader:
             case exp.Like():
                 return self._like(node)
             case exp.Is() if isinstance(node.expression, exp.Null):
-                return Missing(self.operand(node.this), span)
+                return IsNull(self.operand(node.this), span)
             case exp.Is() | exp.NullSafeEQ() | exp.NullSafeNEQ():
                 raise self.fault("'is' goes with null only. Write = to compare.", node)
             case exp.Boolean():
@@ -258,7 +258,9 @@ class _Reader:
             raise self.fault(
                 "only a beginning can be asked for, such as like 'abc%': no '_' and no other '%'.", node.expression
             )
-        return Prefix(operand, body, span) if pattern.value.endswith("%") else Comparison("=", operand, pattern, span)
+        return (
+            StartsWith(operand, body, span) if pattern.value.endswith("%") else Comparison("=", operand, pattern, span)
+        )
 
     def _product(self, node: exp.Mul) -> Operand:
         left, right = self.operand(node.this), self.operand(node.expression)
