@@ -14,7 +14,7 @@ from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.sets import adversary_sets
 from reticent.data import Context, Draft, Kind, Table
 from reticent.definitions import Definition
-from reticent.engine import count
+from reticent.engine import count_table
 from reticent.errors import Infeasible
 from reticent.exact import Number, exact
 
@@ -45,7 +45,7 @@ class Datafly:
         context = context or Context()
         wanted = fitting(self, table, definition)
         table = wanted.prepare(table)
-        frequencies = count(table, context)
+        frequencies = count_table(table, context)
         several = sets if table.quasi_sets is not None else None
         evaluator = Evaluator(frequencies, wanted, limit, "loss", quasi_sets=several)
         levels = frequencies.levels

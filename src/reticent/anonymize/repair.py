@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.data import Groups, Histograms
 from reticent.data.frequencies import WEIGHT
-from reticent.data.groups import Groups, Histograms
 from reticent.definitions import GroupDefinition
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.groups import Groups
-from reticent.data.keys import sum_by
-from reticent.data.table import Table
+from reticent.data import Groups, Table, sum_by
 from reticent.definitions.population import POPULATION
 from reticent.errors import PolicyError
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast, overload, runti
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.data import Groups, SensitiveDomain
 from reticent.data.evidence import History, Kind, Patterns, Plan
-from reticent.data.groups import Groups, SensitiveDomain
 from reticent.definitions.exchanges import Exchanges, Rejudged
 from reticent.errors import PolicyError
 

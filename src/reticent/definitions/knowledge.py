@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.groups import Groups
+from reticent.data import Groups
 from reticent.definitions.base import Assessment, GroupDefinition, SensitiveDefinition, Witness
 from reticent.definitions.diagnostics import failures, occupied
 from reticent.definitions.diversity import ValuesAtLeast

@@ -15,9 +15,8 @@ from typing import Any, Literal
 import polars as pl
 
 from reticent.attack import Homogeneity, Linkage, attack
-from reticent.data import Table
+from reticent.data import Table, write_frame
 from reticent.data.predicate import Condition
-from reticent.data.writers import write_frame
 from reticent.demo.hospital import hospital, hospital_policy_text
 from reticent.demo.voters import voter_roll
 from reticent.errors import DataError, LedgerError

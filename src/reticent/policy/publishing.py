@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from reticent.data.table import Table
+from reticent.data import Table
 from reticent.errors import DataError, PolicyError
 from reticent.policy.expressions import definition_from_text
 from reticent.policy.policy import Policy

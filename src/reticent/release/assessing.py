@@ -9,7 +9,7 @@ import polars as pl
 from reticent.data import Evidence, Table
 from reticent.definitions import Assessment, Definition, judge, verdict
 from reticent.definitions.population import PopulationDefinition, require_same
-from reticent.engine import engine_of
+from reticent.engine import count_table
 from reticent.errors import PolicyError
 from reticent.release.claims import evidence_in, read_claims, whole_table
 from reticent.release.population import people_of
@@ -46,7 +46,7 @@ def _evidence(subject: Table | Release | str | Path, definition: Definition) -> 
 
 def _of_table(table: Table, definition: Definition) -> Evidence:
     prepared, names = definition.prepare(table), list(table.quasi)
-    frequencies = engine_of(prepared).frequencies(prepared)
+    frequencies = count_table(prepared)
     seen = {}
     for columns in table.quasi_sets or (tuple(names),):
         if len(columns) == len(names):

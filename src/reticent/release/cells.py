@@ -10,8 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Groups, Histograms, SensitiveColumn, SensitiveDomain
-from reticent.data.keys import first_rows, number, pack, sum_by
+from reticent.data import Groups, Histograms, SensitiveColumn, SensitiveDomain, first_rows, number, pack, sum_by
 from reticent.errors import DataError
 
 Columns = Sequence[SensitiveColumn]

@@ -15,8 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import NULL_LABEL, Meaning, ValueType
-from reticent.data.hierarchy import unused
+from reticent.data import NULL_LABEL, Meaning, ValueType, unused
 from reticent.data.predicate import Condition, Covers, Domain
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.release.buckets import Pairs

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from reticent.data import Context, Draft, Table
-from reticent.data.stream import Stream
+from reticent.data import Context, Draft, StreamRows, Table, in_order
 from reticent.definitions import Definition, judge, unkept, verdict
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.ledger import Ledger
@@ -30,7 +29,6 @@ from reticent.release.manifest import Manifest, ManifestTable
 from reticent.release.public import PublicSide
 from reticent.release.reference import reference_of
 from reticent.release.release import Release
-from reticent.release.rows import in_order
 from reticent.release.scheme import scheme_of
 from reticent.release.signing import private_key, sign
 from reticent.release.stored import StoredTables, height, schema_of, write_sorted
@@ -185,10 +183,10 @@ def _public_tables(
         settled = settled_frames(frames)
         arranged = form.arranged(settled, form.columns(draft, table, settled))
         return {name: in_order(frame) for name, frame in arranged.items()}, {}
-    streams = {name: rows for name, rows in draft.tables.items() if isinstance(rows, Stream)}
-    written = write_sorted(streams, files, (*table.quasi, *table.sensitive), scratch)
-    _check_rows(draft, written.tables)
-    return written.tables, {f"{name}.{files}": dict(told) for name, told in written.prints.items()}
+    streams = {name: rows for name, rows in draft.tables.items() if isinstance(rows, StreamRows)}
+    stored, prints = write_sorted(streams, files, (*table.quasi, *table.sensitive), scratch)
+    _check_rows(draft, stored)
+    return stored, {f"{name}.{files}": told for name, told in prints.items()}
 
 
 def _check_rows(draft: Draft, tables: StoredTables) -> None:

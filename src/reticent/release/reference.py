@@ -13,9 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Groups, Hierarchy, SensitiveColumn, ValueType, to_plain
+from reticent.data import BoundHierarchy, Groups, Hierarchy, SensitiveColumn, ValueType, to_plain
 from reticent.data.descriptions import hierarchy_from
-from reticent.data.hierarchy import BoundHierarchy
 from reticent.data.sensitive import Kind
 from reticent.definitions import Definition
 from reticent.errors import DataError, ReticentError

@@ -10,10 +10,8 @@ from typing import Any
 import polars as pl
 
 import reticent
-from reticent.data import Draft, Groups, Meaning, Table, to_plain
+from reticent.data import Draft, Groups, Meaning, StreamRows, Table, as_parquet, parquet_blocks, to_plain
 from reticent.data.predicate import Condition
-from reticent.data.stream import Stream
-from reticent.data.writers import as_parquet, parquet_blocks
 from reticent.errors import DataError
 from reticent.files import folder_aside, write_new
 from reticent.release.certificate import CERTIFICATE, MANIFEST, STATEMENT
@@ -138,8 +136,8 @@ class Release:
         ]
 
 
-def _as_parquet(rows: pl.DataFrame | Stream) -> Content:
-    return parquet_blocks(rows.schema, rows.chunks()) if isinstance(rows, Stream) else as_parquet(rows)
+def _as_parquet(rows: pl.DataFrame | StreamRows) -> Content:
+    return parquet_blocks(rows.schema, rows.chunks()) if isinstance(rows, StreamRows) else as_parquet(rows)
 
 
 def _check_target(target: Path, overwrite: bool) -> None:

@@ -14,8 +14,8 @@ from reticent.anonymize.lattice.objectives import NodeView, Objective, Weights, 
 from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.lattice.space import Space
 from reticent.anonymize.sets import seen_as
+from reticent.data import Groups
 from reticent.data.frequencies import FrequencySet, Levels
-from reticent.data.groups import Groups
 from reticent.definitions import All, GroupDefinition
 
 Mask = NDArray[np.bool_]

@@ -17,18 +17,14 @@ from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.lattice.search import Node, Search, Strategy, levels_of, search
 from reticent.anonymize.repair import capped, caps
 from reticent.anonymize.sets import adversary_sets, seen_as
-from reticent.data.context import Context
+from reticent.data import Codes, Context, Engine, FrequencySet, Groups, Table
 from reticent.data.draft import Draft, Format
-from reticent.data.engine import Engine
 from reticent.data.evidence import Evidence, Kind
-from reticent.data.frequencies import FrequencySet
-from reticent.data.groups import Groups
-from reticent.data.hierarchy import Codes
 from reticent.data.recoding import Levels
-from reticent.data.table import Table
 from reticent.definitions import Definition, GroupDefinition
 from reticent.definitions.feasibility import require_feasible
-from reticent.engine import LocalEngine, count, engine_of
+from reticent.engine import count_table, engine_of
+from reticent.engine.local import LocalEngine
 from reticent.errors import Infeasible, PolicyError
 from reticent.exact import Number, exact
 from reticent.randomness import Randomness
@@ -76,7 +72,7 @@ class Lattice:
         context = context or Context()
         table = wanted.prepare(table)
         # Counted with values for the draft; the search takes its own counts from these.
-        frequencies = count(table, context, floor=levels_of(table, self.floor, "floor"))
+        frequencies = count_table(table, context, floor=levels_of(table, self.floor, "floor"))
         found = search(
             # Whatever somebody knows leads to a bucket, and no further: there is one kind of adversary.
             table.against_all() if self.format == "bucketize" else table,
@@ -95,7 +91,7 @@ class Lattice:
         start = Points.of(frequencies)
         points = start if start.levels == levels else start.at(levels)
         suppressed = found.evaluator.suppressed(points)
-        engine, randomness = engine_of(table), context.randomness
+        engine, randomness = engine_of(table, context), context.randomness
         cut = self.repair == "rows" and bool(suppressed.any()) and bool(table.sensitive)
         if self.format == "bucketize" or cut:
             if table.streamed:
@@ -186,7 +182,7 @@ class Lattice:
             raise Infeasible(_NOTHING_LEFT)
 
         def quasi(part: Table) -> tuple[pl.DataFrame, NDArray[np.bool_]]:
-            kept = local.points(part, dropped) < 0 if len(dropped) else np.ones(part.rows, dtype=bool)
+            kept = local.point_of_row(part, dropped) < 0 if len(dropped) else np.ones(part.rows, dtype=bool)
             return local.labelled(part, points.levels, kept), kept
 
         return _Recoded(relabelled(table, engine, quasi, randomness), published)
@@ -203,7 +199,7 @@ class Lattice:
     ) -> _Recoded:
         """Rows of one group are treated differently: chance decides which are left out, or in which order they stand."""
         local = LocalEngine()
-        point_of_row = local.points(table, frequencies)
+        point_of_row = local.point_of_row(table, frequencies)
         group_of_row = point_of_row if points.ids is None else points.ids[point_of_row]
         if cut:
             kept, published = self._repaired(table, definition, points, suppressed, group_of_row, randomness)

@@ -17,11 +17,10 @@ from reticent.anonymize.lattice.evaluation import Evaluation, Evaluator
 from reticent.anonymize.lattice.frontier import Frontier, Outcome
 from reticent.anonymize.lattice.objectives import NodeView, Weights
 from reticent.anonymize.sets import adversary_sets
-from reticent.data.context import Context
+from reticent.data import Context, Table
 from reticent.data.frequencies import Levels
-from reticent.data.table import Table
 from reticent.definitions import Definition, of_groups
-from reticent.engine import count
+from reticent.engine import count_table
 from reticent.errors import PolicyError, did_you_mean
 from reticent.exact import Number, exact, whole
 
@@ -116,7 +115,7 @@ def search(
     start = levels_of(table, floor, "floor")
     only = None if node is None else levels_of(table, node, "node")
     wants_values = wanted.needs_sensitive or not isinstance(objective, str) or objective == "kl"
-    frequencies = count(table, context, sensitive=wants_values, floor=start)
+    frequencies = count_table(table, context, sensitive=wants_values, floor=start)
     columns = list(table.quasi)
     several = sets if table.quasi_sets is not None else None
     evaluator = Evaluator(frequencies, wanted, limit, objective, weights, several, only)

@@ -9,9 +9,7 @@ import numpy as np
 
 from reticent.anonymize.mondrian.scales import Ids
 from reticent.anonymize.mondrian.stage import Cut, Mask, Stage
-from reticent.data.frequencies import FrequencySet
-from reticent.data.groups import Groups, Histograms
-from reticent.data.keys import sum_by
+from reticent.data import FrequencySet, Groups, Histograms, sum_by
 from reticent.definitions import All, GroupDefinition
 from reticent.definitions.exchanges import admitted
 from reticent.errors import PolicyError

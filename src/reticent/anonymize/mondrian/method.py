@@ -19,16 +19,14 @@ from reticent.anonymize.mondrian.partition import Choice, Partition
 from reticent.anonymize.mondrian.scales import CellStyle
 from reticent.anonymize.mondrian.shown import Shown, apart, narrowed
 from reticent.anonymize.sets import Columns, adversary_sets
-from reticent.data.context import Context
+from reticent.data import Context, FrequencySet, Groups, Table
 from reticent.data.draft import Draft
 from reticent.data.evidence import Evidence, Kind
-from reticent.data.frequencies import FrequencySet
-from reticent.data.groups import Groups
 from reticent.data.recoding import Regions
-from reticent.data.table import Table
 from reticent.definitions import Definition, GroupDefinition
 from reticent.definitions.feasibility import require_feasible
-from reticent.engine import LocalEngine, count, engine_of
+from reticent.engine import count_table, engine_of
+from reticent.engine.local import LocalEngine
 from reticent.errors import Infeasible, PolicyError
 from reticent.exact import Number, exact
 from reticent.utility import Measured, Picture
@@ -74,7 +72,7 @@ class Mondrian:
         wanted = fitting(self, table, definition)
         context = context or Context()
         table = wanted.prepare(table)
-        engine, randomness = engine_of(table), context.randomness
+        engine, randomness = engine_of(table, context), context.randomness
         units, unit_of_row = self._units(table, context)
         shown, judge = self._recoded(units, wanted, sets)
         kept = self._kept(shown, judge, sets, wanted)
@@ -132,8 +130,8 @@ class Mondrian:
         """What is cut: points or, where ties may be divided, rows in random order; and the unit of every row of a part of the table."""
         local = LocalEngine()
         if self.ties == "keep":
-            units = count(table, context)
-            return units, lambda part: local.points(part, units)
+            units = count_table(table, context)
+            return units, lambda part: local.point_of_row(part, units)
         order = context.randomness.order(table.rows)
         return local.single_rows(table, order), lambda whole: np.argsort(order)
 

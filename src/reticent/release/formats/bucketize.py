@@ -9,14 +9,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Draft, Table
-from reticent.data.hierarchy import unused
+from reticent.data import Draft, Table, group_rows, in_order, unused
 from reticent.data.predicate import Condition
 from reticent.errors import DataError, PolicyError
 from reticent.release.cells import Cells
 from reticent.release.format import Answer, Frames, GroupFormat, Words
 from reticent.release.manifest import Manifest, ManifestColumn
-from reticent.release.rows import group_rows, in_order
 
 if TYPE_CHECKING:
     from reticent.release.public import PublicSide
