@@ -20,6 +20,8 @@ from reticent.release.public import PublicSide
 from reticent.release.reference import ReferenceColumn, columns_compared, read_reference
 from reticent.release.stored import counted
 
+_MOST_CLAIMS = 100
+
 Status = Literal["holds", "fails", "not re-checked"]
 
 
@@ -45,6 +47,8 @@ def read_claims(certificate: Mapping[str, Any]) -> list[Claim]:
     listed = certificate.get("claims")
     if not isinstance(listed, list) or not listed:
         raise DataError("certificate.json claims nothing.")
+    if len(listed) > _MOST_CLAIMS:
+        raise DataError(f"certificate.json makes {len(listed):,} claims; no release makes more than {_MOST_CLAIMS}.")
     known = names()
     claims = []
     for number, entry in enumerate(listed, start=1):
@@ -68,13 +72,18 @@ def check_claims(side: PublicSide, population: Any = None) -> Iterator[Check]:
     A claim that compares with a population is not re-checked without one.
     """
     people = None if population is None else people_of(population)
-    reference = whole_table(side)
+    claims, reference, sound = read_claims(side.certificate), whole_table(side), True
     if reference:
-        yield _check_reference(side, reference)
-    for claim in read_claims(side.certificate):
+        fits = _check_reference(side, reference)
+        sound = fits.status == "holds"
+        yield fits
+    for claim in claims:
         if claim.definition is None:
             unknown = "This version of Reticent does not know the definition."
             yield Check(f"claim {claim.text}", "not re-checked", unknown, claim=True)
+        elif claim.definition.needs_reference and not sound:
+            wrong = "It compares with the whole table's histogram, and the one that is declared is not it."
+            yield Check(f"claim {claim.text}", "not re-checked", wrong, claim=True)
         else:
             status, detail = _judged(claim.definition, side, reference, people)
             by_rows = side.manifest.unit == "person" and claim.definition.counts_people
