@@ -138,7 +138,7 @@ def test_a_label_that_stands_for_a_code_of_a_billion_characters_is_refused(saved
     def change(manifest: dict[str, Any], certificate: dict[str, Any]) -> None:
         column = manifest["columns"][0]
         column["type"], column["domain"] = "text", None
-        column["labels"] = dict.fromkeys(column["labels"], {"prefix": "1", "length": 10**9})
+        column["labels"] = {label: {"prefix": "1", "length": 10**9} for label in column["labels"]}
 
     assert not verified(saved, change).holds
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
-from reticent.data import Evidence, Groups, SensitiveColumn
-from reticent.data.leaves import as_type
 from reticent.definitions import Definition, judge
 from reticent.definitions.catalogue import definition_from, names
-from reticent.errors import DataError, PolicyError, ReticentError
-from reticent.release.format import GroupFormat, Judged
-from reticent.release.population import people_of, with_population
+from reticent.errors import DataError, ReticentError
+from reticent.release.format import Judged
+from reticent.release.population import people_of
 from reticent.release.public import PublicSide
 from reticent.release.reference import ReferenceColumn, columns_compared, read_reference
-from reticent.release.stored import counted
 
 _MOST_CLAIMS = 100
 
@@ -114,7 +110,7 @@ def _judged(
     if missing:
         return "fails", f"The whole table's histogram of {missing[0]!r}, with which it compares, was not published."
     try:
-        found = judge(definition, evidence_in(definition, side, reference, people, (definition,)))
+        found = judge(definition, side.form.evidence(side, Judged(definition, reference, people, (definition,))))
     except ReticentError as error:
         return "fails", str(error)
     failing = next((each for each in found if not each.holds), None)
@@ -122,52 +118,6 @@ def _judged(
         return "fails", failing.witness.text if failing.witness is not None else "It does not hold."
     values = dict.fromkeys(_shown(each.value) for each in found)
     return "holds", f"Recomputed from the published rows; achieved: {'; '.join(values)}."
-
-
-def evidence_in(
-    definition: Definition,
-    side: PublicSide,
-    reference: Mapping[str, ReferenceColumn],
-    people: pl.DataFrame | None,
-    claimed: Sequence[Definition],
-) -> Evidence:
-    """What the public side shows to each adversary, for a definition to be judged by; see :func:`_groups_in`."""
-    return Evidence(
-        {
-            quasi: _groups_in(definition, side, quasi, reference, people, claimed)
-            for quasi in side.manifest.adversary_sets
-        }
-    )
-
-
-def _groups_in(
-    definition: Definition,
-    side: PublicSide,
-    quasi: Sequence[str],
-    reference: Mapping[str, ReferenceColumn],
-    people: pl.DataFrame | None,
-    claimed: Sequence[Definition],
-) -> Groups:
-    """What a definition looks at, as the public side shows it to somebody who knows the ``quasi`` columns.
-
-    A column that was published with the whole table's histogram is compared with that, any other with the published rows. Values that
-    ``claimed`` definitions name and no published row has are absent, not unknown. ``people`` are counted where the definition compares with a
-    population.
-    """
-    form = side.form
-    if not isinstance(form, GroupFormat):
-        raise PolicyError(f"{definition} judges groups, and a release of format {side.format!r} has none.")
-    columns = tuple(
-        reference[column.name].column if column.name in reference else reduce(_with_named_values, claimed, column)
-        for column in form.occurring(side)
-    )
-    compared = columns_compared(definition, side.manifest.named("sensitive"))
-    # Histograms of several columns are put together; where one is missing, the published rows stand for all.
-    known = compared if all(column in reference for column in compared) else ()
-    groups = form.groups(side, Judged(tuple(quasi), columns, {name: reference[name].counts for name in known}))
-    if definition.needs_population and people is not None:
-        return with_population(groups, counted(side.tables, "data", quasi)[0], side.manifest, people, quasi)
-    return groups
 
 
 def whole_table(side: PublicSide) -> dict[str, ReferenceColumn]:
@@ -197,32 +147,6 @@ def _check_reference(side: PublicSide, reference: Mapping[str, ReferenceColumn])
     if len(totals) > 1:
         return Check("reference", "fails", "The whole table's histograms count different numbers of rows.")
     return Check("reference", "holds", "The whole table's histogram, as declared, can contain the published rows.")
-
-
-def _with_named_values(column: SensitiveColumn, definition: Definition) -> SensitiveColumn:
-    """The column with values that the definition names, although no published row has them: they are absent, not unknown."""
-    named = list(_named(list(definition.parameters().values())))
-    texts, missing = column.texts, column.labels.null_count() > 0
-    absent = [value for value in dict.fromkeys(named) if not (missing if value is None else str(value) in texts)]
-    if not absent:
-        return column
-    extra = _typed(absent, column.labels)
-    return SensitiveColumn(column.name, pl.concat([column.labels, extra]).unique(maintain_order=True), column.ordered)
-
-
-def _named(given: Any) -> Iterator[str | None]:
-    """The values in lists, and in lists of lists, of parameters."""
-    for item in given:
-        if isinstance(item, list):
-            yield from (value for value in item if not isinstance(value, list))
-            yield from _named(item)
-
-
-def _typed(texts: Sequence[str | None], like: pl.Series) -> pl.Series:
-    """Values given as text, of the type of a column; what is no value of that type is left out."""
-    raw = pl.Series(like.name, texts, dtype=pl.String)
-    values = as_type(raw, like.dtype).alias(like.name)
-    return values.filter(values.is_not_null() | raw.is_null())
 
 
 def _shown(value: Any) -> str:
