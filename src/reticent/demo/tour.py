@@ -30,6 +30,8 @@ FILES = {
     "voters.csv": "the public roll of voters",
     "policy.toml": "what must stay private, and how to publish",
     "ledger.sqlite": "what was given out so far",
+    "ledger.sqlite-key": "its key",
+    "ledger.sqlite-newest": "how long it was at the last time",
     "release": "the release: public/ for everybody, private/ for the steward",
     "report.html": "the steward's report",
 }

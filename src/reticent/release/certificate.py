@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import reticent
 from reticent.data import to_plain
 from reticent.definitions import Definition
+from reticent.ledger import Entry
 from reticent.release import wording
 from reticent.release.format import Words
 from reticent.release.manifest import Manifest
@@ -91,19 +92,27 @@ def content_hash(content: Mapping[str, Any], files: Mapping[str, Mapping[str, An
 def completed(
     content: Mapping[str, Any],
     files: Mapping[str, Mapping[str, Any]],
-    ledger: tuple[str | None, int | None],
+    entry: Entry | None,
     created: str,
     key: Ed25519PrivateKey | None,
 ) -> dict[str, Any]:
-    """The certificate as it is published; ``ledger`` is the data set and the number of its release, where it has a name."""
-    dataset, number = ledger
+    """The certificate as it is published; ``entry`` is the ledger's, where the data set has a name."""
     body = {
         **content,
         "files": dict(files),
-        "ledger": {"dataset": dataset, "release": number, "statement": wording.ledger_statement(dataset, number)},
+        "ledger": ledger_part(entry),
         "created": created,
     }
     return body if key is None else {**body, "signature": sign(body, key)}
+
+
+def ledger_part(entry: Entry | None) -> dict[str, Any]:
+    """What a certificate says about the ledger: the data set, the number, and how it was judged beside what was given out before."""
+    if entry is None:
+        return {"dataset": None, "release": None, "statement": wording.UNNAMED}
+    beside = {"beside": entry.note} if entry.note else {}
+    statement = wording.ledger_statement(entry.dataset, entry.number, entry.note)
+    return {"dataset": entry.dataset, "release": entry.number, **beside, "statement": statement}
 
 
 def unsigned(certificate: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,8 +11,8 @@ import polars as pl
 from reticent.data import Context, Draft, StreamRows, Table, in_order
 from reticent.definitions import Definition, judge, unkept, verdict
 from reticent.errors import DataError, PolicyError, did_you_mean
-from reticent.ledger import Ledger
-from reticent.ledger.store import now
+from reticent.giving import alone, unjudged
+from reticent.ledger import Entry, Ledger, now
 from reticent.randomness import Randomness
 from reticent.release.certificate import (
     MANIFEST,
@@ -90,18 +90,20 @@ def publish(
         scheme = scheme_of(draft, table, tables)
         certificates: list[dict[str, Any]] = []
 
-        def certify(number: int | None, made: str) -> str:
-            certificates.append(completed(content, prints, (table.dataset, number), made, key))
+        def certify(entry: Entry | None) -> str:
+            certificates.append(completed(content, prints, entry, now() if entry is None else entry.made, key))
             return certificate_hash(certificates[-1])
 
         if book is None or table.dataset is None:
-            certify(None, now())
+            entry = None
+            certify(None)
         else:
-            book.releases.record(table.dataset, content_hash(content, prints), certify, again=again)
+            beside = unjudged if again else alone
+            entry = book.record(table.dataset, content_hash(content, prints), certify, beside=beside)
     finally:
         if book is not None and book is not ledger:
             book.close()
-    return Release(PublicSide(manifest, certificates[-1], tables), draft, scheme)
+    return Release(PublicSide(manifest, certificates[-1], tables), draft, scheme, entry)
 
 
 def _from_mechanism(

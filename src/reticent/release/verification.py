@@ -18,7 +18,7 @@ from polars.exceptions import PolarsError
 import reticent
 from reticent.definitions import all_of
 from reticent.errors import DataError, ReticentError
-from reticent.ledger.store import TIME_FORMAT
+from reticent.ledger import TIME_FORMAT
 from reticent.release import wording
 from reticent.release.certificate import (
     CERTIFICATE,
@@ -169,7 +169,9 @@ def _check_stated(certificate: Mapping[str, Any]) -> None:
     told = certificate["ledger"]
     dataset, number = told.get("dataset"), told.get("release")
     named = isinstance(dataset, str) and type(number) is int and number >= 1
-    if set(told) != {"dataset", "release", "statement"} or not (named or (dataset is None and number is None)):
+    named = named and isinstance(told.get("beside", ""), str)
+    parts = {"dataset", "release", "statement", *(["beside"] if named and "beside" in told else [])}
+    if set(told) != parts or not (named or (dataset is None and number is None)):
         raise DataError(
             f"{CERTIFICATE}: the ledger's entry must have a data set with the number of its release, or neither."
         )
@@ -263,7 +265,7 @@ def _check_wording(side: PublicSide, files: Mapping[str, PublicFile]) -> Check:
     }:
         return Check("wording", "fails", "What is said about randomness contradicts itself.")
     told = said["ledger"]
-    if told.get("statement") != wording.ledger_statement(told.get("dataset"), told.get("release")):
+    if told.get("statement") != wording.ledger_statement(told.get("dataset"), told.get("release"), told.get("beside")):
         return Check("wording", "fails", "What is said about earlier releases contradicts itself.")
     if files.get(STATEMENT) != wording.statement(said, words).encode():
         return Check("wording", "fails", f"{STATEMENT} does not say what the certificate says.")

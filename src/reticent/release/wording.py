@@ -21,16 +21,15 @@ INSECURE = "NOT RELEASABLE: random choices were made with an insecure seed, whic
 SECURE = "Random choices that protect people, where the method makes any, came from the operating system."
 
 
-def ledger_statement(dataset: str | None, number: int | None) -> str:
-    """What the ledger says about earlier releases."""
+def ledger_statement(dataset: str | None, number: int | None, beside: str | None = None) -> str:
+    """What the ledger says about what was given out before; ``beside`` is how this was judged together with it."""
     if dataset is None or number is None:
         return UNNAMED
+    if beside:
+        return f"This is release {number} of the data set {dataset!r}. {beside}"
     if number == 1:
         return f"This is release 1 of the data set {dataset!r}: the publisher's ledger knew no earlier one."
-    return (
-        f"This is release {number} of the data set {dataset!r}; releases together were not judged. Whoever holds an earlier one may learn "
-        "more from both than either tells."
-    )
+    return f"This is release {number} of the data set {dataset!r}: earlier ones were withdrawn, and never left."
 
 
 def covers(definition: Definition, unit: str) -> str:

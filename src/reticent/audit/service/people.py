@@ -14,10 +14,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.audit.service.database import AskedRows
-from reticent.audit.service.secret import Secret
 from reticent.audit.service.settings import Settings
 from reticent.errors import DataError
-from reticent.ledger import Audits
+from reticent.ledger import Audits, Secret
 
 MISSING = -1
 """Stands where a row has no value, and therefore no variable."""
