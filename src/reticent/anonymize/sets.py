@@ -19,8 +19,12 @@ def adversary_sets(table: Table) -> list[Columns]:
             "The table has no quasi columns, so there is nothing to generalize. Declare some with quasi=."
         )
     places = {name: place for place, name in enumerate(table.quasi)}
-    named = table.quasi_sets if table.quasi_sets is not None else (tuple(places),)
-    return [tuple(dict.fromkeys(places[name] for name in names)) for names in named]
+    return [tuple(dict.fromkeys(places[name] for name in names)) for names in named_sets(table)]
+
+
+def named_sets(table: Table) -> tuple[tuple[str, ...], ...]:
+    """The same sets by the names of their columns."""
+    return table.quasi_sets if table.quasi_sets is not None else (tuple(table.quasi),)
 
 
 def seen_as(

@@ -21,7 +21,7 @@
 from reticent.data.context import Context, Event
 from reticent.data.draft import Draft
 from reticent.data.engine import Engine, Order, Written, engine_named
-from reticent.data.evidence import Columns, Evidence, History, Kind, Patterns, Plan
+from reticent.data.evidence import Columns, Comparison, Evidence, History, Kind, Patterns, Plan, remainder_of
 from reticent.data.frames import as_polars
 from reticent.data.frequencies import FrequencySet
 from reticent.data.groups import Groups, Histograms, SensitiveDomain
@@ -45,6 +45,7 @@ __all__ = [
     "Checksum",
     "Codes",
     "Columns",
+    "Comparison",
     "Context",
     "Distinct",
     "Draft",
@@ -89,6 +90,7 @@ __all__ = [
     "number",
     "pack",
     "parquet_blocks",
+    "remainder_of",
     "stand_in_order",
     "sum_by",
     "to_plain",

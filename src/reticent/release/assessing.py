@@ -11,11 +11,11 @@ from reticent.definitions import Assessment, Definition, judge, verdict
 from reticent.definitions.population import PopulationDefinition, require_same
 from reticent.engine import count_table
 from reticent.errors import PolicyError
-from reticent.release.claims import read_claims, whole_table
+from reticent.release.claims import read_claims
 from reticent.release.format import Judged
 from reticent.release.population import people_of
 from reticent.release.public import PublicSide, open_public
-from reticent.release.reference import ReferenceColumn
+from reticent.release.reference import ReferenceColumn, declared_reference
 from reticent.release.release import Release
 
 
@@ -41,7 +41,7 @@ def _evidence(subject: Table | Release | str | Path, definition: Definition) -> 
         return _of_release(subject, definition)
     if isinstance(subject, str | Path):
         side = open_public(subject)
-        return _of_public(side, definition, whole_table(side))
+        return _of_public(side, definition, declared_reference(side))
     raise PolicyError(f"assess needs a Table, a Release or the folder of one, but got a {type(subject).__name__}.")
 
 

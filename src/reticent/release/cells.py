@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from reticent.data import Groups, Histograms, SensitiveColumn, SensitiveDomain, first_rows, number, pack, sum_by
 from reticent.data.leaves import as_type
-from reticent.definitions import Definition
+from reticent.definitions import Definition, named_values
 from reticent.errors import DataError
 
 Columns = Sequence[SensitiveColumn]
@@ -90,21 +90,13 @@ def _joint_reference(
 
 def _with_named_values(column: SensitiveColumn, definition: Definition) -> SensitiveColumn:
     """The column with values that the definition names, although no published row has them: they are absent, not unknown."""
-    named = list(_named(list(definition.parameters().values())))
+    named = list(named_values(definition))
     texts, missing = column.texts, column.labels.null_count() > 0
     absent = [value for value in dict.fromkeys(named) if not (missing if value is None else str(value) in texts)]
     if not absent:
         return column
     extra = _typed(absent, column.labels)
     return SensitiveColumn(column.name, pl.concat([column.labels, extra]).unique(maintain_order=True), column.ordered)
-
-
-def _named(given: Any) -> Iterator[str | None]:
-    """The values in lists, and in lists of lists, of parameters."""
-    for item in given:
-        if isinstance(item, list):
-            yield from (value for value in item if not isinstance(value, list))
-            yield from _named(item)
 
 
 def _typed(texts: Sequence[str | None], like: pl.Series) -> pl.Series:

@@ -39,17 +39,17 @@ def content_of(
     insecure: bool,
 ) -> dict[str, Any]:
     """The certificate as far as it depends on what is published: without files, ledger, time and signature."""
-    compared = wording.compared(manifest, reference)
+    compared = {name: column.as_json() for name, column in reference.items()} if reference else None
     return {
         "layout": LAYOUT,
         "reticent": reticent.__version__,
         "format": manifest.format,
-        "claims": claims_of(definition, manifest.unit),
+        "claims": claims_of(definition, manifest.unit, compared),
         "quasi": list(manifest.named("quasi")),
         "sensitive": list(manifest.named("sensitive")),
         "unprotected": list(manifest.named("other")),
         "unit": manifest.unit,
-        "reference": {name: column.as_json() for name, column in reference.items()} if reference else None,
+        "reference": compared,
         "randomness": {
             "releasable": not insecure,
             "statement": wording.INSECURE if insecure else wording.SECURE,
@@ -58,13 +58,13 @@ def content_of(
     }
 
 
-def claims_of(definition: Definition, unit: str) -> list[dict[str, Any]]:
+def claims_of(definition: Definition, unit: str, reference: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     """One claim for each definition: its name and parameters, and in plain words what it covers and what it does not."""
     return [
         {
             "definition": part.name,
             "parameters": to_plain(part.parameters()),
-            "covers": wording.covers(part, unit),
+            "covers": wording.covers(part, unit, reference),
             "does_not_cover": part.not_covered(),
         }
         for part in definition.parts()

@@ -28,12 +28,12 @@ from reticent.data import (
 from reticent.data.meaning import Missing, texts_of
 from reticent.data.predicate import Condition
 from reticent.data.sensitive import bind_sensitive
-from reticent.definitions import Definition, unkept
+from reticent.definitions import Definition, columns_compared, unkept
 from reticent.errors import DataError, PolicyError
 from reticent.release.cells import Cells, Columns, References, groups_of_cells, with_named_values
 from reticent.release.manifest import ManifestColumn
 from reticent.release.population import with_population
-from reticent.release.reference import ReferenceColumn, columns_compared
+from reticent.release.reference import ReferenceColumn, declared_reference
 from reticent.release.stored import counted, schema_of
 from reticent.release.tables import labels_of
 
@@ -160,9 +160,9 @@ class GroupFormat(Format):
         """The rows by group and sensitive values, for an adversary who knows some ``quasi`` columns."""
 
     def evidence(self, public: PublicSide, about: Judged) -> Evidence:
-        """The groups that the public tables show, for each set of columns that an adversary may hold.
+        """The groups that the public tables show, for each set of columns that an adversary may hold, and what is told about those left out.
 
-        A column that was published with the whole table's histogram is compared with that, any other with the published rows.
+        A column that was published with a histogram to compare with is compared with that, any other with the published rows.
         """
         columns = tuple(
             about.reference[column.name].column
@@ -177,7 +177,17 @@ class GroupFormat(Format):
         seen = {quasi: self.groups(public, quasi, columns, reference) for quasi in public.manifest.adversary_sets}
         if about.definition.needs_population and about.people is not None:
             seen = {quasi: self.beside(public, groups, quasi, about.people) for quasi, groups in seen.items()}
-        return Evidence(seen)
+        return Evidence(seen, remainder=self.left_out(public))
+
+    def left_out(self, public: PublicSide) -> dict[str, Groups]:
+        """What the histograms of the whole table that the certificate declares tell about those left out: a group for each column."""
+        declared = declared_reference(public)
+        missing = {name: whole.unpublished(public.groups) for name, whole in declared.items()}
+        return {
+            name: Groups.single(rows, declared[name].counts, declared[name].column)
+            for name, rows in missing.items()
+            if rows.any()
+        }
 
     def groups(
         self,

@@ -83,7 +83,7 @@ def publish(
         manifest = _manifest(table, draft, form, tables, files)
         form.check(PublicSide(manifest, {}, tables))
         words = form.words(PublicSide(manifest, {}, tables))
-        reference = reference_of(definition, draft.evidence.published, table.sensitive)
+        reference = reference_of(definition, draft.evidence, table.sensitive)
         content = content_of(definition, manifest, words, reference, draft.insecure or not context.randomness.is_secure)
         _judge(definition, draft, PublicSide(manifest, content, tables))
         prints = _fingerprints(manifest, tables, statement(content, words), prints)

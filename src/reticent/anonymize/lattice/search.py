@@ -82,6 +82,12 @@ class Search:
             return None
         return [self._named(levels) for levels in self.evaluator.space.minimal(self.passing_nodes)]
 
+    def in_order(self) -> list[Node]:
+        """The passing nodes that were evaluated, the best first."""
+        passing = {each.levels: each for each in self.evaluator.log if each.passes}
+        best = sorted(passing.values(), key=lambda each: (_objective(each), each.levels))
+        return [node for each in best if (node := _node(each, list(self.floor))) is not None]
+
     def _named(self, levels: Levels) -> dict[str, int]:
         return dict(zip(self.floor, levels, strict=True))
 
