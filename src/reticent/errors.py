@@ -8,12 +8,45 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any, Self
 
 
 class ReticentError(Exception):
-    """Anything that Reticent refuses, with a message for the person in front of it."""
+    """Anything that Reticent refuses, with a message for the person in front of it, and what it concerns.
+
+    ``setting`` names the parameter that is wrong, outermost part first (``("quasi_sets", 1)``); ``column`` the column of the table;
+    ``value`` what was given. A policy turns these into a line and a column of its file.
+    """
 
     exit_code = 2
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        setting: tuple[str | int, ...] = (),
+        column: str | None = None,
+        value: object = None,
+    ) -> None:
+        super().__init__(message)
+        self.setting = setting
+        self.column = column
+        self.value = value
+        self.placed = False
+
+    def at(self, place: str, shown: str = "") -> Self:
+        """The same error, of the same type and with the same fields, with ``place`` before its message and ``shown`` below it.
+
+        It is then ``placed``: what passes it on adds no second place.
+        """
+        copied = type(self).__new__(type(self))
+        copied.__dict__ |= self.__dict__ | {"placed": True}
+        copied.args = (f"{place}: {self}" + (f"\n{shown}" if shown else ""), *self.args[1:])
+        return copied
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Fields survive the way between processes."""
+        return _restored, (type(self), self.args, self.__dict__)
 
 
 class PolicyError(ReticentError):
@@ -48,6 +81,13 @@ class Cancelled(ReticentError):
 
 class LedgerError(ReticentError):
     """The record of what was given out already forbids this, or cannot be written."""
+
+
+def _restored(kind: type[ReticentError], arguments: tuple[Any, ...], fields: dict[str, Any]) -> ReticentError:
+    error = kind.__new__(kind, *arguments)
+    error.args = arguments
+    error.__dict__ |= fields
+    return error
 
 
 def did_you_mean(word: object, known: Iterable[object]) -> str:

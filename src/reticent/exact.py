@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from typing import Any
 
 from reticent.errors import PolicyError
 
@@ -22,21 +23,28 @@ def exact(value: Number, name: str, *, low: Number | None = None, high: Number |
     try:
         number = _read(value)
     except (ValueError, InvalidOperation, ZeroDivisionError, OverflowError, TypeError):
-        raise PolicyError(f"{name} must be a number such as 3, 0.6, '0.6' or '2/3', but it is {value!r}.") from None
+        raise PolicyError(
+            f"{name} must be a number such as 3, 0.6, '0.6' or '2/3', but it is {value!r}.", **_fields(name, value)
+        ) from None
     if low is not None and number < _read(low):
-        raise PolicyError(f"{name} must be at least {low}, but it is {value}.")
+        raise PolicyError(f"{name} must be at least {low}, but it is {value}.", **_fields(name, value))
     if high is not None and number > _read(high):
-        raise PolicyError(f"{name} must be at most {high}, but it is {value}.")
+        raise PolicyError(f"{name} must be at most {high}, but it is {value}.", **_fields(name, value))
     return number
 
 
 def whole(value: object, name: str, *, low: int) -> int:
     """``value`` as an integer of at least ``low``; anything else is a :class:`PolicyError` naming the parameter."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise PolicyError(f"{name} must be a whole number, but it is {value!r}.")
+        raise PolicyError(f"{name} must be a whole number, but it is {value!r}.", **_fields(name, value))
     if value < low:
-        raise PolicyError(f"{name} must be at least {low}, but it is {value}.")
+        raise PolicyError(f"{name} must be at least {low}, but it is {value}.", **_fields(name, value))
     return value
+
+
+def _fields(name: str, value: object) -> dict[str, Any]:
+    """The fields of an error about a parameter, whose ``name`` follows its owner's and a colon if there is one."""
+    return {"setting": tuple(name.split(": ")), "value": value}
 
 
 def _read(value: Number) -> Fraction:

@@ -54,7 +54,7 @@ def test_what_cannot_be_meant_is_refused_with_a_pointer(text: str, message: str)
 def test_an_error_knows_its_line_and_column() -> None:
     with pytest.raises(ConditionError, match="line 2, column 5") as refused:
         Condition.parse("age > 3\nand weight > 4").check(KINDS)
-    assert (refused.value.line, refused.value.column) == (2, 5)
+    assert (refused.value.line, refused.value.character) == (2, 5)
     assert isinstance(refused.value, PolicyError)
 
 

@@ -2,7 +2,6 @@
 
 import sys
 
-from reticent.giving import unjudged
 from reticent.ledger import Ledger
 
 
@@ -11,11 +10,13 @@ def main(path: str, name: str) -> None:
         number = 0
         while True:
             content = f"{name}-{number}"
-            entry = ledger.record("people", content, lambda entry: f"certificate of {entry.number}", beside=unjudged)
+            entry = ledger.releases.record(
+                "people", content, lambda release, made: f"certificate of {release}", again=True
+            )
             print("release", content, entry.number, flush=True)
             ledger.answers.record("people", "sum", content, "answer", str(number))
             print("answer", content, number, flush=True)
-            ledger.spend("people", "epsilon", "1/7", content, column="age", beside=unjudged)
+            ledger.budgets.spend("people", "epsilon", "1/7", content, column="age")
             print("spend", content, number, flush=True)
             number += 1
 

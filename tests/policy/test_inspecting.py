@@ -27,7 +27,8 @@ def test_it_proposes_what_the_command_writes(file: Path) -> None:
     assert found.roles["diagnosis"] == "sensitive"
 
 
-def test_the_proposed_table_can_be_published(file: Path) -> None:
+def test_the_proposed_table_can_be_published(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RETICENT_LEDGER", str(file.parent / "ledger.sqlite"))
     found = rt.inspect(str(file))
     table = found.table()
     assert len(table.frame) == 300

@@ -38,7 +38,7 @@ class _Fields:
     def listed(self, name: str) -> list[Any]:
         value = self.values[name]
         if isinstance(value, str | bytes) or not isinstance(value, Sequence):
-            raise PolicyError(f"{self.where}: {name} must be a list, but it is {value!r}.")
+            raise PolicyError(f"{self.where}: {name} must be a list, but it is {value!r}.", setting=(name,))
         return list(value)
 
     def optional_list(self, name: str) -> list[Any] | None:
@@ -49,19 +49,21 @@ class _Fields:
             return None
         pair = self.listed(name)
         if len(pair) != 2:
-            raise PolicyError(f"{self.where}: {name} must be a pair [lowest, highest], but it is {pair!r}.")
+            raise PolicyError(
+                f"{self.where}: {name} must be a pair [lowest, highest], but it is {pair!r}.", setting=(name,)
+            )
         return pair[0], pair[1]
 
     def whole(self, name: str) -> int:
         value = self.values[name]
         if isinstance(value, bool) or not isinstance(value, int):
-            raise PolicyError(f"{self.where}: {name} must be a whole number, but it is {value!r}.")
+            raise PolicyError(f"{self.where}: {name} must be a whole number, but it is {value!r}.", setting=(name,))
         return value
 
     def text(self, name: str, default: str) -> str:
         value = self.values.get(name, default)
         if not isinstance(value, str):
-            raise PolicyError(f"{self.where}: {name} must be text, but it is {value!r}.")
+            raise PolicyError(f"{self.where}: {name} must be text, but it is {value!r}.", setting=(name,))
         return value
 
     def path(self, name: str) -> Path:
@@ -82,7 +84,8 @@ def hierarchy_from(description: Mapping[str, Any], where: str = "hierarchy", bas
     name = description.get("kind")
     if not isinstance(name, str) or name not in _KINDS:
         raise PolicyError(
-            f"{where}: kind must be one of {', '.join(_KINDS)}, but it is {name!r}.{did_you_mean(name, _KINDS)}"
+            f"{where}: kind must be one of {', '.join(_KINDS)}, but it is {name!r}.{did_you_mean(name, _KINDS)}",
+            setting=("kind",),
         )
     kind = _KINDS[name]
     known = (*kind.needed, *kind.optional)
@@ -90,16 +93,19 @@ def hierarchy_from(description: Mapping[str, Any], where: str = "hierarchy", bas
         if field != "kind" and field not in known:
             raise PolicyError(
                 f"{where}: a hierarchy of kind {name!r} has no field {field!r}.{did_you_mean(field, known)} "
-                f"It has: {', '.join(known) or 'none'}."
+                f"It has: {', '.join(known) or 'none'}.",
+                setting=(field,),
             )
     for field in kind.needed:
         if description.get(field) is None:
-            raise PolicyError(f"{where}: a hierarchy of kind {name!r} needs the field {field!r}.")
+            raise PolicyError(f"{where}: a hierarchy of kind {name!r} needs the field {field!r}.", setting=("kind",))
     try:
         return kind.make(_Fields(description, where, Path(base)))
     except PolicyError as error:
         message = str(error)
-        raise error if message.startswith(where) else PolicyError(f"{where}: {message}") from None
+        if message.startswith(where):
+            raise
+        raise PolicyError(f"{where}: {message}", setting=error.setting, value=error.value) from None
 
 
 def _rows(fields: _Fields) -> Hierarchy:
@@ -107,7 +113,8 @@ def _rows(fields: _Fields) -> Hierarchy:
     for number, row in enumerate(rows, start=1):
         if isinstance(row, str | bytes) or not isinstance(row, Sequence):
             raise PolicyError(
-                f"{fields.where}: row {number} must list a value and its label on every level, but it is {row!r}."
+                f"{fields.where}: row {number} must list a value and its label on every level, but it is {row!r}.",
+                setting=("rows", number - 1),
             )
     return Hierarchy.listed(rows)
 
@@ -115,7 +122,9 @@ def _rows(fields: _Fields) -> Hierarchy:
 def _csv(fields: _Fields) -> Hierarchy:
     separator = fields.text("separator", ";")
     if len(separator) != 1:
-        raise PolicyError(f"{fields.where}: separator must be a single character, but it is {separator!r}.")
+        raise PolicyError(
+            f"{fields.where}: separator must be a single character, but it is {separator!r}.", setting=("separator",)
+        )
     return Hierarchy.from_csv(fields.path("file"), separator)
 
 
@@ -127,7 +136,8 @@ def _cuts(fields: _Fields) -> Hierarchy:
     levels = fields.listed("levels")
     if levels and all(isinstance(point, int | float) or not isinstance(point, Sequence) for point in levels):
         raise PolicyError(
-            f"{fields.where}: levels must be a list of lists, one for each level; write [{levels}] for a single level."
+            f"{fields.where}: levels must be a list of lists, one for each level; write [{levels}] for a single level.",
+            setting=("levels",),
         )
     return Hierarchy.cuts(levels, fields.bounds("domain"))
 
@@ -145,12 +155,12 @@ def _dates(fields: _Fields) -> Hierarchy:
 
 def _taxonomy(fields: _Fields) -> Hierarchy:
     if ("tree" in fields) == ("file" in fields):
-        raise PolicyError(f"{fields.where}: a taxonomy has either a tree or a file that holds one.")
+        raise PolicyError(f"{fields.where}: a taxonomy has either a tree or a file that holds one.", setting=("kind",))
     if "file" in fields:
         return Hierarchy.taxonomy(fields.path("file"))
     tree = fields.values["tree"]
     if not isinstance(tree, Mapping):
-        raise PolicyError(f"{fields.where}: tree must be a table of categories, but it is {tree!r}.")
+        raise PolicyError(f"{fields.where}: tree must be a table of categories, but it is {tree!r}.", setting=("tree",))
     return Hierarchy.taxonomy(tree)
 
 

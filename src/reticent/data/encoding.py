@@ -129,13 +129,18 @@ def _fill_nulls(
         value = series[row]
         raise DataError(
             f"Column {column!r} has the value {value!r} (row {first_row + row + 1}), which its declared domain of {len(values)} values does not "
-            f"contain.{did_you_mean(value, values.head(10_000).to_list())} Add it to the hierarchy, or correct the data."
+            f"contain.{did_you_mean(value, values.head(10_000).to_list())} Add it to the hierarchy, or correct the data.",
+            setting=("domain", "values"),
+            column=column,
+            value=value,
         )
     if null_code is None:
         row = codes.is_null().arg_max()
         assert row is not None
         raise DataError(
             f"Column {column!r} has no value in row {first_row + row + 1} ({codes.null_count()} missing in all). "
-            "Say nulls='drop' to leave such rows out, or nulls='category' to treat 'missing' as a value."
+            "Say nulls='drop' to leave such rows out, or nulls='category' to treat 'missing' as a value.",
+            setting=("nulls",),
+            column=column,
         )
     return codes.cast(pl.UInt32).fill_null(null_code)

@@ -70,12 +70,6 @@ class BoundHierarchy:
         """Whether leaves are numbers or dates, so that distances between them mean something."""
         return self.leaves.dtype.is_numeric() or self.leaves.dtype.is_temporal()
 
-    def only(self, mask: NDArray[np.bool_]) -> BoundHierarchy:
-        """The hierarchy with some of its leaves, on the same levels."""
-        levels = tuple(replace(level, parts=level.parts[mask]) for level in self.levels)
-        null = None if self.null_leaf is None or not mask[self.null_leaf] else int(mask[: self.null_leaf].sum())
-        return replace(self, leaves=self.leaves.filter(pl.Series(mask)), levels=levels, null_leaf=null)
-
     def cover(self, level: int) -> NDArray[np.int64]:
         """How many leaves each part of ``level`` covers."""
         return self._cover[level]
@@ -233,5 +227,7 @@ def _check_nesting(column: str, leaves: pl.Series, levels: Sequence[Level]) -> N
                 f"The hierarchy of column {column!r} does not nest: at level {number}, value {leaves[leaf]!r} falls into "
                 f"{high.labels[high.parts[leaf]]!r}, but others that share {low.labels[low.parts[leaf]]!r} with it at level "
                 f"{number - 1} fall into {high.labels[mapped[low.parts[leaf]]]!r}. Put the whole of "
-                f"{low.labels[low.parts[leaf]]!r} into one part of level {number}."
+                f"{low.labels[low.parts[leaf]]!r} into one part of level {number}.",
+                column=column,
+                value=leaves[leaf],
             )

@@ -29,19 +29,27 @@ def numeric_leaves(series: pl.Series, domain: tuple[Any, Any] | None, column: st
     if not series.dtype.is_numeric():
         raise DataError(
             f"Column {column!r} has type {series.dtype}, but its hierarchy is made of numeric intervals. "
-            "Read the column as numbers, or choose masking, a taxonomy or suppression."
+            "Read the column as numbers, or choose masking, a taxonomy or suppression.",
+            column=column,
         )
     if domain is None or not series.dtype.is_integer():
         leaves = series.drop_nulls().unique().sort()
         if leaves.dtype.is_float() and not leaves.is_finite().all():
             wrong = leaves.filter(~leaves.is_finite())[0]
-            raise DataError(f"Column {column!r} has the value {wrong!r}, which lies in no interval. Correct the data.")
+            raise DataError(
+                f"Column {column!r} has the value {wrong!r}, which lies in no interval. Correct the data.",
+                column=column,
+                value=wrong,
+            )
         if domain is not None and len(leaves):
             low, high = (exact(bound, "domain") for bound in domain)
             outside = [value for value in (leaves[0], leaves[-1]) if not low <= exact(value, column) <= high]
             if outside:
                 raise DataError(
-                    f"Column {column!r} has the value {outside[0]!r}, outside its declared domain {low} to {high}."
+                    f"Column {column!r} has the value {outside[0]!r}, outside its declared domain {low} to {high}.",
+                    setting=("domain",),
+                    column=column,
+                    value=outside[0],
                 )
         return leaves
     low, high = (exact(bound, "domain") for bound in domain)
@@ -49,10 +57,16 @@ def numeric_leaves(series: pl.Series, domain: tuple[Any, Any] | None, column: st
     if last - first >= _LARGEST_DECLARED_DOMAIN:
         raise PolicyError(
             f"The declared domain of column {column!r} has {last - first + 1} values, more than {_LARGEST_DECLARED_DOMAIN}. "
-            "Leave domain out (leaves then come from the data), or round the column first."
+            "Leave domain out (leaves then come from the data), or round the column first.",
+            setting=("domain",),
+            column=column,
         )
     if first > last:
-        raise PolicyError(f"The declared domain of column {column!r}, {low} to {high}, holds no whole number.")
+        raise PolicyError(
+            f"The declared domain of column {column!r}, {low} to {high}, holds no whole number.",
+            setting=("domain",),
+            column=column,
+        )
     # In 64 bits whatever the column has: a domain may be wider than the type of the values that happen to occur.
     if first >= -(2**63) and last < 2**63 - 1:
         return pl.Series(np.arange(first, last + 1, dtype=np.int64))
@@ -66,12 +80,18 @@ def parse_leaves(texts: Sequence[str], dtype: pl.DataType, column: str, source: 
     if parsed.null_count():
         wrong = raw[int(parsed.is_null().arg_max() or 0)]
         raise DataError(
-            f"In {source} for column {column!r}, {wrong!r} cannot be read as {dtype}, the type of the column."
+            f"In {source} for column {column!r}, {wrong!r} cannot be read as {dtype}, the type of the column.",
+            column=column,
+            value=wrong,
         )
     if parsed.n_unique() != len(parsed):
         wrong = raw[int(parsed.is_duplicated().arg_max() or 0)]
         reading = "" if parsed.dtype == pl.String else f" once it is read as {dtype}"
-        raise DataError(f"In {source} for column {column!r}, {wrong!r} stands twice{reading}. Keep one of the two.")
+        raise DataError(
+            f"In {source} for column {column!r}, {wrong!r} stands twice{reading}. Keep one of the two.",
+            column=column,
+            value=wrong,
+        )
     return parsed
 
 
@@ -100,4 +120,6 @@ def check_range(domain: tuple[Any, Any] | None) -> None:
     if domain is None:
         return
     if len(domain) != 2 or exact(domain[0], "domain") > exact(domain[1], "domain"):
-        raise PolicyError(f"domain must be a pair (lowest, highest), but it is {domain!r}.")
+        raise PolicyError(
+            f"domain must be a pair (lowest, highest), but it is {domain!r}.", setting=("domain",), value=domain
+        )

@@ -114,7 +114,9 @@ def declared_kind(column: str, given: str) -> Kind:
     if name not in TYPES or (form and name not in ("date", "timestamp")):
         raise PolicyError(
             f"types: column {column!r} cannot be read as {given!r}.{did_you_mean(name, TYPES)} "
-            f"The types are {', '.join(TYPES)}, and a date may say its format: 'date:%d/%m/%Y'."
+            f"The types are {', '.join(TYPES)}, and a date may say its format: 'date:%d/%m/%Y'.",
+            setting=("types", column),
+            value=given,
         )
     return Kind(name, form or None)
 

@@ -55,9 +55,11 @@ class Listed(Hierarchy):
             content = path.read_bytes()
             text = (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).decode("utf-8-sig")
         except FileNotFoundError:
-            raise DataError(f"There is no hierarchy file {str(path)!r}.") from None
+            raise DataError(f"There is no hierarchy file {str(path)!r}.", setting=("file",)) from None
         except (EOFError, gzip.BadGzipFile) as error:
-            raise DataError(f"The hierarchy file {str(path)!r} is not a whole gzip file: {error}") from None
+            raise DataError(
+                f"The hierarchy file {str(path)!r} is not a whole gzip file: {error}", setting=("file",)
+            ) from None
         except UnicodeDecodeError as error:
             raise DataError(
                 f"The hierarchy file {str(path)!r} is not UTF-8 text ({error.reason} at byte {error.start})."
@@ -104,7 +106,9 @@ class Masking(Hierarchy):
         whole(self.digits, "masking: digits", low=1)
         kept = [whole(length, "masking: keep", low=0) for length in self.kept]
         if kept != sorted(set(kept), reverse=True) or not kept or kept[0] != self.digits:
-            raise PolicyError(f"masking: keep must fall from {self.digits} to 0 or more, but it is {kept}.")
+            raise PolicyError(
+                f"masking: keep must fall from {self.digits} to 0 or more, but it is {kept}.", setting=("keep",)
+            )
 
     @property
     def kept(self) -> tuple[int, ...]:
@@ -119,7 +123,9 @@ class Masking(Hierarchy):
         wrong = texts.filter(texts.str.len_chars() != self.digits)
         if len(wrong):
             raise DataError(
-                f"Column {column!r}: {wrong[0]!r} does not have the {self.digits} characters that its masking hierarchy expects."
+                f"Column {column!r}: {wrong[0]!r} does not have the {self.digits} characters that its masking hierarchy expects.",
+                column=column,
+                value=wrong[0],
             )
         levels = [identity(leaves)]
         for kept in self.kept[1:]:
@@ -165,9 +171,9 @@ class Taxonomy(Hierarchy):
             content = path.read_text(encoding="utf-8")
             parsed = tomllib.loads(content) if path.suffix == ".toml" else json.loads(content)
         except FileNotFoundError:
-            raise DataError(f"There is no taxonomy file {str(path)!r}.") from None
+            raise DataError(f"There is no taxonomy file {str(path)!r}.", setting=("file",)) from None
         except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
-            raise DataError(f"The taxonomy file {str(path)!r} cannot be read: {error}.") from None
+            raise DataError(f"The taxonomy file {str(path)!r} cannot be read: {error}.", setting=("file",)) from None
         return cls(tuple(_leaf_paths(parsed, ())), source=f"taxonomy file {str(path)!r}")
 
     def bind(self, series: pl.Series, column: str) -> BoundHierarchy:

@@ -28,7 +28,9 @@ class Dates(Hierarchy):
     def __post_init__(self) -> None:
         for unit in self.units:
             if unit not in _DATE_UNITS:
-                raise PolicyError(f"dates: {unit!r} is not one of {', '.join(_DATE_UNITS)}.")
+                raise PolicyError(
+                    f"dates: {unit!r} is not one of {', '.join(_DATE_UNITS)}.", setting=("levels",), value=unit
+                )
         if list(self.units) != sorted(set(self.units), key=_DATE_UNITS.index) or not self.units:
             raise PolicyError(
                 f"dates: levels must grow coarser ({', '.join(_DATE_UNITS)}), but they are {list(self.units)}."
@@ -36,7 +38,9 @@ class Dates(Hierarchy):
         if self.domain is not None:
             low, high = (_as_date(bound) for bound in self.domain)
             if low > high:
-                raise PolicyError(f"dates: domain must be a pair (first, last), but it is ({low}, {high}).")
+                raise PolicyError(
+                    f"dates: domain must be a pair (first, last), but it is ({low}, {high}).", setting=("domain",)
+                )
         if self.timezone is not None:
             _check_timezone(self.timezone)
 
@@ -99,7 +103,9 @@ def _as_date(value: Any) -> datetime.date:
     try:
         return datetime.date.fromisoformat(str(value))
     except ValueError:
-        raise PolicyError(f"dates: the domain bound {value!r} is not a day such as 2024-01-31.") from None
+        raise PolicyError(
+            f"dates: the domain bound {value!r} is not a day such as 2024-01-31.", setting=("domain",), value=value
+        ) from None
 
 
 def _month_start(months: int) -> datetime.date | None:
@@ -112,7 +118,11 @@ def _check_timezone(name: str) -> None:
     try:
         pl.select(pl.lit(datetime.datetime(2000, 1, 1)).dt.replace_time_zone("UTC").dt.convert_time_zone(name))
     except pl.exceptions.PolarsError:
-        raise PolicyError(f"dates: there is no timezone {name!r}. Write it as 'Europe/Paris' or 'UTC'.") from None
+        raise PolicyError(
+            f"dates: there is no timezone {name!r}. Write it as 'Europe/Paris' or 'UTC'.",
+            setting=("timezone",),
+            value=name,
+        ) from None
 
 
 def _unit_label(unit: str, start: int) -> str:

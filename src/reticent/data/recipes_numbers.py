@@ -30,15 +30,19 @@ class Intervals(Hierarchy):
     def __post_init__(self) -> None:
         exact(self.origin, "origin")
         if not self.widths:
-            raise PolicyError("intervals: widths is empty. Give at least one width, or use suppression.")
+            raise PolicyError(
+                "intervals: widths is empty. Give at least one width, or use suppression.", setting=("widths",)
+            )
         exact_widths = [exact(width, "widths") for width in self.widths]
         for low, high in zip([None, *exact_widths], exact_widths, strict=False):
             if high <= 0:
-                raise PolicyError(f"intervals: a width of {high} is not positive.")
+                raise PolicyError(f"intervals: a width of {high} is not positive.", setting=("widths",), value=high)
             if low is not None and (high / low).denominator != 1:
                 raise PolicyError(
                     f"intervals: width {high} is not a multiple of width {low}, so its intervals would cut through the finer ones. "
-                    "Choose widths that divide each other, such as 5, 10, 20."
+                    "Choose widths that divide each other, such as 5, 10, 20.",
+                    setting=("widths",),
+                    value=high,
                 )
         check_range(self.domain)
 
@@ -71,12 +75,15 @@ class Cuts(Hierarchy):
 
     def __post_init__(self) -> None:
         if not self.points:
-            raise PolicyError("cuts: no level given. Give at least one list of cut points.")
+            raise PolicyError("cuts: no level given. Give at least one list of cut points.", setting=("levels",))
         finer: set[Fraction] | None = None
         for number, level in enumerate(self.points, start=1):
             cuts = [exact(point, "cuts") for point in level]
             if cuts != sorted(set(cuts)) or not cuts:
-                raise PolicyError(f"cuts, level {number}: the points {list(level)} must be rising and at least one.")
+                raise PolicyError(
+                    f"cuts, level {number}: the points {list(level)} must be rising and at least one.",
+                    setting=("levels",),
+                )
             if finer is not None and not set(cuts) <= finer:
                 extra = sorted(set(cuts) - finer)[0]
                 raise PolicyError(

@@ -67,11 +67,6 @@ class SensitiveColumn:
         null_code = self.labels.is_null().arg_max() if self.labels.null_count() else None
         return encode(series, self.labels, self.name, null_code, found, first_row)
 
-    def only(self, mask: NDArray[np.bool_]) -> SensitiveColumn:
-        """The column with some of its values."""
-        tree = None if self.hierarchy is None else self.hierarchy.only(mask)
-        return SensitiveColumn(self.name, self.labels.filter(pl.Series(mask)), self.ordered, tree)
-
     def position(self, value: object) -> int:
         """Where a value stands; used for don't-care sets and the like, written by people."""
         texts = self.texts
@@ -131,7 +126,9 @@ def _declared(name: str, values: Sequence[Any], series: pl.Series, missing: list
     try:
         labels = pl.Series([*values, *missing], dtype=dtype, strict=True)
     except (TypeError, pl.exceptions.PolarsError):
-        raise DataError(f"The values declared for sensitive column {name!r} do not have its type {dtype}.") from None
+        raise DataError(
+            f"The values declared for sensitive column {name!r} do not have its type {dtype}.", column=name
+        ) from None
     if labels.n_unique() != len(labels):
         raise DataError(
             f"The values declared for sensitive column {name!r} repeat {labels.filter(labels.is_duplicated())[0]!r}."

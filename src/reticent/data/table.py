@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 import polars as pl
 
-from reticent.data.engine import engine_named
 from reticent.data.frames import as_polars, as_type_of
 from reticent.data.hierarchy import BoundHierarchy, Hierarchy
 from reticent.data.memory import fits
-from reticent.data.plain import plain, plain_rows
-from reticent.data.rows import FrameRows, Rows, StreamRows, by_person, without_nulls
+from reticent.data.plain import plain, plain_frame, plain_stream
+from reticent.data.profile import Profile, by_person, without_nulls
 from reticent.data.sensitive import Kind, SensitiveColumn, bind_sensitive
+from reticent.data.stream import Stream
 from reticent.data.weights import Weights
 from reticent.errors import DataError, PolicyError, did_you_mean
 
@@ -82,7 +82,7 @@ class Table:
         self.prepared_by: tuple[Any, ...] = ()
         self.first_row = 0
         opened = self._opened(frame, engine)
-        self._check_roles(opened.schema.names())
+        self._check_roles(opened.columns)
         self._check_types(opened.schema)
         found = self._settle(opened)
         if self.rows == 0:
@@ -96,32 +96,42 @@ class Table:
     @property
     def streamed(self) -> bool:
         """Whether the rows are never in memory together."""
-        return self.held.engine != "local"
+        return isinstance(self._held, Stream)
 
     @property
     def frame(self) -> pl.DataFrame:
         """All rows. A streamed table has none: what asks for it needs rows in memory, and says so."""
-        return self.held.frame()
+        if isinstance(self._held, Stream):
+            raise PolicyError(
+                "This needs all rows of the table in memory, and the table is streamed. Say engine='local' if it fits, or keep to what "
+                "streams: Lattice, Datafly and Mondrian with format='generalize', assess, verify and counting queries."
+            )
+        return self._held
+
+    @property
+    def stream(self) -> Stream:
+        """The rows, a chunk at a time."""
+        return self._held if isinstance(self._held, Stream) else Stream.of_frame(self._held)
 
     @property
     def schema(self) -> pl.Schema:
         """The columns that are held, with their types."""
-        return self.held.schema
+        return self._held.schema
 
     @property
     def rows(self) -> int:
         """The number of rows."""
-        return self.held.height
+        return self._held.height if isinstance(self._held, pl.DataFrame) else self._profile.rows
 
     def values(self, name: str) -> pl.Series:
         """The values of a quasi or sensitive column, each at least once: what hierarchies and domains are fitted to."""
-        return self.held.values(name)
+        return self._held[name] if isinstance(self._held, pl.DataFrame) else self._profile.values[name]
 
     def parts(self) -> Iterator[Table]:
         """The rows as tables of a chunk each, with the hierarchies and domains of the whole."""
         _ = self.hierarchies, self.sensitive_columns
         first = 0
-        for chunk in self.held.chunks():
+        for chunk in self.stream.chunks():
             yield self.part(chunk, first)
             first += chunk.height
 
@@ -130,7 +140,7 @@ class Table:
         part = copy(self)
         if not weighted:
             part.weight = part.__dict__["weights"] = None
-        part.held, part.first_row = FrameRows(rows), first
+        part._held, part.first_row = rows, first
         part.key, part.unit, part.population = None, "row", None
         return part
 
@@ -150,7 +160,7 @@ class Table:
     @cached_property
     def weights(self) -> Weights | None:
         """How rows are weighted, if they are."""
-        return None if self.weight is None else Weights.of(self.held, self.weight)
+        return None if self.weight is None else Weights.of(self.stream, self.weight)
 
     def with_population(self, people: Any) -> Table:
         """The same table beside the ``people`` it was drawn from: a table or a frame with the same quasi columns.
@@ -194,7 +204,7 @@ class Table:
     def counted_as(self) -> Hashable:
         """What decides a count of the rows: tables with equal keys have the same frequency set. Valid while the table is alive."""
         extra = tuple((name, id(counts)) for name, counts in self.extra_counts.items())
-        shared = (self.held, self.population, self.quasi, self.sensitive)
+        shared = (self._held, self.population, self.quasi, self.sensitive)
         return (*map(id, shared), extra, self.key, self.unit, self.weight, self.first_row)
 
     @cached_property
@@ -212,27 +222,29 @@ class Table:
         """The key, and where a person may have several rows the quasi values, of all rows; everybody's rows are in one frame."""
         assert self.key is not None
         columns = [self.key] if self.unit == "row" else list(dict.fromkeys([self.key, *self.quasi]))
-        yield from by_person(self.held, columns, self.key)
+        if isinstance(self._held, Stream):
+            yield from by_person(self._held, columns, self.key, self.rows)
+        else:
+            yield self._held.select(columns)
 
-    def _opened(self, source: Any, engine: EngineName | None) -> Rows:
+    def _opened(self, source: Any, engine: EngineName | None) -> pl.DataFrame | Stream:
         """The source as rows in memory or as a stream, as was said or as it fits."""
         check_engine(engine)
-        if engine == "streaming" and not isinstance(source, pl.LazyFrame | Rows):
-            source = StreamRows.of_frame(as_polars(source))
+        if engine == "streaming" and not isinstance(source, pl.LazyFrame | Stream):
+            source = Stream.of_frame(as_polars(source))
         if isinstance(source, pl.LazyFrame):
             wanted = self._wanted(source.collect_schema())
             rows = source.select(wanted)
             if engine is None:
                 counted = int(source.select(pl.len()).collect(engine="streaming").item())
                 engine = "local" if fits(counted, len(wanted)) else "streaming"
-            return StreamRows.of_lazy(rows) if engine == "streaming" else FrameRows(self._collected(rows))
-        if isinstance(source, StreamRows):
+            return Stream.of_lazy(rows) if engine == "streaming" else self._collected(rows)
+        if isinstance(source, Stream):
             wanted = self._wanted(source.schema)
             if engine == "local":
-                nothing = pl.DataFrame(schema=source.schema).select(wanted)
-                return FrameRows(pl.concat([nothing, *source.chunks(wanted)]))
-            return StreamRows(pl.Schema({name: source.schema[name] for name in wanted}), source.make)
-        return source if isinstance(source, Rows) else FrameRows(as_polars(source))
+                return pl.concat([pl.DataFrame(schema=source.schema).select(wanted), *source.chunks(wanted)])
+            return Stream(pl.Schema({name: source.schema[name] for name in wanted}), source.make)
+        return as_polars(source)
 
     def _wanted(self, available: Mapping[str, pl.DataType]) -> list[str]:
         """The columns with a role; others are left in the source."""
@@ -265,35 +277,50 @@ class Table:
         ]
         for name, role in named:
             if name in roles:
-                raise PolicyError(f"Column {name!r} is {roles[name]} and {role} at once. Give it one role.")
+                raise PolicyError(
+                    f"Column {name!r} is {roles[name]} and {role} at once. Give it one role.", column=name
+                )
             roles[name] = role
         for name in [*roles, *(extra for extra in (self.key, self.weight) if extra is not None)]:
             if name not in columns:
                 raise DataError(
-                    f"There is no column {name!r}.{did_you_mean(name, columns)} The columns are: {', '.join(map(repr, columns))}."
+                    f"There is no column {name!r}.{did_you_mean(name, columns)} The columns are: {', '.join(map(repr, columns))}.",
+                    column=name,
                 )
         for name in self.pseudonyms:
             if name not in self.identifiers:
                 raise PolicyError(
-                    f"pseudonyms names {name!r}, which is not an identifier.{did_you_mean(name, self.identifiers)}"
+                    f"pseudonyms names {name!r}, which is not an identifier.{did_you_mean(name, self.identifiers)}",
+                    setting=("pseudonyms",),
+                    column=name,
                 )
         if self.nulls not in ("refuse", "drop", "category"):
-            raise PolicyError(f"nulls must be 'refuse', 'drop' or 'category', but it is {self.nulls!r}.")
+            raise PolicyError(
+                f"nulls must be 'refuse', 'drop' or 'category', but it is {self.nulls!r}.",
+                setting=("nulls",),
+                value=self.nulls,
+            )
         if self.unit not in ("row", "person"):
-            raise PolicyError(f"unit must be 'row' or 'person', but it is {self.unit!r}.")
+            raise PolicyError(
+                f"unit must be 'row' or 'person', but it is {self.unit!r}.", setting=("unit",), value=self.unit
+            )
         if self.unit == "person" and self.key is None:
-            raise PolicyError("unit='person' needs key=, the column that tells people apart.")
+            raise PolicyError("unit='person' needs key=, the column that tells people apart.", setting=("unit",))
         for columns_of_set in self.quasi_sets or ():
             for name in columns_of_set:
                 if name not in self.quasi:
                     raise PolicyError(
-                        f"quasi_sets names {name!r}, which is not a quasi column.{did_you_mean(name, self.quasi)}"
+                        f"quasi_sets names {name!r}, which is not a quasi column.{did_you_mean(name, self.quasi)}",
+                        setting=("quasi_sets",),
+                        column=name,
                     )
         if self.quasi_sets is not None:
             uncovered = set(self.quasi) - {name for columns_of_set in self.quasi_sets for name in columns_of_set}
             if uncovered:
                 raise PolicyError(
-                    f"quasi_sets leaves out the quasi column {sorted(uncovered)[0]!r}: nobody would be protected against its use."
+                    f"quasi_sets leaves out the quasi column {sorted(uncovered)[0]!r}: nobody would be protected against its use.",
+                    setting=("quasi_sets",),
+                    column=sorted(uncovered)[0],
                 )
 
     def _check_types(self, schema: pl.Schema) -> None:
@@ -301,34 +328,42 @@ class Table:
             dtype = schema[name]
             if dtype.is_nested() or dtype in (pl.Object, pl.Binary, pl.Duration):
                 raise DataError(
-                    f"Column {name!r} has type {dtype}, whose values cannot be compared or generalized. Make plain columns of it first."
+                    f"Column {name!r} has type {dtype}, whose values cannot be compared or generalized. Make plain columns of it first.",
+                    column=name,
                 )
 
-    def _settle(self, rows: Rows) -> int:
+    def _settle(self, rows: pl.DataFrame | Stream) -> int:
         """Hold the rows: judged columns become plain (NaN is null), then nulls in them are refused, dropped or kept as a value.
 
         Returns how many rows there were before.
         """
         kinds = {**self.quasi, **self.sensitive}
         judged = list(kinds)
-        self.held, missing = self._profiled(plain_rows(rows, kinds), judged)
-        found = self.held.height
-        if missing and self.nulls == "drop":
-            self.held, missing = self._profiled(without_nulls(self.held, list(missing)), judged)
+        if isinstance(rows, Stream):
+            stream = plain_stream(rows, kinds)
+            self._held: pl.DataFrame | Stream = stream
+            self._profile = Profile.of(stream, judged)
+            found = self._profile.rows
+            missing = {name: (each.count, each.first) for name, each in self._profile.missing.items()}
+            if missing and self.nulls == "drop":
+                self._held = without_nulls(stream, list(missing))
+                self._profile = Profile.of(self._held, judged)
+        else:
+            frame = plain_frame(rows, kinds)
+            found = frame.height
+            with_nulls = [frame[name] for name in judged if frame[name].null_count()]
+            missing = {each.name: (each.null_count(), each.is_null().arg_max() or 0) for each in with_nulls}
+            self._held = frame.drop_nulls(list(missing)) if missing and self.nulls == "drop" else frame
         if self.nulls == "refuse":
             for name in (name for name in judged if name in missing):
                 count, first = missing[name]
                 raise DataError(
                     f"Column {name!r} has {count} missing values, the first in row {first + 1}. Say nulls='drop' to leave "
-                    "such rows out, or nulls='category' to treat 'missing' as a value of its own."
+                    "such rows out, or nulls='category' to treat 'missing' as a value of its own.",
+                    setting=("nulls",),
+                    column=name,
                 )
         return found
-
-    @staticmethod
-    def _profiled(rows: Rows, columns: Sequence[str]) -> tuple[Rows, Mapping[str, tuple[int, int]]]:
-        """The rows with what one pass found out about them, and which columns have nulls: how many, and where the first is."""
-        found = engine_named(rows.engine).profile(rows, columns)
-        return rows.profiled(found) if isinstance(rows, StreamRows) else rows, found.missing
 
     def _check_people(self) -> None:
         _ = self.weights
@@ -337,14 +372,21 @@ class Table:
         for rows in self.people():
             keys = rows[self.key]
             if keys.null_count():
-                raise DataError(f"The key column {self.key!r} has missing values; every row needs to say whose it is.")
+                raise DataError(
+                    f"The key column {self.key!r} has missing values; every row needs to say whose it is.",
+                    setting=("key",),
+                    column=self.key,
+                )
             if keys.n_unique() == len(keys):
                 continue
             if self.unit == "row":
                 repeated = keys.filter(keys.is_duplicated())[0]
                 raise DataError(
                     f"The key {self.key!r} repeats: {repeated!r} has several rows, but a row is taken for a person. "
-                    "Say unit='person' so that k counts people, or keep one row for each."
+                    "Say unit='person' so that k counts people, or keep one row for each.",
+                    setting=("key",),
+                    column=self.key,
+                    value=repeated,
                 )
             distinct = rows.unique()
             if distinct.height > distinct[self.key].n_unique():
@@ -358,14 +400,16 @@ class Table:
 def check_engine(engine: str | None) -> None:
     """An engine has one of two names, or is chosen by size."""
     if engine not in (None, "local", "streaming"):
-        raise PolicyError(f"engine must be 'local' or 'streaming', but it is {engine!r}.")
+        raise PolicyError(
+            f"engine must be 'local' or 'streaming', but it is {engine!r}.", setting=("engine",), value=engine
+        )
 
 
 def _hierarchies(quasi: Sequence[str] | Mapping[str, Hierarchy | None]) -> dict[str, Hierarchy]:
     named = dict(quasi) if isinstance(quasi, Mapping) else dict.fromkeys([quasi] if isinstance(quasi, str) else quasi)
     for name, hierarchy in named.items():
         if hierarchy is not None and not isinstance(hierarchy, Hierarchy):
-            raise PolicyError(f"quasi[{name!r}] must be a Hierarchy or None, but it is {hierarchy!r}.")
+            raise PolicyError(f"quasi[{name!r}] must be a Hierarchy or None, but it is {hierarchy!r}.", column=name)
     return {name: hierarchy if hierarchy is not None else Hierarchy.suppression() for name, hierarchy in named.items()}
 
 

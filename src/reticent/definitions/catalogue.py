@@ -43,7 +43,8 @@ def definition_from(name: str, parameters: Mapping[str, Any]) -> Definition:
         if given not in entry.parameters:
             raise PolicyError(
                 f"{name} has no parameter {given!r}.{did_you_mean(given, entry.parameters)} "
-                f"Its parameters are: {', '.join(entry.parameters)}."
+                f"Its parameters are: {', '.join(entry.parameters)}.",
+                setting=(given,),
             )
     missing = [needed for needed in entry.required if needed not in parameters]
     if missing:

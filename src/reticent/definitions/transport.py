@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import BoundHierarchy, Groups, Histograms, sum_by
+from reticent.data.groups import Groups, Histograms
+from reticent.data.hierarchy import BoundHierarchy
+from reticent.data.keys import sum_by
 from reticent.definitions.comparison import WIDEST
 
 _ROUNDS = 2

@@ -4,35 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
-VARIABLE, SECOND = "RETICENT_LEDGER", "RETICENT_LEDGER_NEWEST"
-
-
-@dataclass(frozen=True)
-class LedgerPlace:
-    """The ledger's files: the entries, the key, and the newest position, which may be kept in a second place as well."""
-
-    path: Path
-    second: Path | None = None
-
-    @classmethod
-    def of(cls, path: str | Path | None = None, second: str | Path | None = None) -> LedgerPlace:
-        """The place that was named, else that of the environment, else the user's own; links are resolved, so that one file has one place."""
-        named = second if second is not None else os.environ.get(SECOND)
-        return cls(_resolved(ledger_path(path)), _resolved(Path(named).expanduser()) if named else None)
-
-    @property
-    def key(self) -> Path:
-        """The key's file."""
-        return self.path.with_name(f"{self.path.name}-key")
-
-    @property
-    def newest(self) -> tuple[Path, ...]:
-        """The files that hold the newest position."""
-        beside = self.path.with_name(f"{self.path.name}-newest")
-        return (beside,) if self.second is None else (beside, self.second)
+VARIABLE = "RETICENT_LEDGER"
 
 
 def ledger_path(given: str | Path | None = None) -> Path:
@@ -43,10 +17,6 @@ def ledger_path(given: str | Path | None = None) -> Path:
     if named:
         return Path(named).expanduser()
     return _data_folder() / "reticent" / "ledger.sqlite"
-
-
-def _resolved(path: Path) -> Path:
-    return Path(os.path.realpath(path))
 
 
 def _data_folder() -> Path:

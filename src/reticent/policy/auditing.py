@@ -135,10 +135,12 @@ def _bounds(said: Any) -> tuple[Fraction, Fraction] | Literal["ignored"] | None:
 
 def _range(said: Any, name: str, otherwise: str = "") -> tuple[Fraction, Fraction]:
     if not isinstance(said, list) or len(said) != 2:
-        raise PolicyError(f"{name} must be two numbers [low, high]{otherwise}, but it is {said!r}.")
+        raise PolicyError(
+            f"{name} must be two numbers [low, high]{otherwise}, but it is {said!r}.", setting=tuple(name.split(": "))
+        )
     low, high = exact(said[0], name), exact(said[1], name)
     if low >= high:
-        raise PolicyError(f"{name} must rise, but it goes from {low} to {high}.")
+        raise PolicyError(f"{name} must rise, but it goes from {low} to {high}.", setting=tuple(name.split(": ")))
     return low, high
 
 
@@ -147,11 +149,15 @@ def _chance(name: str, said: SensitiveSection) -> Chance | None:
     if said.auditor == "classical":
         unused = [setting for setting, value in given.items() if value is not None]
         if unused:
-            raise PolicyError(f"{unused[0]} belongs to auditor = 'probabilistic', but the auditor is classical.")
+            raise PolicyError(
+                f"{unused[0]} belongs to auditor = 'probabilistic', but the auditor is classical.", setting=(unused[0],)
+            )
         return None
     missing = [setting for setting, value in given.items() if value is None]
     if missing:
-        raise PolicyError(f"auditor = 'probabilistic' of column {name!r} needs {', '.join(missing)} as well.")
+        raise PolicyError(
+            f"auditor = 'probabilistic' of column {name!r} needs {', '.join(missing)} as well.", setting=("auditor",)
+        )
     assert said.prior is not None
     assert said.rounds is not None
     return Chance(
@@ -167,7 +173,9 @@ def _prior(said: PriorSection) -> Prior:
     wanted = ("mean", "deviation") if said.kind == "normal" else ("low", "high")
     for setting in ("mean", "deviation", "low", "high"):
         if (getattr(said, setting) is not None) != (setting in wanted):
-            raise PolicyError(f"prior: a {said.kind} prior has {' and '.join(wanted)}, and nothing else.")
+            raise PolicyError(
+                f"prior: a {said.kind} prior has {' and '.join(wanted)}, and nothing else.", setting=("prior", setting)
+            )
     first, second = (exact(getattr(said, setting), f"prior: {setting}") for setting in wanted)
     return Prior(said.kind, first, second)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +17,8 @@ from reticent.policy.complaints import schema_error, syntax_error
 from reticent.policy.places import Places
 
 Model = TypeVar("Model", bound=BaseModel)
+Placed = TypeVar("Placed", bound=ReticentError)
+Setting = tuple[str | int, ...]
 
 
 def checked(text: str, file: str, model: type[Model]) -> tuple[Model, Places]:
@@ -70,58 +71,48 @@ class PolicyFile:
 
     def error(self, path: Sequence[str | int], message: str) -> PolicyError:
         """A :class:`PolicyError` that points at a setting."""
-        return PolicyError(self.places.find(path).point(self.file, message))
+        return self._placed(PolicyError(message), path)
+
+    def _placed(self, error: Placed, path: Sequence[str | int]) -> Placed:
+        place = self.places.find(path)
+        return error.at(place.name(self.file), place.excerpt)
 
     @contextmanager
     def pointing(self, *path: str | int) -> Iterator[None]:
-        """Let errors from the block point at the setting of ``path`` that they speak of."""
+        """Let errors from the block point at the setting below ``path`` that they concern."""
         try:
             yield
         except ReticentError as error:
-            message = str(error)
-            if message.startswith(f"{self.file}:"):
-                raise
-            raise type(error)(self.places.find(self._meant(path, message)).point(self.file, message)) from None
+            raise (error if error.placed else self._placed(error, self._concerned(path, error) or path)) from None
 
     @contextmanager
     def hinting(self, *sections: str) -> Iterator[None]:
-        """Let errors from the block point at a setting of these sections if they speak of one, and leave others as they are."""
+        """Let errors from the block point at a setting of these sections if they concern one, and leave others as they are."""
         try:
             yield
         except (PolicyError, DataError) as error:
-            message = str(error)
-            for section in sections:
-                path = self._meant((section,), message)
-                if len(path) > 1 and not message.startswith(f"{self.file}:"):
-                    raise type(error)(self.places.find(path).point(self.file, message)) from None
-            raise
+            found = (self._concerned(path, error) for path in (*((section,) for section in sections), ()))
+            path = next((path for path in found if path is not None and path[0] in sections), None)
+            if error.placed or path is None:
+                raise
+            raise self._placed(error, path) from None
 
-    def _meant(self, path: tuple[str | int, ...], message: str) -> tuple[str | int, ...]:
-        """The innermost setting below ``path`` that the message speaks of."""
-        content: Any = self.sections.model_dump(exclude_unset=True)
-        for part in path:
-            known = isinstance(part, int) or (isinstance(content, Mapping) and part in content)
-            content = content[part] if known else {}
-        while isinstance(content, Mapping):
-            mentions = [
-                (*mention, name) for name, value in content.items() if (mention := _mention(name, value, message))
-            ]
-            if not mentions:
-                break
-            name = min(mentions)[-1]
-            path, content = (*path, name), content[name]
-        return path
+    def _concerned(self, path: Setting, error: ReticentError) -> Setting | None:
+        """The setting below ``path`` that an error's fields name; None if they name none that is written there."""
+        whole: Any = self.sections.model_dump(exclude_unset=True, by_alias=True)
+        written, section = _followed(whole, path)
+        if written != path:
+            return None
+        column = () if error.column is None else (error.column,)
+        found = max((_followed(section, parts)[0] for parts in (error.setting, (*column, *error.setting))), key=len)
+        return (*path, *found) if found else None
 
 
-def _mention(name: str, value: Any, message: str) -> tuple[int, int] | None:
-    """How plainly and how early a message speaks of a setting: by its name in quotes, by its value, by something below it, or by
-    its bare name in the first sentence."""
-    if (place := message.find(repr(name))) >= 0:
-        return 0, place
-    if isinstance(value, str) and (place := message.find(repr(value))) >= 0:
-        return 1, place
-    if isinstance(value, Mapping):
-        below = [mention for key, item in value.items() if (mention := _mention(key, item, message))]
-        return min(below, default=None)
-    found = re.search(rf"(?<![\w'-]){re.escape(name.removesuffix('s'))}s?(?![\w'-])", message.split(". ")[0])
-    return (2, found.start()) if found else None
+def _followed(content: Any, path: Setting) -> tuple[Setting, Any]:
+    """The parts of a path that are written in ``content``, and what they lead to. Parts that are not written are passed over."""
+    found: Setting = ()
+    for part in path:
+        listed: Mapping[Any, Any] = dict(enumerate(content)) if isinstance(content, list) else content
+        if isinstance(listed, Mapping) and part in listed:
+            found, content = (*found, part), listed[part]
+    return found, content

@@ -20,6 +20,7 @@ def method_from(name: str, parameters: Mapping[str, Any]) -> Method:
     for parameter in parameters:
         if parameter not in known:
             raise PolicyError(
-                f"{name} has no parameter {parameter!r}.{did_you_mean(parameter, known)} It has: {', '.join(known)}."
+                f"{name} has no parameter {parameter!r}.{did_you_mean(parameter, known)} It has: {', '.join(known)}.",
+                setting=(parameter,),
             )
     return make(**parameters)

@@ -33,11 +33,20 @@ class Place:
     column: int
     text: str
 
-    def point(self, file: str, message: str) -> str:
-        """The message with its place before it, and the line under it with a mark at the column."""
+    def name(self, file: str) -> str:
+        """The place as editors and compilers write it."""
+        return f"{file}:{self.line}:{self.column}"
+
+    @property
+    def excerpt(self) -> str:
+        """The line, with a mark under the column."""
         number = str(self.line)
         shown = self.text.replace("\t", " ")
-        return f"{file}:{self.line}:{self.column}: {message}\n  {number} | {shown}\n  {' ' * len(number)} | {' ' * (self.column - 1)}^"
+        return f"  {number} | {shown}\n  {' ' * len(number)} | {' ' * (self.column - 1)}^"
+
+    def point(self, file: str, message: str) -> str:
+        """The message with its place before it and the line under it."""
+        return f"{self.name(file)}: {message}\n{self.excerpt}"
 
 
 @dataclass

@@ -145,17 +145,22 @@ class Policy(PolicyFile):
         given = {"name": "Lattice", **self.sections.method}
         with self.pointing("method"):
             if not isinstance(given["name"], str):
-                raise PolicyError(f"name must be the name of a method, but it is {given['name']!r}.")
+                raise PolicyError(f"name must be the name of a method, but it is {given['name']!r}.", setting=("name",))
             said = _named(given)
         replaced = {name: value for name, value in overrides.items() if value is not None}
         return _named({**given, **replaced}) if replaced else said
 
     def _ordered(self, column: str, description: Mapping[str, Any]) -> list[Any]:
         if column not in self.sections.roles.sensitive:
-            raise PolicyError("kind 'ordered' is for sensitive columns; a quasi column needs a hierarchy.")
+            raise PolicyError(
+                "kind 'ordered' is for sensitive columns; a quasi column needs a hierarchy.", setting=("kind",)
+            )
         values = description.get("values")
         if set(description) != {"kind", "values"} or not isinstance(values, list):
-            raise PolicyError("kind 'ordered' has one field, values: the list of all values from lowest to highest.")
+            raise PolicyError(
+                "kind 'ordered' has one field, values: the list of all values from lowest to highest.",
+                setting=("kind",),
+            )
         return values
 
     def _check_columns(self) -> None:
@@ -201,7 +206,7 @@ class Policy(PolicyFile):
                     f"{where} has no column {name!r}.{did_you_mean(name, available)} "
                     f"The columns are: {', '.join(map(repr, available))}."
                 )
-                raise DataError(self.places.find(path).point(self.file, message))
+                raise self._placed(DataError(message), path)
 
     def _make(self) -> tuple[object, ...]:
         """Make everything that needs no data, so that a mistake is told before any are read."""

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import BoundHierarchy, FrequencySet
+from reticent.data.frequencies import FrequencySet
+from reticent.data.hierarchy import BoundHierarchy
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from reticent.anonymize.lattice.costs import Costs, column_masses, entropy_costs, loss_costs, spread_costs
 from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.lattice.space import Space
-from reticent.data import Groups
 from reticent.data.frequencies import FrequencySet, Levels
+from reticent.data.groups import Groups
 from reticent.errors import PolicyError, did_you_mean
 from reticent.exact import exact
 
@@ -327,7 +327,9 @@ def prepare(
         case "height":
             return Height(plain)
     raise PolicyError(
-        f"There is no objective {objective!r}.{did_you_mean(objective, OBJECTIVES)} Choose one of {', '.join(OBJECTIVES)}, or give a function."
+        f"There is no objective {objective!r}.{did_you_mean(objective, OBJECTIVES)} Choose one of {', '.join(OBJECTIVES)}, or give a function.",
+        setting=("objective",),
+        value=objective,
     )
 
 

@@ -34,9 +34,13 @@ class Prior:
 
     def __post_init__(self) -> None:
         if self.kind == "normal" and self.second <= 0:
-            raise PolicyError(f"prior: deviation must be above 0, but it is {self.second}.")
+            raise PolicyError(
+                f"prior: deviation must be above 0, but it is {self.second}.", setting=("prior", "deviation")
+            )
         if self.kind == "uniform" and self.first >= self.second:
-            raise PolicyError(f"prior: low must be below high, but they are {self.first} and {self.second}.")
+            raise PolicyError(
+                f"prior: low must be below high, but they are {self.first} and {self.second}.", setting=("prior", "low")
+            )
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,10 @@ class Chance:
         exact(self.delta, "delta", low=0, high=1)
         whole(self.rounds, "rounds", low=1)
         if self.ratio == 0 or self.delta == 0:
-            raise PolicyError("lambda and delta must be above 0: with 0 nothing could ever be answered.")
+            raise PolicyError(
+                "lambda and delta must be above 0: with 0 nothing could ever be answered.",
+                setting=("delta" if self.delta == 0 else "lambda",),
+            )
 
 
 @dataclass(frozen=True)
@@ -74,13 +81,16 @@ class Noise:
     def __post_init__(self) -> None:
         for name in ("epsilon", "each"):
             if exact(getattr(self, name), f"noise: {name}", low=0) == 0:
-                raise PolicyError(f"noise: {name} must be above 0.")
+                raise PolicyError(f"noise: {name} must be above 0.", setting=("noise", name))
         if self.each > self.epsilon:
             raise PolicyError(
-                f"noise: each answer costs {self.each}, more than the whole budget epsilon = {self.epsilon}."
+                f"noise: each answer costs {self.each}, more than the whole budget epsilon = {self.epsilon}.",
+                setting=("noise", "each"),
             )
         if self.low >= self.high:
-            raise PolicyError(f"noise: range must rise, but it goes from {self.low} to {self.high}.")
+            raise PolicyError(
+                f"noise: range must rise, but it goes from {self.low} to {self.high}.", setting=("noise", "range")
+            )
 
 
 @dataclass(frozen=True)
@@ -102,16 +112,22 @@ class SensitiveColumn:
 
     def __post_init__(self) -> None:
         if self.family is not None and self.family not in _FAMILIES:
-            raise PolicyError(f"family must be one of {', '.join(_FAMILIES)}, but it is {self.family!r}.")
+            raise PolicyError(
+                f"family must be one of {', '.join(_FAMILIES)}, but it is {self.family!r}.", setting=("family",)
+            )
         if self.decimals is not None and whole(self.decimals, "decimals", low=0) > 18:
-            raise PolicyError(f"decimals must be at most 18, but it is {self.decimals}.")
+            raise PolicyError(f"decimals must be at most 18, but it is {self.decimals}.", setting=("decimals",))
         if self.chance is None and self.bounds is None:
             raise PolicyError(
                 f"bounds must be said for column {self.name!r}: [low, high] if everybody knows where its values lie (a salary is "
-                "never below 0), or 'ignored'. A classical auditor is safe only against people who do not use the range."
+                "never below 0), or 'ignored'. A classical auditor is safe only against people who do not use the range.",
+                setting=("bounds",),
             )
         if self.noise is not None and self.noise.only and self.chance is not None:
-            raise PolicyError("noise: when = 'always' leaves nothing to audit. Leave the auditor's parameters out.")
+            raise PolicyError(
+                "noise: when = 'always' leaves nothing to audit. Leave the auditor's parameters out.",
+                setting=("noise", "when"),
+            )
 
     @property
     def refusal(self) -> str | None:
@@ -136,7 +152,9 @@ class Role:
         for function in self.functions:
             if function not in FUNCTIONS:
                 raise PolicyError(
-                    f"functions names {function!r}, which is not one of {', '.join(FUNCTIONS)}.{did_you_mean(function, FUNCTIONS)}"
+                    f"functions names {function!r}, which is not one of {', '.join(FUNCTIONS)}.{did_you_mean(function, FUNCTIONS)}",
+                    setting=("functions",),
+                    value=function,
                 )
         if self.questions_per_day is not None:
             whole(self.questions_per_day, "questions_per_day", low=0)
@@ -159,22 +177,30 @@ class Settings:
 
     def __post_init__(self) -> None:
         if not self.dataset.strip():
-            raise PolicyError("dataset must be a name that says something: the ledger knows the table by it.")
+            raise PolicyError(
+                "dataset must be a name that says something: the ledger knows the table by it.", setting=("dataset",)
+            )
         if not self.sensitive:
-            raise PolicyError("sensitive: at least one column must be protected, such as [sensitive.salary].")
+            raise PolicyError(
+                "sensitive: at least one column must be protected, such as [sensitive.salary].", setting=("sensitive",)
+            )
         self._check_roles_of_columns()
         for name, role in self.roles.items():
             for column in role.columns or ():
                 if column not in self.sensitive:
                     raise PolicyError(
-                        f"role {name!r} names column {column!r}, which is not sensitive.{did_you_mean(column, self.sensitive)}"
+                        f"role {name!r} names column {column!r}, which is not sensitive.{did_you_mean(column, self.sensitive)}",
+                        setting=("roles", name, "columns"),
                     )
         for user, role_name in self.users.items():
             if user == STEWARD:
-                raise PolicyError(f"users: {STEWARD!r} is the name of whoever sits at the command line.")
+                raise PolicyError(
+                    f"users: {STEWARD!r} is the name of whoever sits at the command line.", setting=("users", user)
+                )
             if role_name not in self.roles:
                 raise PolicyError(
-                    f"user {user!r} has the role {role_name!r}, which is not there.{did_you_mean(role_name, self.roles)}"
+                    f"user {user!r} has the role {role_name!r}, which is not there.{did_you_mean(role_name, self.roles)}",
+                    setting=("users", user),
                 )
 
     def _check_roles_of_columns(self) -> None:
@@ -184,10 +210,16 @@ class Settings:
             for name in names:
                 if name in seen:
                     both = "listed twice" if seen[name] == kind else f"{seen[name]} and {kind}"
-                    raise PolicyError(f"column {name!r} is {both}. Give it one part to play.")
+                    raise PolicyError(
+                        f"column {name!r} is {both}. Give it one part to play.",
+                        setting=("sensitive", name) if kind == "sensitive" else ("database", "public"),
+                    )
                 seen[name] = kind
         if self.key in self.sensitive:
-            raise PolicyError(f"key: column {self.key!r} is sensitive. A key tells who a person is, nothing else.")
+            raise PolicyError(
+                f"key: column {self.key!r} is sensitive. A key tells who a person is, nothing else.",
+                setting=("sensitive", self.key),
+            )
 
     def role_of(self, user: str) -> Role:
         """What somebody may ask; the steward may ask everything."""

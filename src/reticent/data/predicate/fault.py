@@ -10,7 +10,7 @@ Span = tuple[int, int]
 class ConditionError(PolicyError):
     """A condition that cannot be read, or does not fit the columns it speaks about.
 
-    ``text`` is the whole condition, ``span`` the offsets of the part that is wrong, ``line`` and ``column`` where that part
+    ``text`` is the whole condition, ``span`` the offsets of the part that is wrong, ``line`` and ``character`` where that part
     begins, counted from 1.
     """
 
@@ -23,8 +23,8 @@ class ConditionError(PolicyError):
         line_start = before.rfind("\n") + 1
         line_end = text.find("\n", start)
         line_end = len(text) if line_end < 0 else line_end
-        self.line, self.column = before.count("\n") + 1, start - line_start + 1
-        where = f"column {self.column}" if "\n" not in text else f"line {self.line}, column {self.column}"
+        self.line, self.character = before.count("\n") + 1, start - line_start + 1
+        where = f"column {self.character}" if "\n" not in text else f"line {self.line}, column {self.character}"
         marks = "^" * max(1, min(span[1], line_end) - start)
         shown = text[line_start:line_end].replace("\t", " ")
         super().__init__(f"In the {self.what}, {where}: {reason}\n  {shown}\n  {' ' * (start - line_start)}{marks}")
