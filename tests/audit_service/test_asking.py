@@ -125,8 +125,25 @@ def test_one_history_counts_for_all_users_and_each_sees_only_their_own(place):
         "SELECT SUM(salary) FROM staff WHERE department <> 'hr'"
     ]
     assert [question.asker for question in service.history()] == ["bob", "alice"]
-    assert service.decision(1, "alice").answer == 32400
-    assert service.decision(1, "bob") is None
+    (shown,) = service.history("alice")[0].decisions
+    assert service.decision(shown, "alice").answer == 32400
+    assert service.decision(shown, "bob") is None
+    assert service.decision(1).answer == 32400
+
+
+def test_a_repeated_question_does_not_tell_that_somebody_asked_it_before(place):
+    service = place.service()
+    text = "SELECT SUM(salary), SUM(bonus) FROM staff"
+    first, again, mine = (service.ask(text, user) for user in ("alice", "bob", "bob"))
+    numbers = [answer.decision for reply in (first, again, mine) for answer in reply.rows[0].answers]
+    assert len(set(numbers)) == 6
+    question = service.history("bob", limit=1)[0]
+    assert set(question.decisions) == {answer.decision for answer in mine.rows[0].answers}
+    for number in question.decisions:
+        assert service.decision(number, "bob").made == question.made
+        assert service.decision(number, "alice") is None
+    assert len(service.decisions()) == 2
+    assert service.history("bob", limit=1)[0].decisions != service.history("alice")[0].decisions
     assert service.decision(99) is None
 
 
@@ -141,6 +158,19 @@ def test_a_dry_run_says_what_would_be_decided_and_changes_nothing(place):
     assert service.history() == []
     service.ask("SELECT SUM(salary) FROM staff")
     assert not service.would_answer("SELECT SUM(salary) FROM staff WHERE department <> 'hr'").ok
+
+
+def test_a_dry_run_is_allowed_to_whoever_may_ask_and_counts_as_a_question(simple):
+    """What would be decided follows from answers that others were given."""
+    service = simple.service()
+    with pytest.raises(Forbidden, match="may not ask about column 'salary'"):
+        service.would_answer("SELECT SUM(salary) FROM staff", "carol")
+    service.would_answer("SELECT COUNT(*) FROM staff", "carol")
+    asked = len(service.history("carol"))
+    assert asked == 1
+    with pytest.raises(QuotaUsed):
+        for _ in range(100):
+            service.would_answer("SELECT COUNT(*) FROM staff", "carol")
 
 
 def test_roles_say_who_may_ask_what(simple):

@@ -35,6 +35,7 @@ public = ["town", "age", "rate"]
 bounds = "ignored"
 nulls = "public"
 duplicates = "{duplicates}"
+changes = "{changes}"
 [roles.any]
 [users]
 ann = "any"
@@ -168,12 +169,21 @@ def play(
             except ReticentError as error:
                 played.replies.append(f"{type(error).__name__}: {error}")
                 continue
-            played.replies.append((before, {**reply.describe(), "question": None}))
+            played.replies.append((before, _without_numbers(reply.describe())))
             _compare(step[1], reply, frame, held, played)
             if judge is not None:
                 judge(played)
     service.close()
     return played
+
+
+def _without_numbers(described: dict) -> dict:
+    """A reply without the numbers of question and decisions, which a key of the ledger shuffles."""
+    rows = [
+        {**row, "answers": [{**each, "decision": each["decision"] is not None} for each in row["answers"]]}
+        for row in described["rows"]
+    ]
+    return {**described, "question": None, "rows": rows}
 
 
 def _frame(table: dict, values: dict[Variable, int]) -> pl.DataFrame:
@@ -211,6 +221,18 @@ def _compare(text: str, reply, frame: pl.DataFrame, held: dict, played: Played) 
 
 def nobody_by_sums(played: Played) -> None:
     assert determined_by_sums(members for members, _ in played.answered) == set()
+
+
+def nobody_by_sums_and_changes(played: Played) -> None:
+    """Nobody's value follows for somebody who knows by how much every value changed: all values of a person are one."""
+    merged = [frozenset((person, 0) for person, _ in members) for members, _ in played.answered]
+    assert determined_by_sums(merged) == set()
+
+
+def nobody_changed(played: Played) -> None:
+    """Where changes may be known, maxima are told about one value of each person at most."""
+    told = {variable for members, _ in played.answered for variable in members}
+    assert len({person for person, _ in told}) == len(told)
 
 
 def nobody_by_maxima(session: Session, distinct: bool) -> Callable[[Played], None]:
@@ -257,7 +279,8 @@ def campaign(seed: int, folder: Path, steps: int = 14) -> None:
     rng = random.Random(seed)
     functions, distinct = [(["SUM", "AVG"], False), (["MAX"], False), (["MIN"], False), (["MAX"], True), (["SUM", "MAX"], False)][seed % 5]  # fmt: skip
     policy = POLICY.replace("{duplicates}", "distinct" if distinct else "allowed")
-    policy = policy.replace('"rate"]', '"rate", "id"]')
+    known = rng.random() < 0.5
+    policy = policy.replace('"rate"]', '"rate", "id"]').replace("{changes}", "known" if known else "unknown")
     session = Session.random(rng, functions, steps)
     values = session.values(rng, distinct)
     sums = "SUM" in functions
@@ -265,6 +288,8 @@ def campaign(seed: int, folder: Path, steps: int = 14) -> None:
     def judge(played: Played) -> None:
         kinds = {kind for _, kind in played.answered}
         (nobody_by_sums if kinds == {"sum"} else nobody_by_maxima(session, distinct))(played)
+        if known:
+            (nobody_by_sums_and_changes if kinds == {"sum"} else nobody_changed)(played)
 
     played = play(session, values, folder / "first", policy, judge)
     if sums and {kind for _, kind in played.answered} <= {"sum"}:

@@ -61,6 +61,17 @@ def test_denied_rounds_count_and_a_restart_goes_on_where_it_was(table):
     assert decided(service, "age > 101") == (False, "rounds-used")
 
 
+def test_the_promise_does_not_end_when_the_table_changes(table):
+    """Everybody's value moves by a little: the old total still tells of whom a new sum leaves out."""
+    service = table.service(NORMAL)
+    assert decided(service, "age >= 0") == (True, "safe")
+    assert not decided(service, "age > 0")[0]
+    table.run("UPDATE staff SET salary = salary + 1")
+    assert decided(service, "age > 0") == (False, "changed")
+    assert decided(service, "age >= 0") == (False, "changed")
+    assert "nothing more is answered" in " ".join(service.guarantee("salary"))
+
+
 def test_what_has_no_exact_solution_is_denied_at_once(table):
     service = table.service(UNIFORM)
     assert decided(service, "age < 100") == (True, "safe")

@@ -11,6 +11,7 @@ from reticent.errors import DataError, LedgerError
 
 from .conftest import PEOPLE, POLICY
 
+UNKNOWN = POLICY.replace("[sensitive.salary]\n", '[sensitive.salary]\nchanges = "unknown"\n')
 DISTINCT = POLICY.replace("[sensitive.salary]\n", '[sensitive.salary]\nduplicates = "distinct"\n')
 
 
@@ -174,7 +175,7 @@ def test_that_changed_values_differ_from_the_old_ones_determines_nobody(place):
 
 
 def test_maxima_of_a_table_that_changes_all_over_are_answered_while_there_are_people_enough(place):
-    service = place.service()
+    service = place.service(UNKNOWN)
     answers = []
     for month in range(8):
         place.run(f"UPDATE staff SET salary = {month} + 100 * (id + {month}) - 800 * ((id + {month}) / 9)")
@@ -182,14 +183,40 @@ def test_maxima_of_a_table_that_changes_all_over_are_answered_while_there_are_pe
     assert None not in answers[:3]
 
 
+def test_a_raise_that_everybody_knows_gives_nobody_away(simple):
+    """SUM(all) before and SUM(all but one) after a raise of 100 would tell the one: the old total plus all raises, minus the new sum."""
+    service = simple.service()
+    assert value(service, "age > 0") == 32400
+    simple.run("UPDATE staff SET salary = salary + 100")
+    assert value(service, "age < 61") is None
+    assert value(service, "age > 0") == 33200
+    assert "know by how much values changed" in " ".join(service.guarantee("salary"))
+
+
+def test_without_knowledge_of_changes_new_values_are_new_numbers(simple):
+    service = simple.service(UNKNOWN)
+    assert value(service, "age > 0") == 32400
+    simple.run("UPDATE staff SET salary = salary + 100")
+    assert value(service, "age < 61") is not None
+    assert "nobody knows how values change" in " ".join(service.guarantee("salary"))
+
+
+def test_maxima_stop_where_a_change_may_be_known(simple):
+    service = simple.service()
+    assert value(service, "age > 0", "MAX(salary)") is not None
+    simple.run("UPDATE staff SET salary = salary + id")
+    (answer,) = service.ask("SELECT MAX(salary) FROM staff WHERE age > 30").rows[0].answers
+    assert (answer.answered, answer.rule) == (False, "changed")
+
+
 def test_a_restarted_service_counts_rivals_alike(place):
-    service = place.service()
+    service = place.service(UNKNOWN)
     for salaries in ("5000 + 0 * id", "id"):
         place.run(f"UPDATE staff SET salary = {salaries}")
         place.run("UPDATE staff SET salary = 5000 WHERE id = 8")
         value(service, "age > 28", "MAX(salary)")
     asked = [f"SELECT MAX(salary) FROM staff WHERE age > {age}" for age in range(28, 60)]
-    again = place.service()
+    again = place.service(UNKNOWN)
     assert [again.would_answer(text).describe() for text in asked] == [
         service.would_answer(text).describe() for text in asked
     ]

@@ -43,11 +43,13 @@ def test_sum_count_and_max_in_one_question(server: Server):
     assert [answer["rule"] for answer in answers] == ["safe", "public", "other-family"]
 
 
-def test_would_you_answer_needs_no_token_and_changes_nothing(server: Server):
+def test_would_you_answer_needs_a_token_and_changes_nothing(server: Server):
+    """Which maxima would be denied tells the order of those that somebody else was given."""
     sql = "SELECT SUM(bonus) FROM staff WHERE age < 40"
+    assert error(server.call("POST", "/v1/would-you-answer", {"sql": sql}, user=None)) == (401, "Unauthorized")
     before = server.call("GET", "/v1/history")[1]
     for _ in range(2):
-        status, body = server.call("POST", "/v1/would-you-answer", {"sql": sql}, user=None)
+        status, body = server.call("POST", "/v1/would-you-answer", {"sql": sql})
         assert (status, body["ok"], body["question"]) == (200, True, None)
         assert body["rows"][0]["answers"][0]["value"] is None
     assert server.call("GET", "/v1/history")[1] == before
@@ -93,7 +95,7 @@ def test_roles_and_quotas_have_their_own_status(server: Server):
 )  # fmt: skip
 def test_what_is_no_question_is_refused_with_a_reason(server: Server, sql):
     assert error(server.ask(sql))[0] in (400, 422)
-    assert error(server.call("POST", "/v1/would-you-answer", {"sql": sql}, user=None))[0] in (400, 422)
+    assert error(server.call("POST", "/v1/would-you-answer", {"sql": sql}))[0] in (400, 422)
 
 
 @pytest.mark.parametrize(
@@ -183,9 +185,11 @@ def test_the_command_line_asks_a_running_service(server: Server):
 def test_the_command_line_and_the_service_share_one_history(server: Server):
     local = [PROGRAM, "audit", "ask", "audit.toml", "SELECT SUM(bonus) FROM staff WHERE department = 'sales'", "--json"]
     done = subprocess.run(local, cwd=server.folder, capture_output=True, text=True)
-    decision = json.loads(done.stdout)["rows"][0]["answers"][0]["decision"]
+    value = json.loads(done.stdout)["rows"][0]["answers"][0]["value"]
     again = server.ask("SELECT SUM(bonus) FROM staff WHERE department = 'sales'")[1]
-    assert again["rows"][0]["answers"][0]["decision"] == decision
+    assert again["rows"][0]["answers"][0]["value"] == value
+    counted = "SELECT SUM(bonus) FROM staff WHERE department = 'sales' AND age > 30"
+    assert not server.ask(counted)[1]["ok"]
 
 
 def test_the_server_says_nothing_of_what_went_wrong_inside(server: Server):

@@ -47,6 +47,7 @@ class SensitiveSection(Section):
 
     bounds: Any = None
     duplicates: Literal["allowed", "distinct"] = "allowed"
+    changes: Literal["known", "unknown"] = "known"
     auditor: Literal["classical", "probabilistic"] = "classical"
     family: Literal["linear", "max", "min"] | None = None
     nulls: Literal["refuse", "public"] = "refuse"

@@ -119,6 +119,7 @@ class AuditPolicy(PolicyFile):
                 name,
                 bounds=_bounds(said.bounds),
                 duplicates=said.duplicates == "allowed",
+                changes=said.changes,
                 family=said.family,
                 nulls=said.nulls,
                 decimals=said.decimals,

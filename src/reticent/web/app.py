@@ -38,6 +38,8 @@ _SAFELY = "The service could not go on with this question. Nothing was given out
 _log = logging.getLogger("reticent.web")
 Result = TypeVar("Result")
 Opened = Callable[[], AuditService]
+Run = Callable[[Callable[[AuditService], Any]], Awaitable[Any]]
+_PUBLIC_PATHS = frozenset({"/v1/table", "/v1/health"})
 
 
 def create_app(open_service: Opened) -> FastAPI:
@@ -67,19 +69,16 @@ def create_app(open_service: Opened) -> FastAPI:
         redoc_url=None,
     )
     _handle_errors(app)
-    _limit_bodies(app)
+    _guard(app, run)
     _add_paths(app, run)
     return app
 
 
-def _add_paths(app: FastAPI, run: Callable[[Callable[[AuditService], Any]], Awaitable[Any]]) -> None:
+def _add_paths(app: FastAPI, run: Run) -> None:
     bearer = HTTPBearer(auto_error=False, description="A token made by the steward: reticent audit token")
 
-    async def user(given: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]) -> str:
-        found = None if given is None else await run(lambda service: service.tokens.user_of(given.credentials))
-        if found is None:
-            raise HTTPException(401, "A valid token is needed.", {"WWW-Authenticate": "Bearer"})
-        return str(found)
+    async def user(request: Request, _: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]) -> str:
+        return str(request.state.user)
 
     User = Annotated[str, Depends(user)]
 
@@ -89,10 +88,10 @@ def _add_paths(app: FastAPI, run: Callable[[Callable[[AuditService], Any]], Awai
         reply = await run(lambda service: service.ask(asked.sql, user, allow_noise=asked.allow_noise))
         return reply.describe()
 
-    @app.post("/v1/would-you-answer", response_model=ReplyShape, responses=_faults(400, 413, 422, 503))
-    async def would_you_answer(asked: Asked) -> Any:
-        """What would be decided if this were asked next. Nothing is asked, nothing is remembered, and no token is needed."""
-        return (await run(lambda service: service.would_answer(asked.sql))).describe()
+    @app.post("/v1/would-you-answer", response_model=ReplyShape, responses=_faults(400, 401, 403, 413, 422, 429, 503))
+    async def would_you_answer(asked: Asked, user: User) -> Any:
+        """What would be decided if this were asked next. Nothing is answered; it counts as one of the day's questions."""
+        return (await run(lambda service: service.would_answer(asked.sql, user))).describe()
 
     @app.get("/v1/history", response_model=HistoryShape, responses=_faults(401, 422, 503))
     async def history(
@@ -191,12 +190,19 @@ def _handle_errors(app: FastAPI) -> None:
     app.add_exception_handler(Exception, failed)
 
 
-def _limit_bodies(app: FastAPI) -> None:
+def _guard(app: FastAPI, run: Run) -> None:
+    """What is checked before any byte of a body is read: its length, and on every path but the public ones the token."""
+
     @app.middleware("http")
-    async def limit(request: Request, go_on: Callable[[Request], Awaitable[Response]]) -> Response:
-        """No question is long; what is longer is not read."""
+    async def guard(request: Request, go_on: Callable[[Request], Awaitable[Response]]) -> Response:
         length = request.headers.get("content-length", "0")
         chunked = "transfer-encoding" in request.headers
-        if chunked or not length.isdigit() or int(length) > _LARGEST_BODY:
+        if chunked or not length.isdigit() or len(length) > 9 or int(length) > _LARGEST_BODY:
             return _fault(413, "TooLarge", f"A request has at most {_LARGEST_BODY} bytes, and says how many.")
+        if request.url.path not in _PUBLIC_PATHS and request.url.path.startswith("/v1/"):
+            scheme, _, token = request.headers.get("authorization", "").partition(" ")
+            known = scheme.lower() == "bearer" and await run(lambda service: service.tokens.user_of(token.strip()))
+            if not known:
+                return _fault(401, "Unauthorized", "A valid token is needed.", {"WWW-Authenticate": "Bearer"})
+            request.state.user = known
         return await go_on(request)

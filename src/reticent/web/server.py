@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from reticent.audit.service import AuditService
 
 
+_IDLE_SECONDS = 5
+_AT_ONCE = 512
+
+
 def listen(host: str, port: int) -> socket.socket:
     """The place where requests arrive; taken before anything is promised about it."""
     try:
@@ -28,8 +32,17 @@ def serve(open_service: Callable[[], AuditService], place: socket.socket) -> Non
         import uvicorn
 
         from reticent.web.app import create_app
+        from reticent.web.connections import GuardedProtocol
     except ModuleNotFoundError as error:
         raise DataError(
             f"The HTTP service needs the package {error.name}, which is not installed. Install it with: pip install 'reticent[web]'"
         ) from None
-    uvicorn.Server(uvicorn.Config(create_app(open_service), log_level="warning", server_header=False)).run([place])
+    settings = uvicorn.Config(
+        create_app(open_service),
+        http=GuardedProtocol,
+        log_level="warning",
+        server_header=False,
+        timeout_keep_alive=_IDLE_SECONDS,
+        limit_concurrency=_AT_ONCE,
+    )
+    uvicorn.Server(settings).run([place])

@@ -21,6 +21,12 @@ _CONTRADICTED = Decision(
     "is known about what another answer would tell. The column answers nothing more.",
     "contradicted",
 )
+_CHANGED = Decision(
+    False,
+    "The value of somebody who was part of an answer changed since. People may know by how much (a raise for everybody), so that old answers tell "
+    "of new values. Nothing more is answered, unless changes = 'unknown' is declared for the column.",
+    "changed",
+)
 _GONE = Decision(
     False,
     "A value that was part of an answer is no longer in the table. The values are declared to be distinct, but those of different times "
@@ -46,11 +52,14 @@ class ColumnAudit:
         self._waiting: dict[str, Auditor] = {}
         self._contradicted = False
         self._owners: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._firsts: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self._present = self._answered = np.empty(0, dtype=bool)
 
     def extend(self, owners: NDArray[np.int64], present: NDArray[np.int64]) -> None:
-        """As many variables are known as there are ``owners``, and these are ``present`` in the table now."""
+        """Grow to ``len(owners)`` variables, of which these are ``present`` in the table now."""
         self._owners = owners
+        _, first, whose = np.unique(owners, return_index=True, return_inverse=True)
+        self._firsts = first[whose]
         self._present = np.zeros(len(owners), dtype=bool)
         self._present[present] = True
         self._answered = np.append(self._answered, np.zeros(len(owners) - len(self._answered), dtype=bool))
@@ -75,7 +84,28 @@ class ColumnAudit:
             return _CONTRADICTED
         if family != "linear" and self._needs_distinct and (self._answered & ~self._present).any():
             return _GONE
-        return self._auditor_of(family).would_answer(members)
+        if self._stops_at_changes(family) and self._has_changed():
+            return _CHANGED
+        return self._auditor_of(family).would_answer(self._judged(family, members))
+
+    def _judged(self, family: str, members: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The variables that sums are judged by: where changes may be known, all values of a person are one variable.
+
+        *Guarantee*: whoever knows differences of old and new values, of some people or of all, has at most the span of the answered sums and of these
+        differences. Identifying the variables of each person divides by all differences, so that a value which is not in the quotient's span follows for none of them.
+        """
+        if family != "linear" or self.column.changes == "unknown" or self.column.chance is not None:
+            return members
+        return np.unique(self._firsts[members])
+
+    def _stops_at_changes(self, family: str) -> bool:
+        return self.column.changes == "known" and (family != "linear" or self.column.chance is not None)
+
+    def _has_changed(self) -> bool:
+        """Whether somebody has another value now, or had another one in an answer, than one that was part of an answer."""
+        values = np.bincount(self._firsts, self._answered | self._present, minlength=1)
+        answered = np.bincount(self._firsts, self._answered, minlength=1)
+        return bool(((answered > 0) & (values > 1)).any())
 
     @property
     def _needs_distinct(self) -> bool:
@@ -105,7 +135,7 @@ class ColumnAudit:
         try:
             if isinstance(self._auditor, SumAuditor):
                 # Sums are decided without answers, and may have been remembered without one.
-                self._auditor.record(members)
+                self._auditor.record(self._judged(family, members))
             else:
                 assert answer is not None
                 self._auditor.record(members, answer)

@@ -24,6 +24,8 @@ def guarantee(column: SensitiveColumn, family: str | None) -> list[str]:
             f"{column.noise.epsilon}, which exact answers do not spend; where exact answers tie a person's value to those of others, the "
             "bound holds for all of them together."
         )
+    if column.refusal is None:
+        said.append(_changes(column, family))
     said.append("Counts, who is in the table, the public columns, and whether a value changed are taken to be public.")
     return said
 
@@ -41,3 +43,11 @@ def _exact(column: SensitiveColumn) -> str:
         "Nobody's value follows from all answers together, for people who do not use bounds of the values and do not know any value "
         "beforehand."
     )
+
+
+def _changes(column: SensitiveColumn, family: str | None) -> str:
+    if column.changes == "unknown":
+        return "A changed value counts as a new number: it is assumed that nobody knows how values change, such as a raise for everybody."
+    if family == "linear" and column.chance is None:
+        return "That holds also for people who know by how much values changed: all values of a person count as one."
+    return "Once the value of somebody in an answer changes, nothing more is answered: people may know by how much it changed."

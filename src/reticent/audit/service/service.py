@@ -36,6 +36,7 @@ from reticent.ledger import NOISY_SUM, AuditEntry, Ledger, Question, Verdict
 
 MOST_ANSWERS = 1_000
 _BUDGET = "noise"
+_PAGE = 500
 _PUBLIC = "Counts follow from public columns alone."
 _EMPTY = "Nobody meets the condition, so there is nothing to aggregate."
 
@@ -122,27 +123,67 @@ class AuditService:
                 [self._answer(look, aggregate, cell, question, allow_noise) for cell in cells]
                 for aggregate in statement.aggregates
             ]
-        return _reply(text, cells, columns, question)
+        return _reply(
+            text, cells, [[self._told(each, question, user) for each in column] for column in columns], question
+        )
 
-    def would_answer(self, text: str) -> Reply:
-        """The decision on every query of a statement if it were asked next; nothing is asked and nothing remembered."""
+    def would_answer(self, text: str, user: str = STEWARD) -> Reply:
+        """The decision on every query of a statement if it were asked next; auditors remember nothing of it.
+
+        Decisions follow from answers that others were given, so they are as confidential: the role must allow the question, and it counts
+        as one of the user's questions.
+        """
         statement = Statement.parse(text, self.settings)
+        role = self.settings.role_of(user)
+        check_role(role, statement)
         with self._turn():
+            check_quota(self._audits, self.settings.dataset, user, role)
+            if role.questions_per_day is not None:
+                self._audits.ask(self.settings.dataset, user, text)
             cells = self._cells(statement)
             columns = [[self._forecast(aggregate, cell) for cell in cells] for aggregate in statement.aggregates]
         return _reply(text, cells, columns, None)
 
     def history(self, user: str | None = None, *, before: int | None = None, limit: int = 100) -> list[Question]:
         """The latest questions, last first: of one user, or of everybody (for the steward)."""
-        return self._audits.questions(self.settings.dataset, user, before=before, limit=limit)
+        found = self._audits.questions(self.settings.dataset, user, before=before, limit=limit)
+        return [
+            replace(
+                each, decisions=tuple(self._shown(number, each.number, user or STEWARD) for number in each.decisions)
+            )
+            for each in found
+        ]
 
     def decisions(self) -> list[AuditEntry]:
         """Every decision so far, first to last (for the steward)."""
         return self._audits.after(self.settings.dataset)
 
     def decision(self, number: int, user: str | None = None) -> AuditEntry | None:
-        """One decision, if it exists and the user asked for it."""
-        return self._audits.decision(self.settings.dataset, number, user)
+        """One decision, if it exists and the user asked for it; with the number and the time that the user knows it by."""
+        if user is None or user == STEWARD:
+            return self._audits.decision(self.settings.dataset, number)
+        before = None
+        while page := self._audits.questions(self.settings.dataset, user, before=before, limit=_PAGE):
+            for question in page:
+                for each in question.decisions:
+                    if self._shown(each, question.number, user) == number:
+                        found = self._audits.decision(self.settings.dataset, each, user)
+                        return None if found is None else replace(found, number=number, made=question.made)
+            before = page[-1].number
+        return None
+
+    def _shown(self, decision: int, question: int, user: str) -> int:
+        """The number that a user knows a decision by: it tells nothing about when the same was decided first, and for whom."""
+        if user == STEWARD:
+            return decision
+        return int.from_bytes(self._ledger.secret.digest(f"decision {question} {decision}".encode())[:6], "big") + 1
+
+    def _told(self, answer: Answer, question: int, user: str) -> Answer:
+        return (
+            answer
+            if answer.decision is None
+            else replace(answer, decision=self._shown(answer.decision, question, user))
+        )
 
     def family(self, column: str) -> str | None:
         """The family of queries that a column is locked to, None before its first answer."""

@@ -98,7 +98,8 @@ class SensitiveColumn:
     """A column whose values are protected, and what is declared about it; nothing is inferred from the data (R-QA-7).
 
     ``bounds`` are what everybody knows of the range, or ``"ignored"``; ``decimals`` makes exact numbers of floating-point ones;
-    ``nulls="public"`` says that everybody may know for whom the value is missing.
+    ``nulls="public"`` says that everybody may know for whom the value is missing. ``changes`` is what people may know of how values change:
+    with ``"known"`` the old and the new value of a person tell each other, with ``"unknown"`` they are two numbers that have nothing to do with each other.
     """
 
     name: str
@@ -109,8 +110,11 @@ class SensitiveColumn:
     decimals: int | None = None
     chance: Chance | None = None
     noise: Noise | None = None
+    changes: Literal["known", "unknown"] = "known"
 
     def __post_init__(self) -> None:
+        if self.changes not in ("known", "unknown"):
+            raise PolicyError(f"changes must be 'known' or 'unknown', but it is {self.changes!r}.")
         if self.family is not None and self.family not in _FAMILIES:
             raise PolicyError(
                 f"family must be one of {', '.join(_FAMILIES)}, but it is {self.family!r}.", setting=("family",)

@@ -1,0 +1,51 @@
+"""Half-sent requests do not keep others out."""
+
+from __future__ import annotations
+
+import resource
+import socket
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from .conftest import Server
+
+HALF = [
+    b"POST /v1/query HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{",
+    b"POST /v1/query HTTP/1.1\r\nHost: x\r\nConte",
+    b"",
+    b"GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\nGET /v1/he",
+]
+
+
+@pytest.fixture
+def many_files() -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_thousand_half_sent_requests_do_not_block_the_service(server: Server, many_files: None) -> None:
+    port = int(server.url.rsplit(":", 1)[1])
+    waiting = []
+    try:
+        for number in range(1_100):
+            connection = socket.create_connection(("127.0.0.1", port), timeout=10)
+            connection.sendall(HALF[number % len(HALF)])
+            waiting.append(connection)
+        begun = time.monotonic()
+        for _ in range(3):
+            assert server.ask("SELECT COUNT(*) FROM staff")[0] == 200
+        assert time.monotonic() - begun < 8
+    finally:
+        for connection in waiting:
+            connection.close()
+
+
+def test_a_request_without_a_token_is_refused_before_its_body_is_read(server: Server) -> None:
+    port = int(server.url.rsplit(":", 1)[1])
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall(b"POST /v1/query HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{")
+        assert b"401" in connection.recv(4096).split(b"\r\n", 1)[0]
