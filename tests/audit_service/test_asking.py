@@ -166,11 +166,11 @@ def test_a_dry_run_is_allowed_to_whoever_may_ask_and_counts_as_a_question(simple
     with pytest.raises(Forbidden, match="may not ask about column 'salary'"):
         service.would_answer("SELECT SUM(salary) FROM staff", "carol")
     service.would_answer("SELECT COUNT(*) FROM staff", "carol")
-    asked = len(service.history("carol"))
-    assert asked == 1
+    assert len(service.history("carol")) == 1
+    for _ in range(2):
+        service.would_answer("SELECT COUNT(*) FROM staff", "carol")
     with pytest.raises(QuotaUsed):
-        for _ in range(100):
-            service.would_answer("SELECT COUNT(*) FROM staff", "carol")
+        service.would_answer("SELECT COUNT(*) FROM staff", "carol")
 
 
 def test_roles_say_who_may_ask_what(simple):
