@@ -47,7 +47,7 @@ from reticent.definitions import (
 )
 from reticent.definitions.base import All, Assessment, Definition
 from reticent.definitions.catalogue import names
-from reticent.engine import LocalEngine
+from reticent.engine import count_table
 
 ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult"
 QUASI = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "salary-class")
@@ -112,7 +112,7 @@ class Job:
         together, quasi = All(self.definitions), {name: hierarchies[name] for name in self.quasi}
         sensitive = {self.sensitive: hierarchies.get(self.sensitive)} if self.private else self.sensitive
         table = together.prepare(Table(frame, quasi=quasi, sensitive=sensitive, private=self.private))
-        return together.assess(LocalEngine().frequencies(table).groups())
+        return together.assess(count_table(table).groups())
 
 
 def main() -> int:
@@ -148,9 +148,7 @@ def main() -> int:
     )
     rows.append(Row("the whole catalogue, single runs in turn with the floor, medians of 40", *typical, 10))
     print(rows[-1].line(), flush=True)
-    groups = (
-        LocalEngine().frequencies(Table(frame, quasi={n: hierarchies[n] for n in QUASI}, sensitive=SENSITIVE)).groups()
-    )
+    groups = count_table(Table(frame, quasi={n: hierarchies[n] for n in QUASI}, sensitive=SENSITIVE)).groups()
     for definition in PYCANON + REST:
         # A copy each time: what a definition found on the groups in one run must not help it in the next.
         alone, _ = best_of(3, lambda definition=definition: definition.assess(replace(groups)))

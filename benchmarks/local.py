@@ -24,7 +24,7 @@ from reticent.definitions import (
     TCloseness,
     WorstCaseKnowledge,
 )
-from reticent.engine import LocalEngine
+from reticent.engine import count_table
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class LargestDifference(Definition):
 
 def partition_only(data: Data) -> int:
     definition = KAnonymity(5)
-    frequencies = LocalEngine().frequencies(data.table(), sensitive=definition.needs_sensitive)
+    frequencies = count_table(data.table(), sensitive=definition.needs_sensitive)
     return int(Partition(frequencies, Judge(frequencies, definition), "span", False, "sets").run().max()) + 1
 
 

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.adult import SHARED, complete_rows
 from reticent.data import FrequencySet, Groups, Hierarchy, Table
-from reticent.engine import LocalEngine
+from reticent.engine import count_table
 from reticent.knowledge import certainty_point, curve, negation_curve
 from reticent.knowledge.rollup import Rollup
 from reticent.knowledge.search import (
@@ -86,7 +86,7 @@ def adult(origin: int = 0) -> FrequencySet:
         "race": Hierarchy.suppression(RACES),
         "sex": Hierarchy.suppression(["Female", "Male"]),
     }
-    return LocalEngine().frequencies(Table(complete_rows(), quasi=quasi, sensitive="occupation"))
+    return count_table(Table(complete_rows(), quasi=quasi, sensitive="occupation"))
 
 
 class Comparison:

@@ -193,9 +193,9 @@ def _cell(table: Table, definition: KAnonymity | EntropyLDiversity | RecursiveLD
 
 
 def _groups(table: Table, levels: tuple[int, ...]):
-    from reticent.engine import LocalEngine
+    from reticent.engine import count_table
 
-    return LocalEngine().frequencies(table).generalize(levels).groups()
+    return count_table(table).generalize(levels).groups()
 
 
 def main() -> int:

@@ -14,7 +14,14 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "reticent"
 
 # Modules beside the rooms; every room may import them.
-BASE = {"_names": {"errors"}, "errors": set(), "exact": {"errors"}, "randomness": {"errors"}, "files": {"errors"}}
+BASE = {
+    "_names": {"errors"},
+    "errors": set(),
+    "exact": {"errors"},
+    "randomness": {"errors"},
+    "files": {"errors"},
+    "giving": {"errors", "exact"},
+}
 # What each room may import: arrows point one way (docs/architecture.md).
 BELOW_RELEASE = {"data", "engine", "worst_case", "definitions", "utility", "ledger"}
 METHODS = {"anonymize", "randomize"}
@@ -48,7 +55,7 @@ EXCEPTIONS = {
     ("release/verification.py", "randomize"),
 }
 # How many imports across rooms go past a room's (or sub-room's) __init__. It only falls; below 100 is the aim.
-PAST_THE_DOOR = 342
+PAST_THE_DOOR = 196
 # Class names that are used more than once; the list only gets shorter.
 NAMED_TWICE = {
     "Evidence",

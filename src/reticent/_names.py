@@ -118,8 +118,8 @@ FORMATS: dict[str, Home] = {
     ),
 }
 ENGINES: dict[str, Home] = {
-    "local": Home("reticent.engine", "rows in memory", "LocalEngine"),
-    "streaming": Home("reticent.engine", "rows of a source, a chunk at a time", "StreamingEngine"),
+    "local": Home("reticent.engine.local", "rows in memory", "LocalEngine"),
+    "streaming": Home("reticent.engine.streaming", "rows of a source, a chunk at a time", "StreamingEngine"),
 }
 _KINDS: Mapping[str, dict[str, Home]] = {
     "definition": DEFINITIONS,
@@ -129,14 +129,15 @@ _KINDS: Mapping[str, dict[str, Home]] = {
 }
 PUBLIC: dict[str, str] = {
     **{name: home.module for names in (DEFINITIONS, METHODS) for name, home in names.items()},
-    **dict.fromkeys(("Groups", "Hierarchy", "Table"), "reticent.data"),
+    **dict.fromkeys(("Context", "Groups", "Hierarchy", "Table"), "reticent.data"),
     **dict.fromkeys(("Assessment", "Definition", "homogeneity_audit"), "reticent.definitions"),
     "search": "reticent.anonymize",
     **dict.fromkeys(("Release", "apply", "publish", "verify"), "reticent.release"),
     "assess": "reticent.release.assessing",
     **dict.fromkeys(("inspect", "read"), "reticent.policy"),
     **dict.fromkeys(
-        ("DataError", "Denied", "Infeasible", "LedgerError", "PolicyError", "ReticentError"), "reticent.errors"
+        ("Cancelled", "DataError", "Denied", "Infeasible", "LedgerError", "PolicyError", "ReticentError"),
+        "reticent.errors",
     ),
     "register": "reticent._names",
 }

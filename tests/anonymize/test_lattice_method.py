@@ -76,20 +76,6 @@ def test_buckets_refuse_a_promise_about_identity():
         Lattice(format="bucketize").draft(people(100), KAnonymity(5))
 
 
-def test_repairing_rows_keeps_more_than_leaving_groups_out_and_every_group_passes():
-    table, definition = people(1500), KAnonymity(5) & RecursiveLDiversity(2, 2)
-    whole = Lattice(suppression="0.3").draft(table, definition)
-    repaired = Lattice(suppression="0.3", repair="rows").draft(table, definition)
-    assert whole.suppressed > 0
-    assert repaired.suppressed < whole.suppressed
-    assert repaired.utility["loss"] < whole.utility["loss"]
-    assert definition.holds(repaired.evidence.published)
-    data = repaired.tables["data"]
-    assert data.height == table.rows - repaired.suppressed
-    sizes = data.group_by(list(table.quasi)).len()["len"]
-    assert Counter(sizes.to_list()) == Counter(repaired.evidence.published.sizes.tolist())
-
-
 def test_people_with_several_rows_count_once():
     frame = pl.DataFrame({"id": [1, 1, 1, 2, 3, 3], "town": ["A"] * 4 + ["B"] * 2, "s": list("xyzxyz")})
     table = Table(frame, quasi=["town"], sensitive="s", identifiers=["id"], key="id", unit="person")

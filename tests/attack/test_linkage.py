@@ -15,14 +15,15 @@ from reticent.attack import Homogeneity, Linkage, Published, attack
 from reticent.data import Hierarchy, Meaning, Table, ValueType
 from reticent.data.meaning import Anything, Interval, Missing, Prefix, Value, Values
 from reticent.demo import hospital, hospital_table, ten_people, ten_people_table, voter_roll
-from reticent.engine import LocalEngine
+from reticent.engine import count_table, engine_of
 from reticent.errors import DataError, PolicyError
 from tests.oracles.attack_linkage import link
 
 
 def generalized(table: Table, levels: tuple[int, ...]) -> tuple[pl.DataFrame, dict[str, dict[str, Any]]]:
     """The rows of a table at some levels, and what their labels mean: what a release shows."""
-    labelled = LocalEngine().labelled(table, levels)
+    points = count_table(table, floor=levels)
+    labelled = points.labels()[np.concatenate(list(engine_of(table).points(table, points)))]
     meanings = {
         bound.column: dict(zip(bound.levels[level].labels, bound.levels[level].meanings, strict=True))
         for bound, level in zip(table.hierarchies, levels, strict=True)

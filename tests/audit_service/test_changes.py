@@ -121,7 +121,7 @@ def test_the_ledger_holds_no_value_and_no_key_of_a_person(simple):
 
 def test_without_its_key_file_a_ledger_is_not_used(simple):
     simple.service().close()
-    key = simple.folder / "ledger.sqlite-audit-key"
+    key = simple.folder / "ledger.sqlite-key"
     kept = key.read_bytes()
     assert len(kept) == 32
     assert key.stat().st_mode & 0o777 == 0o600
@@ -129,7 +129,7 @@ def test_without_its_key_file_a_ledger_is_not_used(simple):
     with pytest.raises(LedgerError, match=r"key file .* is not there.*every value would look new"):
         simple.service()
     key.write_bytes(os.urandom(32))
-    with pytest.raises(LedgerError, match="were registered with another key"):
+    with pytest.raises(LedgerError, match="not what was written with this key"):
         simple.service()
     key.write_bytes(kept[:5])
     with pytest.raises(LedgerError, match="damaged"):

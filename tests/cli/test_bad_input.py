@@ -233,7 +233,7 @@ def test_a_killed_run_leaves_a_whole_release_or_none(
     assert verify(place / "release").holds
     assert sorted(path.name for path in place.iterdir()) == ["ledger", "patients.csv", "policy.toml", "release"]
     with Ledger(place / "ledger" / "ledger.sqlite") as ledger:
-        assert len(ledger.releases.of("patients")) == 1
+        assert len(ledger.entries("patients")) == 1
 
 
 _USUAL: list[float] = []

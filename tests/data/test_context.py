@@ -10,7 +10,8 @@ import pytest
 from reticent.anonymize import Datafly, Lattice, Mondrian, search
 from reticent.data import Context, Event, Hierarchy, Table
 from reticent.definitions import DistinctLDiversity, KAnonymity, KMap, PersonalPrivacy
-from reticent.engine import LocalEngine, count
+from reticent.engine import count_table
+from reticent.engine.local import LocalEngine
 from reticent.errors import Cancelled, PolicyError
 from reticent.randomness import Randomness
 from reticent.release import publish
@@ -22,9 +23,9 @@ class CountingEngine(LocalEngine):
     def __init__(self):
         self.counts = []
 
-    def frequencies(self, table, *, sensitive=True, floor=None):
+    def count(self, table, *, sensitive=True, floor=None):
         self.counts.append(sensitive)
-        return super().frequencies(table, sensitive=sensitive, floor=floor)
+        return super().count(table, sensitive=sensitive, floor=floor)
 
 
 FRAME = pl.DataFrame(
@@ -77,20 +78,20 @@ def test_the_memo_ignores_nothing_that_is_counted():
     context, plain = Context(), table()
     wished = PersonalPrivacy("0.9", "wish").prepare(plain)
     beside = KMap(2, FRAME).prepare(plain)
-    assert set(count(plain, context).extras) == set()
-    assert set(count(wished, context).extras) == set(wished.extra_counts) != set()
-    assert set(count(beside, context).extras) == {"population"}
-    assert count(plain, context, floor=(1, 0)).levels == (1, 0)
-    assert count(plain, context) is count(plain.against_all(), context)
-    assert count(table(), context) is not count(plain, context)
+    assert set(count_table(plain, context).extras) == set()
+    assert set(count_table(wished, context).extras) == set(wished.extra_counts) != set()
+    assert set(count_table(beside, context).extras) == {"population"}
+    assert count_table(plain, context, floor=(1, 0)).levels == (1, 0)
+    assert count_table(plain, context) is count_table(plain.against_all(), context)
+    assert count_table(table(), context) is not count_table(plain, context)
 
 
 def test_counts_without_values_come_from_counts_with_them():
     engine = CountingEngine()
     context, people = Context(engine=engine), table()
-    assert count(people, context, sensitive=False).domain.size == 1
-    whole = count(people, context)
-    bare = count(people, context, sensitive=False)
+    assert count_table(people, context, sensitive=False).domain.size == 1
+    whole = count_table(people, context)
+    bare = count_table(people, context, sensitive=False)
     assert engine.counts == [False, True]
     assert bare.sizes.tolist() == whole.sizes.tolist()
     assert [codes.tolist() for codes in bare.codes] == [codes.tolist() for codes in whole.codes]
@@ -98,7 +99,7 @@ def test_counts_without_values_come_from_counts_with_them():
 
 def test_two_contexts_share_nothing():
     first, second = Context(), Context()
-    count(table(), first)
+    count_table(table(), first)
     assert first.memo
     assert not second.memo
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reticent.data import FrequencySet, Hierarchy, Table
-from reticent.engine import LocalEngine
+from reticent.engine import count_table
 from reticent.errors import PolicyError
 
 AGES = Hierarchy.intervals([10, 20], domain=(0, 39))
@@ -27,9 +27,7 @@ Row = tuple[int, str, str]
 
 def counted(rows: list[Row]) -> FrequencySet:
     frame = pl.DataFrame(rows, schema=["age", "city", "illness"], orient="row")
-    return LocalEngine().frequencies(
-        Table(frame, quasi={"age": AGES, "city": CITIES}, sensitive={"illness": ILLNESSES})
-    )
+    return count_table(Table(frame, quasi={"age": AGES, "city": CITIES}, sensitive={"illness": ILLNESSES}))
 
 
 def plain(frequencies: FrequencySet) -> Counter[tuple[str, str, str]]:
@@ -114,7 +112,7 @@ def test_sets_of_different_levels_are_not_added() -> None:
 
 def test_sets_whose_leaves_came_from_different_data_are_not_added() -> None:
     one, other = (
-        LocalEngine().frequencies(Table({"age": ages, "illness": ["flu"] * 2}, quasi=["age"], sensitive="illness"))
+        count_table(Table({"age": ages, "illness": ["flu"] * 2}, quasi=["age"], sensitive="illness"))
         for ages in ([1, 2], [2, 3])
     )
     with pytest.raises(PolicyError, match="hierarchies of column 'age' differ"):
@@ -126,7 +124,7 @@ def test_joint_values_are_aligned_when_sets_are_added() -> None:
 
     def count(illness: list[str], job: list[str]) -> FrequencySet:
         frame = {"zip": [1] * len(job), "illness": illness, "job": job}
-        return LocalEngine().frequencies(Table(frame, quasi={"zip": Hierarchy.suppression([1])}, sensitive=kinds))
+        return count_table(Table(frame, quasi={"zip": Hierarchy.suppression([1])}, sensitive=kinds))
 
     one = count(["flu", "hiv"], ["nurse", "cook"])
     other = count(["flu", "flu"], ["cook", "nurse"])
@@ -180,7 +178,7 @@ def test_an_engine_may_start_above_the_leaves() -> None:
     rows: list[Row] = [(3, "Oslo", "flu"), (7, "Bergen", "hiv"), (14, "Rome", "flu")]
     frame = pl.DataFrame(rows, schema=["age", "city", "illness"], orient="row")
     table = Table(frame, quasi={"age": AGES, "city": CITIES}, sensitive={"illness": ILLNESSES})
-    floored = LocalEngine().frequencies(table, floor=(1, 1))
+    floored = count_table(table, floor=(1, 1))
     assert plain(floored) == generalized(rows, (1, 1))
     with pytest.raises(PolicyError, match="stands at level 1"):
         floored.generalize((0, 1))

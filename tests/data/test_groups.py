@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reticent.data import Groups, Histograms, SensitiveDomain, Table
-from reticent.engine import LocalEngine
+from reticent.engine import count_table
 from reticent.errors import DataError, PolicyError
 
 CELLS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 6), st.integers(1, 9)), max_size=40)
@@ -125,7 +125,7 @@ def two_columns() -> Groups:
             "job": ["cook", "nurse", "cook", "cook", "cook"],
         }
     )
-    return LocalEngine().frequencies(Table(frame, quasi=["zip"], sensitive=["illness", "job"])).groups()
+    return count_table(Table(frame, quasi=["zip"], sensitive=["illness", "job"])).groups()
 
 
 def test_a_column_is_refined_by_the_raw_values_of_the_others() -> None:
@@ -180,7 +180,7 @@ def test_the_whole_is_one_group_and_selection_keeps_the_reference() -> None:
 def test_people_are_counted_where_several_rows_are_one_person() -> None:
     frame = {"zip": [1, 1, 1, 2], "id": [7, 7, 8, 9], "illness": ["a", "b", "a", "b"]}
     table = Table(frame, quasi=["zip"], sensitive="illness", key="id", unit="person")
-    groups = LocalEngine().frequencies(table).groups()
+    groups = count_table(table).groups()
     assert groups.sizes.tolist() == [3, 1]
     assert groups.people.tolist() == [2, 1]
     assert groups.whole().people.tolist() == [3]

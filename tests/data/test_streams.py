@@ -9,12 +9,12 @@ import pytest
 
 import reticent as rt
 from reticent.data.readers import Source
-from reticent.data.stream import Stream
+from reticent.data.rows import StreamRows
 from reticent.errors import DataError, PolicyError
 from tests.engine.making import frame_of
 
 
-def collected(stream: Stream) -> pl.DataFrame:
+def collected(stream: StreamRows) -> pl.DataFrame:
     return pl.concat([pl.DataFrame(schema=stream.schema), *stream.chunks()])
 
 
@@ -42,7 +42,7 @@ def test_a_file_streams_as_it_reads(ending: str, tmp_path: Path) -> None:
     agrees(Source(path), ["illness", "age", "day", "cost"])
     agrees(Source(path, null_values=["flu"], types={"age": "text"}), ["illness", "age", "stay"])
     opened = Source(path).open(["age", "zip"])
-    assert isinstance(opened, Stream)
+    assert isinstance(opened, StreamRows)
     assert isinstance(Source(path).open(["age", "zip"], "local"), pl.DataFrame)
     assert rt.read(path, quasi=["age", "zip"], nulls="drop").streamed
     assert not rt.read(path, quasi=["age", "zip"], nulls="drop", engine="local").streamed

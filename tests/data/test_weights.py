@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from reticent.data import Table
-from reticent.engine import LocalEngine, StreamingEngine
+from reticent.engine import count_table
 from reticent.errors import DataError, PolicyError
 from tests.engine.making import frame_of
 
@@ -32,13 +32,13 @@ def weighted(weights: list, **changes) -> Table:
 def test_weights_are_counted_exactly_in_their_last_decimal_place(weights, unit, counts):
     table = weighted(weights)
     assert table.weights.unit == unit
-    assert LocalEngine().frequencies(table).extras["weight"].tolist() == counts
+    assert count_table(table).extras["weight"].tolist() == counts
 
 
 def test_a_unit_is_no_finer_than_lets_the_total_be_counted():
     table = weighted([1 / 3, 2e9, 1e9, 0.0])
     assert table.weights.unit == Fraction(1, 10**5)
-    assert LocalEngine().frequencies(table).extras["weight"].tolist() == [2 * 10**14 + 33333, 10**14, 0]
+    assert count_table(table).extras["weight"].tolist() == [2 * 10**14 + 33333, 10**14, 0]
 
 
 @pytest.mark.parametrize(
@@ -63,13 +63,13 @@ def test_both_engines_carry_weights_alike_and_publish_none_of_them(monkeypatch):
     frame = frame_of(2000, 11).with_row_index("id").with_columns((pl.col("id") % 7 / 4).alias("w"))
     roles = {"quasi": ["age", "zip"], "sensitive": "illness", "weight": "w"}
     local = Table(frame, **roles)
-    monkeypatch.setattr("reticent.data.stream.rows_at_once", lambda columns: 130)
+    monkeypatch.setattr("reticent.data.rows.rows_at_once", lambda columns: 130)
     streamed = Table(frame.lazy(), **roles, engine="streaming")
-    first, second = LocalEngine().frequencies(local), StreamingEngine().frequencies(streamed)
+    first, second = count_table(local), count_table(streamed)
     assert np.array_equal(first.extras["weight"], second.extras["weight"])
     assert int(first.extras["weight"].sum()) == round(frame["w"].sum() * 100)
     coarse = first.generalize([1, 0])
     assert int(coarse.extras["weight"].sum()) == int(first.extras["weight"].sum())
     assert "w" not in local.unpublished
     with pytest.raises(PolicyError, match=r"The rows have no weights\. Name their column with weight="):
-        LocalEngine().frequencies(Table(frame, quasi=["age"])).weighted()
+        count_table(Table(frame, quasi=["age"])).weighted()

@@ -41,7 +41,7 @@ from reticent.definitions import (
     definition_from,
 )
 from reticent.definitions.likeness import exceeds_logarithm
-from reticent.engine import LocalEngine
+from reticent.engine import count_table
 from reticent.errors import DataError, PolicyError
 from tests.definitions.making import LETTERS, groups_of, matrices, named
 from tests.oracles import catalogue_models as oracle
@@ -227,7 +227,7 @@ def release_of_table_2_2() -> Groups:
     frame = pl.DataFrame(
         {"group": [1, 1, 1, 2, 2, 2], "disease": ["Flu", "Flu", "HIV", "Flu", "Gastritis", "HIV"]},
     )
-    return LocalEngine().frequencies(Table(frame, quasi=["group"], sensitive="disease")).groups()
+    return count_table(Table(frame, quasi=["group"], sensitive="disease")).groups()
 
 
 def test_golden_table_2_2_of_spec_004():
@@ -300,7 +300,7 @@ def test_people_are_guarded_from_what_they_name_and_from_nothing_else():
     tree = Hierarchy.taxonomy({"stomach": ["ulcer", "gastritis"], "airways": ["flu"]})
     table = Table(frame, quasi=["zip"], sensitive={"illness": tree})
     definition = PersonalPrivacy("0.5", "wish")
-    groups = LocalEngine().frequencies(definition.prepare(table)).groups()
+    groups = count_table(definition.prepare(table)).groups()
     assert definition.failing(groups).tolist() == [False, True]
     assert definition.assess(groups).value == Fraction(2, 3)
     assert PersonalPrivacy("2/3", "wish").holds(groups)
@@ -308,7 +308,7 @@ def test_people_are_guarded_from_what_they_name_and_from_nothing_else():
         PersonalPrivacy("0.5", "whish").prepare(table)
     wrong = Table(frame.with_columns(wish=pl.lit("stomak")), quasi=["zip"], sensitive={"illness": tree})
     with pytest.raises(DataError, match=r"Somebody guards 'stomak'.* Did you mean 'stomach'"):
-        definition.failing(LocalEngine().frequencies(definition.prepare(wrong)).groups())
+        definition.failing(count_table(definition.prepare(wrong)).groups())
 
 
 def test_average_risk_names_the_smallest_groups_and_no_more_than_must_go():

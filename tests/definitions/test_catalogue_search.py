@@ -37,7 +37,7 @@ from reticent.definitions import (
     population_uniqueness,
     reidentification,
 )
-from reticent.engine import LocalEngine
+from reticent.engine import count_table
 from reticent.errors import DataError, PolicyError
 from reticent.policy import Policy
 from tests.anonymize.worlds import COLUMNS, random_world
@@ -447,7 +447,7 @@ def test_personal_wishes_are_met_and_not_rechecked(tmp_path):
 def test_figures_of_three_attackers_are_those_of_each_person():
     frame, quasi, population = people()
     table = Table(frame, quasi=quasi, sensitive="job")
-    groups = LocalEngine().frequencies(table.with_population(population)).groups()
+    groups = count_table(table.with_population(population)).groups()
     rows, everybody = Counter(frame.select("age", "zip").iter_rows()), Counter(population.iter_rows())
     persons = list(frame.select("age", "zip").iter_rows())
     found = reidentification(groups, "0.3")

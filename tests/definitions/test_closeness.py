@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reticent.data import Groups, Hierarchy, SensitiveColumn, SensitiveDomain, Table
 from reticent.data.sensitive import bind_sensitive
 from reticent.definitions import TCloseness
-from reticent.engine import LocalEngine
+from reticent.engine import count_table
 from reticent.errors import PolicyError
 from tests.definitions.making import column_of, groups_of, matrices
 from tests.oracles.definitions_transport import (
@@ -144,7 +144,7 @@ def test_text_without_an_order_has_no_ordered_distance() -> None:
 
 def test_missing_values_have_no_place_in_an_order() -> None:
     table = Table({"zip": [1, 1, 2], "pay": [10, None, 30]}, quasi=["zip"], sensitive="pay", nulls="category")
-    groups = LocalEngine().frequencies(table).groups()
+    groups = count_table(table).groups()
     with pytest.raises(PolicyError, match="missing values of column 'pay' have no place in its order"):
         TCloseness("0.2", "ordered").failing(groups)
     assert TCloseness(1).holds(groups)
@@ -157,7 +157,7 @@ def test_the_hierarchical_distance_needs_a_hierarchy() -> None:
 
 def test_several_sensitive_columns_are_each_compared_with_the_whole_table() -> None:
     frame = pl.DataFrame({"zip": [1, 1, 2, 2], "a": ["x", "y", "x", "y"], "b": ["u", "u", "u", "u"]})
-    groups = LocalEngine().frequencies(Table(frame, quasi=["zip"], sensitive=["a", "b"])).groups()
+    groups = count_table(Table(frame, quasi=["zip"], sensitive=["a", "b"])).groups()
     found = TCloseness("0.1").assess(groups)
     assert found.holds
     assert found.value == {"a": 0, "b": 0}

@@ -24,7 +24,7 @@ from reticent.definitions import (
     WorstCaseKnowledge,
 )
 from reticent.definitions.diversity import ValuesAtLeast
-from reticent.engine import LocalEngine
+from reticent.engine import count_table
 from reticent.errors import DataError, PolicyError
 from tests.definitions.making import groups_of
 
@@ -104,7 +104,7 @@ def two_columns() -> Groups:
             "job": ["cook", "cook", "nurse", "nurse", "cook", "cook", "nurse", "nurse"],
         }
     )
-    return LocalEngine().frequencies(Table(frame, quasi=["zip"], sensitive=["illness", "job"])).groups()
+    return count_table(Table(frame, quasi=["zip"], sensitive=["illness", "job"])).groups()
 
 
 def test_each_sensitive_column_is_judged_among_people_alike_in_the_others() -> None:
@@ -129,7 +129,7 @@ def test_a_definition_on_a_column_that_is_not_there_is_refused() -> None:
 
 
 def test_a_table_without_a_sensitive_column_is_refused() -> None:
-    groups = LocalEngine().frequencies(Table({"zip": [1, 2]}, quasi=["zip"])).groups()
+    groups = count_table(Table({"zip": [1, 2]}, quasi=["zip"])).groups()
     with pytest.raises(PolicyError, match="protects a sensitive column, but the table has none"):
         DistinctLDiversity(2).failing(groups)
 
@@ -155,7 +155,7 @@ def test_probabilistic_diversity_bounds_the_largest_share_inclusively() -> None:
 
 def test_groups_that_other_sensitive_columns_cut_are_not_called_groups_of_the_release() -> None:
     frame = {"zip": [1, 1, 2], "illness": ["flu", "hiv", "flu"], "drug": ["a", "b", "a"]}
-    groups = LocalEngine().frequencies(Table(frame, quasi=["zip"], sensitive=["illness", "drug"])).groups()
+    groups = count_table(Table(frame, quasi=["zip"], sensitive=["illness", "drug"])).groups()
     witness = DistinctLDiversity(2, "illness").assess(groups).witness
     assert witness is not None
     assert witness.text.startswith(
@@ -167,7 +167,7 @@ def test_groups_that_other_sensitive_columns_cut_are_not_called_groups_of_the_re
 
 
 def test_what_is_missing_is_named_with_the_way_out() -> None:
-    groups = LocalEngine().frequencies(Table({"zip": [1, 1]}, quasi=["zip"])).groups()
+    groups = count_table(Table({"zip": [1, 1]}, quasi=["zip"])).groups()
     with pytest.raises(
         PolicyError, match=r"TCloseness protects a sensitive column, but the table has none.* --sensitive"
     ):

@@ -8,7 +8,7 @@ import pytest
 
 from reticent.data import Table
 from reticent.definitions import population_estimate, reidentification
-from reticent.engine import engine_of
+from reticent.engine import count_table
 from reticent.errors import PolicyError
 from reticent.propose import exposures
 from tests.engine.making import frame_of
@@ -21,7 +21,7 @@ def test_a_group_hides_people_among_those_that_its_rows_stand_for(seed, engine):
     weights = np.random.default_rng(seed).integers(1, 30, 300) / 4
     frame = frame_of(300, seed).with_columns(pl.Series("w", weights))
     table = Table(frame, quasi=["age", "zip"], weight="w", engine=engine)
-    groups = engine_of(table).frequencies(table).groups()
+    groups = count_table(table).groups()
     found = population_estimate(groups, table.weights.unit)
     known = candidates(frame, ["age", "zip"], "w")
     sizes = candidates(frame.with_columns(one=1), ["age", "zip"], "one")
@@ -37,11 +37,9 @@ def test_a_group_hides_people_among_those_that_its_rows_stand_for(seed, engine):
 def test_whole_weights_give_the_figures_of_the_repeated_rows_as_a_population():
     frame = frame_of(200, 3).with_columns(pl.Series("w", np.random.default_rng(3).integers(1, 9, 200)))
     table = Table(frame, quasi=["age", "zip"], weight="w")
-    groups = engine_of(table).frequencies(table).groups()
+    groups = count_table(table).groups()
     beside = table.with_population(repeated(frame, "w"))
-    assert population_estimate(groups, table.weights.unit).risk == reidentification(
-        engine_of(beside).frequencies(beside).groups()
-    )
+    assert population_estimate(groups, table.weights.unit).risk == reidentification(count_table(beside).groups())
 
 
 def test_the_chance_to_be_alone_in_the_population_is_right_on_average():
@@ -51,7 +49,7 @@ def test_the_chance_to_be_alone_in_the_population_is_right_on_average():
     keys = np.repeat(np.arange(len(sizes)), sizes)
     drawn = keys[chance.random(len(keys)) < 0.1]
     table = Table(pl.DataFrame({"key": drawn, "w": np.full(len(drawn), 10)}), quasi=["key"], weight="w")
-    found = population_estimate(engine_of(table).frequencies(table).groups(), table.weights.unit)
+    found = population_estimate(count_table(table).groups(), table.weights.unit)
     values, times = np.unique(drawn, return_counts=True)
     right = (sizes[values[times == 1]] == 1).mean()
     assert found.confirmed == Fraction(1, 10)
@@ -77,9 +75,9 @@ def test_rows_without_weights_or_with_several_of_a_person_give_no_estimate():
     frame = pl.DataFrame({"age": [30, 30], "who": [1, 1], "w": [2, 3]})
     bare = Table(frame, quasi=["age"])
     with pytest.raises(PolicyError, match="The rows have no weights"):
-        population_estimate(engine_of(bare).frequencies(bare).groups(), Fraction(1))
+        population_estimate(count_table(bare).groups(), Fraction(1))
     people = Table(frame, quasi=["age"], key="who", unit="person", weight="w")
     with pytest.raises(PolicyError, match="do not say how many people stand behind somebody with several rows"):
-        population_estimate(engine_of(people).frequencies(people).groups(), Fraction(1))
+        population_estimate(count_table(people).groups(), Fraction(1))
     (exposure,) = exposures(people, [])
     assert exposure.estimate is None

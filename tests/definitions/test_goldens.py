@@ -18,7 +18,7 @@ from reticent.definitions import (
     definition_from,
     homogeneity_audit,
 )
-from reticent.engine import LocalEngine
+from reticent.engine import count_table
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "definitions"
 CASES = tomllib.loads((FIXTURES / "goldens.toml").read_text(encoding="utf-8"))["case"]
@@ -49,7 +49,7 @@ def test_equally_frequent_values_pass_entropy_diversity_at_exactly_their_number(
 def patients(grouping: str) -> Groups:
     frame = pl.read_csv(FIXTURES / "patients.csv")
     table = Table(frame, quasi=[grouping], sensitive="condition")
-    return LocalEngine().frequencies(table).groups()
+    return count_table(table).groups()
 
 
 def test_the_four_anonymous_patients_give_four_cancer_patients_away() -> None:
@@ -67,7 +67,7 @@ def test_the_three_diverse_patients_keep_bruce_and_umeko_uncertain() -> None:
 def test_two_sensitive_attributes_are_not_judged_apart() -> None:
     """G9: ruling out s1 leaves v3 for sure, so the block fails for every l from 2."""
     frame = pl.DataFrame({"zip": [1] * 4, "first": ["s1", "s1", "s2", "s3"], "second": ["v1", "v2", "v3", "v3"]})
-    groups = LocalEngine().frequencies(Table(frame, quasi=["zip"], sensitive=["first", "second"])).groups()
+    groups = count_table(Table(frame, quasi=["zip"], sensitive=["first", "second"])).groups()
     for definition in (DistinctLDiversity(2), EntropyLDiversity("1.5"), RecursiveLDiversity(100, 2)):
         assert definition.failing(groups).tolist() == [True]
         found = definition.assess(groups)

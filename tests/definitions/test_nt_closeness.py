@@ -11,7 +11,7 @@ import pytest
 
 from reticent.data import Table
 from reticent.definitions import NTCloseness
-from reticent.engine import LocalEngine
+from reticent.engine import count_table
 from tests.anonymize.worlds import random_world
 from tests.oracles import catalogue_models as oracle
 
@@ -24,7 +24,7 @@ def test_what_passes_is_close_to_some_natural_superset(seed):
         rows, hierarchies, table = random_world(rng)
         n, t = rng.randint(1, 20), Fraction(rng.randint(0, 6), 12)
         definition = NTCloseness(n, t)
-        points = LocalEngine().frequencies(table)
+        points = count_table(table)
         for levels in itertools.product(*(range(len(column[0])) for column in hierarchies)):
             groups = points.generalize(levels).groups()
             close = oracle.n_t_close_to_some_superset(n, t, rows, hierarchies, levels)
@@ -45,7 +45,7 @@ def test_with_one_column_that_is_kept_or_suppressed_it_is_the_definition_itself(
             continue
         n, t = rng.randint(1, len(rows)), Fraction(rng.randint(0, 8), 12)
         for level in (0, 1):
-            groups = LocalEngine().frequencies(table).generalize((level,)).groups()
+            groups = count_table(table).generalize((level,)).groups()
             close = oracle.n_t_close_to_some_superset(n, t, rows, hierarchies, (level,))
             assert NTCloseness(n, t).holds(groups) is all(close.values())
             verdicts.add(all(close.values()))
@@ -62,7 +62,7 @@ def test_with_every_superset_a_coarser_release_could_lose_what_a_finer_one_had()
     assert all(exact.values())
     assert suppressed == {("*", "old"): True, ("*", "young"): False}
     table = Table(pl.DataFrame(rows, schema=["town", "age", "s"], orient="row"), quasi=["town", "age"], sensitive="s")
-    points = LocalEngine().frequencies(table)
+    points = count_table(table)
     assert not NTCloseness(2, "1/2").holds(points.groups())
     assert not NTCloseness(2, "1/2").holds(points.generalize((1, 0)).groups())
     assert NTCloseness(2, "1/2").holds(points.generalize((1, 1)).groups())

@@ -21,7 +21,6 @@ AGES = Hierarchy.intervals([2, 4], origin=0, domain=(0, 6))
 TOWNS = Hierarchy.listed([[f"v{i}", "even" if i % 2 == 0 else "odd", "*"] for i in range(4)])
 METHODS = {
     "lattice": lambda share: rt.Lattice(suppression=share),
-    "repaired": lambda share: rt.Lattice(suppression=share, repair="rows"),
     "datafly": lambda share: rt.Datafly(suppression=share),
     "mondrian": lambda share: rt.Mondrian(),
     "divided": lambda share: rt.Mondrian(ties="divide"),
@@ -75,7 +74,6 @@ def publish_and_look(method, rng, tables, tmp_path) -> Counter:
     for number in range(tables):
         sensitive = ["s0", "s1"][: rng.choice([1, 1, 2])]
         several, sets = rng.random() < 0.3 and method != "divided", rng.choice([None, [["town"], ["age"]]])
-        sets = None if method == "repaired" else sets
         rows = []
         for place in range(rng.randint(4, 24)):
             home = rng.choice(rows) if several and rows and rng.random() < 0.3 else None

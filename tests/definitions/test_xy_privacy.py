@@ -11,7 +11,7 @@ import pytest
 import reticent as rt
 from reticent.data import Hierarchy, Table
 from reticent.definitions import KAnonymity, XYPrivacy, definition_from
-from reticent.engine import LocalEngine
+from reticent.engine import count_table
 from reticent.errors import PolicyError
 from tests.oracles import catalogue_models as oracle
 
@@ -51,7 +51,7 @@ def test_verdicts_are_those_of_everybody_who_knows_x(y, x):
         k, h = rng.randint(1, 4), Fraction(rng.randint(2, 6), 6)
         definition = XYPrivacy(k, h, y=y, x=x)
         table = Table(frame, quasi={"zip": Hierarchy.suppression()}, sensitive=list(NAMES))
-        groups = LocalEngine().frequencies(table).groups()
+        groups = count_table(table).groups()
         known = [name for name in NAMES if name not in y] if x is None else list(x)
         judge = oracle.x_y_of_columns(k, h, [NAMES.index(n) for n in known], [NAMES.index(n) for n in y])
         expected = [not judge(list(group.select(NAMES).iter_rows())) for _, group in sorted(frame.group_by("zip"))]
@@ -70,7 +70,7 @@ def test_verdicts_are_those_of_everybody_who_knows_x(y, x):
 
 def test_one_sensitive_column_by_itself_is_what_it_was():
     frame = patients(random.Random(1), 40).drop("drug", "ward")
-    groups = LocalEngine().frequencies(Table(frame, quasi=["zip"], sensitive="illness")).groups()
+    groups = count_table(Table(frame, quasi=["zip"], sensitive="illness")).groups()
     for h in ("0.4", "0.6", "1"):
         plain, named = XYPrivacy(2, h), XYPrivacy(2, h, y=["illness"])
         assert plain.failing(groups).tolist() == named.failing(groups).tolist()

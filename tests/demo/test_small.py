@@ -15,7 +15,7 @@ from reticent.demo import (
     twelve_patients,
     twelve_patients_table,
 )
-from reticent.engine import LocalEngine
+from reticent.engine import count_table
 
 
 def test_twelve_patients_have_the_marginal_of_the_spec() -> None:
@@ -27,7 +27,7 @@ def test_twelve_patients_have_the_marginal_of_the_spec() -> None:
 def test_twelve_patients_have_a_lattice_of_24_nodes_with_three_groups_of_four_at_the_diverse_one() -> None:
     table = twelve_patients_table()
     assert [hierarchy.height for hierarchy in table.hierarchies] == [3, 2, 1]
-    groups = LocalEngine().frequencies(table).generalize((1, 1, 1)).groups()
+    groups = count_table(table).generalize((1, 1, 1)).groups()
     assert groups.sizes.tolist() == [4, 4, 4]
     assert sorted(sorted(groups.histogram(g).values()) for g in range(3)) == [[1, 1, 2]] * 3
 
@@ -35,7 +35,7 @@ def test_twelve_patients_have_a_lattice_of_24_nodes_with_three_groups_of_four_at
 def test_ten_people_make_the_two_buckets_of_the_spec() -> None:
     table = ten_people_table()
     assert [hierarchy.height + 1 for hierarchy in table.hierarchies] == [2, 3, 2]
-    groups = LocalEngine().frequencies(table).generalize((1, 2, 0)).groups()
+    groups = count_table(table).generalize((1, 2, 0)).groups()
     assert sorted(sorted(groups.histogram(g).values(), reverse=True) for g in range(2)) == [[2, 1, 1, 1], [2, 2, 1]]
     assert ten_people()["name"].n_unique() == 10
 

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from reticent.data import Table
-from reticent.data.stream import Stream
+from reticent.data.rows import StreamRows
 from reticent.definitions import KAnonymity
 from reticent.errors import DataError
 from reticent.files import Scratch
@@ -115,7 +115,7 @@ class Watched:
 def test_only_a_few_chunks_of_rows_are_ever_alive_together(tmp_path: Path) -> None:
     frame = frame_of(10_000, 2)
     watched = Watched(frame)
-    stream = Stream(frame.schema, watched.chunks)
+    stream = StreamRows(frame.schema, watched.chunks)
     table = Table(stream, quasi=["age", "zip"], sensitive=["illness", "stay"], other=["note"], identifiers=["city"])
     assert table.streamed
     release = publish(table, KAnonymity(3), scratch=tmp_path)
@@ -202,7 +202,11 @@ def test_a_full_disk_leaves_nothing_and_nothing_is_recorded(limit: int, tmp_path
     )
     assert "could not be written" in done.stdout
     assert "Nothing was published" in done.stdout
-    assert {path.name.removesuffix("-wal").removesuffix("-shm") for path in place.iterdir()} == {"ledger"}
+    assert {path.name for path in place.iterdir()} - {"ledger-wal", "ledger-shm"} == {
+        "ledger",
+        "ledger-key",
+        "ledger-newest",
+    }
     table = Table(pl.scan_csv(source), quasi=["age"], dataset="notes")
     assert publish(table, KAnonymity(5), ledger=place / "ledger").certificate["ledger"]["release"] == 1
 
@@ -221,7 +225,7 @@ def test_a_source_that_changes_while_it_is_read_is_not_published(tmp_path: Path)
         yield frame_of(3000, 1).head(next(passes, 1000)).select(columns)
 
     changing = Table(frame_of(3000, 1), quasi=["age"], sensitive="illness", engine="streaming")
-    changing._held = Stream(changing.schema, shrinking)
+    changing.held = StreamRows(changing.schema, shrinking, changing.held.known)
     with pytest.raises(
         DataError,
         match="The source changed while it was read: 3000 rows were to be published, and then there were 1500",

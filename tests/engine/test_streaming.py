@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from reticent.anonymize import Datafly, Lattice, Mondrian
 from reticent.data import Table
 from reticent.definitions import DistinctLDiversity, KAnonymity, KMap, TCloseness
-from reticent.engine import LocalEngine, StreamingEngine, engine_of
+from reticent.engine import count_table
 from reticent.errors import DataError, Infeasible, PolicyError
 from reticent.release import Release, open_public, publish, verify
 from reticent.release.assessing import assess
@@ -91,14 +91,13 @@ def test_both_engines_count_alike(seed, rows, nulls, quasi, sensitive, chunk):
     roles["sensitive"] = [name for name in sensitive if name not in quasi]
     local, streamed = both(frame, **roles)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("reticent.data.stream.rows_at_once", lambda columns: chunk)
+        patch.setattr("reticent.data.rows.rows_at_once", lambda columns: chunk)
         floor = tuple(seed % (each.height + 1) for each in local.hierarchies)
         for levels in (None, floor):
-            engine = StreamingEngine()
-            same_counts(LocalEngine().frequencies(local, floor=levels), engine.frequencies(streamed, floor=levels))
+            same_counts(count_table(local, floor=levels), count_table(streamed, floor=levels))
             same_counts(
-                LocalEngine().frequencies(local, floor=levels, sensitive=False),
-                engine.frequencies(streamed, floor=levels, sensitive=False),
+                count_table(local, floor=levels, sensitive=False),
+                count_table(streamed, floor=levels, sensitive=False),
             )
 
 
@@ -127,7 +126,7 @@ def test_both_engines_publish_the_same(seed, files, nulls, sensitive, other, sev
     if isinstance(method, Lattice) and several:
         method = replace(method, objective="discernibility")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("reticent.data.stream.rows_at_once", lambda columns: 100 + seed % 500)
+        patch.setattr("reticent.data.rows.rows_at_once", lambda columns: 100 + seed % 500)
         local, streamed = both(frame, **roles)
         first = publish(local, definition, method, files=files)
         second = publish(streamed, definition, method, files=files)
@@ -159,8 +158,8 @@ def test_people_with_several_rows_are_counted_alike(memory, monkeypatch, tmp_pat
     local, streamed = both(frame, **roles)
     for sensitive in (True, False):
         same_counts(
-            LocalEngine().frequencies(local, sensitive=sensitive),
-            StreamingEngine().frequencies(streamed, sensitive=sensitive),
+            count_table(local, sensitive=sensitive),
+            count_table(streamed, sensitive=sensitive),
         )
     same_release(publish(local, KAnonymity(4)), publish(streamed, KAnonymity(4)), tmp_path)
 
@@ -186,8 +185,8 @@ def test_a_population_is_counted_beside_a_stream():
     definition = KMap(5, population=people)
     for sensitive in (True, False):
         same_counts(
-            LocalEngine().frequencies(definition.prepare(local), sensitive=sensitive),
-            StreamingEngine().frequencies(definition.prepare(streamed), sensitive=sensitive),
+            count_table(definition.prepare(local), sensitive=sensitive),
+            count_table(definition.prepare(streamed), sensitive=sensitive),
         )
     assert assess(local, definition).value == assess(streamed, definition).value
 
@@ -197,10 +196,10 @@ def test_messages_name_the_row_of_the_whole_table():
         pl.when(pl.arange(pl.len()) == 4321).then(pl.lit("Atlantis")).otherwise(pl.col("city")).alias("city")
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("reticent.data.stream.rows_at_once", lambda columns: 1000)
+        patch.setattr("reticent.data.rows.rows_at_once", lambda columns: 1000)
         streamed = Table(frame.lazy(), quasi={"city": QUASI["city"]}, engine="streaming")
         with pytest.raises(DataError, match=r"'Atlantis' \(row 4322\)"):
-            engine_of(streamed).frequencies(streamed)
+            count_table(streamed)
         holes = frame.with_columns(pl.when(pl.arange(pl.len()) % 2000 != 1999).then(pl.col("age")).alias("age"))
         with pytest.raises(DataError, match=r"Column 'age' has 2 missing values, the first in row 2000\."):
             Table(holes.lazy(), quasi=["age"], engine="streaming")
@@ -232,8 +231,6 @@ def test_what_needs_rows_in_memory_says_so_by_name():
         publish(table, KAnonymity(2), Mondrian(ties="divide"))
     with pytest.raises(PolicyError, match="Lattice: format='bucketize' needs all rows in memory"):
         publish(table, DistinctLDiversity(2), Lattice(format="bucketize"))
-    with pytest.raises(PolicyError, match="Lattice: repair='rows' needs all rows in memory"):
-        publish(table, DistinctLDiversity(4), Lattice(repair="rows", suppression=1, node={"age": 0}))
     with pytest.raises(PolicyError, match="This needs all rows of the table in memory"):
         _ = table.frame
     named = Table(frame_of(200, 6).lazy(), quasi=["age"], identifiers=["note"], pseudonyms=["note"], engine="streaming")

@@ -15,7 +15,7 @@ from reticent.data import Groups
 from reticent.data.groups import Histograms, SensitiveDomain
 from reticent.definitions.anonymity import KAnonymity
 from reticent.definitions.knowledge import NegatedKnowledge, WorstCaseKnowledge
-from reticent.engine import LocalEngine
+from reticent.engine import count_table
 from reticent.errors import DataError, Infeasible, PolicyError
 from reticent.knowledge import curve, negation_curve
 from tests.knowledge.conftest import FIXTURES, golden
@@ -192,7 +192,7 @@ def test_a_bucketized_release_keeps_exact_values_and_shuffles_the_diseases():
 
 def test_the_tally_follows_splits_of_the_whole_partition():
     definition = WorstCaseKnowledge("0.7", 1)
-    finest = LocalEngine().frequencies(flu_table())
+    finest = count_table(flu_table())
     whole = finest.groups().whole()
     by_sex = finest.generalize((1, 2, 0)).groups()
     by_zip = finest.generalize((0, 2, 1)).groups()
@@ -211,7 +211,7 @@ def test_the_tally_follows_splits_of_the_whole_partition():
 def test_several_sensitive_columns_are_each_protected_within_the_other():
     frame = pl.DataFrame({"q": ["a"] * 6, "x": list("uvwuvw"), "y": ["p"] * 3 + ["q"] * 3})
     table = rt.Table(frame, quasi=["q"], sensitive=["x", "y"])
-    groups = LocalEngine().frequencies(table).groups()
+    groups = count_table(table).groups()
     assert WorstCaseKnowledge("0.5", 0, column="x").holds(groups)
     assert not WorstCaseKnowledge("0.5", 1, column="x").holds(groups)
     assert not WorstCaseKnowledge("0.5", 0).holds(groups)

@@ -45,14 +45,14 @@ def kill_writers(path: Path, rounds: int, seed: int) -> dict[str, list[tuple[str
 
 def check_replay(path: Path, said: dict[str, list[tuple[str, str]]]) -> None:
     with Ledger(path) as ledger:
-        releases = ledger.releases.of("people")
+        releases = ledger.entries("people")
         answers = ledger.answers.of("people", "sum")
         budget = ledger.budgets.of("people", "epsilon", column="age")
     assert {(content, int(number)) for content, number in said["release"]} <= {
         (entry.content, entry.number) for entry in releases
     }
     assert [entry.number for entry in releases] == list(range(1, len(releases) + 1))
-    assert all(entry.certificate == f"certificate of {entry.number}" for entry in releases)
+    assert all(each.certificate == f"certificate of {each.number}" for each in releases if each.kind == "release")
     assert {(content, number) for content, number in said["answer"]} <= {(a.question, a.answer) for a in answers}
     with sqlite3.connect(path) as raw:
         spendings = raw.execute("SELECT amount, purpose FROM spendings").fetchall()
@@ -80,7 +80,7 @@ def race(path: Path, name: str, barrier, outcomes) -> None:
     barrier.wait()
     try:
         with Ledger(path) as ledger:
-            entry = ledger.releases.record("people", f"content of {name}", lambda number, made: "certificate")
+            entry = ledger.record("people", f"content of {name}", lambda entry: "certificate")
         outcomes.put(("won", entry.content))
     except LedgerError as error:
         outcomes.put(("refused", str(error)))
@@ -106,7 +106,7 @@ def test_of_several_processes_that_race_to_publish_exactly_one_wins(tmp_path: Pa
     refusals = [text for outcome, text in results if outcome == "refused"]
     assert [text for text in refusals if "was released already: release 1" not in text] == []
     with Ledger(path) as ledger:
-        assert [entry.content for entry in ledger.releases.of("people")] == won
+        assert [entry.content for entry in ledger.entries("people")] == won
 
 
 def spend(path: Path, barrier, outcomes) -> None:
@@ -115,7 +115,7 @@ def spend(path: Path, barrier, outcomes) -> None:
     with Ledger(path) as ledger:
         for _ in range(30):
             try:
-                ledger.budgets.spend("people", "epsilon", "0.1")
+                ledger.spend("people", "epsilon", "0.1")
                 count += 1
             except LedgerError:
                 break

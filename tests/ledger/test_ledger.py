@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from reticent.errors import LedgerError, PolicyError
-from reticent.ledger import Ledger, ledger_path
+from reticent.giving import unjudged
+from reticent.ledger import Entry, Ledger, ledger_path
 
 
 @pytest.fixture
@@ -20,8 +21,8 @@ def ledger(tmp_path: Path):
         yield opened
 
 
-def certify(number: int, made: str) -> str:
-    return f"certificate {number} {made}"
+def certify(entry: Entry) -> str:
+    return f"certificate {entry.number} {entry.made}"
 
 
 def test_the_file_is_the_one_named_then_the_environments_then_the_users(monkeypatch, tmp_path: Path) -> None:
@@ -35,70 +36,60 @@ def test_the_file_is_the_one_named_then_the_environments_then_the_users(monkeypa
 
 
 def test_only_the_owner_can_read_the_ledger(ledger: Ledger) -> None:
-    ledger.releases.record("people", "a", certify)
+    ledger.record("people", "a", certify)
     for file in ledger.path.parent.iterdir():
         assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
 
 
 def test_a_release_is_remembered_with_its_hashes_and_its_time(ledger: Ledger) -> None:
-    entry = ledger.releases.record("people", "a", certify)
-    assert ledger.releases.of("people") == [entry]
+    entry = ledger.record("people", "a", certify)
+    assert ledger.entries("people") == [entry]
     assert (entry.number, entry.content) == (1, "a")
     assert entry.certificate == f"certificate 1 {entry.made}"
-    assert ledger.releases.of("others") == []
+    assert ledger.entries("others") == []
 
 
 def test_a_second_release_is_refused_and_the_message_says_which_when_and_the_way_out(ledger: Ledger) -> None:
-    first = ledger.releases.record("people", "a", certify)
+    first = ledger.record("people", "a", certify)
     with pytest.raises(LedgerError) as caught:
-        ledger.releases.record("people", "b", certify)
+        ledger.record("people", "b", certify)
     message = str(caught.value)
     for part in ("'people'", "release 1", first.made, "again=True", "nothing was published", str(ledger.path)):
         assert part in message
-    assert ledger.releases.of("people") == [first]
+    assert ledger.entries("people") == [first]
 
 
 def test_another_data_set_is_not_refused(ledger: Ledger) -> None:
-    ledger.releases.record("people", "a", certify)
-    assert ledger.releases.record("other people", "a", certify).number == 1
+    ledger.record("people", "a", certify)
+    assert ledger.record("other people", "a", certify).number == 1
 
 
 def test_a_second_release_that_is_allowed_is_number_two(ledger: Ledger) -> None:
-    ledger.releases.record("people", "a", certify)
-    assert ledger.releases.record("people", "b", certify, again=True).number == 2
+    ledger.record("people", "a", certify)
+    assert ledger.record("people", "b", certify, beside=unjudged).number == 2
 
 
 def test_the_same_content_again_is_the_same_release(ledger: Ledger) -> None:
-    first = ledger.releases.record("people", "a", certify)
-    ledger.releases.record("people", "b", certify, again=True)
-    assert ledger.releases.record("people", "a", certify) == first
-    assert len(ledger.releases.of("people")) == 2
+    first = ledger.record("people", "a", certify)
+    ledger.record("people", "b", certify, beside=unjudged)
+    assert ledger.record("people", "a", certify) == first
+    assert len(ledger.entries("people")) == 2
 
 
 def test_nothing_is_recorded_when_the_certificate_cannot_be_made(ledger: Ledger) -> None:
-    def fail(number: int, made: str) -> str:
+    def fail(entry: Entry) -> str:
         raise ValueError("no key")
 
     with pytest.raises(ValueError, match="no key"):
-        ledger.releases.record("people", "a", fail)
-    assert ledger.releases.of("people") == []
-    assert ledger.releases.record("people", "b", certify).number == 1
+        ledger.record("people", "a", fail)
+    assert ledger.entries("people") == []
+    assert ledger.record("people", "b", certify).number == 1
 
 
 @pytest.mark.parametrize("name", ["", "  ", 7])
 def test_a_data_set_needs_a_name_that_says_something(ledger: Ledger, name) -> None:
     with pytest.raises(PolicyError, match="name must be text"):
-        ledger.releases.record(name, "a", certify)
-
-
-def test_views_are_counted_and_no_more_than_planned_are_given_out(ledger: Ledger) -> None:
-    assert ledger.views.record("people", "alpha-beta", "hash 1", {"alpha": "1/5"}, at_most=2) == 1
-    assert ledger.views.record("people", "alpha-beta", "hash 2", {"alpha": "1/5"}, at_most=2) == 2
-    with pytest.raises(LedgerError, match="given out 2 views of kind 'alpha-beta', and 2 were planned"):
-        ledger.views.record("people", "alpha-beta", "hash 3", {}, at_most=2)
-    assert [view.content for view in ledger.views.of("people", "alpha-beta")] == ["hash 1", "hash 2"]
-    assert ledger.views.of("people", "alpha-beta")[0].details == {"alpha": "1/5"}
-    assert ledger.views.of("people", "frapp") == []
+        ledger.record(name, "a", certify)
 
 
 def test_answers_are_kept_in_order_with_what_was_decided(ledger: Ledger) -> None:
@@ -115,10 +106,10 @@ def test_answers_are_kept_in_order_with_what_was_decided(ledger: Ledger) -> None
 def test_a_budget_is_exact_and_is_never_overrun(ledger: Ledger) -> None:
     ledger.budgets.open("people", "epsilon", 0.3, column="age")
     for _ in range(3):
-        budget = ledger.budgets.spend("people", "epsilon", 0.1, column="age")
+        budget = ledger.spend("people", "epsilon", 0.1, column="age")
     assert budget.left == 0
     with pytest.raises(LedgerError, match=r"column 'age' has 0 of 3/10 left, and 1/1000 was asked for"):
-        ledger.budgets.spend("people", "epsilon", "0.001", column="age")
+        ledger.spend("people", "epsilon", "0.001", column="age")
     assert ledger.budgets.of("people", "epsilon", column="age").spent == Fraction(3, 10)
 
 
@@ -126,7 +117,7 @@ def test_budgets_of_columns_and_of_the_data_set_are_apart(ledger: Ledger) -> Non
     ledger.budgets.open("people", "epsilon", 1)
     ledger.budgets.open("people", "epsilon", 2, column="age")
     ledger.budgets.open("people", "epsilon", 3, column="data set")
-    ledger.budgets.spend("people", "epsilon", 1, column="age")
+    ledger.spend("people", "epsilon", 1, column="age")
     assert ledger.budgets.of("people", "epsilon").left == 1
     assert ledger.budgets.of("people", "epsilon", column="data set").left == 3
 
@@ -137,9 +128,9 @@ def test_a_budget_is_set_up_once(ledger: Ledger) -> None:
     with pytest.raises(LedgerError, match="was set to 1/2 and cannot become 1"):
         ledger.budgets.open("people", "epsilon", 1)
     with pytest.raises(LedgerError, match="There is no budget 'delta' for data set 'people'"):
-        ledger.budgets.spend("people", "delta", 1)
+        ledger.spend("people", "delta", 1)
     with pytest.raises(PolicyError, match="must be at least 0"):
-        ledger.budgets.spend("people", "epsilon", -1)
+        ledger.spend("people", "epsilon", -1)
 
 
 def test_a_file_of_something_else_is_refused_and_left_alone(tmp_path: Path) -> None:
@@ -174,12 +165,12 @@ def test_a_damaged_ledger_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     with Ledger(path) as ledger:
         for number in range(200):
-            ledger.releases.record("people", f"content {number}", certify, again=True)
+            ledger.record("people", f"content {number}", certify, beside=unjudged)
     content = bytearray(path.read_bytes())
     content[8192:] = os.urandom(len(content) - 8192)
     path.write_bytes(content)
     with pytest.raises(LedgerError, match=r"is damaged.*Nothing was published"), Ledger(path) as ledger:
-        ledger.releases.record("people", "more", certify, again=True)
+        ledger.record("people", "more", certify, beside=unjudged)
 
 
 @pytest.mark.parametrize("remembered", [b"people", b"content of the release"])
@@ -188,21 +179,21 @@ def test_a_name_that_changed_on_the_disk_is_not_taken_for_a_data_set_without_rel
 ) -> None:
     path = tmp_path / "ledger.sqlite"
     with Ledger(path) as ledger:
-        ledger.releases.record("people", "content of the release", certify)
+        ledger.record("people", "content of the release", certify)
     content = path.read_bytes()
     place = content.index(remembered)
     path.write_bytes(content[:place] + b"X" + content[place + 1 :])
     with pytest.raises(LedgerError, match=r"is damaged.*Nothing was published"), Ledger(path) as ledger:
-        ledger.releases.record("people", "more", certify)
+        ledger.record("people", "more", certify)
 
 
 def test_a_truncated_ledger_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     with Ledger(path) as ledger:
-        ledger.releases.record("people", "content", certify)
+        ledger.record("people", "content", certify)
     path.write_bytes(path.read_bytes()[:6000])
     with pytest.raises(LedgerError, match="Nothing was published"), Ledger(path) as ledger:
-        ledger.releases.record("people", "more", certify)
+        ledger.record("people", "more", certify)
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
@@ -219,7 +210,7 @@ def test_a_ledger_that_stays_in_use_says_so(tmp_path: Path) -> None:
         raw = sqlite3.connect(path, isolation_level=None)
         raw.execute("BEGIN IMMEDIATE")
         with Ledger(path, timeout=0.1) as waiting, pytest.raises(LedgerError, match="in use by another process"):
-            waiting.releases.record("people", "a", certify)
+            waiting.record("people", "a", certify)
         raw.execute("ROLLBACK")
         raw.close()
 
@@ -227,14 +218,15 @@ def test_a_ledger_that_stays_in_use_says_so(tmp_path: Path) -> None:
 FULL_DISK = """
 import resource, signal, sys
 from reticent.errors import LedgerError
+from reticent.giving import unjudged
 from reticent.ledger import Ledger
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 with Ledger(sys.argv[1]) as ledger:
-    ledger.releases.record("people", "first", lambda number, made: "c")
+    ledger.record("people", "first", lambda entry: "c")
     resource.setrlimit(resource.RLIMIT_FSIZE, (70_000, 70_000))
     try:
         for number in range(1000):
-            ledger.releases.record("people", f"{number} " + "x" * 900, lambda number, made: "c", again=True)
+            ledger.record("people", f"{number} " + "x" * 900, lambda entry: "c", beside=unjudged)
             print(number, flush=True)
     except LedgerError as error:
         print("LedgerError:", error)
@@ -248,44 +240,10 @@ def test_a_full_disk_is_an_error_and_what_was_recorded_before_stays(tmp_path: Pa
     assert last.startswith("LedgerError:")
     assert "Nothing was published" in last
     with Ledger(path) as ledger:
-        assert len(ledger.releases.of("people")) == 1 + len(recorded)
+        assert len(ledger.entries("people")) == 1 + len(recorded)
 
 
 def test_the_ledger_is_light_to_import() -> None:
     code = "import sys, reticent.ledger; print([m for m in ('polars', 'numpy', 'cryptography') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-def test_a_ledger_of_the_first_layout_gets_the_new_tables_and_keeps_everything(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.sqlite"
-    with Ledger(path) as ledger:
-        first = ledger.releases.record("people", "a", certify)
-        ledger.budgets.open("people", "epsilon", 1)
-    with sqlite3.connect(path) as raw:
-        # The first layout: everything but the tables of audited SQL.
-        for name in ("audit_asked", "audit_questions", "audit_decisions", "audit_variables", "audit_tokens"):
-            raw.execute(f"DROP TABLE {name}")
-        raw.execute("PRAGMA user_version = 1")
-    with Ledger(path) as ledger:
-        assert ledger.releases.of("people") == [first]
-        assert ledger.budgets.of("people", "epsilon").left == 1
-        assert ledger.audits.after("people") == []
-    with sqlite3.connect(path) as raw:
-        assert raw.execute("PRAGMA user_version").fetchone() == (2,)
-
-
-def test_an_update_that_fails_leaves_the_first_layout_as_it_was(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.sqlite"
-    Ledger(path).close()
-    with sqlite3.connect(path) as raw:
-        for name in ("audit_asked", "audit_questions", "audit_decisions", "audit_variables"):
-            raw.execute(f"DROP TABLE {name}")
-        raw.execute("PRAGMA user_version = 1")
-        before = raw.execute("SELECT name FROM sqlite_master ORDER BY name").fetchall()
-    # One of the new tables is there already, so that the update stops half way.
-    with pytest.raises(LedgerError, match="already exists"):
-        Ledger(path)
-    with sqlite3.connect(path) as raw:
-        assert raw.execute("SELECT name FROM sqlite_master ORDER BY name").fetchall() == before
-        assert raw.execute("PRAGMA user_version").fetchone() == (1,)

@@ -2,6 +2,7 @@
 
 import sys
 
+from reticent.giving import unjudged
 from reticent.ledger import Ledger
 
 
@@ -10,13 +11,11 @@ def main(path: str, name: str) -> None:
         number = 0
         while True:
             content = f"{name}-{number}"
-            entry = ledger.releases.record(
-                "people", content, lambda release, made: f"certificate of {release}", again=True
-            )
+            entry = ledger.record("people", content, lambda entry: f"certificate of {entry.number}", beside=unjudged)
             print("release", content, entry.number, flush=True)
             ledger.answers.record("people", "sum", content, "answer", str(number))
             print("answer", content, number, flush=True)
-            ledger.budgets.spend("people", "epsilon", "1/7", content, column="age")
+            ledger.spend("people", "epsilon", "1/7", content, column="age", beside=unjudged)
             print("spend", content, number, flush=True)
             number += 1
 

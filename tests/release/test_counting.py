@@ -18,7 +18,7 @@ import reticent as rt
 from reticent.data import NULL_LABEL, Hierarchy, Table
 from reticent.data.meaning import Anything, Interval, Value
 from reticent.data.predicate import ConditionError
-from reticent.engine.local import LocalEngine
+from reticent.engine import count_table, engine_of
 from reticent.errors import DataError, PolicyError
 from reticent.release import format_of, open_public
 from reticent.release.counting import count_buckets, count_labels
@@ -58,7 +58,8 @@ def tables(draw: st.DrawFn, least: int = 1) -> Table:
 
 def generalized(table: Table, levels: tuple[int, ...]) -> tuple[pl.DataFrame, dict[str, Any]]:
     """The data table of a release, and the meanings of its labels."""
-    labels = LocalEngine().labelled(table, levels)
+    points = count_table(table, floor=levels)
+    labels = points.labels()[np.concatenate(list(engine_of(table).points(table, points)))]
     data = labels.with_columns(table.frame["disease"], table.frame["cost"])
     meanings = {}
     for hierarchy, level in zip(table.hierarchies, levels, strict=True):

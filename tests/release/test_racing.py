@@ -48,4 +48,4 @@ def test_of_several_processes_that_publish_at_once_exactly_one_wins(tmp_path: Pa
     (saved,) = tmp_path.glob("release*")
     assert verify(saved).holds
     with Ledger(ledger_file) as ledger:
-        assert len(ledger.releases.of("patients")) == 1
+        assert len(ledger.entries("patients")) == 1

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from reticent.anonymize import Lattice
 from reticent.data import Hierarchy, Table
-from reticent.definitions import KAnonymity
+from reticent.definitions import KAnonymity, TCloseness
 from reticent.definitions.catalogue import definition_from
 from reticent.errors import DataError, PolicyError
 from reticent.release import Verification, generate_keys, publish, verify, wording
@@ -384,7 +384,7 @@ def test_a_reference_that_cannot_contain_the_rows_is_found(originals, tmp_path: 
     forge(
         folder, lambda certificate: certificate["reference"]["condition"].update(values=["cancer", "heart", "plague"])
     )
-    assert "not in the whole table's histogram" in failed(folder)
+    assert "is not in its histogram" in failed(folder)
     folder = copy(originals["generalize"], tmp_path / "release")
     forge(folder, lambda certificate: certificate.update(reference=None))
     assert "was not published" in failed(folder)
@@ -562,3 +562,25 @@ def test_a_manifest_that_says_a_thing_twice_is_found(tmp_path: Path) -> None:
     certificate["files"][MANIFEST] = fingerprint(file.read_bytes())
     (folder / "public" / "certificate.json").write_bytes(readable(certificate))
     assert "not written the way Reticent writes it" in verify(folder).failures[0].detail
+
+
+def test_a_forged_remainder_fails_every_claim_that_it_breaks(tmp_path: Path) -> None:
+    """A reference of the whole table that gives somebody away who was left out, and one of the published rows that is not theirs."""
+    rows = {"zip": ["1"] * 6 + ["2"] * 6, "ill": ["flu", "cold", "HIV"] * 4}
+    release = publish(Table(rows, quasi=["zip"], sensitive="ill"), KAnonymity(3) & TCloseness("0.3"))
+    original = release.save(tmp_path / "original")
+    assert verify(original).holds
+
+    def with_counts(*counts: int, of: str = "whole table") -> Path:
+        folder = copy(original, tmp_path / "release")
+        return forge(folder, lambda certificate: certificate["reference"]["ill"].update(counts=list(counts), of=of))
+
+    # The order is HIV, cold, flu; four of each are published.
+    told = failed(with_counts(5, 4, 4))
+    assert "About those left out" in told
+    assert "KAnonymity" in told
+    assert "TCloseness" in told
+    assert "About those left out" in failed(with_counts(7, 4, 4))
+    assert verify(with_counts(5, 5, 5)).holds
+    assert "is not that of the published rows" in failed(with_counts(5, 4, 4, of="published rows"))
+    assert "must be of the" in failed(with_counts(4, 4, 4, of="nobody"))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from reticent.data import FrequencySet, Hierarchy, Table
-from reticent.engine.local import LocalEngine
+from reticent.engine import count_table
 from tests.oracles.utility_rows import ReleasedTable, Row
 
 ZIPS = ["100", "101", "110", "200", "201"]
@@ -87,7 +87,7 @@ def worlds(draw: st.DrawFn, suppression: bool = True) -> World:
         sensitive="disease",
         nulls="category",
     )
-    frequencies = LocalEngine().frequencies(table)
+    frequencies = count_table(table)
     levels = tuple(draw(st.integers(0, hierarchy.height)) for hierarchy in table.hierarchies)
     _, count = frequencies.group_ids(levels)
     gone = draw(st.lists(st.booleans(), min_size=count, max_size=count)) if suppression else [False] * count

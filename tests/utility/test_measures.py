@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 from reticent.data import Hierarchy, Regions, Table
 from reticent.data.meaning import Anything, Interval
-from reticent.engine.local import LocalEngine
+from reticent.engine import count_table
 from reticent.errors import PolicyError
 from reticent.utility import (
     Picture,
@@ -139,7 +139,7 @@ def test_the_three_diverse_version_has_the_published_figures() -> None:
     """Golden G3 of spec 000b: domains are zip 4, ages 12, nationalities 4."""
     table = twelve_patients()
     assert [hierarchy.size for hierarchy in table.hierarchies] == [4, 12, 4]
-    frequencies = LocalEngine().frequencies(table)
+    frequencies = count_table(table)
     found = measure_all(Picture.of_levels(frequencies, (1, 1, 1)))
     assert (found["height"], found["average_group_size"], found["discernibility"]) == (3, 4, 48)
     assert found["kl"] == pytest.approx(4.5 * math.log(2), abs=1e-12)
@@ -159,7 +159,7 @@ def static_fixture() -> tuple[Table, Regions]:
         }
     )
     table = Table(frame, quasi=["age", "zip", "gender"], sensitive="disease")
-    frequencies = LocalEngine().frequencies(table)
+    frequencies = count_table(table)
     ages = table.hierarchies[0].leaves.gather(frequencies.codes[0]).to_list()
     first = {62, 51, 48}
     group_of_point = np.array([0 if age in first else 1 for age in ages])
@@ -174,7 +174,7 @@ def static_fixture() -> tuple[Table, Regions]:
 
 def test_the_static_fixture_has_the_published_penalties() -> None:
     table, regions = static_fixture()
-    picture = Picture.of_regions(LocalEngine().frequencies(table), regions)
+    picture = Picture.of_regions(count_table(table), regions)
     assert discernibility(picture) == 18
     assert cp(picture) == pytest.approx(10.44548, abs=1e-5)
     assert ncp(picture) == pytest.approx(10.44548 / 18, abs=1e-5)
@@ -182,7 +182,7 @@ def test_the_static_fixture_has_the_published_penalties() -> None:
 
 def test_overlapping_regions_explain_a_row_together() -> None:
     table = Table(pl.DataFrame({"age": [1, 2, 2, 3]}), quasi={"age": Hierarchy.intervals([2], domain=(1, 4))})
-    frequencies = LocalEngine().frequencies(table)
+    frequencies = count_table(table)
     left, right = Interval(1, 2, "both"), Interval(2, 3, "both")
     picture = Picture.of_regions(frequencies, Regions(np.array([0, 0, 1]), (("1-2", "2-3"),), ((left, right),)))
     # Points 1, 2, 3 have 1, 2, 1 rows; the groups have 3 rows over {1, 2} and 1 row over {2, 3}.
@@ -192,7 +192,7 @@ def test_overlapping_regions_explain_a_row_together() -> None:
 
 
 def test_one_class_for_all_costs_everything() -> None:
-    frequencies = LocalEngine().frequencies(twelve_patients())
+    frequencies = count_table(twelve_patients())
     top = Picture.of_levels(frequencies, (3, 2, 1))
     assert loss(top) == loss_geometric(top) == ncp(top) == 1
     assert cp(top) == 12 * 3
@@ -206,16 +206,16 @@ def test_measuring_does_not_wait_for_the_reader_of_conditions() -> None:
 
 def test_a_local_recoding_has_no_height() -> None:
     table, regions = static_fixture()
-    picture = Picture.of_regions(LocalEngine().frequencies(table), regions)
+    picture = Picture.of_regions(count_table(table), regions)
     assert "height" not in measure_all(picture)
     with pytest.raises(PolicyError, match="full-domain"):
         height(picture)
 
 
 def test_above_a_floor_nothing_is_compared_with_the_original_values() -> None:
-    frequencies = LocalEngine().frequencies(twelve_patients(), floor=(1, 0, 0))
+    frequencies = count_table(twelve_patients(), floor=(1, 0, 0))
     picture = Picture.of_levels(frequencies, (1, 1, 1))
-    exact = Picture.of_levels(LocalEngine().frequencies(twelve_patients()), (1, 1, 1))
+    exact = Picture.of_levels(count_table(twelve_patients()), (1, 1, 1))
     assert loss(picture) == loss(exact)
     assert ncp(picture) == ncp(exact)
     assert "kl" not in measure_all(picture)
@@ -232,6 +232,6 @@ def test_above_a_floor_nothing_is_compared_with_the_original_values() -> None:
     ],
 )
 def test_weights_that_make_no_sense_are_refused(weights: dict[str, float], message: str) -> None:
-    picture = Picture.of_levels(LocalEngine().frequencies(twelve_patients()), (1, 1, 1))
+    picture = Picture.of_levels(count_table(twelve_patients()), (1, 1, 1))
     with pytest.raises(PolicyError, match=message):
         loss(picture, weights)

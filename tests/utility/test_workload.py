@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reticent.data import Hierarchy, Table
-from reticent.engine.local import LocalEngine
+from reticent.engine import count_table
 from reticent.errors import DataError, PolicyError
 from reticent.utility import Picture, Workload, log_ratio, workload_error
 from tests.oracles import utility_rows as oracle
@@ -98,9 +98,7 @@ def test_ranges_have_the_width_that_the_selectivity_asks_for() -> None:
     table = big_table(20_000)
     workload = Workload.drawn(table.hierarchies[:2], queries=500, dimensions=2, selectivity="0.04", seed=3)
     assert ((workload.highs - workload.lows + 1) == np.array([20, 200])).all()
-    frequencies = LocalEngine().frequencies(
-        Table(table.frame, quasi={name: table.quasi[name] for name in ("age", "zip")})
-    )
+    frequencies = count_table(Table(table.frame, quasi={name: table.quasi[name] for name in ("age", "zip")}))
     found = workload_error(frequencies, Picture.of_levels(frequencies, (1, 1)), workload)
     # Uniform data: the share measured again is the share aimed at, within five standard errors of the mean.
     assert found.selectivity == pytest.approx(0.04, abs=5 * 0.04 / math.sqrt(500))
@@ -118,7 +116,7 @@ def test_a_workload_depends_on_its_seed_alone_and_survives_storing(tmp_path: Pat
 
 def test_thousands_of_queries_take_seconds_on_thirty_thousand_rows() -> None:
     table = big_table(30_000)
-    frequencies = LocalEngine().frequencies(table)
+    frequencies = count_table(table)
     workload = Workload.drawn(table.hierarchies, queries=2000, dimensions=2, seed=1)
     picture = Picture.of_levels(frequencies, (1, 1, 0))
     start = time.process_time()
@@ -128,7 +126,7 @@ def test_thousands_of_queries_take_seconds_on_thirty_thousand_rows() -> None:
 
 def test_what_makes_no_sense_is_refused() -> None:
     table = big_table(10)
-    frequencies = LocalEngine().frequencies(table)
+    frequencies = count_table(table)
     picture = Picture.of_levels(frequencies, (1, 1, 0))
     workload = Workload.drawn(table.hierarchies, queries=2)
     with pytest.raises(PolicyError, match="only 3 quasi columns"):
@@ -142,7 +140,7 @@ def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(PolicyError, match="other columns"):
         workload_error(frequencies, picture, Workload.drawn(table.hierarchies[:2], queries=2))
     with pytest.raises(PolicyError, match="coarser level"):
-        workload_error(LocalEngine().frequencies(table, floor=(1, 0, 0)), picture, workload)
+        workload_error(count_table(table, floor=(1, 0, 0)), picture, workload)
     with pytest.raises(DataError, match="cannot be read"):
         Workload.read({"columns": ["age"]})
     with pytest.raises(DataError, match="outside the leaves"):

@@ -5,7 +5,7 @@
 ``mondrian``  local recoding by repeated cuts
 ``sets``      what each adversary sees, where there are several sets of quasi columns
 ``assembly``  from kept rows to public tables
-``repair``    saving part of a failing group
+``leaving``   which groups are left out, and what may be told about the people in them
 """
 
 from reticent.anonymize.base import Method

@@ -14,11 +14,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data.engine import Engine
-from reticent.data.hierarchy import BoundHierarchy, Codes
+from reticent.data import BoundHierarchy, Codes, Engine, StreamRows, Table
 from reticent.data.meaning import Meaning
-from reticent.data.stream import Stream
-from reticent.data.table import Table
 from reticent.randomness import Randomness
 
 BUCKET = "bucket"
@@ -28,8 +25,8 @@ BUCKET = "bucket"
 class Assembled:
     """Public tables, and what must stay with the steward."""
 
-    tables: Mapping[str, pl.DataFrame | Stream]
-    private: Mapping[str, pl.DataFrame | Stream]
+    tables: Mapping[str, pl.DataFrame | StreamRows]
+    private: Mapping[str, pl.DataFrame | StreamRows]
 
 
 Quasi = Callable[[Table], tuple[pl.DataFrame, NDArray[np.bool_]]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -11,10 +12,12 @@ from reticent.anonymize.base import GROUPS, fitting
 from reticent.anonymize.lattice.evaluation import Evaluator
 from reticent.anonymize.lattice.method import Lattice
 from reticent.anonymize.lattice.points import Points
+from reticent.anonymize.leaving import Leaving
 from reticent.anonymize.sets import adversary_sets
 from reticent.data import Context, Draft, Kind, Table
+from reticent.data.frequencies import Levels
 from reticent.definitions import Definition
-from reticent.engine import count
+from reticent.engine import count_table
 from reticent.errors import Infeasible
 from reticent.exact import Number, exact
 
@@ -45,11 +48,14 @@ class Datafly:
         context = context or Context()
         wanted = fitting(self, table, definition)
         table = wanted.prepare(table)
-        frequencies = count(table, context)
+        frequencies = count_table(table, context)
         several = sets if table.quasi_sets is not None else None
         evaluator = Evaluator(frequencies, wanted, limit, "loss", quasi_sets=several)
         levels = frequencies.levels
-        while not evaluator.evaluate(levels).passes:
+        fixed = Lattice(suppression=self.suppression)
+        while not self._passes(
+            evaluator, levels, lambda points: fixed.leaving(table, wanted, points, evaluator.allowed)
+        ):
             distinct = _distinct_values(evaluator.points(levels), evaluator.space.top)
             if not any(distinct):
                 raise Infeasible(
@@ -58,8 +64,16 @@ class Datafly:
                 )
             column = distinct.index(max(distinct))
             levels = (*levels[:column], levels[column] + 1, *levels[column + 1 :])
-        fixed = Lattice(suppression=self.suppression, node=dict(zip(table.quasi, levels, strict=True)))
+        fixed = replace(fixed, node=dict(zip(table.quasi, levels, strict=True)))
         return replace(fixed.draft(table, definition, context), method=self.describe())
+
+    @staticmethod
+    def _passes(evaluator: Evaluator, levels: Levels, leaving: Callable[[Points], Leaving]) -> bool:
+        """Whether a node passes, and those whom it leaves out can be left out without telling too much about them."""
+        if not evaluator.evaluate(levels).passes:
+            return False
+        points = evaluator.points(levels)
+        return next(leaving(points).ways(evaluator.suppressed(points)), None) is not None
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.groups import Groups
-from reticent.data.keys import sum_by
-from reticent.data.table import Table
+from reticent.data import Groups, Table, sum_by
 from reticent.definitions.population import POPULATION
 from reticent.errors import PolicyError
 
@@ -21,8 +19,12 @@ def adversary_sets(table: Table) -> list[Columns]:
             "The table has no quasi columns, so there is nothing to generalize. Declare some with quasi=."
         )
     places = {name: place for place, name in enumerate(table.quasi)}
-    named = table.quasi_sets if table.quasi_sets is not None else (tuple(places),)
-    return [tuple(dict.fromkeys(places[name] for name in names)) for names in named]
+    return [tuple(dict.fromkeys(places[name] for name in names)) for names in named_sets(table)]
+
+
+def named_sets(table: Table) -> tuple[tuple[str, ...], ...]:
+    """The same sets by the names of their columns."""
+    return table.quasi_sets if table.quasi_sets is not None else (tuple(table.quasi),)
 
 
 def seen_as(

@@ -19,10 +19,9 @@ from reticent.anonymize.lattice.objectives import prepare
 from reticent.anonymize.lattice.space import Space
 from reticent.attack.published import Published
 from reticent.attack.worlds import Part, Placed, Worlds, rows_of, shown_values
-from reticent.data import Context, Draft, Groups, Histograms, SensitiveDomain, Table
-from reticent.data.keys import first_rows, number, pack
+from reticent.data import Context, Draft, Groups, Histograms, SensitiveDomain, Table, first_rows, number, pack
 from reticent.definitions import GroupDefinition, KAnonymity
-from reticent.engine import engine_of
+from reticent.engine import count_table
 from reticent.errors import Infeasible, PolicyError
 from reticent.randomness import Randomness
 from reticent.release import PublicSide
@@ -167,7 +166,7 @@ class Choice:
         What a node costs is the same in every world, since the measure does not look at sensitive values. Column by column it is known of
         all nodes at once, up to rounding; where that matters, and for other measures, nodes are measured one by one.
         """
-        known = prepare(objective, engine_of(self.table).frequencies(self.table, sensitive=False))
+        known = prepare(objective, count_table(self.table, sensitive=False))
         if not known.knows_floors and space.size > _MOST_NODES:
             raise PolicyError(
                 f"The lattice has {space.size:,} nodes; by {objective} Minimality looks at {_MOST_NODES} at most."

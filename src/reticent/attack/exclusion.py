@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from reticent.attack.base import Findings, independent_draws, secrets
 from reticent.attack.published import Published
-from reticent.data import Groups
-from reticent.data.keys import sum_by
+from reticent.data import Groups, sum_by
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact, whole
 

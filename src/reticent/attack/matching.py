@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from reticent.attack.fitting import Fitting, fitting
 from reticent.attack.published import Published
+from reticent.data import number, pack, sum_by
 from reticent.data.covers import Cover
-from reticent.data.keys import number, pack, sum_by
 
 _PERSON, _PLACE = "_person", "_place"
 

@@ -34,7 +34,7 @@ def own_people(table: Table, most: int, seed: int = 0) -> pl.DataFrame:
     if not table.streamed:
         return table.frame.select(names)
     random, drawn_so_far = np.random.default_rng(seed), pl.DataFrame()
-    for chunk in table.stream.chunks(names):
+    for chunk in table.held.chunks(names):
         dealt = chunk.with_columns(pl.Series(_LOT, random.random(chunk.height)))
         drawn_so_far = pl.concat([drawn_so_far, dealt] if drawn_so_far.width else [dealt]).bottom_k(most, by=_LOT)
     return drawn_so_far.drop(_LOT)

@@ -15,7 +15,7 @@ from reticent.attack.base import Findings
 from reticent.attack.matching import Asked, Places, ask, find_place, places_of
 from reticent.attack.people import drawn, listed_people, listing, really_have, shared_columns
 from reticent.attack.published import Published
-from reticent.data.keys import first_rows, number, pack, sum_by
+from reticent.data import first_rows, number, pack, sum_by
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact
 

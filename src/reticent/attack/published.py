@@ -11,11 +11,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import NULL_LABEL, Groups, Meaning, Table
+from reticent.data import NULL_LABEL, Groups, Meaning, Table, first_rows, number, pack, sum_by
 from reticent.data.covers import Cover, cover
-from reticent.data.keys import first_rows, number, pack, sum_by
 from reticent.data.sensitive import bind_sensitive
-from reticent.engine import engine_of
+from reticent.engine import count_table
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.randomize import FrappView, View, is_view
 from reticent.release.cells import Cells, groups_of_cells
@@ -95,7 +94,7 @@ class Published:
     @classmethod
     def from_table(cls, table: Table) -> Published:
         """A table published as it stands, identifiers dropped: the naive release."""
-        found = engine_of(table).frequencies(table)
+        found = count_table(table)
         columns = []
         for hierarchy, codes in zip(found.hierarchies, found.codes, strict=True):
             present, places = np.unique(codes, return_inverse=True)

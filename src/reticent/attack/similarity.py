@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from reticent.attack.base import Findings, draws_of_groups, secrets
 from reticent.attack.published import Published
-from reticent.data import Groups, Histograms
-from reticent.data.keys import sum_by
+from reticent.data import Groups, Histograms, sum_by
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact
 

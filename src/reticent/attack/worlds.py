@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from reticent.attack.fitting import fitting
 from reticent.attack.published import Published
-from reticent.data import Table
-from reticent.data.keys import first_rows, number, pack, sum_by
+from reticent.data import Table, first_rows, number, pack, sum_by
 from reticent.errors import DataError, PolicyError
 
 _POINT = "_point"

@@ -11,7 +11,7 @@ Nothing here prunes a search: beliefs are not monotone (R-LD-8), a coarser relea
 """
 
 from reticent.belief.advisor import ADVICE, Advice, Concern, advise
-from reticent.belief.application import Application, Judgement, judge
+from reticent.belief.application import Application, ModelJudgement, judge
 from reticent.belief.bayes import (
     Belief,
     PopulationModel,
@@ -46,7 +46,7 @@ __all__ = [
     "BucketBelief",
     "Concern",
     "Guess",
-    "Judgement",
+    "ModelJudgement",
     "PopulationModel",
     "Predicate",
     "ReleasedGroup",

@@ -112,7 +112,7 @@ class Application:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class ModelJudgement:
     """Whether a model covers an application, and if not, why."""
 
     advice: Advice
@@ -124,9 +124,9 @@ class Judgement:
         return not self.reasons
 
 
-def judge(application: Application) -> tuple[Judgement, ...]:
+def judge(application: Application) -> tuple[ModelJudgement, ...]:
     """Every model of the catalogue, those that cover the application first, then those with fewest reasons against them."""
-    judged = [Judgement(each, _reasons(each, POWERS[each.model], application)) for each in ADVICE]
+    judged = [ModelJudgement(each, _reasons(each, POWERS[each.model], application)) for each in ADVICE]
     return tuple(sorted(judged, key=lambda each: len(each.reasons)))
 
 

@@ -26,14 +26,12 @@ from reticent.belief.bayes import (
     posterior_among,
 )
 from reticent.belief.buckets import bucket_posterior
-from reticent.data import Table
+from reticent.data import Table, first_rows, group_rows
 from reticent.data.frames import as_type_of
-from reticent.data.keys import first_rows
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.exact import Number, exact
 from reticent.release import PublicSide, Release, open_public
 from reticent.release.population import covering, people_of
-from reticent.release.rows import group_rows
 
 _PEOPLE = "people of the point"
 Histogram = Counter[Value]

@@ -6,8 +6,8 @@
 ``meaning``      what a label stands for; ``types`` the types of values, and their way into JSON
 ``frames``       frames of any kind as polars frames
 ``encoding``     turns values into small integers
-``stream``       rows that are never in memory together; ``profile`` what one pass finds out, ``memory`` how much there is,
-                 ``sorting`` more rows than fit
+``rows``         rows in memory, in a stream or in a file; ``memory`` how much there is, ``ordering`` and ``sorting`` of rows
+``engine``       what an engine does with rows
 ``weights``      survey weights as exact counts
 ``readers``      files, frames and databases in (``readers_csv``, ``readers_sql``, ``readers_types``); ``writers`` files out
 ``sensitive``    sensitive columns and their domains
@@ -20,27 +20,39 @@
 
 from reticent.data.context import Context, Event
 from reticent.data.draft import Draft
-from reticent.data.evidence import Columns, Evidence, History, Kind, Patterns, Plan
+from reticent.data.engine import Engine, Order, Written, engine_named
+from reticent.data.evidence import Columns, Comparison, Evidence, History, Kind, Patterns, Plan, remainder_of
 from reticent.data.frames import as_polars
 from reticent.data.frequencies import FrequencySet
 from reticent.data.groups import Groups, Histograms, SensitiveDomain
-from reticent.data.hierarchy import BoundHierarchy, Hierarchy, Level
+from reticent.data.hierarchy import BoundHierarchy, Codes, Hierarchy, Level, unused
+from reticent.data.keys import Distinct, first_rows, number, pack, sum_by
 from reticent.data.meaning import NULL_LABEL, SUPPRESSED, LeafIndex, Meaning
+from reticent.data.ordering import group_rows, in_order, is_in_order
 from reticent.data.recoding import Allocation, Levels, Recoding, Regions
+from reticent.data.rows import FrameRows, Profile, Rows, StoredRows, StreamRows, check_header, stand_in_order
 from reticent.data.sensitive import SensitiveColumn
 from reticent.data.table import Table
 from reticent.data.types import ValueType, to_plain
+from reticent.data.writers import BLOCKS, Checksum, as_csv, as_parquet, csv_layout, parquet_blocks, write_frame
 
 __all__ = [
+    "BLOCKS",
     "NULL_LABEL",
     "SUPPRESSED",
     "Allocation",
     "BoundHierarchy",
+    "Checksum",
+    "Codes",
     "Columns",
+    "Comparison",
     "Context",
+    "Distinct",
     "Draft",
+    "Engine",
     "Event",
     "Evidence",
+    "FrameRows",
     "FrequencySet",
     "Groups",
     "Hierarchy",
@@ -51,14 +63,37 @@ __all__ = [
     "Level",
     "Levels",
     "Meaning",
+    "Order",
     "Patterns",
     "Plan",
+    "Profile",
     "Recoding",
     "Regions",
+    "Rows",
     "SensitiveColumn",
     "SensitiveDomain",
+    "StoredRows",
+    "StreamRows",
     "Table",
     "ValueType",
+    "Written",
+    "as_csv",
+    "as_parquet",
     "as_polars",
+    "check_header",
+    "csv_layout",
+    "engine_named",
+    "first_rows",
+    "group_rows",
+    "in_order",
+    "is_in_order",
+    "number",
+    "pack",
+    "parquet_blocks",
+    "remainder_of",
+    "stand_in_order",
+    "sum_by",
     "to_plain",
+    "unused",
+    "write_frame",
 ]

@@ -11,7 +11,7 @@ import polars as pl
 from reticent.data.evidence import Evidence
 from reticent.data.meaning import Meaning
 from reticent.data.recoding import Recoding
-from reticent.data.stream import Stream
+from reticent.data.rows import StreamRows
 
 Format = Literal["generalize", "bucketize"]
 
@@ -28,12 +28,12 @@ class Draft:
     format: Format
     recoding: Recoding
     evidence: Evidence
-    tables: Mapping[str, pl.DataFrame | Stream]
+    tables: Mapping[str, pl.DataFrame | StreamRows]
     meanings: Mapping[str, Mapping[str, Meaning]]
     suppressed: int
     method: Mapping[str, Any]
     utility: Mapping[str, float]
     search: Mapping[str, Any] = field(default_factory=dict)
     domains: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    private: Mapping[str, pl.DataFrame | Stream] = field(default_factory=dict)
+    private: Mapping[str, pl.DataFrame | StreamRows] = field(default_factory=dict)
     insecure: bool = False

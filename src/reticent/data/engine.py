@@ -1,30 +1,63 @@
-"""What an engine can do: the only two things that anybody does with raw rows."""
+"""What an engine can do: the only things that anybody does with raw rows. Engines are found by the name that rows give."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol, cast
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from reticent._names import load
 from reticent.data.frequencies import FrequencySet, Levels
-from reticent.data.stream import Stream
-from reticent.data.table import Table
+from reticent.data.rows import Profile, Rows, StreamRows
+
+if TYPE_CHECKING:
+    from reticent.data.table import Table
+
+Order = Literal["sorted", "own"]
+"""Rows sorted by all columns in turn with nulls last, or in the order that they have."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A file that an engine wrote: its rows in their order, its hash and its length in bytes."""
+
+    rows: Rows
+    sha256: str
+    size: int
 
 
 class Engine(Protocol):
-    """Scans the rows of a table. Engines for other machinery implement the same calls."""
+    """Scans rows; nothing else does. Engines for other machinery implement the same calls."""
 
-    def frequencies(self, table: Table, *, sensitive: bool = True, floor: Levels | None = None) -> FrequencySet:
+    def count(self, table: Table, *, sensitive: bool = True, floor: Levels | None = None) -> FrequencySet:
         """Count the distinct quasi points of the table, at level 0 or at ``floor``.
 
         ``sensitive=False`` leaves the histograms out (one joint value for all), for definitions that only count.
         """
 
+    def points(self, table: Table, counted: FrequencySet) -> Iterator[NDArray[np.int64]]:
+        """Chunk by chunk, the point of ``counted`` that each row is in; -1 for a row that is in none."""
+
     def recoded(
         self, table: Table, recode: Callable[[Table], pl.DataFrame], schema: pl.Schema
-    ) -> pl.DataFrame | Stream:
+    ) -> pl.DataFrame | StreamRows:
         """What ``recode`` makes of the rows: of all at once, or of one part of them after the other.
 
         ``recode`` looks at every row by itself; its rows have ``schema``.
         """
+
+    def profile(self, rows: Rows, columns: Sequence[str]) -> Profile:
+        """The number of rows, and the values and nulls of some columns, in one pass."""
+
+    def write(self, rows: Rows, target: Path, kind: str, order: Order = "sorted") -> Written:
+        """Write rows as a new CSV or Parquet file, hashed while it is written."""
+
+
+def engine_named(name: str) -> Engine:
+    """The engine that is registered under a name."""
+    return cast(Engine, load("engine", name)())

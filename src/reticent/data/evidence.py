@@ -13,6 +13,7 @@ from reticent.data.groups import Groups
 from reticent.errors import DataError, PolicyError
 
 Kind = Literal["groups", "plan", "history"]
+Comparison = Literal["whole table", "published rows"]
 Columns = tuple[str, ...]
 
 
@@ -53,15 +54,17 @@ class Evidence:
     """What a release is judged by; parts that it does not have are empty.
 
     ``groups`` has one entry for each set of quasi columns that an adversary may hold. ``finest`` are the groups of all quasi columns together where
-    no adversary holds all of them: nothing is promised about these, but they are what was published. ``remainder`` is what the public side shows
-    about those left out, as one group.
+    no adversary holds all of them: nothing is promised about these, but they are what was published. ``compared_with`` says what the ``reference`` of
+    the groups is. ``remainder`` is what the public side shows about those left out: for each sensitive column whose whole-table histogram is published,
+    their histogram as one group.
     """
 
     groups: Mapping[Columns, Groups] = field(default_factory=dict)
     patterns: Patterns | None = None
     plan: Plan | None = None
     history: History | None = None
-    remainder: Groups | None = None
+    remainder: Mapping[str, Groups] = field(default_factory=dict)
+    compared_with: Comparison = "whole table"
     finest: Groups | None = None
 
     @property
@@ -72,3 +75,14 @@ class Evidence:
         if not self.groups:
             raise PolicyError("This release has no groups: its rows are not true rows.")
         return next(iter(self.groups.values()))
+
+
+def remainder_of(groups: Groups, columns: Sequence[str]) -> dict[str, Groups]:
+    """What the whole table's histograms of some columns tell about those who are not in the groups; nothing where nobody was left out."""
+    found = {}
+    for name in columns:
+        own = groups.marginal(name)
+        lost = own.reference - own.histograms.total(len(own.reference))
+        if lost.any():
+            found[name] = Groups.single(lost, own.reference, own.domain.columns[0])
+    return found

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from reticent.data.groups import Groups, Histograms, SensitiveDomain
@@ -90,6 +91,13 @@ class FrequencySet:
             raise PolicyError("The rows have no weights. Name their column with weight=.")
         extras = {name: each for name, each in self.extras.items() if name != WEIGHT}
         return replace(self, sizes=self.extras[WEIGHT], extras=extras).bare()
+
+    def labels(self) -> pl.DataFrame:
+        """The points as labels of their levels, a column for each quasi column."""
+        columns = []
+        for hierarchy, level, codes in zip(self.hierarchies, self.levels, self.codes, strict=True):
+            columns.append(pl.Series(hierarchy.column, hierarchy.levels[level].labels, dtype=pl.String).gather(codes))
+        return pl.DataFrame(columns)
 
     def bare(self) -> FrequencySet:
         """The same points with all rows under one sensitive value, for whoever only counts."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
@@ -232,6 +232,13 @@ class Groups:
         cells = Histograms.from_cells(ids, values, counts, len(rows), max(column.size, 1))
         return cls(sum_by(ids, counts, len(rows)), cells, cells.total(column.size), SensitiveDomain.single(column))
 
+    @classmethod
+    def single(cls, counts: NDArray[np.int64], reference: NDArray[np.int64], column: SensitiveColumn) -> Groups:
+        """One group with a histogram of one column, beside the whole table's."""
+        values = np.flatnonzero(counts)
+        cells = Histograms(np.array([0, len(values)]), values.astype(np.int32), counts[values])
+        return cls(np.array([int(counts.sum())]), cells, reference, SensitiveDomain.single(column))
+
     def __len__(self) -> int:
         return len(self.sizes)
 
@@ -318,6 +325,30 @@ class Groups:
         """Only the groups under ``mask``; the reference stays that of the whole table."""
         extras = {name: counts[mask] for name, counts in self.extras.items()}
         return Groups(self.sizes[mask], self.histograms.select(mask), self.reference, self.domain, extras)
+
+    def compared_with_published(self, stays: Mapping[str, NDArray[np.bool_]]) -> Groups:
+        """The same groups with their own rows as the reference, instead of the whole table.
+
+        Values that none of these rows has leave the domain, as if nobody had them, unless ``stays`` marks them for their column.
+        """
+        published = self.histograms.total(self.domain.size)
+        kept = [
+            (np.bincount(self.domain.joint[:, place], weights=published, minlength=column.size) > 0)
+            | stays[column.name]
+            for place, column in enumerate(self.domain.columns)
+        ]
+        if all(each.all() for each in kept):
+            return replace(self, reference=published)
+        places = [np.cumsum(each) - 1 for each in kept]
+        columns = tuple(column.only(mask) for column, mask in zip(self.domain.columns, kept, strict=True))
+        # With one column a joint value is the column's; with several, those that no row has are dropped.
+        joint = kept[0] if len(columns) == 1 else published > 0
+        codes = np.stack([place[self.domain.joint[joint, j]] for j, place in enumerate(places)], axis=1).astype(
+            np.int32
+        )
+        moved = (np.cumsum(joint) - 1)[self.histograms.values].astype(np.int32)
+        histograms = replace(self.histograms, values=moved)
+        return replace(self, histograms=histograms, reference=published[joint], domain=SensitiveDomain(columns, codes))
 
     def whole(self) -> Groups:
         """All rows in a single group: the most general release there is."""

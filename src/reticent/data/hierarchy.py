@@ -70,6 +70,12 @@ class BoundHierarchy:
         """Whether leaves are numbers or dates, so that distances between them mean something."""
         return self.leaves.dtype.is_numeric() or self.leaves.dtype.is_temporal()
 
+    def only(self, mask: NDArray[np.bool_]) -> BoundHierarchy:
+        """The hierarchy with some of its leaves, on the same levels."""
+        levels = tuple(replace(level, parts=level.parts[mask]) for level in self.levels)
+        null = None if self.null_leaf is None or not mask[self.null_leaf] else int(mask[: self.null_leaf].sum())
+        return replace(self, leaves=self.leaves.filter(pl.Series(mask)), levels=levels, null_leaf=null)
+
     def cover(self, level: int) -> NDArray[np.int64]:
         """How many leaves each part of ``level`` covers."""
         return self._cover[level]

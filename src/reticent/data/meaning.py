@@ -29,6 +29,7 @@ Closed = Literal["left", "right", "both", "neither"]
 
 _FIRST_DAY = datetime.date(1970, 1, 1).toordinal()
 _SHOWN = 4
+_LONGEST_CODE = 10_000
 
 
 @dataclass(frozen=True)
@@ -357,6 +358,8 @@ def _read(given: Mapping[str, Any], kind: ValueType) -> Meaning:
         if low is None or high is None or low <= high:
             return Interval(low, high, given["closed"])
     if shape == {"prefix", "length"} and isinstance(given["prefix"], str) and type(given["length"]) is int:
+        if not len(given["prefix"]) <= given["length"] <= _LONGEST_CODE:
+            raise DataError(f"A code has at most {_LONGEST_CODE:,} characters, and begins with some of them.")
         return Prefix(given["prefix"], given["length"])
     if given in ({"null": True}, {"all": True}):
         return Missing() if "null" in given else Anything()

@@ -6,13 +6,13 @@ when a table is made: timestamps count microseconds and have no zone, numbers ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import polars as pl
 
 from reticent.data.hierarchy import Hierarchy
 from reticent.data.recipes_dates import Dates
-from reticent.data.stream import Chunks, Stream
+from reticent.data.rows import Rows
 from reticent.errors import DataError
 
 Kinds = Mapping[str, object]
@@ -69,28 +69,19 @@ def clock_text(series: pl.Series) -> pl.Series:
     return series.dt.to_string("%H:%M:%S%.f")
 
 
-def plain_frame(frame: pl.DataFrame, kinds: Kinds) -> pl.DataFrame:
+def plain_rows(rows: Rows, kinds: Kinds) -> Rows:
     """The same rows with some columns plain."""
-    changed = [
-        plain(frame[name], declared) for name, declared in kinds.items() if _changes(frame.schema[name], declared)
-    ]
-    return frame.with_columns(changed) if changed else frame
-
-
-def plain_stream(stream: Stream, kinds: Kinds) -> Stream:
-    """The same rows with some columns plain, chunk by chunk."""
-    changed = {name: declared for name, declared in kinds.items() if _changes(stream.schema[name], declared)}
+    changed = {name: declared for name, declared in kinds.items() if _changes(rows.schema[name], declared)}
     if not changed:
-        return stream
+        return rows
     schema = pl.Schema(
-        {name: plain_type(dtype, kinds[name]) if name in changed else dtype for name, dtype in stream.schema.items()}
+        {name: plain_type(dtype, kinds[name]) if name in changed else dtype for name, dtype in rows.schema.items()}
     )
 
-    def make(columns: Sequence[str]) -> Chunks:
-        wanted = {name: declared for name, declared in changed.items() if name in columns}
-        return (plain_frame(chunk, wanted) for chunk in stream.chunks(columns))
+    def change(part: pl.DataFrame) -> pl.DataFrame:
+        return part.with_columns(plain(part[name], changed[name]) for name in part.columns if name in changed)
 
-    return Stream(schema, make)
+    return rows.mapped(schema, change)
 
 
 def _changes(dtype: pl.DataType, declared: object) -> bool:

@@ -31,7 +31,7 @@ from reticent.data.readers_sql import (
     stream_duckdb,
     stream_postgres,
 )
-from reticent.data.stream import Stream
+from reticent.data.rows import StreamRows
 from reticent.data.table import EngineName, check_engine
 from reticent.errors import DataError, PolicyError, did_you_mean
 
@@ -108,7 +108,7 @@ class Source:
             return self._of(_scan(path, suffix), columns)
         return self._csv.read(columns)
 
-    def open(self, columns: Sequence[str] | None = None, engine: EngineName | None = None) -> pl.DataFrame | Stream:
+    def open(self, columns: Sequence[str] | None = None, engine: EngineName | None = None) -> pl.DataFrame | StreamRows:
         """The wanted columns in memory or, where that was said or they do not fit, as a stream."""
         check_engine(engine)
         if engine == "local" or not isinstance(self.location, str | Path):
@@ -116,10 +116,10 @@ class Source:
         wanted = list(dict.fromkeys(columns)) if columns is not None else self.columns()
         return self.stream(wanted) if engine == "streaming" or not self._fits(len(wanted)) else self.read(columns)
 
-    def stream(self, columns: Sequence[str]) -> Stream:
+    def stream(self, columns: Sequence[str]) -> StreamRows:
         """The wanted columns, a chunk of rows at a time."""
         if not isinstance(self.location, str | Path):
-            return Stream.of_frame(self.read(columns))
+            return StreamRows.of_frame(self.read(columns))
         if self.is_postgres:
             return stream_postgres(self._selection(self.address), columns, self.types)
         path = _existing(self.location)
@@ -127,7 +127,7 @@ class Source:
         if suffix in _DUCKDB:
             return stream_duckdb(self._selection(str(path)), columns, self.types)
         if suffix in (*_PARQUET, *_ARROW):
-            return declared_stream(Stream.of_lazy(self._chosen(_scan(path, suffix), columns)), self.types)
+            return declared_stream(StreamRows.of_lazy(self._chosen(_scan(path, suffix), columns)), self.types)
         return self._csv.stream(columns)
 
     def _fits(self, columns: int) -> bool:

@@ -20,7 +20,7 @@ from typing import IO, Any
 import polars as pl
 
 from reticent.data.readers_types import TEXT, Evidence, Kind, declared_kind, is_missing_word
-from reticent.data.stream import Stream
+from reticent.data.rows import StreamRows
 from reticent.errors import DataError, did_you_mean
 
 # Arrow reads some thirty blocks ahead, so this decides how much memory a file takes; a record must fit into one.
@@ -59,7 +59,7 @@ class CsvFile:
             raise DataError(f"{self.path} has a header but no rows. There is nothing to publish; check the source.")
         return pl.concat(frames, rechunk=True)
 
-    def stream(self, columns: Sequence[str] | None = None) -> Stream:
+    def stream(self, columns: Sequence[str] | None = None) -> StreamRows:
         """The wanted columns (or all), typed, a few megabytes at a time."""
         layout = self.layout
         wanted = list(layout.names) if columns is None else list(dict.fromkeys(columns))
@@ -76,7 +76,7 @@ class CsvFile:
             batches = _numbered(self._batches(layout, chosen))
             return (self._typed(batch, kinds, layout, start) for start, batch in batches)
 
-        return Stream(self._typed(nothing, kinds, layout, 0).schema, make)
+        return StreamRows(self._typed(nothing, kinds, layout, 0).schema, make)
 
     @cached_property
     def layout(self) -> Layout:

@@ -13,7 +13,7 @@ import polars as pl
 
 from reticent.data.memory import rows_at_once
 from reticent.data.readers_types import TEXT, Kind, declared_kind
-from reticent.data.stream import Chunks, Stream
+from reticent.data.rows import Chunks, StreamRows
 from reticent.errors import DataError, PolicyError, did_you_mean
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def read_duckdb(selection: Selection, columns: Sequence[str] | None = None) -> p
         return _plain_types(relation.project(chosen).pl(), wide)
 
 
-def stream_duckdb(selection: Selection, columns: Sequence[str], types: Mapping[str, str]) -> Stream:
+def stream_duckdb(selection: Selection, columns: Sequence[str], types: Mapping[str, str]) -> StreamRows:
     """The same rows, a chunk at a time."""
     with _duckdb(selection) as connection:
         relation = _duckdb_relation(connection, selection)
@@ -84,7 +84,7 @@ def stream_duckdb(selection: Selection, columns: Sequence[str], types: Mapping[s
             for batch in projected.to_arrow_reader(rows_at_once(len(wanted))):
                 yield pl.DataFrame(batch)
 
-    return declared_stream(_plain_stream(Stream(schema, make), wide), types)
+    return declared_stream(_plain_stream(StreamRows(schema, make), wide), types)
 
 
 def duckdb_rows(selection: Selection) -> int:
@@ -147,7 +147,7 @@ def fetch_postgres(connection: psycopg.Connection[Any], statement: sql.Composed,
     return _plain_types(pl.concat(frames), wide)
 
 
-def stream_postgres(selection: Selection, columns: Sequence[str], types: Mapping[str, str]) -> Stream:
+def stream_postgres(selection: Selection, columns: Sequence[str], types: Mapping[str, str]) -> StreamRows:
     """The same rows, a chunk at a time. One transaction sees the same rows in every pass, whatever others write meanwhile."""
     with contextlib.ExitStack() as opened:
         connection = opened.enter_context(_connect(selection, snapshot=True))
@@ -160,7 +160,7 @@ def stream_postgres(selection: Selection, columns: Sequence[str], types: Mapping
         with _told():
             yield from _batches(connection, _projected(statement, chosen), chosen)
 
-    stream = Stream(_postgres_schema(codes), make)
+    stream = StreamRows(_postgres_schema(codes), make)
     weakref.finalize(stream, snapshot.close)
     wide = [name for name, code in codes.items() if code == _NUMERIC]
     return declared_stream(_plain_stream(stream, wide), types)
@@ -306,7 +306,7 @@ def _plain(text: pl.Series) -> pl.Series:
     return _as_number(text, _number_type([text]))
 
 
-def _plain_stream(stream: Stream, wide: Sequence[str]) -> Stream:
+def _plain_stream(stream: StreamRows, wide: Sequence[str]) -> StreamRows:
     """The same decision about rows that come in chunks, after a look at all of them."""
     if not wide:
         return stream
@@ -319,7 +319,7 @@ def _plain_stream(stream: Stream, wide: Sequence[str]) -> Stream:
             for chunk in stream.chunks(columns)
         )
 
-    return Stream(pl.Schema({**stream.schema, **types}), make)
+    return StreamRows(pl.Schema({**stream.schema, **types}), make)
 
 
 def _number_type(texts: Iterable[pl.Series]) -> pl.DataType:
@@ -342,7 +342,7 @@ def cast_declared(frame: pl.DataFrame, types: Mapping[str, str], first_row: int 
     return frame.with_columns(_as_kind(frame, name, kind, first_row) for name, kind in casts.items())
 
 
-def declared_stream(stream: Stream, types: Mapping[str, str]) -> Stream:
+def declared_stream(stream: StreamRows, types: Mapping[str, str]) -> StreamRows:
     """The same of rows that come in chunks."""
     if not types:
         return stream
@@ -353,7 +353,7 @@ def declared_stream(stream: Stream, types: Mapping[str, str]) -> Stream:
             yield cast_declared(chunk, types, first)
             first += chunk.height
 
-    return Stream(cast_declared(pl.DataFrame(schema=stream.schema), types).schema, make)
+    return StreamRows(cast_declared(pl.DataFrame(schema=stream.schema), types).schema, make)
 
 
 def _as_kind(frame: pl.DataFrame, name: str, kind: Kind, first_row: int) -> pl.Series:

@@ -67,6 +67,11 @@ class SensitiveColumn:
         null_code = self.labels.is_null().arg_max() if self.labels.null_count() else None
         return encode(series, self.labels, self.name, null_code, found, first_row)
 
+    def only(self, mask: NDArray[np.bool_]) -> SensitiveColumn:
+        """The column with some of its values."""
+        tree = None if self.hierarchy is None else self.hierarchy.only(mask)
+        return SensitiveColumn(self.name, self.labels.filter(pl.Series(mask)), self.ordered, tree)
+
     def position(self, value: object) -> int:
         """Where a value stands; used for don't-care sets and the like, written by people."""
         texts = self.texts

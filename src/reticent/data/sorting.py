@@ -17,7 +17,7 @@ import polars as pl
 from reticent.data.hierarchy import unused
 from reticent.data.memory import VARIABLE, budget, rows_at_once
 from reticent.data.readers_sql import quoted
-from reticent.data.stream import Chunks, Stream
+from reticent.data.rows import Chunks, Rows
 from reticent.data.writers import as_parquet
 from reticent.errors import DataError
 from reticent.files import write_new
@@ -26,18 +26,19 @@ _SMALLEST_SORT = 192 << 20
 _MEMORY_OF_A_THREAD = 192 << 20
 
 
-def in_order(stream: Stream, folder: Path) -> Chunks:
+def in_order(rows: Rows, folder: Path) -> Chunks:
     """The rows sorted by all columns in turn, nulls last, equal rows side by side; ``folder`` holds what memory cannot."""
-    times = unused("times", stream.columns)
+    columns = rows.schema.names()
+    times = unused("times", columns)
     parts = folder / "parts"
     parts.mkdir()
-    rows = kinds = 0
-    for number, chunk in enumerate(stream.chunks()):
-        counted = chunk.group_by(stream.columns).agg(pl.len().cast(pl.Int64).alias(times))
-        rows, kinds = rows + chunk.height, kinds + counted.height
+    seen = kinds = 0
+    for number, chunk in enumerate(rows.chunks()):
+        counted = chunk.group_by(columns).agg(pl.len().cast(pl.Int64).alias(times))
+        seen, kinds = seen + chunk.height, kinds + counted.height
         write_new(parts / f"{number}.parquet", as_parquet(counted), mode=0o600)
-    for distinct in _sorted(parts, folder / "spilled", stream.columns, times, alike=2 * kinds < rows):
-        yield from _repeated(distinct.drop(times).cast(stream.schema), distinct[times].to_numpy())
+    for distinct in _sorted(parts, folder / "spilled", columns, times, alike=2 * kinds < seen):
+        yield from _repeated(distinct.drop(times).cast(rows.schema), distinct[times].to_numpy())
 
 
 def _sorted(parts: Path, spilled: Path, columns: list[str], times: str, alike: bool) -> Iterator[pl.DataFrame]:

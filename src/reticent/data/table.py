@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 import polars as pl
 
+from reticent.data.engine import engine_named
 from reticent.data.frames import as_polars, as_type_of
 from reticent.data.hierarchy import BoundHierarchy, Hierarchy
 from reticent.data.memory import fits
-from reticent.data.plain import plain, plain_frame, plain_stream
-from reticent.data.profile import Profile, by_person, without_nulls
+from reticent.data.plain import plain, plain_rows
+from reticent.data.rows import FrameRows, Rows, StreamRows, by_person, without_nulls
 from reticent.data.sensitive import Kind, SensitiveColumn, bind_sensitive
-from reticent.data.stream import Stream
 from reticent.data.weights import Weights
 from reticent.errors import DataError, PolicyError, did_you_mean
 
@@ -82,7 +82,7 @@ class Table:
         self.prepared_by: tuple[Any, ...] = ()
         self.first_row = 0
         opened = self._opened(frame, engine)
-        self._check_roles(opened.columns)
+        self._check_roles(opened.schema.names())
         self._check_types(opened.schema)
         found = self._settle(opened)
         if self.rows == 0:
@@ -96,42 +96,32 @@ class Table:
     @property
     def streamed(self) -> bool:
         """Whether the rows are never in memory together."""
-        return isinstance(self._held, Stream)
+        return self.held.engine != "local"
 
     @property
     def frame(self) -> pl.DataFrame:
         """All rows. A streamed table has none: what asks for it needs rows in memory, and says so."""
-        if isinstance(self._held, Stream):
-            raise PolicyError(
-                "This needs all rows of the table in memory, and the table is streamed. Say engine='local' if it fits, or keep to what "
-                "streams: Lattice, Datafly and Mondrian with format='generalize', assess, verify and counting queries."
-            )
-        return self._held
-
-    @property
-    def stream(self) -> Stream:
-        """The rows, a chunk at a time."""
-        return self._held if isinstance(self._held, Stream) else Stream.of_frame(self._held)
+        return self.held.frame()
 
     @property
     def schema(self) -> pl.Schema:
         """The columns that are held, with their types."""
-        return self._held.schema
+        return self.held.schema
 
     @property
     def rows(self) -> int:
         """The number of rows."""
-        return self._held.height if isinstance(self._held, pl.DataFrame) else self._profile.rows
+        return self.held.height
 
     def values(self, name: str) -> pl.Series:
         """The values of a quasi or sensitive column, each at least once: what hierarchies and domains are fitted to."""
-        return self._held[name] if isinstance(self._held, pl.DataFrame) else self._profile.values[name]
+        return self.held.values(name)
 
     def parts(self) -> Iterator[Table]:
         """The rows as tables of a chunk each, with the hierarchies and domains of the whole."""
         _ = self.hierarchies, self.sensitive_columns
         first = 0
-        for chunk in self.stream.chunks():
+        for chunk in self.held.chunks():
             yield self.part(chunk, first)
             first += chunk.height
 
@@ -140,7 +130,7 @@ class Table:
         part = copy(self)
         if not weighted:
             part.weight = part.__dict__["weights"] = None
-        part._held, part.first_row = rows, first
+        part.held, part.first_row = FrameRows(rows), first
         part.key, part.unit, part.population = None, "row", None
         return part
 
@@ -160,7 +150,7 @@ class Table:
     @cached_property
     def weights(self) -> Weights | None:
         """How rows are weighted, if they are."""
-        return None if self.weight is None else Weights.of(self.stream, self.weight)
+        return None if self.weight is None else Weights.of(self.held, self.weight)
 
     def with_population(self, people: Any) -> Table:
         """The same table beside the ``people`` it was drawn from: a table or a frame with the same quasi columns.
@@ -204,7 +194,7 @@ class Table:
     def counted_as(self) -> Hashable:
         """What decides a count of the rows: tables with equal keys have the same frequency set. Valid while the table is alive."""
         extra = tuple((name, id(counts)) for name, counts in self.extra_counts.items())
-        shared = (self._held, self.population, self.quasi, self.sensitive)
+        shared = (self.held, self.population, self.quasi, self.sensitive)
         return (*map(id, shared), extra, self.key, self.unit, self.weight, self.first_row)
 
     @cached_property
@@ -222,29 +212,27 @@ class Table:
         """The key, and where a person may have several rows the quasi values, of all rows; everybody's rows are in one frame."""
         assert self.key is not None
         columns = [self.key] if self.unit == "row" else list(dict.fromkeys([self.key, *self.quasi]))
-        if isinstance(self._held, Stream):
-            yield from by_person(self._held, columns, self.key, self.rows)
-        else:
-            yield self._held.select(columns)
+        yield from by_person(self.held, columns, self.key)
 
-    def _opened(self, source: Any, engine: EngineName | None) -> pl.DataFrame | Stream:
+    def _opened(self, source: Any, engine: EngineName | None) -> Rows:
         """The source as rows in memory or as a stream, as was said or as it fits."""
         check_engine(engine)
-        if engine == "streaming" and not isinstance(source, pl.LazyFrame | Stream):
-            source = Stream.of_frame(as_polars(source))
+        if engine == "streaming" and not isinstance(source, pl.LazyFrame | Rows):
+            source = StreamRows.of_frame(as_polars(source))
         if isinstance(source, pl.LazyFrame):
             wanted = self._wanted(source.collect_schema())
             rows = source.select(wanted)
             if engine is None:
                 counted = int(source.select(pl.len()).collect(engine="streaming").item())
                 engine = "local" if fits(counted, len(wanted)) else "streaming"
-            return Stream.of_lazy(rows) if engine == "streaming" else self._collected(rows)
-        if isinstance(source, Stream):
+            return StreamRows.of_lazy(rows) if engine == "streaming" else FrameRows(self._collected(rows))
+        if isinstance(source, StreamRows):
             wanted = self._wanted(source.schema)
             if engine == "local":
-                return pl.concat([pl.DataFrame(schema=source.schema).select(wanted), *source.chunks(wanted)])
-            return Stream(pl.Schema({name: source.schema[name] for name in wanted}), source.make)
-        return as_polars(source)
+                nothing = pl.DataFrame(schema=source.schema).select(wanted)
+                return FrameRows(pl.concat([nothing, *source.chunks(wanted)]))
+            return StreamRows(pl.Schema({name: source.schema[name] for name in wanted}), source.make)
+        return source if isinstance(source, Rows) else FrameRows(as_polars(source))
 
     def _wanted(self, available: Mapping[str, pl.DataType]) -> list[str]:
         """The columns with a role; others are left in the source."""
@@ -332,28 +320,17 @@ class Table:
                     column=name,
                 )
 
-    def _settle(self, rows: pl.DataFrame | Stream) -> int:
+    def _settle(self, rows: Rows) -> int:
         """Hold the rows: judged columns become plain (NaN is null), then nulls in them are refused, dropped or kept as a value.
 
         Returns how many rows there were before.
         """
         kinds = {**self.quasi, **self.sensitive}
         judged = list(kinds)
-        if isinstance(rows, Stream):
-            stream = plain_stream(rows, kinds)
-            self._held: pl.DataFrame | Stream = stream
-            self._profile = Profile.of(stream, judged)
-            found = self._profile.rows
-            missing = {name: (each.count, each.first) for name, each in self._profile.missing.items()}
-            if missing and self.nulls == "drop":
-                self._held = without_nulls(stream, list(missing))
-                self._profile = Profile.of(self._held, judged)
-        else:
-            frame = plain_frame(rows, kinds)
-            found = frame.height
-            with_nulls = [frame[name] for name in judged if frame[name].null_count()]
-            missing = {each.name: (each.null_count(), each.is_null().arg_max() or 0) for each in with_nulls}
-            self._held = frame.drop_nulls(list(missing)) if missing and self.nulls == "drop" else frame
+        self.held, missing = self._profiled(plain_rows(rows, kinds), judged)
+        found = self.held.height
+        if missing and self.nulls == "drop":
+            self.held, missing = self._profiled(without_nulls(self.held, list(missing)), judged)
         if self.nulls == "refuse":
             for name in (name for name in judged if name in missing):
                 count, first = missing[name]
@@ -364,6 +341,12 @@ class Table:
                     column=name,
                 )
         return found
+
+    @staticmethod
+    def _profiled(rows: Rows, columns: Sequence[str]) -> tuple[Rows, Mapping[str, tuple[int, int]]]:
+        """The rows with what one pass found out about them, and which columns have nulls: how many, and where the first is."""
+        found = engine_named(rows.engine).profile(rows, columns)
+        return rows.profiled(found) if isinstance(rows, StreamRows) else rows, found.missing
 
     def _check_people(self) -> None:
         _ = self.weights

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data.stream import Stream
+from reticent.data.rows import Rows
 from reticent.errors import DataError
 
 MOST_PEOPLE = 2**51
@@ -29,7 +29,7 @@ class Weights:
     decimals: int
 
     @classmethod
-    def of(cls, rows: Stream, column: str) -> Weights:
+    def of(cls, rows: Rows, column: str) -> Weights:
         """Look at all weights once. They are numbers that are there, finite and not negative, and some are above zero."""
         dtype = rows.schema[column]
         if not dtype.is_numeric():

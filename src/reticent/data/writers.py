@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -90,6 +91,25 @@ class _Drained(io.RawIOBase):
 
     def close(self) -> None:
         """Nothing to close: the last bytes are still to be taken."""
+
+
+class Checksum:
+    """The hash and the length of bytes on their way. It has state because it counts."""
+
+    def __init__(self) -> None:
+        self._hash, self.size = hashlib.sha256(), 0
+
+    def passing(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
+        """The same blocks, counted as they pass."""
+        for block in blocks:
+            self._hash.update(block)
+            self.size += len(block)
+            yield block
+
+    @property
+    def sha256(self) -> str:
+        """The hash of all bytes so far."""
+        return self._hash.hexdigest()
 
 
 BLOCKS: Mapping[str, Callable[[pl.Schema, Iterable[pl.DataFrame]], Iterator[bytes]]] = {

@@ -49,7 +49,16 @@ from reticent.definitions.entropy import EntropyLDiversity
 from reticent.definitions.estimates import PopulationEstimate, population_estimate
 from reticent.definitions.feasibility import feasibility, require_feasible
 from reticent.definitions.homogeneity import HomogeneityAudit, homogeneity_audit
-from reticent.definitions.judging import judge, of_groups, unkept, verdict
+from reticent.definitions.judging import (
+    LEFT_OUT,
+    columns_compared,
+    judge,
+    named_values,
+    of_groups,
+    tells_about,
+    unkept,
+    verdict,
+)
 from reticent.definitions.likeness import BetaLikeness, DeltaDisclosure
 from reticent.definitions.nt_closeness import NTCloseness
 from reticent.definitions.numeric import EpsilonMAnonymity, KEAnonymity, RangeDiversity
@@ -77,6 +86,7 @@ if TYPE_CHECKING:
     from reticent.definitions.knowledge import NegatedKnowledge, WorstCaseKnowledge
 
 __all__ = [
+    "LEFT_OUT",
     "All",
     "AlphaKAnonymity",
     "Assessment",
@@ -118,15 +128,18 @@ __all__ = [
     "WorstCaseKnowledge",
     "XYPrivacy",
     "all_of",
+    "columns_compared",
     "definition_from",
     "feasibility",
     "homogeneity_audit",
     "judge",
+    "named_values",
     "of_groups",
     "population_estimate",
     "population_uniqueness",
     "reidentification",
     "require_feasible",
+    "tells_about",
     "unkept",
     "verdict",
 ]

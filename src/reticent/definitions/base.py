@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast, overload, runti
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.data import Groups, SensitiveDomain
 from reticent.data.evidence import History, Kind, Patterns, Plan
-from reticent.data.groups import Groups, SensitiveDomain
 from reticent.definitions.exchanges import Exchanges, Rejudged
 from reticent.errors import PolicyError
 
@@ -304,7 +304,9 @@ def all_of(parts: tuple[GroupDefinition, ...]) -> GroupDefinition: ...
 @overload
 def all_of(parts: tuple[Definition, ...]) -> Definition: ...
 def all_of(parts: tuple[Definition, ...]) -> Definition:
-    """Definitions as one: of groups where all of them are, otherwise of several kinds."""
+    """Definitions as one: itself if it is one, of groups where all of them are, otherwise of several kinds."""
+    if len(parts) == 1:
+        return parts[0]
     grouped = tuple(part for part in parts if isinstance(part, GroupDefinition))
     return All(grouped) if len(grouped) == len(parts) else Several(parts)
 

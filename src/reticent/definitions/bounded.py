@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.groups import Groups, Histograms
+from reticent.data import Groups, Histograms
 from reticent.definitions.base import Assessment, GroupDefinition, SensitiveDefinition
 from reticent.definitions.comparison import at_most, largest_ratio, less
 from reticent.definitions.diagnostics import failures, occupied, witness_of

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data.groups import Groups
+from reticent.data import Groups
 from reticent.data.sensitive import SensitiveColumn
 from reticent.definitions.base import Assessment, SensitiveDefinition
 from reticent.definitions.comparison import at_most, largest_ratio

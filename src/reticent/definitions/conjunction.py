@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.groups import Groups, SensitiveDomain
+from reticent.data import Groups, SensitiveDomain
 from reticent.definitions.base import All, Assessment, GroupDefinition
 
 

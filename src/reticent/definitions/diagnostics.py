@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.groups import Groups
+from reticent.data import Groups
 from reticent.definitions.base import Witness
 from reticent.definitions.comparison import largest_ratio, less
 from reticent.definitions.spread import spread_of

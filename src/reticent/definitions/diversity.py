@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.groups import Groups, SensitiveDomain
+from reticent.data import Groups, SensitiveDomain
 from reticent.definitions.base import Assessment, GroupDefinition, SensitiveDefinition
 from reticent.definitions.comparison import at_most, largest_ratio
 from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.groups import Groups, Histograms
+from reticent.data import Groups, Histograms
 from reticent.definitions.base import Assessment, GroupDefinition, SensitiveDefinition
 from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of
 from reticent.definitions.diversity import ValuesAtLeast, rows_above

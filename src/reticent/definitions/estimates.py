@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from reticent.data import Groups
 from reticent.data.frequencies import WEIGHT
-from reticent.data.groups import Groups
 from reticent.definitions.diagnostics import occupied
 from reticent.definitions.population import POPULATION
 from reticent.definitions.risk import Reidentification, reidentification

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from reticent.data.groups import Groups
+from reticent.data import Groups
 from reticent.definitions.base import Assessment, GroupDefinition
 from reticent.definitions.wording import measured
 from reticent.errors import Infeasible

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from reticent.data.evidence import Evidence, Kind
+from reticent.data.groups import SensitiveDomain
 from reticent.definitions.base import (
     Assessment,
     Definition,
@@ -67,8 +69,48 @@ def _on_groups(part: GroupDefinition, evidence: Evidence) -> Iterator[Assessment
         yield part.assess_patterns(evidence.patterns)
     for columns, groups in evidence.groups.items():
         yield replace(part.assess(groups), about=", ".join(columns))
-    if evidence.remainder is not None:
-        yield replace(part.assess(evidence.remainder), about=LEFT_OUT)
+    for column, left_out in evidence.remainder.items():
+        if part.needs_sensitive and getattr(part, "column", None) not in (None, column):
+            continue
+        if not tells_about(part, evidence.published.domain):
+            raise PolicyError(
+                f"{part.name} cannot be judged about those left out, of whom the whole table's histogram of {column!r} tells."
+            )
+        yield replace(part.assess(left_out), about=LEFT_OUT)
+
+
+def tells_about(part: GroupDefinition, domain: SensitiveDomain) -> bool:
+    """Whether a definition can be judged on those left out, of whom one histogram for each sensitive column is known and nothing else.
+
+    One histogram a column is enough where a definition speaks of one column: whoever knows only these takes every way to put the columns together for
+    equally likely, so that knowing one value of a person tells nothing about another.
+    """
+    alone = len(domain.columns) <= 1 or not part.needs_sensitive or hasattr(part, "column")
+    return part.local and alone and part.shown_by_files and not part.needs_population
+
+
+def columns_compared(definition: Definition, sensitive: Sequence[str]) -> tuple[str, ...]:
+    """The sensitive columns whose histogram in the whole table some part of the definition compares with."""
+    names: dict[str, None] = {}
+    for part in definition.parts():
+        if part.needs_reference:
+            chosen = getattr(part, "column", None)
+            names.update(dict.fromkeys([chosen] if chosen is not None else sensitive))
+    return tuple(names)
+
+
+def named_values(definition: Definition) -> Iterator[str | None]:
+    """The values, as text, that a definition names in its parameters; None is the missing value."""
+    for part in definition.parts():
+        yield from _listed(list(part.parameters().values()))
+
+
+def _listed(given: Sequence[Any]) -> Iterator[str | None]:
+    """The values in lists, and in lists of lists, of parameters."""
+    for item in given:
+        if isinstance(item, list):
+            yield from (value if value is None else str(value) for value in item if not isinstance(value, list))
+            yield from _listed(item)
 
 
 def _lacking(part: Definition, evidence: Evidence) -> str:
@@ -89,11 +131,14 @@ def verdict(definition: Definition, found: Sequence[Assessment]) -> Assessment:
     """What :func:`judge` found as one answer.
 
     Where there are several pieces of evidence, ``value`` has what was achieved for each and ``parts`` their answers; the witness says to whom it shows.
+    Those left out are mentioned only if they do not pass.
     """
     by_evidence: dict[str, list[Assessment]] = {}
     for each in found:
         by_evidence.setdefault(each.about, []).append(each)
     answers = {about: _together(definition, parts, about) for about, parts in by_evidence.items()}
+    if len(answers) > 1 and LEFT_OUT in answers and answers[LEFT_OUT].holds:
+        del answers[LEFT_OUT]
     if len(answers) == 1:
         return next(iter(answers.values()))
     witnesses = [_to_whom(each.witness, about) for about, each in answers.items() if each.witness is not None]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.groups import Groups
+from reticent.data import Groups
 from reticent.definitions.base import Assessment, GroupDefinition, SensitiveDefinition, Witness
 from reticent.definitions.diagnostics import failures, occupied
 from reticent.definitions.diversity import ValuesAtLeast
@@ -67,10 +67,12 @@ class _Knowledge(SensitiveDefinition):
     def _diagnostics(
         self, groups: Groups, buckets: Buckets, failing: NDArray[np.bool_], disclosure: Fraction
     ) -> dict[str, Any]:
+        # Beyond the number of values nothing changes any more, and a claimed k may be any number.
+        known = min(self.k, int(buckets.distinct.max()))
         return {
             **failures(groups, failing),
-            "curve": groups.found(("curve", self.k), lambda: curve(buckets, self.k)),
-            "negation_curve": groups.found(("negation_curve", self.k), lambda: negation_curve(buckets, self.k)),
+            "curve": groups.found(("curve", known), lambda: curve(buckets, known)),
+            "negation_curve": groups.found(("negation_curve", known), lambda: negation_curve(buckets, known)),
             "breaking_point": breaking_point(buckets, self.threshold),
             "certainty_point": certainty_point(buckets),
             "margin": self.threshold - disclosure,

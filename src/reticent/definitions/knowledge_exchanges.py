@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.groups import Groups
+from reticent.data import Groups
 from reticent.definitions.exchanges import Exchanges
 from reticent.worst_case import Buckets, Floats, least_chances, merge, merge_all, screened_verdict
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.groups import Groups
+from reticent.data import Groups
 from reticent.definitions.base import Assessment, SensitiveDefinition
 from reticent.definitions.bounded import rows_over
 from reticent.definitions.comparison import WIDEST, at_most, largest_ratio

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.groups import Groups
+from reticent.data import Groups
 from reticent.definitions.base import Assessment, SensitiveDefinition
 from reticent.definitions.closeness import Distance, TCloseness
 from reticent.definitions.comparison import largest_ratio

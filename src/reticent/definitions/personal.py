@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data.groups import Groups
+from reticent.data import Groups
 from reticent.data.sensitive import SensitiveColumn
 from reticent.definitions.base import Assessment, SensitiveDefinition, Witness
 from reticent.definitions.bounded import rows_in

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.groups import Groups
+from reticent.data import Groups
 from reticent.definitions.base import Assessment, GroupDefinition, SensitiveDefinition
 from reticent.definitions.comparison import largest_below, largest_ratio, less
 from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of, worst_tail

@@ -14,8 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.groups import Groups
-from reticent.data.keys import Distinct, sum_by
+from reticent.data import Distinct, Groups, sum_by
 from reticent.definitions.base import Assessment, GroupDefinition, Witness
 from reticent.definitions.comparison import at_most
 from reticent.definitions.diagnostics import failures, occupied

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.groups import Groups
+from reticent.data import Groups
 from reticent.definitions.anonymity import KAnonymity
 from reticent.definitions.base import GroupDefinition
 from reticent.definitions.bounded import LargestShare, LeastFigure, rows_in

@@ -8,7 +8,7 @@ from functools import cache, cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.groups import Groups, Histograms
+from reticent.data import Groups, Histograms
 
 _LOOKED_UP = 1 << 14
 

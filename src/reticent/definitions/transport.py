@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.groups import Groups, Histograms
-from reticent.data.hierarchy import BoundHierarchy
-from reticent.data.keys import sum_by
+from reticent.data import BoundHierarchy, Groups, Histograms, sum_by
 from reticent.definitions.comparison import WIDEST
 
 _ROUNDS = 2

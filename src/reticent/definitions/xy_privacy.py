@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.groups import Groups, SensitiveDomain
+from reticent.data import Groups, SensitiveDomain
 from reticent.definitions.base import Assessment, GroupDefinition
 from reticent.definitions.conjunction import Conjunction, inverse
 from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiversity

@@ -15,9 +15,8 @@ from typing import Any, Literal
 import polars as pl
 
 from reticent.attack import Homogeneity, Linkage, attack
-from reticent.data import Table
+from reticent.data import Table, write_frame
 from reticent.data.predicate import Condition
-from reticent.data.writers import write_frame
 from reticent.demo.hospital import hospital, hospital_policy_text
 from reticent.demo.voters import voter_roll
 from reticent.errors import DataError, LedgerError
@@ -31,6 +30,8 @@ FILES = {
     "voters.csv": "the public roll of voters",
     "policy.toml": "what must stay private, and how to publish",
     "ledger.sqlite": "what was given out so far",
+    "ledger.sqlite-key": "its key",
+    "ledger.sqlite-newest": "how long it was at the last time",
     "release": "the release: public/ for everybody, private/ for the steward",
     "report.html": "the steward's report",
 }

@@ -1,36 +1,36 @@
-"""Engines scan rows; everything else sees frequency sets and groups.
+"""Engines scan rows; everything else sees frequency sets, groups and distinct rows.
 
 ``local``      rows in memory, on polars and numpy
 ``streaming``  rows of a source larger than memory, a chunk at a time
+
+An engine is found by the name that a table's rows give (``reticent._names.ENGINES``): call :func:`engine_of` and :func:`count_table`.
 """
 
-from reticent.data.context import Context
-from reticent.data.engine import Engine
+from reticent.data import Context, Engine, Table, engine_named
 from reticent.data.frequencies import FrequencySet, Levels
-from reticent.data.table import Table
-from reticent.engine.local import LocalEngine
-from reticent.engine.streaming import StreamingEngine
 
-__all__ = ["LocalEngine", "StreamingEngine", "count", "engine_of"]
+__all__ = ["count_table", "engine_of"]
 
 
-def engine_of(table: Table) -> Engine:
-    """The engine that a table's rows need."""
-    return StreamingEngine() if table.streamed else LocalEngine()
+def engine_of(table: Table, context: Context | None = None) -> Engine:
+    """The engine that scans a table's rows: the one that the context names, or else the one that the rows name."""
+    return context.engine if context is not None and context.engine is not None else engine_named(table.held.engine)
 
 
-def count(table: Table, context: Context, *, sensitive: bool = True, floor: Levels | None = None) -> FrequencySet:
-    """Count a table once for each run: later calls with the same context answer from its memo.
+def count_table(
+    table: Table, context: Context | None = None, *, sensitive: bool = True, floor: Levels | None = None
+) -> FrequencySet:
+    """Count the distinct quasi points of a table, at level 0 or at ``floor``; with a context, once for each run.
 
-    A count without sensitive values is taken from one with them where there is one.
+    A count without sensitive values is taken from one with them where the context has one.
     """
+    if context is None:
+        return engine_of(table).count(table, sensitive=sensitive, floor=floor)
     levels = floor if floor is not None else (0,) * len(table.quasi)
-    key = ("count", table.counted_as, levels)
-    known: dict[bool, tuple[Table, FrequencySet]] = context.memo.setdefault(key, {})
+    known: dict[bool, tuple[Table, FrequencySet]] = context.memo.setdefault(("count", table.counted_as, levels), {})
     if True in known and not sensitive:
         return known[True][1].bare()
     if sensitive not in known:
-        engine = context.engine or engine_of(table)
         # The table is kept beside its count: the key holds only while it is alive.
-        known[sensitive] = table, engine.frequencies(table, sensitive=sensitive, floor=floor)
+        known[sensitive] = table, engine_of(table, context).count(table, sensitive=sensitive, floor=floor)
     return known[sensitive][1]

@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from reticent.data import (
+    Codes,
+    Distinct,
+    FrameRows,
+    Histograms,
+    Order,
+    Profile,
+    Rows,
+    SensitiveDomain,
+    Table,
+    Written,
+    first_rows,
+    in_order,
+    number,
+    pack,
+    sum_by,
+)
 from reticent.data.encoding import looked_up
 from reticent.data.frequencies import WEIGHT, FrequencySet, Levels
-from reticent.data.groups import Histograms, SensitiveDomain
-from reticent.data.hierarchy import Codes
-from reticent.data.keys import Distinct, first_rows, number, pack, sum_by
-from reticent.data.table import Table
+from reticent.data.writers import FORMATS
 from reticent.errors import DataError
+from reticent.files import write_new
 
 
 class LocalEngine:
     """Counts and recodes a table that fits into memory."""
 
-    def frequencies(self, table: Table, *, sensitive: bool = True, floor: Levels | None = None) -> FrequencySet:
+    def count(self, table: Table, *, sensitive: bool = True, floor: Levels | None = None) -> FrequencySet:
         """Count the distinct quasi points of the table, at level 0 or at ``floor``."""
         levels = floor if floor is not None else (0,) * len(table.hierarchies)
         found = looked_up(table.frame, {**_leaves(table), **(_values(table) if sensitive else {})})
@@ -52,9 +69,28 @@ class LocalEngine:
             {**self._extras(table, points), **people},
         )
 
+    def points(self, table: Table, counted: FrequencySet) -> Iterator[NDArray[np.int64]]:
+        """The point of ``counted`` that each row is in (-1: none), all rows at once."""
+        yield self.point_of_row(table, counted)
+
     def recoded(self, table: Table, recode: Callable[[Table], pl.DataFrame], schema: pl.Schema) -> pl.DataFrame:
         """What ``recode`` makes of the rows."""
         return recode(table)
+
+    def profile(self, rows: Rows, columns: Sequence[str]) -> Profile:
+        """The number of rows, and the values and nulls of some columns."""
+        series = {name: rows.values(name) for name in columns}
+        with_nulls = [each for each in series.values() if each.null_count()]
+        missing = {each.name: (each.null_count(), each.is_null().arg_max() or 0) for each in with_nulls}
+        return Profile(rows.height, series, missing)
+
+    def write(self, rows: Rows, target: Path, kind: str, order: Order = "sorted") -> Written:
+        """Write rows as a new CSV or Parquet file, sorted unless they keep their own order."""
+        frame = rows.frame()
+        ordered = in_order(frame) if order == "sorted" else frame
+        content = FORMATS[kind](ordered)
+        write_new(target, content, mode=0o600)
+        return Written(FrameRows(ordered), hashlib.sha256(content).hexdigest(), len(content))
 
     def single_rows(self, table: Table, order: NDArray[np.int64]) -> FrequencySet:
         """Every row as a point of its own, in the given order: for methods that may part people with equal quasi values."""
@@ -85,7 +121,7 @@ class LocalEngine:
             {"population": sum_by(ids, None, points)},
         )
 
-    def points(self, table: Table, frequencies: FrequencySet) -> NDArray[np.int64]:
+    def point_of_row(self, table: Table, frequencies: FrequencySet) -> NDArray[np.int64]:
         """For every row of the table the point of the frequency set that it was counted in."""
         codes = self.codes(table, frequencies.levels)
         sizes = [h.levels[level].size for h, level in zip(table.hierarchies, frequencies.levels, strict=True)]

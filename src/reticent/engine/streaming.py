@@ -7,16 +7,20 @@ memory (a ``floor`` makes them fewer); nothing is written to a disk.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from reticent.data import BLOCKS, Checksum, Histograms, Order, Profile, Rows, StoredRows, StreamRows, Table, Written
 from reticent.data.frequencies import FrequencySet, Levels
-from reticent.data.groups import Histograms
-from reticent.data.stream import Stream
-from reticent.data.table import Table
+from reticent.data.sorting import in_order
 from reticent.engine.local import LocalEngine
+from reticent.files import write_new
 
 
 class StreamingEngine:
@@ -25,22 +29,51 @@ class StreamingEngine:
     def __init__(self) -> None:
         self._local = LocalEngine()
 
-    def frequencies(self, table: Table, *, sensitive: bool = True, floor: Levels | None = None) -> FrequencySet:
+    def count(self, table: Table, *, sensitive: bool = True, floor: Levels | None = None) -> FrequencySet:
         """Count the distinct quasi points of the table, at level 0 or at ``floor``."""
         levels = floor if floor is not None else (0,) * len(table.hierarchies)
         counted = self._counted(table, levels)
         return counted if sensitive else counted.bare()
 
-    def recoded(self, table: Table, recode: Callable[[Table], pl.DataFrame], schema: pl.Schema) -> Stream:
+    def points(self, table: Table, counted: FrequencySet) -> Iterator[NDArray[np.int64]]:
+        """Chunk by chunk, the point of ``counted`` that each row is in; -1 for a row that is in none."""
+        return (self._local.point_of_row(part, counted) for part in table.parts())
+
+    def profile(self, rows: Rows, columns: Sequence[str]) -> Profile:
+        """The number of rows, and the distinct values and nulls of some columns, in one pass."""
+        seen = 0
+        values = {name: pl.Series(name, [], dtype=rows.schema[name]) for name in columns}
+        missing: dict[str, tuple[int, int]] = {}
+        for chunk in rows.chunks():
+            for name in columns:
+                column = chunk[name]
+                values[name] = pl.concat([values[name], column.unique()]).unique()
+                if nulls := column.null_count():
+                    before, first = missing.get(name, (0, seen + (column.is_null().arg_max() or 0)))
+                    missing[name] = before + nulls, first
+            seen += chunk.height
+        return Profile(seen, values, missing)
+
+    def write(self, rows: Rows, target: Path, kind: str, order: Order = "sorted") -> Written:
+        """Write rows as a new CSV or Parquet file; what must be sorted and does not fit into memory waits in files beside it."""
+        checksum = Checksum()
+        with ExitStack() as work:
+            chunks = rows.chunks()
+            if order == "sorted":
+                chunks = in_order(rows, Path(work.enter_context(TemporaryDirectory(dir=target.parent))))
+            write_new(target, checksum.passing(BLOCKS[kind](rows.schema, chunks)), mode=0o600)
+        return Written(StoredRows(rows.schema, path=target), checksum.sha256, checksum.size)
+
+    def recoded(self, table: Table, recode: Callable[[Table], pl.DataFrame], schema: pl.Schema) -> StreamRows:
         """What ``recode`` makes of the rows, chunk by chunk, as rows of ``schema``."""
 
         def make(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
             return (recode(part).select(columns) for part in table.parts())
 
-        return Stream(schema, make)
+        return StreamRows(schema, make)
 
     def _counted(self, table: Table, levels: Levels) -> FrequencySet:
-        counted = _added_up(self._local.frequencies(part, floor=levels) for part in table.parts())
+        counted = _added_up(self._local.count(part, floor=levels) for part in table.parts())
         if table.unit == "person" and table.key is not None:
             counted = counted + _added_up(self._persons(table, rows, counted) for rows in table.people())
         return counted if table.population is None else counted + self._local.people(table, counted)
@@ -48,7 +81,7 @@ class StreamingEngine:
     def _persons(self, table: Table, rows: pl.DataFrame, counted: FrequencySet) -> FrequencySet:
         """People as points without rows. All rows of a person share their quasi values, so a distinct row is a person."""
         part = table.part(rows.unique(), weighted=False)
-        found = self._local.frequencies(part, sensitive=False, floor=counted.levels)
+        found = self._local.count(part, sensitive=False, floor=counted.levels)
         nobody = Histograms(np.zeros(len(found) + 1, dtype=np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64))
         return replace(
             found,

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import polars as pl
 
+from reticent.data import Table
 from reticent.data.frames import as_polars
-from reticent.data.table import Table
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.exact import Number
 from reticent.knowledge.monitor import Monitor, Watch
@@ -77,7 +78,7 @@ Row = tuple[Hashable, Hashable]
 
 def _of_table(table: Table, new: pl.DataFrame | None, levels: Mapping[str, int]) -> tuple[list[Row], list[Row]]:
     """Rows as (labels, value): those of the table, and the new ones."""
-    from reticent.engine import LocalEngine
+    from reticent.engine import count_table, engine_of
 
     check_rows_are_people(table)
     quasi, sensitive = list(table.quasi), _one(list(table.sensitive))
@@ -92,7 +93,8 @@ def _of_table(table: Table, new: pl.DataFrame | None, levels: Mapping[str, int])
         except pl.exceptions.PolarsError as error:
             raise DataError(f"The new rows do not have the types of the table: {str(error).splitlines()[0]}") from None
     everything = Table(frame, quasi=table.quasi, sensitive=sensitive, nulls="category")
-    labelled = LocalEngine().labelled(everything, tuple(levels.get(name, 0) for name in quasi))
+    points = count_table(everything, sensitive=False, floor=tuple(levels.get(name, 0) for name in quasi))
+    labelled = points.labels()[np.concatenate(list(engine_of(everything).points(everything, points)))]
     rows = _pairs(labelled, everything.frame[sensitive])
     return rows[: table.rows], rows[table.rows :]
 

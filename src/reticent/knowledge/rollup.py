@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from reticent.data.frequencies import FrequencySet
-from reticent.data.groups import Groups
-from reticent.data.table import Table
+from reticent.data import FrequencySet, Groups, Table
 from reticent.knowledge.search import LevelLattice, Levels
 
 
@@ -17,9 +15,9 @@ class Rollup:
 
     def __init__(self, source: Table | FrequencySet) -> None:
         if isinstance(source, Table):
-            from reticent.engine import LocalEngine
+            from reticent.engine import count_table
 
-            source = LocalEngine().frequencies(source)
+            source = count_table(source)
         self.lattice = LevelLattice(tuple(hierarchy.height for hierarchy in source.hierarchies))
         self._known: dict[Levels, FrequencySet] = {source.levels: source}
 

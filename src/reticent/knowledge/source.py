@@ -9,10 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from reticent.data import FrequencySet, Groups, Table
 from reticent.data.frames import as_polars
-from reticent.data.frequencies import FrequencySet
-from reticent.data.groups import Groups
-from reticent.data.table import Table
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.knowledge.placing import GROUP, NOWHERE, SEVERAL, placed
 from reticent.knowledge.whatif import WORLDS, WhatIf, explore
@@ -98,13 +96,12 @@ def _of_table(table: Table, key: str | None, column: str | None, levels: Mapping
 
 def grouped(table: Table, levels: Mapping[str, int]) -> tuple[FrequencySet, NDArray[np.int64]]:
     """The groups of a table with some quasi columns at coarser levels, and the group of every row."""
-    from reticent.engine import LocalEngine
+    from reticent.engine import count_table, engine_of
 
     check_rows_are_people(table)
-    engine = LocalEngine()
-    finest = engine.frequencies(table)
+    finest = count_table(table)
     chosen = _levels(finest, levels)
-    rows = engine.points(table, finest)
+    rows = np.concatenate(list(engine_of(table).points(table, finest)))
     if not any(chosen):
         return finest, rows
     return finest.generalize(chosen), finest.group_ids(chosen)[0].astype(np.int64)[rows]

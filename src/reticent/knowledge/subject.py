@@ -11,8 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data.groups import Groups
-from reticent.data.table import Table
+from reticent.data import Groups, Table
 from reticent.knowledge.placing import GROUP
 from reticent.knowledge.source import PublishedRelease, column_of_names, grouped, judged, places_of
 from reticent.worst_case import Buckets, RankedAtom, WorstFacts, negation_witness, witness

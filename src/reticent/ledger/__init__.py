@@ -1,39 +1,46 @@
 """The ledger: a durable memory of everything that was given out about a data set, in one SQLite file.
 
 ``place``     where the file is: an argument, RETICENT_LEDGER, or a folder of the user
-``store``     the file itself: transactions that are durable when they return, safe between processes
-``releases``  one release a data set, unless more are allowed explicitly
-``records``   views that were given out, and answers to questions
+``store``     the file itself: transactions that are durable when they return, safe between processes, every row a link of a keyed chain
+              (``secret`` has the key, ``newest`` the newest position outside of the file, ``layouts`` the tables)
+``entries``   everything that was given out, reserved before it is written; what may go out beside what
 ``budgets``   amounts that can be spent once
+``answers``   what rules decided about access to views, and the rules
 ``audits``    audited SQL: variables, decisions, who asked, and tokens; ``turns`` who is deciding right now
 
-Nothing leaves before it is written here. A :class:`Ledger` holds an open file; close it, or use it in a ``with`` block.
+Nothing leaves before it is written here. A :class:`Ledger` holds an open file; close it, or use it in a ``with`` block. What callers pass and get
+besides (``Given``, ``Judgement``, ``Spending``, ``SeriesState``) are plain values in :mod:`reticent.giving`.
 """
 
+from reticent.ledger.answers import Answer, Answers
 from reticent.ledger.audits import NOISY_SUM, AuditEntry, Audits, Question, Token, Verdict
 from reticent.ledger.budgets import Budget, Budgets
-from reticent.ledger.ledger import Ledger
-from reticent.ledger.place import ledger_path
-from reticent.ledger.records import Answer, Answers, View, Views
-from reticent.ledger.releases import ReleaseEntry, Releases
+from reticent.ledger.entries import Entry
+from reticent.ledger.ledger import Ledger, given_out, withdrawn_if_unsaved
+from reticent.ledger.place import LedgerPlace, ledger_path
+from reticent.ledger.secret import Secret
+from reticent.ledger.store import TIME_FORMAT, now
 from reticent.ledger.turns import Turns
 
 __all__ = [
     "NOISY_SUM",
+    "TIME_FORMAT",
     "Answer",
     "Answers",
     "AuditEntry",
     "Audits",
     "Budget",
     "Budgets",
+    "Entry",
     "Ledger",
+    "LedgerPlace",
     "Question",
-    "ReleaseEntry",
-    "Releases",
+    "Secret",
     "Token",
     "Turns",
     "Verdict",
-    "View",
-    "Views",
+    "given_out",
     "ledger_path",
+    "now",
+    "withdrawn_if_unsaved",
 ]

@@ -6,17 +6,20 @@ without an answer was therefore never delivered: whoever finds one after a crash
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sqlite3
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from reticent.errors import LedgerError
 from reticent.exact import Number
+from reticent.giving import Beside, Spending, alone
 from reticent.ledger.budgets import Budgets
-from reticent.ledger.store import Store, now
+from reticent.ledger.entries import Entries
+from reticent.ledger.store import Reading, Row, Store, now
 
 HASH_BYTES = 16
 NOISY_SUM = "noisy sum"
+ANSWERS = "answers"
 
 
 @dataclass(frozen=True)
@@ -82,23 +85,11 @@ class Token:
     revoked: str | None
 
 
-_ENTRY = "id, column, function, identity, size, answered, rule, reason, answer, made, members"
-_OWNER = "(SELECT id FROM datasets WHERE name = ?1)"
-
-
 class Audits:
     """The audited answers of every data set. Decisions are appended, never changed; an answer is filled in once."""
 
-    def __init__(self, store: Store, budgets: Budgets) -> None:
-        self._store, self._budgets = store, budgets
-
-    def is_empty(self) -> bool:
-        """Whether nothing in the ledger depends on the secret key yet."""
-        with self._store.reading() as connection:
-            row = connection.execute(
-                "SELECT (SELECT count(*) FROM audit_variables) + (SELECT count(*) FROM audit_tokens)"
-            ).fetchone()
-            return int(row[0]) == 0
+    def __init__(self, store: Store, budgets: Budgets, entries: Entries) -> None:
+        self._store, self._budgets, self._entries = store, budgets, entries
 
     def hashes(self, dataset: str, column: str, secret: str) -> bytes:
         """The hashes of a column's variables, in the order of their numbers, 16 bytes each.
@@ -106,192 +97,177 @@ class Audits:
         ``secret`` is the fingerprint of the key they were made with. Another one is refused: every value would look new, and
         the same people could be asked about twice.
         """
-        with self._store.reading() as connection:
-            rows = connection.execute(
-                "SELECT secret, hashes FROM audit_variables JOIN datasets ON datasets.id = dataset "
-                "WHERE name = ? AND column = ? ORDER BY first",
-                (dataset, column),
-            ).fetchall()
-        if any(made_with != secret for made_with, _ in rows):
+        with self._store.reading() as reading:
+            rows = self._variables(reading, dataset, column)
+        if any(row["secret"] != secret for row in rows):
             raise LedgerError(
                 f"The values of column {column!r} of data set {dataset!r} were registered with another key (or by an early version that did "
                 "not tell people from values). Put the key file back that lay beside the ledger: with a new one every value would look new, and what was answered already would not count."
             )
-        return b"".join(hashes for _, hashes in rows)
+        return b"".join(row["hashes"] for row in rows)
 
     def register(self, dataset: str, column: str, secret: str, first: int, hashes: bytes) -> None:
         """Append variables from number ``first`` on."""
-        with self._store.writing() as connection:
-            owner = self._store.dataset(connection, dataset)
-            known = connection.execute(
-                "SELECT coalesce(sum(length(hashes)), 0) FROM audit_variables WHERE dataset = ? AND column = ?",
-                (owner, column),
-            ).fetchone()[0]
+        with self._store.writing() as writing:
+            known = sum(len(row["hashes"]) for row in self._variables(writing, dataset, column))
             if known != first * HASH_BYTES:
                 raise LedgerError(
                     f"Another process registered values of column {column!r} at the same time. Try again."
                 )
-            connection.execute(
-                "INSERT INTO audit_variables (dataset, column, first, secret, hashes, made) VALUES (?, ?, ?, ?, ?, ?)",
-                (owner, column, first, secret, hashes, now()),
-            )
+            writing.add(
+                "audit_variables", writing.dataset(dataset), column=column, first=first, secret=secret, hashes=hashes, made=now()
+            )  # fmt: skip
 
     def ask(self, dataset: str, asker: str, text: str) -> int:
         """Write down who asked what; returns the question's number."""
-        with self._store.writing(durable=False) as connection:
-            owner = self._store.dataset(connection, dataset)
-            cursor = connection.execute(
+        with self._store.writing(durable=False) as writing:
+            cursor = writing.connection.execute(
                 "INSERT INTO audit_questions (dataset, asker, text, made) VALUES (?, ?, ?, ?)",
-                (owner, asker, text, now()),
+                (writing.dataset(dataset), asker, text, now()),
             )
             assert cursor.lastrowid is not None
             return cursor.lastrowid
 
-    def decide(self, dataset: str, question: int, verdict: Verdict, budget: str = "") -> AuditEntry:
-        """Append a decision, and spend what it costs from the column's ``budget``, in one durable transaction."""
-        made = now()
-        with self._store.writing() as connection:
-            owner = self._store.dataset(connection, dataset)
+    def decide(
+        self, dataset: str, question: int, verdict: Verdict, budget: str = "", *, beside: Beside = alone
+    ) -> AuditEntry:
+        """Append a decision, and spend what it costs from the column's ``budget``, in one durable transaction.
+
+        Answers are given ``beside`` whatever else was given out about the data set: one that is not allowed is a LedgerError, and nothing is decided.
+        """
+        with self._store.writing() as writing:
+            owner = writing.dataset(dataset)
+            if verdict.answered:
+                self._entries.join(writing, dataset, ANSWERS, beside)
             if verdict.cost is not None:
                 purpose = f"{verdict.function} of {verdict.size} people"
-                self._budgets.spend_within(connection, dataset, budget, verdict.cost, purpose, column=verdict.column)
-            cursor = connection.execute(
-                "INSERT INTO audit_decisions (dataset, column, function, identity, size, answered, rule, reason, members, made) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    owner,
-                    verdict.column,
-                    verdict.function,
-                    verdict.identity,
-                    verdict.size,
-                    int(verdict.answered),
-                    verdict.rule,
-                    verdict.reason,
-                    verdict.members,
-                    made,
-                ),
-            )
-            number = cursor.lastrowid
-            assert number is not None
-            connection.execute("INSERT INTO audit_asked VALUES (?, ?)", (question, number))
-        return AuditEntry(
-            number, verdict.column, verdict.function, verdict.identity, verdict.size, verdict.answered,
-            verdict.rule, verdict.reason, None, made, verdict.members,
-        )  # fmt: skip
+                spending = Spending(budget, verdict.cost, purpose, verdict.column)
+                self._budgets.spend_within(writing, dataset, spending)
+            number = writing.add(
+                "audit_decisions", owner, column=verdict.column, function=verdict.function, identity=verdict.identity,
+                size=verdict.size, answered=int(verdict.answered), rule=verdict.rule, reason=verdict.reason,
+                members=verdict.members, made=now(),
+            )  # fmt: skip
+            writing.connection.execute("INSERT INTO audit_asked VALUES (?, ?)", (question, number))
+            return _entry(writing.row("audit_decisions", number))
 
     def asked_again(self, question: int, decision: int) -> None:
         """Note that a question led to a decision that was there before."""
-        with self._store.writing(durable=False) as connection:
-            connection.execute("INSERT OR IGNORE INTO audit_asked VALUES (?, ?)", (question, decision))
+        with self._store.writing(durable=False) as writing:
+            writing.connection.execute("INSERT OR IGNORE INTO audit_asked VALUES (?, ?)", (question, decision))
 
     def answer(self, number: int, answer: Fraction, *, durable: bool) -> None:
         """Fill in the answer of a decision. ``durable`` where later decisions need it and nobody could work it out again."""
-        with self._store.writing(durable=durable) as connection:
-            changed = connection.execute(
-                "UPDATE audit_decisions SET answer = ? WHERE id = ? AND answered = 1 AND (answer IS NULL OR answer = ?)",
-                (str(answer), number, str(answer)),
-            ).rowcount
-            if changed != 1:
+        with self._store.writing(durable=durable) as writing:
+            row = writing.row("audit_decisions", number)
+            if not row["answered"] or row["answer"] not in (None, str(answer)):
                 raise LedgerError(f"Decision {number} has another answer already, or was denied. Nothing was changed.")
+            if row["answer"] is None:
+                writing.change("audit_decisions", number, answer=str(answer))
 
     def withdraw(self, entry: AuditEntry) -> AuditEntry:
         """Turn a decision whose answer never left, and can no longer be worked out, into a denied one."""
         reason = "The answer was never given: the service stopped before it left, and the values have changed since."
-        with self._store.writing() as connection:
-            connection.execute(
-                "UPDATE audit_decisions SET answered = 0, rule = 'withdrawn', reason = ?, members = NULL "
-                "WHERE id = ? AND answer IS NULL",
-                (reason, entry.number),
-            )
+        with self._store.writing() as writing:
+            if writing.row("audit_decisions", entry.number)["answer"] is None:
+                writing.change(
+                    "audit_decisions", entry.number, answered=0, rule="withdrawn", reason=reason, members=None
+                )
         return replace(entry, answered=False, rule="withdrawn", reason=reason, members=None)
 
     def find(self, dataset: str, column: str, function: str, identity: str) -> AuditEntry | None:
         """The decision on a query that was asked before."""
-        found = self._entries(
-            f"dataset = {_OWNER} AND column = ?2 AND function = ?3 AND identity = ?4",
-            dataset,
-            column,
-            function,
-            identity,
-        )
-        return found[0] if found else None
+        with self._store.reading() as reading:
+            owner = reading.known(dataset)
+            about = {"dataset": owner, "column": column, "function": function, "identity": identity}
+            found = reading.connection.execute(
+                "SELECT id FROM audit_decisions WHERE dataset = ? AND column = ? AND function = ? AND identity = ?",
+                tuple(about.values()),
+            ).fetchone()
+            if found is None:
+                return None
+            row = reading.row("audit_decisions", found[0])
+            if any(row[name] != value for name, value in about.items()):
+                raise sqlite3.DatabaseError("an index of decisions is not what was written")
+            return _entry(row)
 
     def after(self, dataset: str, number: int = 0) -> list[AuditEntry]:
         """The decisions after decision ``number``, first to last."""
-        # The plus keeps SQLite from going through all decisions of the data set to find the last ones.
-        return self._entries(f"+dataset = {_OWNER} AND id > ?2", dataset, number)
+        with self._store.reading() as reading:
+            owner = reading.known(dataset)
+            rows = reading.rows("audit_decisions", owner, number) if owner is not None else []
+        return [_entry(row) for row in rows]
 
     def decision(self, dataset: str, number: int, asker: str | None = None) -> AuditEntry | None:
         """One decision; with ``asker`` only if it was this person who asked."""
-        mine = "id IN (SELECT decision FROM audit_asked JOIN audit_questions ON audit_questions.id = question WHERE asker = ?3)"
-        found = self._entries(f"dataset = {_OWNER} AND id = ?2 AND (?3 IS NULL OR {mine})", dataset, number, asker)
-        return found[0] if found else None
+        with self._store.reading() as reading:
+            there = reading.connection.execute(
+                "SELECT 1 FROM audit_decisions WHERE dataset = ?1 AND id = ?2 AND (?3 IS NULL OR id IN (SELECT decision FROM audit_asked "
+                "JOIN audit_questions ON audit_questions.id = question WHERE asker = ?3))",
+                (reading.known(dataset), number, asker),
+            ).fetchone()
+            return _entry(reading.row("audit_decisions", number)) if there else None
 
     def questions(
         self, dataset: str, asker: str | None = None, *, before: int | None = None, limit: int = 100
     ) -> list[Question]:
         """The latest questions, last first; those of one person with ``asker``, and older ones with ``before``."""
-        with self._store.reading() as connection:
-            rows = connection.execute(
+        with self._store.reading() as reading:
+            rows = reading.connection.execute(
                 "SELECT audit_questions.id, asker, text, audit_questions.made, group_concat(decision) FROM audit_questions "
-                "JOIN datasets ON datasets.id = dataset LEFT JOIN audit_asked ON question = audit_questions.id "
-                "WHERE name = ?1 AND (?2 IS NULL OR asker = ?2) AND (?3 IS NULL OR audit_questions.id < ?3) "
+                "LEFT JOIN audit_asked ON question = audit_questions.id "
+                "WHERE dataset = ?1 AND (?2 IS NULL OR asker = ?2) AND (?3 IS NULL OR audit_questions.id < ?3) "
                 "GROUP BY audit_questions.id ORDER BY audit_questions.id DESC LIMIT ?4",
-                (dataset, asker, before, limit),
+                (reading.known(dataset), asker, before, limit),
             ).fetchall()
         return [Question(number, who, text, made, _numbers(listed)) for number, who, text, made, listed in rows]
 
     def asked_since(self, dataset: str, asker: str, moment: str) -> int:
         """How many questions somebody has asked since a moment, for quotas."""
-        with self._store.reading() as connection:
+        with self._store.reading() as reading:
             return int(
-                connection.execute(
-                    "SELECT count(*) FROM audit_questions JOIN datasets ON datasets.id = dataset "
-                    "WHERE name = ? AND asker = ? AND audit_questions.made >= ?",
-                    (dataset, asker, moment),
+                reading.connection.execute(
+                    "SELECT count(*) FROM audit_questions WHERE dataset = ? AND asker = ? AND made >= ?",
+                    (reading.known(dataset), asker, moment),
                 ).fetchone()[0]
             )
 
     def add_token(self, dataset: str, asker: str, name: str, digest: bytes) -> None:
         """Remember a token by its digest."""
-        with self._store.writing() as connection:
-            owner = self._store.dataset(connection, dataset)
-            connection.execute(
-                "INSERT INTO audit_tokens (dataset, asker, name, digest, made) VALUES (?, ?, ?, ?, ?)",
-                (owner, asker, name, digest, now()),
-            )
+        with self._store.writing() as writing:
+            writing.add("audit_tokens", writing.dataset(dataset), asker=asker, name=name, digest=digest, made=now())
 
     def token(self, dataset: str, name: str) -> Token | None:
         """The token of that public name."""
-        with self._store.reading() as connection:
-            row = connection.execute(
-                "SELECT asker, audit_tokens.name, digest, audit_tokens.made, revoked FROM audit_tokens "
-                "JOIN datasets ON datasets.id = dataset WHERE datasets.name = ? AND audit_tokens.name = ?",
-                (dataset, name),
-            ).fetchone()
-        return Token(*row) if row else None
+        with self._store.reading() as reading:
+            return next((_token(row) for row in self._tokens(reading, dataset) if row["name"] == name), None)
 
     def revoke(self, dataset: str, asker: str) -> int:
         """Make all tokens of a person useless; returns how many there were."""
-        with self._store.writing() as connection:
-            owner = self._store.dataset(connection, dataset)
-            return connection.execute(
-                "UPDATE audit_tokens SET revoked = ? WHERE dataset = ? AND asker = ? AND revoked IS NULL",
-                (now(), owner, asker),
-            ).rowcount
+        with self._store.writing() as writing:
+            held = [row for row in self._tokens(writing, dataset) if row["asker"] == asker and row["revoked"] is None]
+            for row in held:
+                writing.change("audit_tokens", row["id"], revoked=now())
+            return len(held)
 
-    def _entries(self, where: str, *values: object) -> list[AuditEntry]:
-        with self._store.reading() as connection:
-            rows = connection.execute(
-                f"SELECT {_ENTRY} FROM audit_decisions WHERE {where} ORDER BY id", values
-            ).fetchall()
-        return [_entry(row) for row in rows]
+    def _variables(self, reading: Reading, dataset: str, column: str) -> list[Row]:
+        owner = reading.known(dataset)
+        rows = reading.rows("audit_variables", owner) if owner is not None else []
+        return sorted((row for row in rows if row["column"] == column), key=lambda row: int(row["first"]))
+
+    def _tokens(self, reading: Reading, dataset: str) -> list[Row]:
+        owner = reading.known(dataset)
+        return reading.rows("audit_tokens", owner) if owner is not None else []
 
 
-def _entry(row: Sequence[object]) -> AuditEntry:
-    number, column, function, identity, size, answered, rule, reason, answer, made, members = row
-    known = None if answer is None else Fraction(str(answer))
-    return AuditEntry(number, column, function, identity, size, bool(answered), rule, reason, known, made, members)  # type: ignore[arg-type]  # the types of the file's columns
+def _entry(row: Row) -> AuditEntry:
+    fields = {name: value for name, value in row.items() if name not in ("id", "dataset", "answered", "answer")}
+    known = None if row["answer"] is None else Fraction(row["answer"])
+    return AuditEntry(number=row["id"], answered=bool(row["answered"]), answer=known, **fields)
+
+
+def _token(row: Row) -> Token:
+    return Token(row["asker"], row["name"], row["digest"], row["made"], row["revoked"])
 
 
 def _numbers(listed: str | None) -> tuple[int, ...]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 from fractions import Fraction
 
 from reticent.errors import LedgerError
 from reticent.exact import Number, exact
-from reticent.ledger.store import Store, now
+from reticent.giving import Spending
+from reticent.ledger.store import Reading, Store, Writing, now
 
 
 @dataclass(frozen=True)
@@ -35,66 +35,62 @@ class Budgets:
 
     def open(self, dataset: str, name: str, total: Number, *, column: str | None = None) -> Budget:
         """Set a budget up. Setting the same one up again changes nothing; another total is refused."""
-        amount = exact(total, f"The total of budget {name!r}", low=0)
-        with self._store.writing() as connection:
-            owner = self._store.dataset(connection, dataset)
-            connection.execute(
-                "INSERT OR IGNORE INTO budgets (dataset, scope, name, total, spent, made) VALUES (?, ?, ?, ?, '0', ?)",
-                (owner, _scope(column), name, str(amount), now()),
-            )
-            _, budget = self._find(connection, dataset, name, column)
-            if budget.total != amount:
-                raise LedgerError(
-                    f"{_called(budget)} was set to {budget.total} and cannot become {amount}: what was given out relied on the first total. "
-                    f"Go on with {budget.total}, or use another name."
-                )
-            return budget
+        with self._store.writing() as writing:
+            return self._open(writing, dataset, name, total, column)
 
-    def spend(self, dataset: str, name: str, amount: Number, purpose: str = "", *, column: str | None = None) -> Budget:
-        """Spend from a budget, all or nothing; more than is left is refused."""
-        with self._store.writing() as connection:
-            return self.spend_within(connection, dataset, name, amount, purpose, column=column)
-
-    def spend_within(
-        self,
-        connection: sqlite3.Connection,
-        dataset: str,
-        name: str,
-        amount: Number,
-        purpose: str = "",
-        *,
-        column: str | None = None,
-    ) -> Budget:
-        """Spend as part of a transaction that writes down, in the same step, what the amount was spent on."""
-        asked = exact(amount, f"The amount spent from budget {name!r}", low=0)
-        number, budget = self._find(connection, dataset, name, column)
+    def spend_within(self, writing: Writing, dataset: str, spending: Spending) -> Budget:
+        """Spend, all or nothing, in the transaction that writes down what the amount was spent on; more than is left is refused."""
+        if spending.total is not None:
+            self._open(writing, dataset, spending.budget, spending.total, spending.column)
+        asked = exact(spending.amount, f"The amount spent from budget {spending.budget!r}", low=0)
+        number, budget = self._find(writing, dataset, spending.budget, spending.column)
         if asked > budget.left:
             raise LedgerError(
                 f"{_called(budget)} has {budget.left} of {budget.total} left, and {asked} was asked for. Nothing was spent and nothing given out."
             )
         spent = budget.spent + asked
-        connection.execute("UPDATE budgets SET spent = ? WHERE id = ?", (str(spent), number))
-        connection.execute(
-            "INSERT INTO spendings (budget, amount, purpose, made) VALUES (?, ?, ?, ?)",
-            (number, str(asked), purpose, now()),
+        writing.change("budgets", number, spent=str(spent))
+        writing.add(
+            "spendings",
+            writing.dataset(dataset),
+            budget=number,
+            amount=str(asked),
+            purpose=spending.purpose,
+            made=now(),
         )
-        return Budget(dataset, column, name, budget.total, spent)
+        return Budget(dataset, spending.column, spending.budget, budget.total, spent)
 
     def of(self, dataset: str, name: str, *, column: str | None = None) -> Budget:
         """The budget as it stands."""
-        with self._store.reading() as connection:
-            return self._find(connection, dataset, name, column)[1]
+        with self._store.reading() as reading:
+            return self._find(reading, dataset, name, column)[1]
 
-    def _find(self, connection: sqlite3.Connection, dataset: str, name: str, column: str | None) -> tuple[int, Budget]:
-        row = connection.execute(
-            "SELECT budgets.id, total, spent FROM budgets JOIN datasets ON datasets.id = budgets.dataset "
-            "WHERE datasets.name = ? AND scope = ? AND budgets.name = ?",
-            (dataset, _scope(column), name),
-        ).fetchone()
-        if row is None:
+    def _open(self, writing: Writing, dataset: str, name: str, total: Number, column: str | None) -> Budget:
+        amount = exact(total, f"The total of budget {name!r}", low=0)
+        owner = writing.dataset(dataset)
+        if self._row(writing, dataset, name, column) is None:
+            writing.add("budgets", owner, scope=_scope(column), name=name, total=str(amount), spent="0", made=now())
+        _, budget = self._find(writing, dataset, name, column)
+        if budget.total != amount:
+            raise LedgerError(
+                f"{_called(budget)} was set to {budget.total} and cannot become {amount}: what was given out relied on the first total. "
+                f"Go on with {budget.total}, or use another name."
+            )
+        return budget
+
+    def _row(self, reading: Reading, dataset: str, name: str, column: str | None) -> tuple[int, Budget] | None:
+        number = reading.known(dataset)
+        for row in reading.rows("budgets", number) if number is not None else ():
+            if (row["scope"], row["name"]) == (_scope(column), name):
+                return row["id"], Budget(dataset, column, name, Fraction(row["total"]), Fraction(row["spent"]))
+        return None
+
+    def _find(self, reading: Reading, dataset: str, name: str, column: str | None) -> tuple[int, Budget]:
+        found = self._row(reading, dataset, name, column)
+        if found is None:
             where = f"column {column!r} of data set {dataset!r}" if column is not None else f"data set {dataset!r}"
             raise LedgerError(f"There is no budget {name!r} for {where}. Open it before anything is spent.")
-        return row[0], Budget(dataset, column, name, Fraction(row[1]), Fraction(row[2]))
+        return found
 
 
 def _scope(column: str | None) -> str:

@@ -4,9 +4,35 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
-VARIABLE = "RETICENT_LEDGER"
+VARIABLE, SECOND = "RETICENT_LEDGER", "RETICENT_LEDGER_NEWEST"
+
+
+@dataclass(frozen=True)
+class LedgerPlace:
+    """The ledger's files: the entries, the key, and the newest position, which may be kept in a second place as well."""
+
+    path: Path
+    second: Path | None = None
+
+    @classmethod
+    def of(cls, path: str | Path | None = None, second: str | Path | None = None) -> LedgerPlace:
+        """The place that was named, else that of the environment, else the user's own; links are resolved, so that one file has one place."""
+        named = second if second is not None else os.environ.get(SECOND)
+        return cls(_resolved(ledger_path(path)), _resolved(Path(named).expanduser()) if named else None)
+
+    @property
+    def key(self) -> Path:
+        """The key's file."""
+        return self.path.with_name(f"{self.path.name}-key")
+
+    @property
+    def newest(self) -> tuple[Path, ...]:
+        """The files that hold the newest position."""
+        beside = self.path.with_name(f"{self.path.name}-newest")
+        return (beside,) if self.second is None else (beside, self.second)
 
 
 def ledger_path(given: str | Path | None = None) -> Path:
@@ -17,6 +43,10 @@ def ledger_path(given: str | Path | None = None) -> Path:
     if named:
         return Path(named).expanduser()
     return _data_folder() / "reticent" / "ledger.sqlite"
+
+
+def _resolved(path: Path) -> Path:
+    return Path(os.path.realpath(path))
 
 
 def _data_folder() -> Path:

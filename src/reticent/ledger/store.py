@@ -1,97 +1,206 @@
-"""The ledger's file: SQLite in WAL mode with full sync, every write one immediate transaction.
+"""The ledger's file: SQLite in WAL mode with full sync, every write one immediate transaction, every row a link of a keyed chain.
 
 A write that returned is on the disk: ``kill -9``, a crash or a power cut later loses nothing and leaves no half entry. Processes
-take turns; whoever waits longer than the timeout is told so. Every failure of the file is a :class:`LedgerError`.
+take turns; whoever waits longer than the timeout is told so. A row that is read is compared with its last link, and the links with
+each other and with the newest position, so that a damaged, forged or older file is a :class:`LedgerError` and never a shorter memory.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
+import struct
 import time
+import unicodedata
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from reticent.errors import LedgerError, PolicyError
+from reticent.ledger import newest
+from reticent.ledger.layouts import SEALED, VERSION, expected_schema, rows_to_seal, schema_of, upgrade
+from reticent.ledger.newest import Position
+from reticent.ledger.place import LedgerPlace
+from reticent.ledger.secret import Secret
 
 _APPLICATION = 0x52455449
-# Each layout is the one before it and one more list of statements; an older file gets what it lacks in one transaction.
-_LAYOUTS = (
-    """
-CREATE TABLE datasets (
-    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, made TEXT NOT NULL
-) STRICT;
-CREATE TABLE releases (
-    id INTEGER PRIMARY KEY, dataset INTEGER NOT NULL REFERENCES datasets, number INTEGER NOT NULL,
-    content TEXT NOT NULL, certificate TEXT NOT NULL, made TEXT NOT NULL,
-    UNIQUE (dataset, number), UNIQUE (dataset, content)
-) STRICT;
-CREATE TABLE views (
-    id INTEGER PRIMARY KEY, dataset INTEGER NOT NULL REFERENCES datasets, kind TEXT NOT NULL,
-    content TEXT NOT NULL, details TEXT NOT NULL, made TEXT NOT NULL
-) STRICT;
-CREATE TABLE answers (
-    id INTEGER PRIMARY KEY, dataset INTEGER NOT NULL REFERENCES datasets, kind TEXT NOT NULL,
-    question TEXT NOT NULL, decision TEXT NOT NULL, answer TEXT, made TEXT NOT NULL
-) STRICT;
-CREATE TABLE budgets (
-    id INTEGER PRIMARY KEY, dataset INTEGER NOT NULL REFERENCES datasets, scope TEXT NOT NULL, name TEXT NOT NULL,
-    total TEXT NOT NULL, spent TEXT NOT NULL, made TEXT NOT NULL,
-    UNIQUE (dataset, scope, name)
-) STRICT;
-CREATE TABLE spendings (
-    id INTEGER PRIMARY KEY, budget INTEGER NOT NULL REFERENCES budgets, amount TEXT NOT NULL,
-    purpose TEXT NOT NULL, made TEXT NOT NULL
-) STRICT;
-CREATE INDEX views_of_dataset ON views (dataset, kind);
-CREATE INDEX answers_of_dataset ON answers (dataset, kind);
-""",
-    """
-CREATE TABLE audit_variables (
-    id INTEGER PRIMARY KEY, dataset INTEGER NOT NULL REFERENCES datasets, column TEXT NOT NULL,
-    first INTEGER NOT NULL, secret TEXT NOT NULL, hashes BLOB NOT NULL, made TEXT NOT NULL,
-    UNIQUE (dataset, column, first)
-) STRICT;
-CREATE TABLE audit_decisions (
-    id INTEGER PRIMARY KEY, dataset INTEGER NOT NULL REFERENCES datasets, column TEXT NOT NULL, function TEXT NOT NULL,
-    identity TEXT NOT NULL, size INTEGER NOT NULL, answered INTEGER NOT NULL, rule TEXT NOT NULL, reason TEXT NOT NULL,
-    members BLOB, answer TEXT, made TEXT NOT NULL,
-    UNIQUE (dataset, column, function, identity)
-) STRICT;
-CREATE TABLE audit_questions (
-    id INTEGER PRIMARY KEY, dataset INTEGER NOT NULL REFERENCES datasets, asker TEXT NOT NULL, text TEXT NOT NULL,
-    made TEXT NOT NULL
-) STRICT;
-CREATE TABLE audit_asked (
-    question INTEGER NOT NULL REFERENCES audit_questions, decision INTEGER NOT NULL REFERENCES audit_decisions,
-    PRIMARY KEY (question, decision)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE audit_tokens (
-    id INTEGER PRIMARY KEY, dataset INTEGER NOT NULL REFERENCES datasets, asker TEXT NOT NULL, name TEXT NOT NULL UNIQUE,
-    digest BLOB NOT NULL, made TEXT NOT NULL, revoked TEXT
-) STRICT;
-CREATE INDEX audit_questions_of_asker ON audit_questions (dataset, asker);
-""",
-)
-_VERSION = len(_LAYOUTS)
+_CODES = {name: code for code, name in enumerate(SEALED)}
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
+Row = dict[str, Any]
+Names = dict[str, list[tuple[str, int]]]
+"""Names of data sets and their numbers, by what tells one name from another. An early version told more names apart."""
+
+
+class Chain:
+    """The links that were checked so far: the last digest of every row, and whose it is. Mutable because the file grows."""
+
+    def __init__(self, secret: Secret) -> None:
+        self._secret = secret
+        self.position = Position()
+        self.digests: dict[tuple[int, int], bytes] = {}
+        self.owned: dict[tuple[int, int], list[int]] = {}
+        self._undo: list[tuple[tuple[int, int], bytes | None, int, Position]] = []
+
+    def link(self, code: int, row: int, dataset: int, digest: bytes) -> Position:
+        """The position after one more link."""
+        count = self.position.count + 1
+        message = self.position.link + struct.pack(">QQQQ", count, code, row, dataset) + digest
+        return Position(count, self._secret.digest(message))
+
+    def add(self, code: int, row: int, dataset: int, digest: bytes, position: Position) -> None:
+        """Take a link up."""
+        before = self.digests.get((code, row))
+        self._undo.append(((code, row), before, dataset, self.position))
+        if before is None:
+            self.owned.setdefault((code, dataset), []).append(row)
+        self.digests[code, row] = digest
+        self.position = position
+
+    def keep(self) -> None:
+        """What was added is on the disk."""
+        self._undo.clear()
+
+    def undo(self) -> None:
+        """What was added since :meth:`keep` is not."""
+        for (code, row), before, dataset, position in reversed(self._undo):
+            if before is None:
+                self.owned[code, dataset].pop()
+                del self.digests[code, row]
+            else:
+                self.digests[code, row] = before
+            self.position = position
+        self._undo.clear()
+
+
+class Reading:
+    """The rows as they stand at one moment, each checked against the chain."""
+
+    def __init__(self, connection: sqlite3.Connection, chain: Chain, names: Names) -> None:
+        self.connection, self._chain, self._names = connection, chain, names
+
+    def rows(self, table: str, dataset: int, after: int = 0) -> list[Row]:
+        """All rows of a data set in a table, those after number ``after``, in the order in which they were added."""
+        code = _CODES[table]
+        numbers = self._chain.owned.get((code, dataset), [])
+        numbers = numbers[bisect_right(numbers, after) :]
+        if not numbers:
+            return []
+        # The plus keeps SQLite from trusting an index: rows are found by their numbers alone.
+        whose = "" if table == "datasets" else f"AND +dataset = {dataset}"
+        cursor = self.connection.execute(
+            f"SELECT * FROM {table} WHERE id BETWEEN ? AND ? {whose} ORDER BY id", (numbers[0], numbers[-1])
+        )
+        columns = [each[0] for each in cursor.description]
+        found = {values[0]: values for values in cursor}
+        return [self._checked(table, code, columns, number, found.get(number)) for number in numbers]
+
+    def row(self, table: str, number: int) -> Row:
+        """One row, which must be there."""
+        cursor = self.connection.execute(f"SELECT * FROM {table} WHERE id = ?", (number,))
+        return self._checked(table, _CODES[table], [each[0] for each in cursor.description], number, cursor.fetchone())
+
+    def known(self, name: str) -> int | None:
+        """The number of a data set, None for one that the ledger has not heard of. Case, width and outer spaces of names do not count."""
+        found = self._names.get(key_of(name), [])
+        return next((number for written, number in found if written == name), found[0][1] if found else None)
+
+    def namesakes(self, name: str) -> list[int]:
+        """All data sets of a name."""
+        return [number for _, number in self._names.get(key_of(name), [])]
+
+    def name(self, dataset: int) -> str:
+        """The name of a data set, as it was first written."""
+        return str(self.row("datasets", dataset)["name"])
+
+    @property
+    def datasets(self) -> list[str]:
+        """The names of all data sets, first to last."""
+        return [str(row["name"]) for row in self.rows("datasets", 0)]
+
+    def _checked(self, table: str, code: int, columns: list[str], number: int, values: tuple[Any, ...] | None) -> Row:
+        if values is None or self._chain.digests.get((code, number)) != digest_of(values):
+            raise sqlite3.DatabaseError(f"row {number} of {table} is not what was written")
+        return dict(zip(columns, values, strict=True))
+
+
+class Writing(Reading):
+    """One transaction. Every row that it adds or changes becomes a link of the chain."""
+
+    def add(self, table: str, dataset: int, **values: Any) -> int:
+        """Add a row; returns its number."""
+        if table != "datasets":
+            values = {"dataset": dataset, **values}
+        names, places = ", ".join(values), ", ".join("?" * len(values))
+        cursor = self.connection.execute(f"INSERT INTO {table} ({names}) VALUES ({places})", tuple(values.values()))
+        assert cursor.lastrowid is not None
+        self.seal(table, cursor.lastrowid)
+        return cursor.lastrowid
+
+    def change(self, table: str, number: int, **values: Any) -> None:
+        """Change a row that was read, and so checked, in this transaction."""
+        setting = ", ".join(f"{name} = ?" for name in values)
+        self.connection.execute(f"UPDATE {table} SET {setting} WHERE id = ?", (*values.values(), number))
+        self.seal(table, number)
+
+    def seal(self, table: str, number: int) -> None:
+        """Make a row, as it stands, the newest link."""
+        code = _CODES[table]
+        cursor = self.connection.execute(f"SELECT * FROM {table} WHERE id = ?", (number,))
+        columns = [each[0] for each in cursor.description]
+        values = cursor.fetchone()
+        dataset = values[columns.index("dataset")] if "dataset" in columns else 0
+        digest = digest_of(values)
+        position = self._chain.link(code, number, dataset, digest)
+        self.connection.execute(
+            "INSERT INTO chain (id, tab, row, dataset, digest, link) VALUES (?, ?, ?, ?, ?, ?)",
+            (position.count, code, number, dataset, digest, position.link),
+        )
+        self._chain.add(code, number, dataset, digest, position)
+
+    def dataset(self, name: str) -> int:
+        """The number of a data set, made known if it was not."""
+        found = self.known(name)
+        if found is None:
+            found = self.add("datasets", 0, name=name.strip(), made=now())
+            self._names[key_of(name)] = [(name.strip(), found)]
+        return found
 
 
 class Store:
     """An open ledger file. Mutable because it stands for a file; one thread uses it at a time."""
 
-    def __init__(self, path: Path, timeout: float = 30.0) -> None:
-        self.path, self.timeout = path, timeout
+    def __init__(self, place: LedgerPlace, timeout: float = 30.0, *, accept: bool = False) -> None:
+        self.place, self.timeout = place, timeout
+        self._names: Names = {}
         with self._explained():
-            create_privately(path)
-            self._connection = sqlite3.connect(path, timeout=timeout, isolation_level=None)
+            create_privately(self.path)
+            self._connection = sqlite3.connect(self.path, timeout=timeout, isolation_level=None)
             try:
                 self._patiently(self._set_up)
+                self.secret = Secret.read(place.key)
+                self._chain = Chain(self.secret.derived("the chain of entries"))
+                # What was written before now is in what is read from now on.
+                kept = [self._kept(path, accept) for path in place.newest]
+                with self.reading():
+                    self.behind = self._check_newest(kept, accept)
             except BaseException:
                 self._connection.close()
                 raise
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.place.path
+
+    @property
+    def position(self) -> Position:
+        """The last link that was checked."""
+        return self._chain.position
 
     def close(self) -> None:
         """Let go of the file."""
@@ -99,7 +208,7 @@ class Store:
             self._connection.close()
 
     @contextmanager
-    def writing(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
+    def writing(self, *, durable: bool = True) -> Iterator[Writing]:
         """One transaction that nobody else writes during: all of it is on the disk when the block ends, or none.
 
         Without ``durable`` it survives ``kill -9`` all the same, but a power cut may lose it; for what can be worked out again.
@@ -107,13 +216,99 @@ class Store:
         with self._explained(), self._synced(durable):
             self._patiently(lambda: self._connection.execute("BEGIN IMMEDIATE"))
             try:
-                yield self._connection
+                self._catch_up()
+                yield Writing(self._connection, self._chain, self._names)
                 self._connection.execute("COMMIT")
             except BaseException:
                 # A failed commit may have rolled back by itself already.
                 with suppress(sqlite3.Error):
                     self._connection.execute("ROLLBACK")
+                self._chain.undo()
+                self._names = {
+                    key: known for key, known in self._names.items() if (0, known[0][1]) in self._chain.digests
+                }
                 raise
+            self._chain.keep()
+        if durable:
+            self._write_newest()
+
+    @contextmanager
+    def reading(self) -> Iterator[Reading]:
+        """The rows as they stand at one moment."""
+        with self._explained():
+            self._patiently(lambda: self._connection.execute("BEGIN"))
+            try:
+                self._catch_up()
+                yield Reading(self._connection, self._chain, self._names)
+            finally:
+                with suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
+
+    def accept(self) -> None:
+        """Make the ledger's position the newest there is, forward or back: the steward's word."""
+        for path in self.place.newest:
+            newest.write(path, self.position, back=True)
+
+    def _catch_up(self) -> None:
+        """Check the links that are new since the last time."""
+        chain = self._chain
+        for number, code, row, dataset, digest, link in self._connection.execute(
+            "SELECT id, tab, row, dataset, digest, link FROM chain WHERE id > ? ORDER BY id", (chain.position.count,)
+        ):
+            try:
+                position = chain.link(code, row, dataset, digest)
+            except (TypeError, struct.error):
+                position = Position()
+            if position != Position(number, link):
+                raise sqlite3.DatabaseError(f"link {number} of the chain is not what was written with this key")
+            chain.add(code, row, dataset, digest, position)
+            if code == 0:
+                name = Reading(self._connection, chain, self._names).name(row)
+                self._names.setdefault(key_of(name), []).append((name, row))
+        chain.keep()
+
+    def _kept(self, path: Path, accept: bool) -> Position | None:
+        """The newest position in one of its files; None where it must not count."""
+        try:
+            kept = newest.read(path)
+        except LedgerError:
+            if not accept:
+                raise
+            return None
+        if kept is None and path == self.place.newest[0] and not accept:
+            raise LedgerError(
+                f"The file {str(path)!r}, which holds the newest position of the ledger, is not there. Nothing was published. Put it back, "
+                "or accept the ledger as it is: reticent ledger accept."
+            )
+        return kept
+
+    def _check_newest(self, kept: list[Position | None], accept: bool) -> int:
+        """How many links the ledger is behind what was written before; more than none is refused unless the steward accepts it."""
+        behind = 0
+        for path, position in zip(self.place.newest, kept, strict=True):
+            if position is None:
+                newest.write(path, self.position, back=accept)
+            elif not self._passes(position):
+                behind = max(behind, position.count - self.position.count, 1)
+        if behind and not accept:
+            raise LedgerError(
+                f"The ledger {str(self.path)!r} is older than it was, or another one: it ends at position {self.position.count}, and a later one was written "
+                "before. What was given out since is missing in it, so nothing was published. Put the newest file back; if there is none, accept "
+                "this one, which is recorded: reticent ledger accept."
+            )
+        return behind
+
+    def _passes(self, kept: Position) -> bool:
+        """Whether the chain went through a position."""
+        if kept.count == 0 or kept == self.position:
+            return kept.link == newest.START or kept == self.position
+        found = self._connection.execute("SELECT link FROM chain WHERE id = ?", (kept.count,)).fetchone()
+        return kept.count < self.position.count and found is not None and found[0] == kept.link
+
+    def _write_newest(self) -> None:
+        with self._explained():
+            for path in self.place.newest:
+                newest.write(path, self.position)
 
     @contextmanager
     def _synced(self, durable: bool) -> Iterator[None]:
@@ -126,47 +321,45 @@ class Store:
         finally:
             self._connection.execute("PRAGMA synchronous = FULL")
 
-    @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
-        """The entries as they stand."""
-        with self._explained():
-            yield self._connection
-
-    def check(self, connection: sqlite3.Connection) -> None:
-        """Refuse a damaged file rather than trust what can still be read of it.
-
-        Names and hashes stand in the tables and in their indexes, so a changed one is found by comparing the two.
-        """
-        found = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
-        if found != "ok":
-            raise sqlite3.DatabaseError(found)
-
-    def dataset(self, connection: sqlite3.Connection, name: str) -> int:
-        """The number of a data set, made known if it was not; only inside :meth:`writing`."""
-        if not isinstance(name, str) or not name.strip():
-            raise PolicyError(f"The data set's name must be text that says something, but it is {name!r}.")
-        connection.execute("INSERT OR IGNORE INTO datasets (name, made) VALUES (?, ?)", (name, now()))
-        return int(connection.execute("SELECT id FROM datasets WHERE name = ?", (name,)).fetchone()[0])
-
     def _set_up(self) -> None:
         connection = self._connection
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
-        if self._layout() == _VERSION:
+        if self._layout() != VERSION:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                self._upgrade(self._layout())
+                connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+                raise
+        if schema_of(connection) != _expected():
+            raise sqlite3.DatabaseError("its tables are not those of a ledger")
+
+    def _upgrade(self, layout: int) -> None:
+        """Bring the file to this layout, and chain what is in it. Key and newest position are there before anything depends on them."""
+        if layout == VERSION:
             return
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            for layout in _LAYOUTS[self._layout() :]:
-                for statement in layout.split(";"):
-                    connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {_VERSION}")
-            connection.execute("COMMIT")
-        except BaseException:
-            with suppress(sqlite3.Error):
-                connection.execute("ROLLBACK")
-            raise
+        before = self.path.with_name(f"{self.path.name}-audit-key")
+        if before.exists() and not self.place.key.exists():
+            os.rename(before, self.place.key)
+        chain = Chain(Secret.create(self.place.key).derived("the chain of entries"))
+        beside = self.place.newest[0]
+        kept = newest.read(beside)
+        if kept is not None and kept.count:
+            raise LedgerError(
+                f"The ledger {str(self.path)!r} is gone, or was replaced by one of an earlier version: {str(beside)!r} says that it had "
+                f"{kept.count} links. Nothing was published. Put it back, or start a new one in another place."
+            )
+        newest.write(beside, Position())
+        upgrade(self._connection, layout)
+        writing = Writing(self._connection, chain, {})
+        for table, number in rows_to_seal(self._connection):
+            writing.seal(table, number)
+        self._connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+        self._connection.execute(f"PRAGMA user_version = {VERSION}")
 
     def _patiently(self, step: Callable[[], object]) -> None:
         """Take a step again while the file is locked.
@@ -198,10 +391,10 @@ class Store:
                 f"{str(self.path)!r} is a database of something else, not a ledger. Nothing was changed in it and nothing was published. "
                 "Name another file with ledger= or RETICENT_LEDGER."
             )
-        if not 1 <= version <= _VERSION:
+        if not 1 <= version <= VERSION:
             raise LedgerError(
                 f"The ledger {str(self.path)!r} was written by another version of Reticent (its layout is {version}, this one reads "
-                f"up to {_VERSION}). Nothing was published. Use the version that wrote it, or a newer one."
+                f"up to {VERSION}). Nothing was published. Use the version that wrote it, or a newer one."
             )
         return int(version)
 
@@ -212,12 +405,34 @@ class Store:
         except sqlite3.Error as error:
             raise LedgerError(_explain(self.path, error, self.timeout)) from error
         except OSError as error:
-            if error.filename is None or Path(os.fsdecode(error.filename)) not in (self.path, *self.path.parents):
+            ours = (self.path, self.place.key, *self.place.newest)
+            if error.filename is None or Path(os.fsdecode(error.filename)) not in (*ours, *self.path.parents):
                 raise
             raise LedgerError(
                 f"The ledger {str(self.path)!r} cannot be opened: {error.strerror}. Nothing was published. "
                 "Name a file that can be written with ledger= or RETICENT_LEDGER."
             ) from error
+
+
+@cache
+def _expected() -> list[tuple[str, str, str | None]]:
+    return expected_schema()
+
+
+def key_of(name: object) -> str:
+    """What tells one data set's name from another: case, width of characters and outer spaces do not count."""
+    if not isinstance(name, str) or not name.strip():
+        raise PolicyError(f"The data set's name must be text that says something, but it is {name!r}.")
+    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).split())
+
+
+def digest_of(values: tuple[Any, ...]) -> bytes:
+    """The hash of a row: every value with its type and length, so that no two rows look alike."""
+    parts: list[bytes] = []
+    for value in values:
+        content = value if isinstance(value, bytes) else str(value).encode(errors="surrogatepass")
+        parts += (f"{type(value).__name__}{len(content)}:".encode(), content)
+    return hashlib.sha256(b"".join(parts)).digest()
 
 
 def now() -> str:

@@ -13,14 +13,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from reticent.errors import LedgerError
-from reticent.ledger.store import create_privately
+from reticent.ledger.store import create_privately, key_of
 
 
 class Turns:
     """The turns of one data set. Mutable because it stands for a file; one thread uses it at a time."""
 
     def __init__(self, ledger: Path, dataset: str, timeout: float = 30.0) -> None:
-        name = hashlib.sha256(dataset.encode()).hexdigest()[:16]
+        name = hashlib.sha256(key_of(dataset).encode()).hexdigest()[:16]
         self.path = ledger.with_name(f"{ledger.name}-turn-{name}")
         self.timeout = timeout
         create_privately(self.path)

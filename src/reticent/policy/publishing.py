@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from reticent.data.table import Table
+from reticent.data import Table
 from reticent.errors import DataError, PolicyError
+from reticent.ledger import withdrawn_if_unsaved
 from reticent.policy.expressions import definition_from_text
 from reticent.policy.policy import Policy
 
@@ -71,7 +72,8 @@ def publish_policy(
             files=cast(Any, files if files is not None else said.files),
             scratch=next(folder for folder in target.absolute().parents if folder.exists()),
         )
-    release.save(target)
+    with withdrawn_if_unsaved(getattr(release, "entry", None)):
+        release.save(target)
     return Published(release, table, target, _report(release, table, target, wants_report))
 
 

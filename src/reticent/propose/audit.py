@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from reticent.data.groups import Groups
-from reticent.data.table import Table
+from reticent.data import Groups, Table
 from reticent.definitions import homogeneity_audit
 from reticent.definitions.diagnostics import diversity_diagnostics
-from reticent.engine import engine_of
+from reticent.engine import count_table
 
 _NEARLY = "0.95"
 _DEPTH = 4
@@ -54,7 +53,7 @@ def diversity_audits(table: Table) -> tuple[DiversityAudit, ...]:
     """The audit for each set of quasi columns that an adversary may know (R-LD-4), and each sensitive column."""
     if not table.sensitive:
         return ()
-    frequencies = engine_of(table).frequencies(table)
+    frequencies = count_table(table)
     names = list(table.quasi)
     found = []
     for columns in table.quasi_sets or (tuple(names),):

@@ -12,11 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from reticent.data import FrequencySet, Groups, Table, sum_by
 from reticent.data.evidence import Evidence
-from reticent.data.frequencies import FrequencySet
-from reticent.data.groups import Groups
-from reticent.data.keys import sum_by
-from reticent.data.table import Table
 from reticent.definitions import (
     Assessment,
     Definition,
@@ -27,7 +24,7 @@ from reticent.definitions import (
     population_estimate,
     verdict,
 )
-from reticent.engine import engine_of
+from reticent.engine import count_table
 
 _SHOWN = 5
 
@@ -91,7 +88,7 @@ class Exposure:
 
 def exposures(table: Table, definitions: Sequence[Definition], shown: int = _SHOWN) -> tuple[Exposure, ...]:
     """The exposure to each set of quasi columns that an adversary may know; one set unless the table names several (R-LD-4)."""
-    frequencies = engine_of(table).frequencies(all_of(tuple(definitions)).prepare(table) if definitions else table)
+    frequencies = count_table(all_of(tuple(definitions)).prepare(table) if definitions else table)
     sets = table.quasi_sets or (tuple(table.quasi),)
     # Where a person has several rows, their weights do not say how many people the person stands for.
     unit = table.weights.unit if table.weights is not None and table.unit == "row" else None

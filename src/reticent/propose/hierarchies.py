@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from reticent.data.hierarchy import Hierarchy
+from reticent.data import Hierarchy
 from reticent.errors import ReticentError
 from reticent.propose.profile import ColumnProfile
 

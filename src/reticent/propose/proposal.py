@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reticent.data.groups import Groups, Histograms, SensitiveDomain
+from reticent.data import Groups, Histograms, SensitiveDomain
 from reticent.data.sensitive import SensitiveColumn
 from reticent.definitions import DistinctLDiversity, GroupDefinition, RecursiveLDiversity
 from reticent.errors import DataError

@@ -14,10 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.frequencies import FrequencySet
-from reticent.data.keys import first_rows, number, pack, sum_by
-from reticent.data.table import Table
-from reticent.engine import engine_of
+from reticent.data import FrequencySet, Table, first_rows, number, pack, sum_by
+from reticent.engine import count_table
 
 _MOST_SETS = 150
 _SHOWN = 10
@@ -110,7 +108,7 @@ def risk_views(table: Table, shown: int = _SHOWN) -> tuple[Risk, ...]:
 
     ``shown`` values and sets of columns at most.
     """
-    counted = _Counted.of(engine_of(table).frequencies(table, sensitive=False))
+    counted = _Counted.of(count_table(table, sensitive=False))
     names = list(table.quasi)
     chosen = table.quasi_sets or (tuple(names),)
     return tuple(_risk(counted.only([names.index(name) for name in columns]), shown) for columns in chosen)

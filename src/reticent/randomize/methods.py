@@ -15,6 +15,7 @@ from reticent.definitions import Definition
 from reticent.definitions.mechanisms import BoundedBelief
 from reticent.errors import PolicyError
 from reticent.exact import whole
+from reticent.giving import alone, unjudged
 from reticent.randomize.domain import ViewDomain
 from reticent.randomize.frapp import FrappPlan
 from reticent.randomize.plans import Plan, plan
@@ -127,8 +128,14 @@ class Frapp(_Mechanism):
         if table.dataset is not None:
             digest = digest_of(made.keys)
             with opened(ledger) as book:
-                book.releases.record(table.dataset, digest, lambda number, when: digest, again=again)
-                book.views.record(table.dataset, made.manifest.format, digest, promise.parameters())
+                book.record(
+                    table.dataset,
+                    digest,
+                    lambda entry: digest,
+                    kind=made.manifest.format,
+                    beside=unjudged if again else alone,
+                    details=promise.parameters(),
+                )
         return made
 
     def describe(self) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from reticent.errors import Infeasible, LedgerError, PolicyError
+from reticent.errors import Infeasible, PolicyError
+from reticent.giving import Given, Judgement, allow, alone, refuse, unjudged
 from reticent.ledger import Ledger
 from reticent.randomize.domain import Keys, ViewDomain
 from reticent.randomize.draws import Draws
@@ -104,15 +105,21 @@ def record(
     """Write a view down in the ledger: as a release of its data set, and as a view of its plan, of which no more than planned may leave."""
     plan = manifest.plan
     details = {"index": manifest.index, "views": plan.views, "d": str(plan.d), "gamma": str(plan.gamma)}
-    with opened(ledger) as book:
-        given = len(book.views.of(dataset, manifest.format))
-        if manifest.index > 1 and given != manifest.index - 1:
-            raise LedgerError(
-                f"The ledger knows {given} views of the data set {dataset!r}, but this would be view {manifest.index}: the series at hand is not the one that "
+
+    def next_of_series(given: Sequence[Given]) -> Judgement:
+        views = [each for each in given if each.kind == manifest.format]
+        if len(views) != manifest.index - 1:
+            return refuse(
+                f"The ledger knows {len(views)} views of the data set {dataset!r}, but this would be view {manifest.index}: the series at hand is not the one that "
                 "was published last. Open it again from its folder; nothing was published."
             )
-        book.releases.record(dataset, digest, lambda number, made: digest, again=again or manifest.index > 1)
-        book.views.record(dataset, manifest.format, digest, details, at_most=None if again else plan.views)
+        if len(views) < len(given):
+            return alone(given)
+        return allow(f"It is view {manifest.index} of {plan.views} that were planned and judged together.")
+
+    beside = unjudged if again else alone if manifest.index == 1 else next_of_series
+    with opened(ledger) as book:
+        book.record(dataset, digest, lambda entry: digest, kind=manifest.format, beside=beside, details=details)
 
 
 @contextmanager

@@ -9,12 +9,13 @@ import polars as pl
 from reticent.data import Evidence, Table
 from reticent.definitions import Assessment, Definition, judge, verdict
 from reticent.definitions.population import PopulationDefinition, require_same
-from reticent.engine import engine_of
+from reticent.engine import count_table
 from reticent.errors import PolicyError
-from reticent.release.claims import evidence_in, read_claims, whole_table
+from reticent.release.claims import read_claims
+from reticent.release.format import Judged
 from reticent.release.population import people_of
 from reticent.release.public import PublicSide, open_public
-from reticent.release.reference import ReferenceColumn
+from reticent.release.reference import ReferenceColumn, declared_reference
 from reticent.release.release import Release
 
 
@@ -40,13 +41,13 @@ def _evidence(subject: Table | Release | str | Path, definition: Definition) -> 
         return _of_release(subject, definition)
     if isinstance(subject, str | Path):
         side = open_public(subject)
-        return _of_public(side, definition, whole_table(side))
+        return _of_public(side, definition, declared_reference(side))
     raise PolicyError(f"assess needs a Table, a Release or the folder of one, but got a {type(subject).__name__}.")
 
 
 def _of_table(table: Table, definition: Definition) -> Evidence:
     prepared, names = definition.prepare(table), list(table.quasi)
-    frequencies = engine_of(prepared).frequencies(prepared)
+    frequencies = count_table(prepared)
     seen = {}
     for columns in table.quasi_sets or (tuple(names),):
         if len(columns) == len(names):
@@ -62,8 +63,7 @@ def _of_table(table: Table, definition: Definition) -> Evidence:
 def _of_release(release: Release, definition: Definition) -> Evidence:
     """The groups as they were judged; sets of columns and populations are looked up in the public tables, beside the steward's whole table."""
     side, groups = release.public, release.groups
-    beside = side.format == "generalize" and _population(definition) is not None
-    if len(side.manifest.adversary_sets) == 1 and not beside:
+    if len(side.manifest.adversary_sets) == 1 and _population(definition) is None:
         return release.draft.evidence
     marginals = {name: groups.marginal(name) for name in side.manifest.named("sensitive")}
     reference = {name: ReferenceColumn(each.domain.columns[0], each.reference) for name, each in marginals.items()}
@@ -78,8 +78,7 @@ def _of_public(side: PublicSide, definition: Definition, reference: dict[str, Re
             "release as publish returned it (without a population or several quasi sets, which are looked up in the files)."
         )
     claimed = [claim.definition for claim in read_claims(side.certificate) if claim.definition is not None]
-    people = _population(definition) if side.format == "generalize" else None
-    return evidence_in(definition, side, reference, people, claimed)
+    return side.form.evidence(side, Judged(definition, reference, _population(definition), tuple(claimed)))
 
 
 def _population(definition: Definition) -> pl.DataFrame | None:

@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data.hierarchy import unused
-from reticent.data.keys import sum_by
+from reticent.data import sum_by, unused
 from reticent.data.predicate import Condition
 from reticent.errors import DataError
 from reticent.release.matching import fewest_pairs, most_pairs

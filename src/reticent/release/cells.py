@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Groups, Histograms, SensitiveColumn, SensitiveDomain
-from reticent.data.keys import first_rows, number, pack, sum_by
+from reticent.data import Groups, Histograms, SensitiveColumn, SensitiveDomain, first_rows, number, pack, sum_by
+from reticent.data.leaves import as_type
+from reticent.definitions import Definition, named_values
 from reticent.errors import DataError
 
 Columns = Sequence[SensitiveColumn]
@@ -28,6 +30,11 @@ class Cells:
     groups: int
     values: pl.DataFrame
     counts: NDArray[np.int64] | None = None
+
+
+def with_named_values(column: SensitiveColumn, definitions: Sequence[Definition]) -> SensitiveColumn:
+    """The column with values that the definitions name, although no published row has them: they are absent, not unknown."""
+    return reduce(_with_named_values, definitions, column)
 
 
 def groups_of_cells(cells: Cells, columns: Columns, reference: References | None = None) -> Groups:
@@ -79,3 +86,21 @@ def _joint_reference(
         extra[:, place] = np.searchsorted(np.cumsum(each), starts, side="right")
     joint = np.concatenate([domain.joint, extra])
     return SensitiveDomain(domain.columns, joint), np.concatenate([published, lengths])
+
+
+def _with_named_values(column: SensitiveColumn, definition: Definition) -> SensitiveColumn:
+    """The column with values that the definition names, although no published row has them: they are absent, not unknown."""
+    named = list(named_values(definition))
+    texts, missing = column.texts, column.labels.null_count() > 0
+    absent = [value for value in dict.fromkeys(named) if not (missing if value is None else str(value) in texts)]
+    if not absent:
+        return column
+    extra = _typed(absent, column.labels)
+    return SensitiveColumn(column.name, pl.concat([column.labels, extra]).unique(maintain_order=True), column.ordered)
+
+
+def _typed(texts: Sequence[str | None], like: pl.Series) -> pl.Series:
+    """Values given as text, of the type of a column; what is no value of that type is left out."""
+    raw = pl.Series(like.name, texts, dtype=pl.String)
+    values = as_type(raw, like.dtype).alias(like.name)
+    return values.filter(values.is_not_null() | raw.is_null())

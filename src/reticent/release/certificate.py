@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import reticent
 from reticent.data import to_plain
 from reticent.definitions import Definition
+from reticent.ledger import Entry
 from reticent.release import wording
 from reticent.release.format import Words
 from reticent.release.manifest import Manifest
@@ -38,17 +39,17 @@ def content_of(
     insecure: bool,
 ) -> dict[str, Any]:
     """The certificate as far as it depends on what is published: without files, ledger, time and signature."""
-    compared = wording.compared(manifest, reference)
+    compared = {name: column.as_json() for name, column in reference.items()} if reference else None
     return {
         "layout": LAYOUT,
         "reticent": reticent.__version__,
         "format": manifest.format,
-        "claims": claims_of(definition, manifest.unit),
+        "claims": claims_of(definition, manifest.unit, compared),
         "quasi": list(manifest.named("quasi")),
         "sensitive": list(manifest.named("sensitive")),
         "unprotected": list(manifest.named("other")),
         "unit": manifest.unit,
-        "reference": {name: column.as_json() for name, column in reference.items()} if reference else None,
+        "reference": compared,
         "randomness": {
             "releasable": not insecure,
             "statement": wording.INSECURE if insecure else wording.SECURE,
@@ -57,13 +58,13 @@ def content_of(
     }
 
 
-def claims_of(definition: Definition, unit: str) -> list[dict[str, Any]]:
+def claims_of(definition: Definition, unit: str, reference: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     """One claim for each definition: its name and parameters, and in plain words what it covers and what it does not."""
     return [
         {
             "definition": part.name,
             "parameters": to_plain(part.parameters()),
-            "covers": wording.covers(part, unit),
+            "covers": wording.covers(part, unit, reference),
             "does_not_cover": part.not_covered(),
         }
         for part in definition.parts()
@@ -91,19 +92,27 @@ def content_hash(content: Mapping[str, Any], files: Mapping[str, Mapping[str, An
 def completed(
     content: Mapping[str, Any],
     files: Mapping[str, Mapping[str, Any]],
-    ledger: tuple[str | None, int | None],
+    entry: Entry | None,
     created: str,
     key: Ed25519PrivateKey | None,
 ) -> dict[str, Any]:
-    """The certificate as it is published; ``ledger`` is the data set and the number of its release, where it has a name."""
-    dataset, number = ledger
+    """The certificate as it is published; ``entry`` is the ledger's, where the data set has a name."""
     body = {
         **content,
         "files": dict(files),
-        "ledger": {"dataset": dataset, "release": number, "statement": wording.ledger_statement(dataset, number)},
+        "ledger": ledger_part(entry),
         "created": created,
     }
     return body if key is None else {**body, "signature": sign(body, key)}
+
+
+def ledger_part(entry: Entry | None) -> dict[str, Any]:
+    """What a certificate says about the ledger: the data set, the number, and how it was judged beside what was given out before."""
+    if entry is None:
+        return {"dataset": None, "release": None, "statement": wording.UNNAMED}
+    beside = {"beside": entry.note} if entry.note else {}
+    statement = wording.ledger_statement(entry.dataset, entry.number, entry.note)
+    return {"dataset": entry.dataset, "release": entry.number, **beside, "statement": statement}
 
 
 def unsigned(certificate: Mapping[str, Any]) -> dict[str, Any]:

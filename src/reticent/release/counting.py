@@ -15,8 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import NULL_LABEL, Meaning, ValueType
-from reticent.data.hierarchy import unused
+from reticent.data import NULL_LABEL, Meaning, ValueType, unused
 from reticent.data.predicate import Condition, Covers, Domain
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.release.buckets import Pairs
@@ -26,6 +25,7 @@ Estimator = Literal["uniform", "intersect"]
 Frames = Mapping[str, pl.DataFrame]
 Meanings = Mapping[str, Mapping[str, Meaning]]
 
+_MOST_VALUES = 2_000_000
 ESTIMATORS: tuple[Estimator, ...] = ("uniform", "intersect")
 
 
@@ -141,7 +141,9 @@ def _domain(name: str, kind: str | None, declared: Sequence[Any] | None, may_mis
         return None if declared is None else Domain.of_series(pl.Series(name, list(declared)))
     if kind not in list(ValueType):
         raise DataError(f"Column {name!r} has the type {kind!r}; known are {', '.join(ValueType)}.")
-    return Domain.of_values(ValueType(kind), declared, may_miss=may_miss)
+    # A run of whole numbers that is too long to be listed is measured by its labels alone.
+    listed = declared if declared is None or len(declared) <= _MOST_VALUES else None
+    return Domain.of_values(ValueType(kind), listed, may_miss=may_miss)
 
 
 def _generalized(

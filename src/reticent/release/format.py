@@ -14,14 +14,26 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, cast
 import polars as pl
 
 from reticent._names import FORMATS, load
-from reticent.data import NULL_LABEL, Draft, Groups, SensitiveColumn, Table, ValueType
+from reticent.data import (
+    NULL_LABEL,
+    Draft,
+    Evidence,
+    Groups,
+    Kind,
+    Plan,
+    SensitiveColumn,
+    Table,
+    ValueType,
+)
 from reticent.data.meaning import Missing, texts_of
 from reticent.data.predicate import Condition
 from reticent.data.sensitive import bind_sensitive
-from reticent.definitions import Definition
+from reticent.definitions import Definition, columns_compared, unkept
 from reticent.errors import DataError, PolicyError
-from reticent.release.cells import Cells, Columns, References, groups_of_cells
+from reticent.release.cells import Cells, Columns, References, groups_of_cells, with_named_values
 from reticent.release.manifest import ManifestColumn
+from reticent.release.population import with_population
+from reticent.release.reference import ReferenceColumn, declared_reference
 from reticent.release.stored import counted, schema_of
 from reticent.release.tables import labels_of
 
@@ -36,15 +48,16 @@ PSEUDONYM = "pseudonym"
 
 @dataclass(frozen=True)
 class Judged:
-    """What evidence is asked for.
+    """What evidence is asked for: a ``definition``, and what may be known beside the public tables.
 
-    ``quasi`` is the set of columns that the adversary holds (all quasi columns if None). ``columns`` are the domains of the sensitive columns
-    (the values that occur if None), and ``reference`` the whole table's histograms where these were published.
+    ``reference`` holds the whole table's histograms, ``people`` a population. Values that the ``naming`` definitions name and no published row has
+    are absent, not unknown.
     """
 
-    quasi: tuple[str, ...] | None = None
-    columns: Columns | None = None
-    reference: References = field(default_factory=dict)
+    definition: Definition
+    reference: Mapping[str, ReferenceColumn] = field(default_factory=dict)
+    people: pl.DataFrame | None = None
+    naming: tuple[Definition, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -80,20 +93,21 @@ class Answer(Protocol):
 class Format(ABC):
     """One kind of release. It sees the public side only, so whatever it answers, anybody can compute.
 
-    ``tables`` are the names of its public tables, the main one first. ``roles`` are roles of columns that no column of the original table stands
+    ``tables`` are the names of its public tables, the main one first. ``keeps`` are the kinds of definitions that can be claimed. ``roles`` are roles of columns that no column of the original table stands
     behind, such as a bucket. Tables that ``stream`` are judged where they lie when they do not fit in memory. Rows are ``sorted`` by all
     columns, or in an order of the format's ``own``, which :meth:`check` knows.
     """
 
     name: ClassVar[str]
     tables: ClassVar[tuple[str, ...]]
+    keeps: ClassVar[frozenset[Kind]]
     roles: ClassVar[tuple[str, ...]] = ()
     streams: ClassVar[bool] = False
     order: ClassVar[Order] = "sorted"
 
     def refusal(self, definition: Definition) -> str | None:
         """Why the definition cannot be claimed for this kind of release; None if it can. Publish asks first of all, and verify again."""
-        return None
+        return unkept(f"A release of format {self.name!r}", self.keeps, definition)
 
     def arranged(self, tables: Frames, columns: Sequence[ManifestColumn]) -> Frames:
         """Drafted tables with nothing in their values that tells how the original was ordered; the order of rows is settled later."""
@@ -106,6 +120,10 @@ class Format(ABC):
     @abstractmethod
     def check(self, public: PublicSide) -> None:
         """Whether manifest and tables fit together; a :class:`DataError` says where they do not. Sizes are looked at before anything is computed."""
+
+    @abstractmethod
+    def evidence(self, public: PublicSide, about: Judged) -> Evidence:
+        """What a definition is judged by, from the public side alone."""
 
     @abstractmethod
     def words(self, public: PublicSide) -> Words:
@@ -127,6 +145,7 @@ class GroupFormat(Format):
     anybody out; ``exact`` whether quasi values are published as they are and not as labels.
     """
 
+    keeps: ClassVar[frozenset[Kind]] = frozenset({"groups"})
     sensitive_table: ClassVar[str]
     hides_identity: ClassVar[bool] = True
     exact: ClassVar[bool] = False
@@ -134,18 +153,61 @@ class GroupFormat(Format):
     def refusal(self, definition: Definition) -> str | None:
         if any(part.hides_identity for part in definition.parts()) and not self.hides_identity:
             return "It promises that quasi values single nobody out, but the release publishes them exactly."
-        return None
+        return super().refusal(definition)
 
     @abstractmethod
     def cells(self, public: PublicSide, quasi: Sequence[str]) -> Cells:
         """The rows by group and sensitive values, for an adversary who knows some ``quasi`` columns."""
 
-    def groups(self, public: PublicSide, about: Judged | None = None) -> Groups:
-        """The groups that the public tables show to an adversary; see :class:`Judged`."""
-        asked = about if about is not None else Judged()
-        cells = self.cells(public, public.manifest.named("quasi") if asked.quasi is None else asked.quasi)
-        bound = asked.columns if asked.columns is not None else self.occurring(public)
-        return groups_of_cells(cells, bound, asked.reference)
+    def evidence(self, public: PublicSide, about: Judged) -> Evidence:
+        """The groups that the public tables show, for each set of columns that an adversary may hold, and what is told about those left out.
+
+        A column that was published with a histogram to compare with is compared with that, any other with the published rows.
+        """
+        columns = tuple(
+            about.reference[column.name].column
+            if column.name in about.reference
+            else with_named_values(column, about.naming)
+            for column in self.occurring(public)
+        )
+        compared = columns_compared(about.definition, public.manifest.named("sensitive"))
+        # Histograms of several columns are put together; where one is missing, the published rows stand for all.
+        known = compared if all(column in about.reference for column in compared) else ()
+        reference = {name: about.reference[name].counts for name in known}
+        seen = {quasi: self.groups(public, quasi, columns, reference) for quasi in public.manifest.adversary_sets}
+        if about.definition.needs_population and about.people is not None:
+            seen = {quasi: self.beside(public, groups, quasi, about.people) for quasi, groups in seen.items()}
+        return Evidence(seen, remainder=self.left_out(public))
+
+    def left_out(self, public: PublicSide) -> dict[str, Groups]:
+        """What the histograms of the whole table that the certificate declares tell about those left out: a group for each column."""
+        declared = declared_reference(public)
+        missing = {name: whole.unpublished(public.groups) for name, whole in declared.items()}
+        return {
+            name: Groups.single(rows, declared[name].counts, declared[name].column)
+            for name, rows in missing.items()
+            if rows.any()
+        }
+
+    def groups(
+        self,
+        public: PublicSide,
+        quasi: Sequence[str] | None = None,
+        columns: Columns | None = None,
+        reference: References | None = None,
+    ) -> Groups:
+        """The groups that the public tables show to somebody who knows the ``quasi`` columns (default: all of them).
+
+        ``columns`` are the sensitive columns' domains (default: the values that occur) and ``reference`` the whole table's histograms.
+        """
+        cells = self.cells(public, public.manifest.named("quasi") if quasi is None else quasi)
+        bound = columns if columns is not None else self.occurring(public)
+        return groups_of_cells(cells, bound, reference)
+
+    def beside(self, public: PublicSide, groups: Groups, quasi: Sequence[str], people: pl.DataFrame) -> Groups:
+        """The groups with the number of people of a population who fit each."""
+        shown, _ = counted(public.tables, self.tables[0], quasi)
+        return with_population(groups, shown, public.manifest, people, quasi)
 
     def occurring(self, public: PublicSide) -> tuple[SensitiveColumn, ...]:
         """The sensitive columns with the values that occur."""
@@ -214,7 +276,15 @@ class GroupFormat(Format):
 class MechanismFormat(Format):
     """A release whose rows were drawn by a randomized mechanism: they are not true rows, and the plan of the mechanism is judged, not groups."""
 
+    keeps: ClassVar[frozenset[Kind]] = frozenset({"plan"})
     order: ClassVar[Order] = "own"
+
+    @abstractmethod
+    def plan(self, public: PublicSide) -> Plan:
+        """The plan that the rows were drawn by, as the manifest's details state it."""
+
+    def evidence(self, public: PublicSide, about: Judged) -> Evidence:
+        return Evidence(plan=self.plan(public))
 
 
 def format_of(name: str) -> Format:

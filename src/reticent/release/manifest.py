@@ -201,10 +201,16 @@ def _domain_json(domain: Sequence[Any] | None) -> Any:
     """A declared domain as plain data: the ends of a run of whole numbers, or all values."""
     if domain is None:
         return None
-    whole = all(type(value) is int for value in domain)
-    if len(domain) > 2 and whole and list(domain) == list(range(domain[0], domain[-1] + 1)):
+    if len(domain) > 2 and _is_run(domain):
         return {"from": to_plain(domain[0]), "to": to_plain(domain[-1])}
     return {"values": to_plain(domain)}
+
+
+def _is_run(domain: Sequence[Any]) -> bool:
+    """Whether a domain is every whole number from its first to its last; a range is not written out to find that."""
+    if isinstance(domain, range):
+        return domain.step == 1
+    return all(type(value) is int for value in domain) and list(domain) == list(range(domain[0], domain[-1] + 1))
 
 
 def _read_domain(reader: _Reader, kind: ValueType) -> Sequence[Any] | None:

@@ -11,14 +11,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import NULL_LABEL, Groups, Meaning, Table
+from reticent.data import NULL_LABEL, Groups, Meaning, Table, first_rows, group_rows
 from reticent.data.covers import cover
 from reticent.data.frames import as_polars
-from reticent.data.keys import first_rows
 from reticent.definitions.population import POPULATION
 from reticent.errors import DataError, did_you_mean
 from reticent.release.manifest import Manifest
-from reticent.release.rows import group_rows
 
 _PAIRS_AT_ONCE = 1 << 22
 

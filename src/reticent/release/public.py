@@ -12,14 +12,14 @@ from typing import Any
 
 import polars as pl
 
-from reticent.data import Groups, Meaning
+from reticent.data import Groups, Meaning, StoredRows
 from reticent.data.memory import file_fits
 from reticent.data.predicate import Condition
 from reticent.errors import DataError, PolicyError
 from reticent.release.certificate import CERTIFICATE, MANIFEST
 from reticent.release.format import Answer, Format, GroupFormat, format_of
 from reticent.release.manifest import ROLES, Manifest
-from reticent.release.stored import StoredTable, StoredTables
+from reticent.release.stored import StoredTables
 from reticent.release.tables import published_schema, read_table
 from reticent.release.values import parsed
 
@@ -131,7 +131,7 @@ def _stored(contents: Mapping[str, PublicFile], manifest: Manifest) -> StoredTab
     """The tables as they lie on disk."""
     judged = (*manifest.named("quasi"), *manifest.named("sensitive"))
     tables = {
-        name: StoredTable(path, published_schema(name, manifest), judged)
+        name: StoredRows(published_schema(name, manifest), path=path, judged=judged)
         for name, path in contents.items()
         if isinstance(path, Path)
     }

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from reticent.data import Context, Draft, Table
-from reticent.data.stream import Stream
+from reticent.data import Context, Draft, StreamRows, Table, in_order
 from reticent.definitions import Definition, judge, unkept, verdict
 from reticent.errors import DataError, PolicyError, did_you_mean
-from reticent.ledger import Ledger
-from reticent.ledger.store import now
+from reticent.giving import alone, unjudged
+from reticent.ledger import Entry, Ledger, now
 from reticent.randomness import Randomness
 from reticent.release.certificate import (
     MANIFEST,
@@ -30,7 +29,6 @@ from reticent.release.manifest import Manifest, ManifestTable
 from reticent.release.public import PublicSide
 from reticent.release.reference import reference_of
 from reticent.release.release import Release
-from reticent.release.rows import in_order
 from reticent.release.scheme import scheme_of
 from reticent.release.signing import private_key, sign
 from reticent.release.stored import StoredTables, height, schema_of, write_sorted
@@ -85,25 +83,27 @@ def publish(
         manifest = _manifest(table, draft, form, tables, files)
         form.check(PublicSide(manifest, {}, tables))
         words = form.words(PublicSide(manifest, {}, tables))
-        reference = reference_of(definition, draft.evidence.published, table.sensitive)
+        reference = reference_of(definition, draft.evidence, table.sensitive)
         content = content_of(definition, manifest, words, reference, draft.insecure or not context.randomness.is_secure)
         _judge(definition, draft, PublicSide(manifest, content, tables))
         prints = _fingerprints(manifest, tables, statement(content, words), prints)
         scheme = scheme_of(draft, table, tables)
         certificates: list[dict[str, Any]] = []
 
-        def certify(number: int | None, made: str) -> str:
-            certificates.append(completed(content, prints, (table.dataset, number), made, key))
+        def certify(entry: Entry | None) -> str:
+            certificates.append(completed(content, prints, entry, now() if entry is None else entry.made, key))
             return certificate_hash(certificates[-1])
 
         if book is None or table.dataset is None:
-            certify(None, now())
+            entry = None
+            certify(None)
         else:
-            book.releases.record(table.dataset, content_hash(content, prints), certify, again=again)
+            beside = unjudged if again else alone
+            entry = book.record(table.dataset, content_hash(content, prints), certify, beside=beside)
     finally:
         if book is not None and book is not ledger:
             book.close()
-    return Release(PublicSide(manifest, certificates[-1], tables), draft, scheme)
+    return Release(PublicSide(manifest, certificates[-1], tables), draft, scheme, entry)
 
 
 def _from_mechanism(
@@ -185,10 +185,10 @@ def _public_tables(
         settled = settled_frames(frames)
         arranged = form.arranged(settled, form.columns(draft, table, settled))
         return {name: in_order(frame) for name, frame in arranged.items()}, {}
-    streams = {name: rows for name, rows in draft.tables.items() if isinstance(rows, Stream)}
-    written = write_sorted(streams, files, (*table.quasi, *table.sensitive), scratch)
-    _check_rows(draft, written.tables)
-    return written.tables, {f"{name}.{files}": dict(told) for name, told in written.prints.items()}
+    streams = {name: rows for name, rows in draft.tables.items() if isinstance(rows, StreamRows)}
+    stored, prints = write_sorted(streams, files, (*table.quasi, *table.sensitive), scratch)
+    _check_rows(draft, stored)
+    return stored, {f"{name}.{files}": told for name, told in prints.items()}
 
 
 def _check_rows(draft: Draft, tables: StoredTables) -> None:

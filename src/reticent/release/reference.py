@@ -1,34 +1,41 @@
-"""The reference: the whole table's histogram of a sensitive column, published where a claim compares with it.
+"""The reference: the histogram of a sensitive column with which a claim compares, declared in the certificate.
 
-It counts rows that were left out too, so it tells something that the published rows do not; the certificate declares it.
+That of the whole table counts rows that were left out too: minus the published rows it is their histogram, which must satisfy the claims as a group.
+That of the published rows tells nothing that they do not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Groups, Hierarchy, SensitiveColumn, ValueType, to_plain
+from reticent.data import BoundHierarchy, Comparison, Evidence, Groups, Hierarchy, SensitiveColumn, ValueType, to_plain
 from reticent.data.descriptions import hierarchy_from
-from reticent.data.hierarchy import BoundHierarchy
 from reticent.data.sensitive import Kind
-from reticent.definitions import Definition
+from reticent.definitions import Definition, columns_compared
 from reticent.errors import DataError, ReticentError
 from reticent.release.values import settled
+
+if TYPE_CHECKING:
+    from reticent.release.public import PublicSide
 
 
 @dataclass(frozen=True)
 class ReferenceColumn:
-    """One sensitive column of the whole table: its domain as the claim needs it, and how many rows have each value."""
+    """What a sensitive column is compared with: its domain as the claim needs it, and how many rows have each value.
+
+    ``of`` says which rows: those of the whole table, those left out included, or the published ones.
+    """
 
     column: SensitiveColumn
     counts: NDArray[np.int64]
     hierarchy: Mapping[str, Any] | None = None
+    of: Comparison = "whole table"
 
     def as_json(self) -> dict[str, Any]:
         """The histogram as plain data."""
@@ -37,30 +44,44 @@ class ReferenceColumn:
             "counts": to_plain(self.counts),
             "ordered": self.column.ordered,
             "hierarchy": to_plain(self.hierarchy),
+            "of": self.of,
         }
 
-
-def columns_compared(definition: Definition, sensitive: Sequence[str]) -> tuple[str, ...]:
-    """The sensitive columns whose whole-table histogram some part of the definition compares with."""
-    names: dict[str, None] = {}
-    for part in definition.parts():
-        if part.needs_reference:
-            chosen = getattr(part, "column", None)
-            names.update(dict.fromkeys([chosen] if chosen is not None else sensitive))
-    return tuple(names)
+    def unpublished(self, published: Groups) -> NDArray[np.int64]:
+        """How many rows have each value and are not published; a :class:`DataError` where the published rows do not fit."""
+        shown = published.marginal(self.column.name)
+        try:
+            places = self.column.codes(shown.domain.columns[0].labels)
+        except DataError:
+            raise DataError(f"A published value of column {self.column.name!r} is not in its histogram.") from None
+        missing = self.counts.copy()
+        missing[places] -= shown.histograms.total(len(places))
+        if (missing < 0).any():
+            raise DataError(f"A value of column {self.column.name!r} is published more often than its histogram says.")
+        if self.of == "published rows" and missing.any():
+            raise DataError(
+                f"The histogram of column {self.column.name!r} is not that of the published rows, as it claims."
+            )
+        return missing
 
 
 def reference_of(
-    definition: Definition, groups: Groups, sensitive: Mapping[str, Kind]
+    definition: Definition, evidence: Evidence, sensitive: Mapping[str, Kind]
 ) -> dict[str, ReferenceColumn] | None:
-    """What must be published of the whole table for the definition to be re-checked; None when nothing must."""
-    found = {}
-    for name in columns_compared(definition, list(sensitive)):
-        marginal = groups.marginal(name)
+    """What must be published for a comparison to be re-checked; None when nothing must."""
+    found, compared = {}, columns_compared(definition, list(sensitive))
+    for name in compared:
+        marginal = evidence.published.marginal(name)
         kind = sensitive[name]
         tree = kind.describe() if isinstance(kind, Hierarchy) else None
-        found[name] = ReferenceColumn(marginal.domain.columns[0], marginal.reference, tree)
+        found[name] = ReferenceColumn(marginal.domain.columns[0], marginal.reference, tree, evidence.compared_with)
     return found or None
+
+
+def declared_reference(side: PublicSide) -> dict[str, ReferenceColumn]:
+    """The histograms that a release compares with, as its certificate declares them."""
+    kinds = {column.name: column.kind for column in side.manifest.columns if column.role == "sensitive"}
+    return read_reference(side.certificate.get("reference"), kinds)
 
 
 def read_reference(payload: Any, kinds: Mapping[str, ValueType]) -> dict[str, ReferenceColumn]:
@@ -76,9 +97,11 @@ def _column(name: str, entry: Any, kinds: Mapping[str, ValueType]) -> ReferenceC
     where = f"certificate.json, reference of column {name!r}"
     if name not in kinds:
         raise DataError(f"{where}: there is no such sensitive column.")
-    if not isinstance(entry, Mapping) or set(entry) != {"values", "counts", "ordered", "hierarchy"}:
-        raise DataError(f"{where} must have values, counts, ordered and hierarchy.")
+    if not isinstance(entry, Mapping) or set(entry) != {"values", "counts", "ordered", "hierarchy", "of"}:
+        raise DataError(f"{where} must have values, counts, ordered, hierarchy, and of which rows it is.")
     values, counts, ordered, hierarchy = (entry[field] for field in ("values", "counts", "ordered", "hierarchy"))
+    if entry["of"] not in get_args(Comparison):
+        raise DataError(f"{where}: it must be of the {' or of the '.join(get_args(Comparison))}.")
     if not isinstance(values, list) or not isinstance(counts, list) or len(values) != len(counts) or not values:
         raise DataError(f"{where}: there must be one count for each value.")
     if any(type(count) is not int or not 0 <= count < 2**53 for count in counts) or not isinstance(ordered, bool):
@@ -94,7 +117,8 @@ def _column(name: str, entry: Any, kinds: Mapping[str, ValueType]) -> ReferenceC
     if bound is not None and labels.null_count():
         bound = bound.with_null_leaf()
     tree = None if bound is None else _in_order(bound, labels, where)
-    return ReferenceColumn(SensitiveColumn(name, labels, ordered, tree), np.array(counts, dtype=np.int64), hierarchy)
+    column = SensitiveColumn(name, labels, ordered, tree)
+    return ReferenceColumn(column, np.array(counts, dtype=np.int64), hierarchy, entry["of"])
 
 
 def _in_order(bound: BoundHierarchy, labels: pl.Series, where: str) -> BoundHierarchy:

@@ -10,8 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Draft, LeafIndex, Meaning, Table, ValueType
-from reticent.data.keys import first_rows, number, pack
+from reticent.data import Draft, LeafIndex, Meaning, Table, ValueType, first_rows, number, pack
 from reticent.data.plain import plain
 from reticent.errors import DataError, did_you_mean
 from reticent.release.stored import counted

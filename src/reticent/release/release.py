@@ -10,12 +10,11 @@ from typing import Any
 import polars as pl
 
 import reticent
-from reticent.data import Draft, Groups, Meaning, Table, to_plain
+from reticent.data import Draft, Groups, Meaning, StreamRows, Table, as_parquet, parquet_blocks, to_plain
 from reticent.data.predicate import Condition
-from reticent.data.stream import Stream
-from reticent.data.writers import as_parquet, parquet_blocks
 from reticent.errors import DataError
 from reticent.files import folder_aside, write_new
+from reticent.ledger import Entry, given_out
 from reticent.release.certificate import CERTIFICATE, MANIFEST, STATEMENT
 from reticent.release.format import Answer
 from reticent.release.manifest import Manifest
@@ -36,12 +35,13 @@ class Release:
     """What :func:`publish` returns: recorded in the ledger, certified, ready to be saved.
 
     ``public`` is everything that others may see. The rest is the steward's: the ``draft`` with the search's figures, the utility,
-    and the ``scheme`` that recodes later rows.
+    the ``scheme`` that recodes later rows, and the ledger's ``entry``.
     """
 
     public: PublicSide
     draft: Draft = field(repr=False)
     scheme: Scheme | RegionScheme = field(repr=False)
+    entry: Entry | None = None
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -96,10 +96,15 @@ class Release:
         """Write ``path/public`` and ``path/private``, both whole or not at all.
 
         An existing folder is refused, unless it is a release and is to be overwritten. Files below ``private`` are readable
-        by their owner only.
+        by their owner only. The ledger hears that the release was given out; one that was withdrawn is not written.
         """
         target = Path(path)
         _check_target(target, overwrite)
+        with given_out(self.entry):
+            self._write(target, overwrite)
+        return target
+
+    def _write(self, target: Path, overwrite: bool) -> None:
         try:
             with folder_aside(target, replace=overwrite) as aside:
                 public, private = aside / _PUBLIC, aside / _PRIVATE
@@ -113,7 +118,6 @@ class Release:
             raise DataError(
                 f"The release could not be saved at {str(target)!r}: {error.strerror or error}. Nothing was left behind half written."
             ) from error
-        return target
 
     def _public_files(self) -> Iterator[tuple[str, Content]]:
         manifest = self.public.manifest
@@ -138,8 +142,8 @@ class Release:
         ]
 
 
-def _as_parquet(rows: pl.DataFrame | Stream) -> Content:
-    return parquet_blocks(rows.schema, rows.chunks()) if isinstance(rows, Stream) else as_parquet(rows)
+def _as_parquet(rows: pl.DataFrame | StreamRows) -> Content:
+    return parquet_blocks(rows.schema, rows.chunks()) if isinstance(rows, StreamRows) else as_parquet(rows)
 
 
 def _check_target(target: Path, overwrite: bool) -> None:

@@ -12,7 +12,7 @@ import polars as pl
 from reticent.data import BoundHierarchy, Draft, Hierarchy, Levels, Table, as_polars, to_plain
 from reticent.data.descriptions import hierarchy_from
 from reticent.data.plain import plain
-from reticent.engine import LocalEngine
+from reticent.engine import count_table
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.release.region_scheme import LAYOUT, RegionScheme, Unseen
 from reticent.release.stored import counted
@@ -59,7 +59,7 @@ class Scheme:
             raw = draft.tables["quasi"]
             assert isinstance(raw, pl.DataFrame)
             exact = Table(raw.select(names), quasi=dict(table.quasi), nulls="category")
-            published = LocalEngine().labelled(exact, tuple(levels.values())).unique()
+            published = count_table(exact, sensitive=False, floor=tuple(levels.values())).labels()
         return cls(columns, (*table.sensitive, *table.other), published.sort(names) if names else published)
 
     def as_json(self) -> dict[str, Any]:

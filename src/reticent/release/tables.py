@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 
 import polars as pl
 
-from reticent.data import Meaning, ValueType
+from reticent.data import Meaning, ValueType, check_header
 from reticent.data.meaning import null_label
-from reticent.data.writers import as_csv, as_parquet, csv_header, csv_layout
+from reticent.data.writers import as_csv, as_parquet, csv_layout
 from reticent.errors import DataError
 from reticent.release.manifest import Manifest
 from reticent.release.values import settled
@@ -53,13 +53,6 @@ def read_table(content: bytes, name: str, manifest: Manifest) -> pl.DataFrame:
         if frame[column].dtype != dtype:
             raise DataError(f"{table.files[0]}: column {column!r} has type {frame[column].dtype}, not {dtype}.")
     return frame
-
-
-def check_header(content: bytes, schema: pl.Schema, file: str) -> None:
-    """Whether a CSV file begins with the columns that it should have."""
-    if not content.startswith(csv_header(schema)):
-        found = content.split(b"\n", 1)[0].decode(errors="replace")
-        raise DataError(f"{file} begins with {found!r}, but the manifest lists the columns {list(schema)}.")
 
 
 def published_schema(name: str, manifest: Manifest) -> pl.Schema:

@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from reticent.data import Comparison
 from reticent.definitions import Definition
 from reticent.release.format import Words
 from reticent.release.manifest import Manifest
@@ -18,23 +19,29 @@ UNNAMED = (
     "with this one."
 )
 INSECURE = "NOT RELEASABLE: random choices were made with an insecure seed, which is for tests only. Somebody who guesses the seed can undo them."
+_AMONG_PUBLISHED = 'Here "the whole table" are the published rows: they are compared among themselves, and nothing is told about rows that were left out.'
 SECURE = "Random choices that protect people, where the method makes any, came from the operating system."
 
 
-def ledger_statement(dataset: str | None, number: int | None) -> str:
-    """What the ledger says about earlier releases."""
+def ledger_statement(dataset: str | None, number: int | None, beside: str | None = None) -> str:
+    """What the ledger says about what was given out before; ``beside`` is how this was judged together with it."""
     if dataset is None or number is None:
         return UNNAMED
+    if beside:
+        return f"This is release {number} of the data set {dataset!r}. {beside}"
     if number == 1:
         return f"This is release 1 of the data set {dataset!r}: the publisher's ledger knew no earlier one."
-    return (
-        f"This is release {number} of the data set {dataset!r}; releases together were not judged. Whoever holds an earlier one may learn "
-        "more from both than either tells."
-    )
+    return f"This is release {number} of the data set {dataset!r}: earlier ones were withdrawn, and never left."
 
 
-def covers(definition: Definition, unit: str) -> str:
-    """What a definition promises; where people are counted and rows are shown, whose word it is."""
+def covers(definition: Definition, unit: str, reference: Mapping[str, Any] | None) -> str:
+    """What a definition promises; with what it compares, and, where people are counted and rows are shown, whose word it is."""
+    if definition.needs_reference and compared(reference, "published rows"):
+        return f"{_covers(definition, unit)} {_AMONG_PUBLISHED}"
+    return _covers(definition, unit)
+
+
+def _covers(definition: Definition, unit: str) -> str:
     if unit == "person" and definition.counts_people and definition.needs_population:
         return f"{definition.meaning()} The files show rows, not people, so this is the publisher's word."
     if unit == "person" and definition.counts_people:
@@ -43,7 +50,7 @@ def covers(definition: Definition, unit: str) -> str:
 
 
 def risks(
-    definition: Definition, manifest: Manifest, words: Words, reference: Sequence[str], insecure: bool
+    definition: Definition, manifest: Manifest, words: Words, reference: Mapping[str, Any] | None, insecure: bool
 ) -> list[str]:
     """The risks that remain, most specific first; the last two always do (spec 000b, A11.10 and A11.11)."""
     found = [INSECURE] if insecure else []
@@ -70,10 +77,11 @@ def risks(
             f"No promise was asked for about the sensitive columns {_listed(unguarded)}: where a group shares a value, "
             "it is known for everybody in it."
         )
-    if reference:
+    whole = compared(reference, "whole table")
+    if whole:
         found.append(
-            f"How often each value of {_listed(reference)} occurs in the whole table is published with this certificate, rows that were "
-            "left out included."
+            f"How often each value of {_listed(whole)} occurs in the whole table is published with this certificate, rows that were "
+            "left out included. What that tells about the people left out satisfies the promises as a group does."
         )
     if manifest.unit == "person":
         found.append(
@@ -100,9 +108,9 @@ def _unguarded(definition: Definition, sensitive: Sequence[str]) -> list[str]:
     return [name for name in sensitive if name not in guarded]
 
 
-def compared(manifest: Manifest, reference: Mapping[str, Any] | None) -> list[str]:
-    """The columns whose histogram is published, in the manifest's order: the reference's own depends on the definition, and JSON's on the names."""
-    return [name for name in manifest.named("sensitive") if name in (reference or {})]
+def compared(reference: Mapping[str, Any] | None, rows: Comparison) -> list[str]:
+    """The columns that the certificate's reference compares with some rows, in the order of their names."""
+    return sorted(name for name, said in (reference or {}).items() if said["of"] == rows)
 
 
 def statement(certificate: Mapping[str, Any], words: Words) -> str:

@@ -16,7 +16,7 @@ from reticent.anonymize import search
 from reticent.attack import Findings
 from reticent.data import Groups, Table
 from reticent.definitions import Definition, KAnonymity
-from reticent.engine import engine_of
+from reticent.engine import count_table
 from reticent.errors import DataError
 from reticent.propose import ExposedGroup, Risk
 from reticent.release.claims import Check, check_claims, read_claims
@@ -164,10 +164,10 @@ def _with_private(
     definitions: Sequence[Definition],
 ) -> ReportFacts:
     if table is not None and not private.whole:
-        groups = engine_of(table).frequencies(table).groups()
+        groups = count_table(table).groups()
         whole = {name: _counts(groups.marginal(name), whole=True) for name in side.manifest.named("sensitive")}
         private = PrivateFacts(private.suppressed, private.utility, private.search, whole)
-    before = None if table is None else engine_of(table).frequencies(table, sensitive=False).sizes
+    before = None if table is None else count_table(table, sensitive=False).sizes
     lattice = LatticeFacts.of(private.search)
     if lattice is not None and table is not None and definitions and lattice.size <= MOST_DOTS:
         lattice = _judged(lattice, table, reduce(and_, definitions), str(side.manifest.method.get("suppression", "0")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from reticent.data.groups import Groups
+from reticent.data import Groups
 from reticent.report.figures import NARROW, WIDTH, Figure, dot, line, picture, text
 from reticent.worst_case import curve, negation_curve
 

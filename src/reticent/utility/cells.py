@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import BoundHierarchy, LeafIndex, Meaning
-from reticent.data.keys import sum_by
+from reticent.data import BoundHierarchy, LeafIndex, Meaning, sum_by
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.frequencies import FrequencySet
+from reticent.data import FrequencySet
 from reticent.errors import PolicyError, did_you_mean
 from reticent.exact import exact
 from reticent.utility.picture import Picture

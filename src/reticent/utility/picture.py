@@ -9,9 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.data import Histograms, first_rows, sum_by
 from reticent.data.frequencies import WEIGHT, FrequencySet
-from reticent.data.groups import Histograms
-from reticent.data.keys import first_rows, sum_by
 from reticent.data.recoding import Regions
 from reticent.errors import PolicyError
 from reticent.utility.cells import Cells, LeafSets

@@ -15,8 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data.frequencies import FrequencySet
-from reticent.data.hierarchy import BoundHierarchy
+from reticent.data import BoundHierarchy, FrequencySet
 from reticent.data.predicate import Condition
 from reticent.data.predicate.nodes import Column, Text
 from reticent.errors import DataError, PolicyError

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.frequencies import FrequencySet
-from reticent.data.hierarchy import BoundHierarchy
+from reticent.data import BoundHierarchy, FrequencySet
 
 
 @dataclass(frozen=True)

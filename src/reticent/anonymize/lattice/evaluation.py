@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from reticent.anonymize.lattice.objectives import NodeView, Objective, Weights, prepare
 from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.lattice.space import Space
+from reticent.anonymize.leaving import failing_groups, together_of
 from reticent.anonymize.sets import seen_as
 from reticent.data.frequencies import FrequencySet, Levels
-from reticent.data.groups import Groups
-from reticent.definitions import All, GroupDefinition
+from reticent.definitions import GroupDefinition
 
 Mask = NDArray[np.bool_]
 
@@ -173,24 +173,6 @@ class Evaluator:
                 return mask
 
 
-def failing_groups(definition: GroupDefinition, groups: Groups, already: Mask, allowed: int) -> Mask:
-    """The groups to leave out so that the rest satisfies the definition; ``already`` are out for other reasons.
-
-    For local definitions these are the failing groups. A definition that judges all groups together is asked about the rest: it
-    names the groups to remove first and is asked again, until it holds or more than ``allowed`` rows are gone.
-    """
-    one_by_one = _all(tuple(part for part in definition.parts() if part.local))
-    together = _all(tuple(part for part in definition.parts() if not part.local))
-    mask = already if one_by_one is None else already | one_by_one.failing(groups)
-    while together is not None and int(groups.sizes[mask].sum()) <= allowed and not mask.all():
-        kept = np.flatnonzero(~mask)
-        more = together.failing(groups.select(~mask))
-        if not more.any():
-            break
-        mask[kept[more]] = True
-    return mask
-
-
 def _outliers(points: Points, failing: Mask) -> tuple[int, ...]:
     chosen = np.flatnonzero(failing)
     smallest = np.argsort(points.sizes[chosen], kind="stable")[:_OUTLIERS]
@@ -204,10 +186,4 @@ def _split(definition: GroupDefinition) -> tuple[GroupDefinition | None, GroupDe
         return part.local and part.absorbing and not part.needs_sensitive
 
     parts = definition.parts()
-    return _all(tuple(filter(counts, parts))), _all(tuple(part for part in parts if not counts(part)))
-
-
-def _all(parts: tuple[GroupDefinition, ...]) -> GroupDefinition | None:
-    if not parts:
-        return None
-    return parts[0] if len(parts) == 1 else All(parts)
+    return together_of(tuple(filter(counts, parts))), together_of(tuple(part for part in parts if not counts(part)))

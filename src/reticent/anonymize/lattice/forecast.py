@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from reticent.anonymize.lattice.evaluation import Evaluation
 from reticent.anonymize.lattice.space import Space
-from reticent.data.frequencies import FrequencySet
+from reticent.data import FrequencySet
 
 _ENOUGH = 5
 _RIDGE = 0.3

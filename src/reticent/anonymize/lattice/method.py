@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.anonymize.assembly import BUCKET, Assembled, bucketized, domains, generalized, meanings, relabelled
+from reticent.anonymize.assembly import BUCKET, Assembled, bucketized, domains, meanings, relabelled
 from reticent.anonymize.base import GROUPS, fitting
 from reticent.anonymize.lattice.objectives import NodeView, describe
 from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.lattice.search import Node, Search, Strategy, levels_of, search
-from reticent.anonymize.repair import capped, caps
-from reticent.anonymize.sets import adversary_sets, seen_as
-from reticent.data.context import Context
+from reticent.anonymize.leaving import Leaving, LeftOut, told_too_much
+from reticent.anonymize.sets import Columns, adversary_sets, named_sets, seen_as
+from reticent.data import Codes, Context, Engine, FrequencySet, Groups, Kind, Table
 from reticent.data.draft import Draft, Format
-from reticent.data.engine import Engine
-from reticent.data.evidence import Evidence, Kind
-from reticent.data.frequencies import FrequencySet
-from reticent.data.groups import Groups
-from reticent.data.hierarchy import Codes
 from reticent.data.recoding import Levels
-from reticent.data.table import Table
 from reticent.definitions import Definition, GroupDefinition
 from reticent.definitions.feasibility import require_feasible
-from reticent.engine import LocalEngine, count, engine_of
+from reticent.engine import count_table, engine_of
+from reticent.engine.local import LocalEngine
 from reticent.errors import Infeasible, PolicyError
 from reticent.exact import Number, exact
 from reticent.randomness import Randomness
 from reticent.utility import Measured, Picture
 
+_MOST_TRIED = 64
 _NOTHING_LEFT = (
     "The best generalization would leave out every row. Allow less suppression, so that coarser nodes are preferred."
 )
@@ -43,8 +39,8 @@ _NOTHING_LEFT = (
 class Lattice:
     """Full-domain generalization: every column moves to one level of its hierarchy, the best there is (R-LD-20..24).
 
-    ``suppression`` is the share of rows that may be left out; ``repair="rows"`` keeps what it can of a failing group
-    instead of leaving it out whole. ``format="bucketize"`` publishes exact quasi values in one table and shuffled
+    ``suppression`` is the share of rows that may be left out, whole groups at a time. ``repair="rows"``, which cut failing groups down instead, is
+    refused wherever it would change anything: rerunning the method undoes it. ``format="bucketize"`` publishes exact quasi values in one table and shuffled
     sensitive values in another, joined by a bucket number. ``node`` names the levels instead of searching for them.
     """
 
@@ -76,44 +72,23 @@ class Lattice:
         context = context or Context()
         table = wanted.prepare(table)
         # Counted with values for the draft; the search takes its own counts from these.
-        frequencies = count(table, context, floor=levels_of(table, self.floor, "floor"))
-        found = search(
-            # Whatever somebody knows leads to a bucket, and no further: there is one kind of adversary.
-            table.against_all() if self.format == "bucketize" else table,
-            wanted,
-            suppression=self.suppression,
-            objective=self.objective,
-            weights=self.weights,
-            seconds=self.seconds,
-            strategy=self.strategy,
-            floor=self.floor,
-            node=self.node,
-            context=context,
-        )
-        best = self._require(found, frequencies, wanted)
-        levels = tuple(best.levels.values())
-        start = Points.of(frequencies)
-        points = start if start.levels == levels else start.at(levels)
-        suppressed = found.evaluator.suppressed(points)
-        engine, randomness = engine_of(table), context.randomness
-        cut = self.repair == "rows" and bool(suppressed.any()) and bool(table.sensitive)
-        if self.format == "bucketize" or cut:
-            if table.streamed:
-                raise PolicyError(_needs_memory("repair='rows'"))
-            recoded = self._row_by_row(table, wanted, frequencies, points, suppressed, randomness, cut)
+        frequencies = count_table(table, context, floor=levels_of(table, self.floor, "floor"))
+        best, points, left_out, found = self._chosen(table, wanted, frequencies, context)
+        levels, suppressed = points.levels, left_out.mask
+        engine, randomness = engine_of(table, context), context.randomness
+        if self.format == "bucketize":
+            recoded = self._row_by_row(table, frequencies, points, suppressed, randomness)
         else:
             recoded = self._group_by_group(table, engine, points, suppressed, randomness)
-        gone = recoded.groups.sizes == 0
-        groups = recoded.groups.select(~gone)
         return Draft(
             format=self.format,
-            recoding=Levels(dict(best.levels), _generalized_points(points, gone)),
-            evidence=self._evidence(table, points, recoded.groups),
+            recoding=Levels(dict(best.levels), _generalized_points(points, suppressed)),
+            evidence=self.leaving(table, wanted, points).evidence(left_out),
             tables=recoded.assembled.tables,
-            meanings=meanings(table.hierarchies, *(recoded.shown or (levels, _codes_of(points, ~gone)))),
-            suppressed=frequencies.rows - int(groups.sizes.sum()),
+            meanings=meanings(table.hierarchies, *(recoded.shown or (levels, _codes_of(points, ~suppressed)))),
+            suppressed=int(points.sizes[suppressed].sum()),
             method=self.describe(),
-            utility=Measured(lambda: _picture(frequencies, levels, gone, groups, self.format == "bucketize")),
+            utility=Measured(lambda: Picture.of_levels(frequencies, levels, suppressed, self.format == "bucketize")),
             search=_search_figures(found, best),
             domains=domains(table.hierarchies),
             private=recoded.assembled.private,
@@ -135,8 +110,10 @@ class Lattice:
         whole = "format='bucketize'" if self.format == "bucketize" else "pseudonyms=" if table.pseudonyms else None
         if table.streamed and whole is not None:
             return _needs_memory(whole)
-        if self.repair == "rows" and table.quasi_sets is not None:
-            return "Lattice: repair='rows' cannot cut groups down for several quasi sets at once; use repair='groups'."
+        if self.repair == "rows":
+            undone = [part for part in definition.parts() if not _absorbs(part, table)]
+            if undone:
+                return _undone(undone[0])
         if self.format == "generalize":
             return None
         if not table.sensitive:
@@ -151,16 +128,71 @@ class Lattice:
             )
         return None
 
-    def _evidence(self, table: Table, points: Points, groups: Groups) -> Evidence:
-        """What is left of every group, as each adversary sees it: in buckets, everybody sees the same."""
-        kept = groups.sizes > 0
-        finest = groups.select(kept)
-        if table.quasi_sets is None or self.format == "bucketize":
-            return Evidence(dict.fromkeys(table.quasi_sets or (tuple(table.quasi),), finest))
-        seen = {}
-        for columns, places in zip(table.quasi_sets, adversary_sets(table), strict=True):
-            seen[columns] = seen_as(groups, *points.alike(places), kept)[2]
-        return Evidence(seen, finest=finest)
+    def _search(self, table: Table, definition: GroupDefinition, suppression: Number, context: Context) -> Search:
+        return search(
+            # Whatever somebody knows leads to a bucket, and no further: there is one kind of adversary.
+            table.against_all() if self.format == "bucketize" else table,
+            definition,
+            suppression=suppression,
+            objective=self.objective,
+            weights=self.weights,
+            seconds=self.seconds,
+            strategy=self.strategy,
+            floor=self.floor,
+            node=self.node,
+            context=context,
+        )
+
+    def _chosen(
+        self, table: Table, definition: GroupDefinition, frequencies: FrequencySet, context: Context
+    ) -> tuple[Node, Points, LeftOut, Search]:
+        """The node to publish, its groups, which of them are left out without telling too much about the people in them, and the search.
+
+        Where that takes more than the search counted, the nodes that passed are tried in the order of their cost, and then those that
+        leave nobody out.
+        """
+        found = self._search(table, definition, self.suppression, context)
+        best = self._require(found, frequencies, definition)
+        chosen = self._settled(table, definition, frequencies, found)
+        if chosen is None:
+            without = self._search(table, definition, 0, context)
+            chosen = None if without.best is None else self._settled(table, definition, frequencies, without)
+        if chosen is None:
+            raise Infeasible(told_too_much(definition, best.suppressed))
+        return *chosen, found
+
+    def _settled(
+        self, table: Table, definition: GroupDefinition, frequencies: FrequencySet, found: Search
+    ) -> tuple[Node, Points, LeftOut] | None:
+        start = Points.of(frequencies)
+        chosen: tuple[float, Node, Points, LeftOut] | None = None
+        for node in found.in_order()[:_MOST_TRIED]:
+            if chosen is not None and node.objective >= chosen[0]:
+                break
+            levels = tuple(node.levels.values())
+            points = start if start.levels == levels else start.at(levels)
+            mask = found.evaluator.suppressed(points)
+            for way in self.leaving(table, definition, points, found.evaluator.allowed).ways(mask):
+                if way.mask is mask:
+                    return node, points, way
+                cost = found.evaluator.objective.value(points, way.mask, None)
+                if chosen is None or cost < chosen[0]:
+                    lost, groups = int(points.sizes[way.mask].sum()), int((~way.mask).sum())
+                    chosen = cost, Node(node.levels, cost, lost, groups), points, way
+        return None if chosen is None else chosen[1:]
+
+    def leaving(self, table: Table, definition: GroupDefinition, points: Points, allowed: int = 0) -> Leaving:
+        """The groups of a node, and how adversaries see those that are published: in buckets, everybody sees the same."""
+        groups, everything = points.groups(), tuple(range(len(points.levels)))
+        sets = [everything] * len(named_sets(table)) if self.format == "bucketize" else adversary_sets(table)
+
+        def seen(columns: Columns, kept: NDArray[np.bool_]) -> tuple[NDArray[Any], Groups]:
+            if columns == everything:
+                return np.arange(int(kept.sum())), groups.select(kept)
+            mine, _, part = seen_as(groups, *points.alike(columns), kept)
+            return mine, part
+
+        return Leaving.of(table, definition, groups, sets, seen, allowed)
 
     def _require(self, found: Search, frequencies: FrequencySet, definition: GroupDefinition) -> Node:
         if found.best is not None:
@@ -181,73 +213,55 @@ class Lattice:
     ) -> _Recoded:
         """Whole groups are published or left out, so that a row is recoded by itself, wherever it stands."""
         local, dropped = LocalEngine(), _points_under(points, suppressed)
-        published = _left_out(points.groups(), suppressed)
-        if not published.sizes.any():
+        if not points.sizes[~suppressed].any():
             raise Infeasible(_NOTHING_LEFT)
 
         def quasi(part: Table) -> tuple[pl.DataFrame, NDArray[np.bool_]]:
-            kept = local.points(part, dropped) < 0 if len(dropped) else np.ones(part.rows, dtype=bool)
+            kept = local.point_of_row(part, dropped) < 0 if len(dropped) else np.ones(part.rows, dtype=bool)
             return local.labelled(part, points.levels, kept), kept
 
-        return _Recoded(relabelled(table, engine, quasi, randomness), published)
+        return _Recoded(relabelled(table, engine, quasi, randomness))
 
     def _row_by_row(
         self,
         table: Table,
-        definition: GroupDefinition,
         frequencies: FrequencySet,
         points: Points,
         suppressed: NDArray[np.bool_],
         randomness: Randomness,
-        cut: bool,
     ) -> _Recoded:
-        """Rows of one group are treated differently: chance decides which are left out, or in which order they stand."""
+        """Rows of one group are treated differently: chance decides in which order they stand."""
         local = LocalEngine()
-        point_of_row = local.points(table, frequencies)
+        point_of_row = local.point_of_row(table, frequencies)
         group_of_row = point_of_row if points.ids is None else points.ids[point_of_row]
-        if cut:
-            kept, published = self._repaired(table, definition, points, suppressed, group_of_row, randomness)
-        else:
-            kept, published = ~suppressed[group_of_row], _left_out(points.groups(), suppressed)
+        kept = ~suppressed[group_of_row]
         if not kept.any():
             raise Infeasible(_NOTHING_LEFT)
-        if self.format == "generalize":
-            labels = local.labelled(table, points.levels, kept)
-            return _Recoded(generalized(table, labels, kept, randomness), published)
         values = (0,) * len(points.levels)
         shown = [codes[kept] for codes in local.codes(table, values)]
-        return _Recoded(bucketized(table, group_of_row, kept, randomness), published, (values, shown))
-
-    def _repaired(
-        self,
-        table: Table,
-        definition: GroupDefinition,
-        points: Points,
-        suppressed: NDArray[np.bool_],
-        group_of_row: NDArray[Any],
-        randomness: Randomness,
-    ) -> tuple[NDArray[np.bool_], Groups]:
-        """Failing groups cut down until they pass: which rows are published, and what is left of every group.
-
-        Which rows of a value have to go is drawn by the operating system.
-        """
-        groups = points.groups()
-        limits = caps(groups, suppressed, definition)
-        order = randomness.order(table.rows)
-        joint = _joint_values(table)
-        ranks = _ranks(group_of_row[order].astype(np.int64) * (int(joint.max(initial=0)) + 1) + joint[order])
-        kept = np.empty(table.rows, dtype=bool)
-        kept[order] = ranks < limits[group_of_row[order]]
-        return kept, capped(groups, limits)
+        return _Recoded(bucketized(table, group_of_row, kept, randomness), (values, shown))
 
 
 @dataclass(frozen=True)
 class _Recoded:
-    """Public tables, what is left of every group, and the levels and parts that are shown where these are not the groups' own."""
+    """Public tables, and the levels and parts that are shown where these are not the groups' own."""
 
     assembled: Assembled
-    groups: Groups
     shown: tuple[tuple[int, ...], Sequence[Codes]] | None = None
+
+
+def _absorbs(part: Definition, table: Table) -> bool:
+    """Whether leaving rows out of a group never makes it pass."""
+    return (
+        isinstance(part, GroupDefinition) and part.absorbing and (len(table.sensitive) <= 1 or not part.needs_sensitive)
+    )
+
+
+def _undone(part: Definition) -> str:
+    return (
+        f"Lattice: repair='rows' cuts a failing group down until {part} holds, and whoever knows how many people the group has, and the method, "
+        "reckons back what was cut. Use repair='groups', which leaves such a group out."
+    )
 
 
 def _needs_memory(what: str) -> str:
@@ -266,44 +280,8 @@ def _codes_of(points: Points, mask: NDArray[np.bool_]) -> tuple[Codes, ...]:
     return tuple(codes[mask] for codes in points.codes)
 
 
-def _left_out(groups: Groups, mask: NDArray[np.bool_]) -> Groups:
-    """The groups with those under ``mask`` emptied."""
-    return capped(groups, np.where(mask, 0, groups.histograms.counts.max(initial=0)))
-
-
-def _picture(
-    frequencies: FrequencySet, levels: tuple[int, ...], gone: NDArray[np.bool_], groups: Groups, exact: bool
-) -> Picture:
-    """The release as measures see it; groups that were cut down show fewer rows than the table has there."""
-    picture = Picture.of_levels(frequencies, levels, gone, exact)
-    if int(picture.sizes.sum()) == int(groups.sizes.sum()):
-        return picture
-    lost = groups.reference - groups.histograms.total(len(groups.reference))
-    return replace(
-        picture, sizes=groups.sizes, blocks=groups.sizes, histograms=groups.histograms, suppressed_histogram=lost
-    )
-
-
 def _generalized_points(points: Points, mask: NDArray[np.bool_]) -> NDArray[np.int32]:
     return np.stack([codes.astype(np.int32) for codes in _codes_of(points, mask)], axis=1)
-
-
-def _joint_values(table: Table) -> NDArray[np.int64]:
-    joint = np.zeros(table.rows, dtype=np.int64)
-    for column in table.sensitive_columns:
-        joint = joint * column.size + column.codes(table.frame[column.name])
-    return joint
-
-
-def _ranks(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each key how many equal ones stand before it."""
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    lengths = np.diff(np.append(starts, len(keys)))
-    ranks = np.empty(len(keys), dtype=np.int64)
-    ranks[order] = np.arange(len(keys)) - np.repeat(starts, lengths)
-    return ranks
 
 
 def _search_figures(found: Search, best: Node) -> dict[str, Any]:

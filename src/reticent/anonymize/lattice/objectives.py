@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from reticent.anonymize.lattice.costs import Costs, column_masses, entropy_costs, loss_costs, spread_costs
 from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.lattice.space import Space
+from reticent.data import Groups
 from reticent.data.frequencies import FrequencySet, Levels
-from reticent.data.groups import Groups
 from reticent.errors import PolicyError, did_you_mean
 from reticent.exact import exact
 

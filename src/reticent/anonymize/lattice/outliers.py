@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.lattice.space import Space
-from reticent.data.frequencies import FrequencySet
-from reticent.data.groups import Groups, Histograms
+from reticent.data import FrequencySet, Groups, Histograms
 from reticent.definitions import GroupDefinition
 
 _LARGEST_TABLE = 4_000_000

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.anonymize.lattice.runs import Runs
+from reticent.data import Codes, Groups, Histograms
 from reticent.data.frequencies import FrequencySet, Levels
-from reticent.data.groups import Groups, Histograms
-from reticent.data.hierarchy import Codes
 from reticent.data.keys import is_dense, number, pack, sort_equal, sum_by
 
 # Keys below this are packed digit by digit, so that the parts of a group can be read off its key.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.hierarchy import Codes
+from reticent.data import Codes
 
 # A run's table is made anew for every sum: it must stay small beside the points, and small enough for the nearest memory.
 _SHORTEST, _LONGEST = 64, 4096

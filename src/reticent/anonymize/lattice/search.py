@@ -17,11 +17,10 @@ from reticent.anonymize.lattice.evaluation import Evaluation, Evaluator
 from reticent.anonymize.lattice.frontier import Frontier, Outcome
 from reticent.anonymize.lattice.objectives import NodeView, Weights
 from reticent.anonymize.sets import adversary_sets
-from reticent.data.context import Context
+from reticent.data import Context, Table
 from reticent.data.frequencies import Levels
-from reticent.data.table import Table
 from reticent.definitions import Definition, of_groups
-from reticent.engine import count
+from reticent.engine import count_table
 from reticent.errors import PolicyError, did_you_mean
 from reticent.exact import Number, exact, whole
 
@@ -83,6 +82,12 @@ class Search:
             return None
         return [self._named(levels) for levels in self.evaluator.space.minimal(self.passing_nodes)]
 
+    def in_order(self) -> list[Node]:
+        """The passing nodes that were evaluated, the best first."""
+        passing = {each.levels: each for each in self.evaluator.log if each.passes}
+        best = sorted(passing.values(), key=lambda each: (_objective(each), each.levels))
+        return [node for each in best if (node := _node(each, list(self.floor))) is not None]
+
     def _named(self, levels: Levels) -> dict[str, int]:
         return dict(zip(self.floor, levels, strict=True))
 
@@ -116,7 +121,7 @@ def search(
     start = levels_of(table, floor, "floor")
     only = None if node is None else levels_of(table, node, "node")
     wants_values = wanted.needs_sensitive or not isinstance(objective, str) or objective == "kl"
-    frequencies = count(table, context, sensitive=wants_values, floor=start)
+    frequencies = count_table(table, context, sensitive=wants_values, floor=start)
     columns = list(table.quasi)
     several = sets if table.quasi_sets is not None else None
     evaluator = Evaluator(frequencies, wanted, limit, objective, weights, several, only)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from reticent.anonymize.mondrian.scales import CellStyle, Ids, order_of
 from reticent.anonymize.mondrian.stage import rising
-from reticent.data.hierarchy import BoundHierarchy, Codes, unused
+from reticent.data import BoundHierarchy, Codes, unused
 from reticent.data.meaning import NULL_LABEL, SUPPRESSED, Anything, Interval, Meaning, Values
 from reticent.utility import LeafSets
 

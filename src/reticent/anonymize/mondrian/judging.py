@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reticent.anonymize.leaving import together_of
 from reticent.anonymize.mondrian.scales import Ids
 from reticent.anonymize.mondrian.stage import Cut, Mask, Stage
-from reticent.data.frequencies import FrequencySet
-from reticent.data.groups import Groups, Histograms
-from reticent.data.keys import sum_by
-from reticent.definitions import All, GroupDefinition
+from reticent.data import FrequencySet, Groups, Histograms, sum_by
+from reticent.definitions import GroupDefinition
 from reticent.definitions.exchanges import admitted
 from reticent.errors import PolicyError
 
@@ -142,7 +141,4 @@ def _either(halves: Mask) -> Mask:
 
 def _all(parts: tuple[GroupDefinition, ...], wanted: Callable[[GroupDefinition], bool]) -> GroupDefinition | None:
     """Some of the parts as one definition; None where there are none."""
-    chosen = tuple(part for part in parts if wanted(part))
-    if not chosen:
-        return None
-    return chosen[0] if len(chosen) == 1 else All(chosen)
+    return together_of(tuple(part for part in parts if wanted(part)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
@@ -13,22 +13,21 @@ from numpy.typing import NDArray
 
 from reticent.anonymize.assembly import domains, relabelled
 from reticent.anonymize.base import GROUPS, fitting
+from reticent.anonymize.leaving import Leaving, LeftOut, told_too_much
 from reticent.anonymize.mondrian.cells import ColumnCells, labels_of_rows
 from reticent.anonymize.mondrian.judging import Judge
 from reticent.anonymize.mondrian.partition import Choice, Partition
 from reticent.anonymize.mondrian.scales import CellStyle
 from reticent.anonymize.mondrian.shown import Shown, apart, narrowed
 from reticent.anonymize.sets import Columns, adversary_sets
-from reticent.data.context import Context
+from reticent.data import Context, FrequencySet, Table
 from reticent.data.draft import Draft
-from reticent.data.evidence import Evidence, Kind
-from reticent.data.frequencies import FrequencySet
-from reticent.data.groups import Groups
+from reticent.data.evidence import Kind
 from reticent.data.recoding import Regions
-from reticent.data.table import Table
 from reticent.definitions import Definition, GroupDefinition
 from reticent.definitions.feasibility import require_feasible
-from reticent.engine import LocalEngine, count, engine_of
+from reticent.engine import count_table, engine_of
+from reticent.engine.local import LocalEngine
 from reticent.errors import Infeasible, PolicyError
 from reticent.exact import Number, exact
 from reticent.utility import Measured, Picture
@@ -76,10 +75,10 @@ class Mondrian:
         wanted = fitting(self, table, definition)
         context = context or Context()
         table = wanted.prepare(table)
-        engine, randomness = engine_of(table), context.randomness
+        engine, randomness = engine_of(table, context), context.randomness
         units, unit_of_row = self._units(table, context)
-        shown, judge = self._recoded(units, wanted, sets)
-        kept = self._kept(shown, judge, sets, wanted)
+        shown, leaving, left_out = self._settled(table, units, wanted, sets)
+        kept = ~left_out.mask
         group = np.where(kept, np.cumsum(kept) - 1, -1)[shown.group]
         columns = [cells.of_groups(np.flatnonzero(kept)) for cells in shown.columns]
 
@@ -95,7 +94,7 @@ class Mondrian:
         return Draft(
             format="generalize",
             recoding=_regions(group, columns),
-            evidence=_evidence(table, shown, kept, groups),
+            evidence=leaving.evidence(left_out),
             tables=assembled.tables,
             meanings={name: cells.shown_meanings() for name, cells in zip(table.quasi, columns, strict=True)},
             suppressed=units.rows - int(groups.sizes.sum()),
@@ -134,10 +133,25 @@ class Mondrian:
         """What is cut: points or, where ties may be divided, rows in random order; and the unit of every row of a part of the table."""
         local = LocalEngine()
         if self.ties == "keep":
-            units = count(table, context)
-            return units, lambda part: local.points(part, units)
+            units = count_table(table, context)
+            return units, lambda part: local.point_of_row(part, units)
         order = context.randomness.order(table.rows)
         return local.single_rows(table, order), lambda whole: np.argsort(order)
+
+    def _settled(
+        self, table: Table, units: FrequencySet, definition: GroupDefinition, sets: Sequence[Columns]
+    ) -> tuple[Shown, Leaving, LeftOut]:
+        """The groups, and which are left out, if any, without telling too much about the people in them; else cuts that leave nobody out."""
+        shown, judge = self._recoded(units, definition, sets)
+        kept = self._kept(shown, judge, sets, definition)
+        allowed = int(self._limit * units.rows)
+        leaving = Leaving.of(table, definition, shown.groups, sets, shown.seen, allowed)
+        ways = list(leaving.ways(~kept))
+        if ways:
+            return shown, leaving, min(ways, key=lambda way: int(shown.groups.sizes[way.mask].sum()))
+        if not self._limit:
+            raise Infeasible(told_too_much(definition, int(shown.groups.sizes[~kept].sum())))
+        return replace(self, suppression=0)._settled(table, units, definition, sets)
 
     def _recoded(
         self, units: FrequencySet, definition: GroupDefinition, sets: Sequence[Columns]
@@ -184,14 +198,6 @@ class Mondrian:
                 f"Cutting the table leaves {lost} of {rows} rows in groups that do not satisfy {definition}, and at most "
                 f"{self._limit} of the rows may be left out. Allow more with suppression=, weaken the definition, or use Lattice."
             )
-
-
-def _evidence(table: Table, shown: Shown, kept: NDArray[np.bool_], groups: Groups) -> Evidence:
-    """The published groups, as each adversary sees them."""
-    if table.quasi_sets is None:
-        return Evidence({tuple(table.quasi): groups})
-    sets = zip(table.quasi_sets, adversary_sets(table), strict=True)
-    return Evidence({columns: shown.seen(places, kept)[1] for columns, places in sets}, finest=groups)
 
 
 def _require(judge: Judge, units: FrequencySet) -> None:

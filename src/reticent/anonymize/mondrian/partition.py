@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from reticent.anonymize.mondrian.judging import Judge, Verdict
 from reticent.anonymize.mondrian.scales import CellStyle, Ids
 from reticent.anonymize.mondrian.stage import Cut, Mask, Stage
-from reticent.data.frequencies import FrequencySet
-from reticent.data.keys import sum_by
+from reticent.data import FrequencySet, sum_by
 
 Choice = Literal["span", "loss"]
 

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.hierarchy import BoundHierarchy, Codes
+from reticent.data import BoundHierarchy, Codes
 
 Ids = NDArray[np.int64]
 CellStyle = Literal["sets", "ranges", "hierarchy"]

@@ -12,9 +12,7 @@ from reticent.anonymize.mondrian.cells import ColumnCells, column_cells, covered
 from reticent.anonymize.mondrian.scales import CellStyle, Ids
 from reticent.anonymize.mondrian.stage import Mask
 from reticent.anonymize.sets import Columns, seen_as
-from reticent.data.frequencies import FrequencySet
-from reticent.data.groups import Groups
-from reticent.data.keys import first_rows, number, pack
+from reticent.data import FrequencySet, Groups, first_rows, number, pack
 from reticent.definitions.population import POPULATION
 
 

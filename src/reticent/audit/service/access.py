@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
-from reticent.audit.service.secret import Secret
 from reticent.audit.service.settings import STEWARD, Role, Settings
 from reticent.audit.service.statement import Statement
 from reticent.errors import Denied, PolicyError, did_you_mean
-from reticent.ledger import Audits, Ledger
+from reticent.ledger import Audits, Ledger, Secret
 
 _PREFIX = "rt"
 
@@ -55,8 +54,7 @@ def check_quota(audits: Audits, dataset: str, user: str, role: Role) -> None:
 def tokens_of(settings: Settings) -> Iterator[Tokens]:
     """The tokens of a table, without a look at the table itself."""
     with Ledger(settings.ledger) as ledger:
-        secret = Secret.beside(ledger.path, may_create=ledger.audits.is_empty())
-        yield Tokens(settings, ledger.audits, secret)
+        yield Tokens(settings, ledger.audits, ledger.secret)
 
 
 class Tokens:

@@ -25,7 +25,7 @@ KEPT_STATEMENTS = 1_000
 
 
 @dataclass(frozen=True)
-class Rows:
+class AskedRows:
     """The table at one moment, ordered by the person key: ``keys`` as text, public columns, and sensitive values as exact text.
 
     ``state`` is the same for as long as the table is.
@@ -46,7 +46,7 @@ class Look(Protocol):
     def state(self) -> str:
         """A text that changes whenever the table does."""
 
-    def rows(self) -> Rows:
+    def rows(self) -> AskedRows:
         """All rows."""
 
     def total(self, column: str, function: Total, chosen: NDArray[np.int64]) -> Fraction:

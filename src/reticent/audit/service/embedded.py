@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from reticent.audit.service.database import (
     KEPT_STATEMENTS,
-    Rows,
+    AskedRows,
     Total,
     check_keys,
     check_nulls,
@@ -100,12 +100,12 @@ class EmbeddedDatabase:
             found.append(os.stat(f"{self._path}.wal"))
         return " ".join(f"{each.st_dev}:{each.st_ino}:{each.st_size}:{each.st_mtime_ns}" for each in found)
 
-    def rows(self) -> Rows:
+    def rows(self) -> AskedRows:
         """All rows in the order of their numbers."""
         values = ", ".join(f"CAST({each} AS VARCHAR) AS {each}" for each in self._values.values())
         frame = self._frame("SELECT * EXCLUDE (row, key) FROM people ORDER BY row")
         texts = self._frame(f"SELECT key, {values} FROM people ORDER BY row")
-        return Rows(
+        return AskedRows(
             self._state,
             texts["key"],
             frame.select(pl.col(f"public_{place}").alias(name) for place, name in enumerate(self._settings.public)),

@@ -13,11 +13,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.audit.service.database import Rows
-from reticent.audit.service.secret import Secret
+from reticent.audit.service.database import AskedRows
 from reticent.audit.service.settings import Settings
 from reticent.errors import DataError
-from reticent.ledger import Audits
+from reticent.ledger import Audits, Secret
 
 MISSING = -1
 """Stands where a row has no value, and therefore no variable."""
@@ -35,7 +34,7 @@ class People:
         self.registered: dict[str, int] = dict.fromkeys(settings.sensitive, 0)
         self._rows: dict[str, NDArray[np.int64]] = {}
 
-    def update(self, rows: Rows) -> None:
+    def update(self, rows: AskedRows) -> None:
         """Take the rows as they are now, and register the variables that are new; ``registered`` counts them."""
         variables, owners = {}, {}
         for column, declared in self._settings.sensitive.items():

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from reticent.audit.service.database import (
     KEPT_STATEMENTS,
-    Rows,
+    AskedRows,
     Total,
     check_keys,
     check_nulls,
@@ -114,7 +114,7 @@ class PostgresDatabase:
         self._quiet = (snapshot, f"{count}:{digest}")
         return self._quiet[1]
 
-    def rows(self) -> Rows:
+    def rows(self) -> AskedRows:
         """All rows in the order of their keys."""
         from psycopg import sql
 
@@ -144,7 +144,7 @@ class PostgresDatabase:
         check_keys(frame["key"], settings.key)
         self._keys = frame["key"].to_numpy()
         public = frame.select(pl.col(f"public {name}").alias(name) for name in settings.public)
-        return Rows(
+        return AskedRows(
             state,
             frame["key"],
             public,

@@ -27,7 +27,6 @@ from reticent.audit.service.guarantee import guarantee
 from reticent.audit.service.noise import noisy, unit_of
 from reticent.audit.service.people import MISSING, People
 from reticent.audit.service.replies import Answer, Reply, Row
-from reticent.audit.service.secret import Secret
 from reticent.audit.service.settings import STEWARD, Settings
 from reticent.audit.service.statement import Aggregate, Statement
 from reticent.data import ValueType
@@ -71,7 +70,7 @@ class AuditService:
     def _set_up(self) -> None:
         """Catch up with the table and with everything that was decided, and answer what is reserved."""
         settings = self.settings
-        secret = Secret.beside(self._ledger.path, may_create=self._audits.is_empty())
+        secret = self._ledger.secret
         self.tokens = Tokens(settings, self._audits, secret)
         self._people = People(settings, self._audits, secret)
         self._columns = {

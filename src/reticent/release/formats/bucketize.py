@@ -9,14 +9,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Draft, Table
-from reticent.data.hierarchy import unused
+from reticent.data import Draft, Groups, Table, group_rows, in_order, unused
 from reticent.data.predicate import Condition
 from reticent.errors import DataError, PolicyError
 from reticent.release.cells import Cells
 from reticent.release.format import Answer, Frames, GroupFormat, Words
 from reticent.release.manifest import Manifest, ManifestColumn
-from reticent.release.rows import group_rows, in_order
 
 if TYPE_CHECKING:
     from reticent.release.public import PublicSide
@@ -82,6 +80,10 @@ class Bucketize(GroupFormat):
         table = public.tables["sensitive"]
         ids, groups = group_rows([table[bucket_of(public.manifest)]], table.height)
         return Cells(ids, groups, table.select(public.manifest.named("sensitive")), counts_of(public))
+
+    def beside(self, public: PublicSide, groups: Groups, quasi: Sequence[str], people: pl.DataFrame) -> Groups:
+        # Quasi values say who is in the table, and nothing about who else could be in a bucket.
+        return groups
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
         from reticent.release.counting import count_buckets

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from reticent.data import group_rows
 from reticent.data.predicate import Condition
 from reticent.release.cells import Cells
 from reticent.release.format import Answer, GroupFormat, Words
-from reticent.release.rows import group_rows
 from reticent.release.stored import counted
 
 if TYPE_CHECKING:

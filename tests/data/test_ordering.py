@@ -6,7 +6,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reticent.release.rows import group_rows, in_order, is_in_order
+from reticent.data.ordering import group_rows, in_order, is_in_order
 
 SCHEMA = {"text": pl.String, "number": pl.Int64, "real": pl.Float64, "truth": pl.Boolean, "day": pl.Date}
 ROWS = st.lists(

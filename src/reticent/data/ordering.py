@@ -1,4 +1,4 @@
-"""Rows as small integers: what sorting and grouping published rows are made of. Sorting text itself is many times slower."""
+"""Rows as small integers: what sorting and grouping rows are made of. Sorting text itself is many times slower."""
 
 from __future__ import annotations
 

@@ -1,0 +1,336 @@
+"""Rows of one schema, wherever they are: in memory, coming chunk by chunk, or in a file.
+
+Everything above an engine sees rows only through :class:`Rows`: distinct rows with their counts, or chunks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.data.hierarchy import unused
+from reticent.data.memory import budget, rows_at_once
+from reticent.data.ordering import is_in_order
+from reticent.data.writers import csv_header, csv_layout
+from reticent.errors import DataError, PolicyError
+
+Chunks = Iterator[pl.DataFrame]
+Counted = tuple[pl.DataFrame, NDArray[np.int64]]
+Change = Callable[[pl.DataFrame], pl.DataFrame]
+# A distinct row of a key and its quasi values, and the table that finds equal ones.
+_BYTES_PER_PERSON_CELL = 64
+
+
+@runtime_checkable
+class Rows(Protocol):
+    """Rows of one schema. ``engine`` names the engine that scans them; ``again`` says whether they can be read twice."""
+
+    @property
+    def schema(self) -> pl.Schema:
+        """The columns with their types."""
+
+    @property
+    def height(self) -> int:
+        """The number of rows."""
+
+    @property
+    def engine(self) -> str:
+        """The name of the engine that scans them, a key of ``reticent._names.ENGINES``."""
+
+    @property
+    def again(self) -> bool:
+        """Whether the rows can be read more than once."""
+
+    def values(self, column: str) -> pl.Series:
+        """The values of a column, each at least once."""
+
+    def chunks(self, columns: Sequence[str] | None = None) -> Chunks:
+        """The rows of some columns (default: all), in the same order every time."""
+
+    def counted(self, columns: Sequence[str]) -> Counted:
+        """The distinct rows of some columns, and how often each occurs."""
+
+    def mapped(self, schema: pl.Schema, change: Change, needs: Sequence[str] = ()) -> Rows:
+        """The rows with ``change`` applied to each part of them, which gives them the types of ``schema``.
+
+        A part has any of the columns, but always those that ``change`` ``needs``; it may leave rows out.
+        """
+
+    def frame(self) -> pl.DataFrame:
+        """All rows in memory, or a :class:`PolicyError` that says why not."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The number of rows, and of some columns the values (each at least once) and the nulls: how many, and the place of the first."""
+
+    rows: int
+    values: Mapping[str, pl.Series]
+    missing: Mapping[str, tuple[int, int]]
+
+
+@dataclass(frozen=True, eq=False)
+class _CountedRows:
+    """Rows whose ``judged`` columns are asked about again and again: their distinct rows are kept."""
+
+    schema: pl.Schema
+    judged: tuple[str, ...] = field(default=(), kw_only=True)
+
+    again: ClassVar[bool] = True
+
+    def counted(self, columns: Sequence[str]) -> Counted:
+        """The distinct rows of some columns, and how often each occurs."""
+        times = self._times
+        if set(columns) <= set(self.judged):
+            if list(columns) == list(self.judged):
+                grouped = self._judged
+            else:
+                grouped = self._judged.group_by(columns or pl.lit(0), maintain_order=True).agg(pl.col(times).sum())
+        else:
+            grouped = self._grouped(columns)
+        return grouped.select(columns), grouped[times].to_numpy()
+
+    @cached_property
+    def _judged(self) -> pl.DataFrame:
+        return self._grouped(self.judged)
+
+    @property
+    def _times(self) -> str:
+        """A name for counts that no column has."""
+        return unused("times", self.schema)
+
+    @property
+    def _count(self) -> pl.Expr:
+        return pl.len().cast(pl.Int64).alias(self._times)
+
+    def _grouped(self, columns: Sequence[str]) -> pl.DataFrame:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class FrameRows(_CountedRows):
+    """Rows in memory."""
+
+    held: pl.DataFrame = field(repr=False)
+
+    engine: ClassVar[str] = "local"
+
+    def __init__(self, frame: pl.DataFrame, judged: Sequence[str] = ()) -> None:
+        object.__setattr__(self, "held", frame)
+        object.__setattr__(self, "schema", frame.schema)
+        object.__setattr__(self, "judged", tuple(judged))
+
+    @property
+    def height(self) -> int:
+        return self.held.height
+
+    def values(self, column: str) -> pl.Series:
+        return self.held[column]
+
+    def chunks(self, columns: Sequence[str] | None = None) -> Chunks:
+        yield self.held if columns is None else self.held.select(columns)
+
+    def mapped(self, schema: pl.Schema, change: Change, needs: Sequence[str] = ()) -> FrameRows:
+        return FrameRows(change(self.held), self.judged)
+
+    def frame(self) -> pl.DataFrame:
+        return self.held
+
+    def _grouped(self, columns: Sequence[str]) -> pl.DataFrame:
+        return self.held.group_by(columns or pl.lit(0), maintain_order=True).agg(self._count)
+
+
+@dataclass(frozen=True, eq=False)
+class StreamRows:
+    """Rows that are never in memory together. ``make(columns)`` reads some columns from the beginning, in the same order every time.
+
+    ``known`` is what a pass found out about them, if there was one.
+    """
+
+    schema: pl.Schema
+    make: Callable[[Sequence[str]], Chunks] = field(repr=False)
+    known: Profile | None = field(default=None, repr=False)
+
+    engine: ClassVar[str] = "streaming"
+    again: ClassVar[bool] = True
+
+    @classmethod
+    def of_lazy(cls, rows: pl.LazyFrame) -> StreamRows:
+        """The rows of a query, by the streaming engine of polars."""
+
+        def make(columns: Sequence[str]) -> Chunks:
+            yield from rows.select(columns).collect_batches(
+                chunk_size=rows_at_once(len(columns)), maintain_order=True, lazy=True, engine="streaming"
+            )
+
+        try:
+            return cls(rows.collect_schema(), make)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise DataError(f"The source cannot be read: {str(error).strip().splitlines()[0]}.") from None
+
+    @classmethod
+    def of_frame(cls, frame: pl.DataFrame) -> StreamRows:
+        """The rows of a frame that is in memory anyhow."""
+        return cls(frame.schema, lambda columns: iter([frame.select(columns)]))
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return self.schema.names()
+
+    @cached_property
+    def height(self) -> int:
+        if self.known is not None:
+            return self.known.rows
+        return sum(chunk.height for chunk in self.chunks(self.columns[:1]))
+
+    def values(self, column: str) -> pl.Series:
+        if self.known is not None and column in self.known.values:
+            return self.known.values[column]
+        return distinct_values(self.schema[column], (chunk[column] for chunk in self.chunks([column])))
+
+    def chunks(self, columns: Sequence[str] | None = None) -> Chunks:
+        """The rows of some columns (or all), as many at once as memory allows."""
+        wanted = self.columns if columns is None else list(columns)
+        for chunk in self.make(wanted):
+            yield from chunk.iter_slices(rows_at_once(len(wanted))) if chunk.height else ()
+
+    def counted(self, columns: Sequence[str]) -> Counted:
+        times = unused("times", self.schema)
+        added = pl.DataFrame(schema={**{name: self.schema[name] for name in columns}, times: pl.Int64()})
+        for chunk in self.chunks(columns):
+            grouped = chunk.group_by(columns).agg(pl.len().cast(pl.Int64).alias(times))
+            added = pl.concat([added, grouped]).group_by(columns).agg(pl.col(times).sum())
+        return added.select(columns), added[times].to_numpy()
+
+    def mapped(self, schema: pl.Schema, change: Change, needs: Sequence[str] = ()) -> StreamRows:
+        def make(columns: Sequence[str]) -> Chunks:
+            read = list(dict.fromkeys([*columns, *needs]))
+            return (change(chunk).select(columns) for chunk in self.chunks(read))
+
+        return StreamRows(schema, make)
+
+    def profiled(self, known: Profile) -> StreamRows:
+        """The same rows with what a pass found out about them."""
+        return replace(self, known=known)
+
+    def frame(self) -> pl.DataFrame:
+        raise PolicyError(
+            "This needs all rows of the table in memory, and the table is streamed. Say engine='local' if it fits, or keep to what "
+            "streams: Lattice, Datafly and Mondrian with format='generalize', assess, verify and counting queries."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class StoredRows(_CountedRows):
+    """Rows in a CSV or Parquet file, as :mod:`reticent.data.writers` writes them. ``keeps`` is held as long as the rows: the folder of the file."""
+
+    path: Path = field(kw_only=True)
+    keeps: Any = field(default=None, repr=False, kw_only=True)
+
+    engine: ClassVar[str] = "streaming"
+
+    @cached_property
+    def height(self) -> int:
+        return int(self._judged[self._times].sum())
+
+    def values(self, column: str) -> pl.Series:
+        return self.counted([column])[0][column]
+
+    def chunks(self, columns: Sequence[str] | None = None) -> Chunks:
+        yield from StreamRows.of_lazy(self.scan()).chunks(columns)
+
+    def mapped(self, schema: pl.Schema, change: Change, needs: Sequence[str] = ()) -> StreamRows:
+        return StreamRows.of_lazy(self.scan()).mapped(schema, change, needs)
+
+    def frame(self) -> pl.DataFrame:
+        return self._collected(self.scan())
+
+    def scan(self) -> pl.LazyFrame:
+        """The rows, not yet read."""
+        if self.path.suffix == ".parquet":
+            return pl.scan_parquet(self.path)
+        return pl.scan_csv(self.path, **csv_layout(self.schema))
+
+    def check(self) -> None:
+        """Check that the file has the columns that it should have, of the right types."""
+        try:
+            if self.path.suffix == ".csv":
+                with self.path.open("rb") as file:
+                    check_header(file.read(len(csv_header(self.schema))), self.schema, self.path.name)
+            found = self.scan().collect_schema()
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise self._unreadable(error) from None
+        if list(found) != list(self.schema):
+            raise DataError(
+                f"{self.path.name} has the columns {list(found)}, but the manifest lists {list(self.schema)}."
+            )
+        for name, dtype in self.schema.items():
+            if found[name] != dtype:
+                raise DataError(f"{self.path.name}: column {name!r} has type {found[name]}, not {dtype}.")
+
+    def _grouped(self, columns: Sequence[str]) -> pl.DataFrame:
+        if not columns:
+            return self._collected(self.scan().select(self._count))
+        return self._collected(self.scan().group_by(columns).agg(self._count))
+
+    def _collected(self, rows: pl.LazyFrame) -> pl.DataFrame:
+        try:
+            return rows.collect(engine="streaming")
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise self._unreadable(error) from None
+
+    def _unreadable(self, error: Exception) -> DataError:
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        return DataError(f"{self.path.name} cannot be read as the manifest describes it: {first}")
+
+
+def stand_in_order(rows: Rows) -> bool:
+    """Whether rows are sorted by all columns in turn, nulls last."""
+    before = pl.DataFrame(schema=rows.schema)
+    for chunk in rows.chunks():
+        if not is_in_order(pl.concat([before, chunk]) if before.height else chunk):
+            return False
+        before = chunk.tail(1)
+    return True
+
+
+def check_header(content: bytes, schema: pl.Schema, file: str) -> None:
+    """Check that a CSV file begins with the columns that it should have."""
+    if not content.startswith(csv_header(schema)):
+        found = content.split(b"\n", 1)[0].decode(errors="replace")
+        raise DataError(f"{file} begins with {found!r}, but the manifest lists the columns {list(schema)}.")
+
+
+def distinct_values(dtype: pl.DataType, parts: Iterator[pl.Series]) -> pl.Series:
+    """The distinct values of a column that comes in parts."""
+    found = pl.Series([], dtype=dtype)
+    for part in parts:
+        found = pl.concat([found, part.unique()]).unique()
+    return found
+
+
+def without_nulls(rows: Rows, columns: Sequence[str]) -> Rows:
+    """Only the rows that have a value in all of some columns."""
+    return rows.mapped(rows.schema, lambda part: part.drop_nulls(columns), needs=columns)
+
+
+def by_person(rows: Rows, columns: Sequence[str], key: str) -> Chunks:
+    """Some columns of all rows, all rows of a person in one frame, in as many frames as memory asks for.
+
+    Every frame takes a pass of its own and holds the people whose key hashes to its number: nothing is written to a disk.
+    """
+    parts = max(1, -(-rows.height * len(columns) * _BYTES_PER_PERSON_CELL // max(budget() // 2, 1)))
+    for number in range(parts):
+        chunks = [
+            chunk.filter(chunk[key].hash(seed=0) % parts == number) if parts > 1 else chunk
+            for chunk in rows.chunks(columns)
+        ]
+        yield pl.concat(chunks)

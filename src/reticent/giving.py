@@ -1,0 +1,126 @@
+"""Giving out: what was given out about a data set before, and what that means for the next time. Plain values, no ledger.
+
+A method says with these what its draft needs: whether it may go out ``beside`` what is out already, what it spends, and which state of a
+series it leaves behind. The ledger reads them; drafts and methods need not know it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from reticent.errors import PolicyError
+from reticent.exact import Number, exact
+
+Status = Literal["reserved", "given out", "withdrawn"]
+_SHOWN = 6
+STATUSES: tuple[Status, ...] = ("reserved", "given out", "withdrawn")
+
+
+@dataclass(frozen=True)
+class Given:
+    """Something that was given out about a data set, or is reserved and may be: for everybody else that is the same.
+
+    ``number`` counts everything of the data set, whatever its ``kind``; ``content`` is the hash of what it tells, ``details`` its public parameters.
+    """
+
+    dataset: str
+    kind: str
+    number: int
+    content: str
+    made: str
+    status: Status = "given out"
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.status not in STATUSES:
+            raise PolicyError(f"status must be one of {', '.join(STATUSES)}, but it is {self.status!r}.")
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Whether something may go out beside what is out already; ``text`` is the reason, or a note for the certificate."""
+
+    allowed: bool
+    text: str = ""
+
+
+Beside = Callable[[Sequence[Given]], Judgement]
+"""Judges something that is to be given out together with what was given out before, first to last. It may be asked several times."""
+
+
+def refuse(reason: str) -> Judgement:
+    """It must not go out."""
+    return Judgement(False, reason)
+
+
+def allow(note: str = "") -> Judgement:
+    """It may go out; the ``note`` says how it was judged together with the others, for the certificate."""
+    return Judgement(True, note)
+
+
+def alone(given: Sequence[Given]) -> Judgement:
+    """Nothing may go out beside anything else: two releases that are each safe can give people away together (spec 000b A11.10)."""
+    if not given:
+        return allow()
+    last = given[-1]
+    more = f"; in all: {described(given)}" if len(given) > 1 else ""
+    return refuse(
+        f"The data set {last.dataset!r} was released already: {last.kind} {last.number}, {last.made}, content {last.content[:12]}{more}. Two releases "
+        "that are each safe can give people away together, so this one was refused and nothing was published. Publish the earlier content unchanged, or "
+        "allow another release with again=True (--again): its certificate will say that they were not judged together."
+    )
+
+
+def unjudged(given: Sequence[Given]) -> Judgement:
+    """The steward allows it without a judgement, and the certificate says so."""
+    if not given:
+        return allow()
+    return allow(
+        f"Given out before: {described(given)}. They and this were not judged together. Whoever holds an earlier one may learn more from both than either tells."
+    )
+
+
+def described(given: Sequence[Given]) -> str:
+    """What was given out, in a few words: ``release 1, answers 2``; data sets are named only where there are several."""
+    several = len({each.dataset for each in given}) > 1
+    shown = [f"{each.kind} {each.number}" + (f" of {each.dataset!r}" if several else "") for each in given]
+    return ", ".join(
+        shown if len(shown) <= _SHOWN else [*shown[: _SHOWN - 1], f"... {shown[-1]} ({len(shown)} in all)"]
+    )
+
+
+@dataclass(frozen=True)
+class Spending:
+    """An amount that goes out with something: from a budget of the data set, or of one of its columns.
+
+    With ``total`` the budget is opened if it is not there; another total than the budget's own is refused.
+    """
+
+    budget: str
+    amount: Number
+    purpose: str = ""
+    column: str | None = None
+    total: Number | None = None
+
+    def __post_init__(self) -> None:
+        exact(self.amount, f"The amount spent from budget {self.budget!r}", low=0)
+
+
+@dataclass(frozen=True)
+class SeriesState:
+    """What a series leaves behind: a few public or private figures, and the ``version`` that names the folder of its bulk state.
+
+    The true version is the one that the ledger names. ``follows`` is the version that this one was made from, None for the first; if the series
+    moved on meanwhile, nothing is recorded. A version's name is never used twice, not even after a withdrawal.
+    """
+
+    series: str
+    version: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+    follows: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.series or not self.version:
+            raise PolicyError("A series and the version of its state must have names.")

@@ -1,0 +1,49 @@
+"""Answers: questions about a data set that rules decide (access to views), and the rules themselves, in the order in which they were made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reticent.ledger.store import Store, now
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A question about a data set, what was decided, and what was answered (None where nothing was)."""
+
+    kind: str
+    question: str
+    decision: str
+    answer: str | None
+    made: str
+
+
+class Answers:
+    """The questions that were asked about every data set, and what became of them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def record(self, dataset: str, kind: str, question: str, decision: str, answer: str | None = None) -> int:
+        """Write a decision, and the answer if there is one, before it leaves; returns the entry's number."""
+        with self._store.writing() as writing:
+            return writing.add(
+                "answers",
+                writing.dataset(dataset),
+                kind=kind,
+                question=question,
+                decision=decision,
+                answer=answer,
+                made=now(),
+            )
+
+    def of(self, dataset: str, kind: str) -> list[Answer]:
+        """The questions of one kind, first to last."""
+        with self._store.reading() as reading:
+            number = reading.known(dataset)
+            rows = reading.rows("answers", number) if number is not None else []
+        return [
+            Answer(kind, row["question"], row["decision"], row["answer"], row["made"])
+            for row in rows
+            if row["kind"] == kind
+        ]

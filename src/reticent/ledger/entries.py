@@ -1,0 +1,250 @@
+"""Entries: everything that was given out about a data set, numbered in one row, whatever its kind.
+
+An entry is *reserved* before anything is written, *given out* when it is, and *withdrawn* when it never was. A reservation counts as given out
+for everybody else. Numbers are never used again; withdrawn content may be recorded once more, under a new number.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from reticent.errors import LedgerError
+from reticent.giving import Beside, Given, SeriesState, Spending, alone
+from reticent.ledger.budgets import Budgets
+from reticent.ledger.place import LedgerPlace
+from reticent.ledger.store import Reading, Row, Store, Writing, now
+
+
+@dataclass(frozen=True)
+class Entry(Given):
+    """An entry as the ledger remembers it. ``note`` is what was judged about it beside the others, ``reason`` why it was withdrawn.
+
+    ``new`` says that the call that returned it reserved it; ``place`` is the ledger that it is in.
+    """
+
+    certificate: str = ""
+    note: str = ""
+    changed: str = ""
+    reason: str = ""
+    new: bool = field(default=False, compare=False)
+    place: LedgerPlace | None = field(default=None, compare=False, repr=False)
+
+
+Certify = Callable[[Entry], str]
+"""Makes the certificate of an entry once number, time and note are known, and returns its hash."""
+
+
+class Entries:
+    """The entries of every data set."""
+
+    def __init__(self, store: Store, budgets: Budgets) -> None:
+        self._store, self._budgets = store, budgets
+
+    def record(
+        self,
+        dataset: str,
+        content: str,
+        certify: Certify,
+        *,
+        kind: str = "release",
+        beside: Beside = alone,
+        since: int | None = None,
+        spend: Sequence[Spending] = (),
+        state: SeriesState | None = None,
+        details: Mapping[str, Any] | None = None,
+        formerly: str | None = None,
+    ) -> Entry:
+        """Reserve an entry, spend and keep the state of its series, all in one transaction or nothing.
+
+        ``content`` is the hash of everything that it tells about the data. What is recorded with this content already, or with ``formerly``, the hash that an
+        earlier version made of it, keeps its number and time, and nothing is judged or spent again: it tells nobody anything new. Otherwise
+        ``beside`` judges it together with what was given out before. That may take long, so it happens before the transaction, and again if something else was
+        recorded meanwhile. Whoever made the content from what was given out passes the :meth:`position` of that moment as ``since``: if there is more
+        now, the entry is refused. If ``certify`` fails, nothing is recorded.
+        """
+        while True:
+            with self._store.reading() as reading:
+                earlier, position = self._given(reading, dataset), self._position(reading, dataset)
+                known = _same(earlier, dataset, content, formerly) is not None
+            judgement = None if known else beside([each for each in earlier if each.status != "withdrawn"])
+            if judgement is not None and not judgement.allowed:
+                raise LedgerError(f"{judgement.text} (Ledger {str(self._store.path)!r}.)")
+            with self._store.writing() as writing:
+                if self._position(writing, dataset) != position:
+                    continue
+                same = _same(earlier, dataset, content, formerly)
+                if same is not None:
+                    certificate = certify(same)
+                    if same.content != content:
+                        writing.change("entries", self._find(writing, same)["id"], content=content)
+                    return replace(same, content=content, certificate=certificate)
+                if since is not None and since != position:
+                    raise LedgerError(
+                        f"Something else was given out about the data set {dataset!r} while this was being made, so they do not fit together. Nothing was published. "
+                        "Start again from what is out now."
+                    )
+                assert judgement is not None
+                owner = writing.dataset(dataset)
+                entry = self._reserve(writing, owner, kind, content, judgement.text, dict(details or {}), certify)
+                for each in spend:
+                    self._budgets.spend_within(writing, dataset, each)
+                if state is not None:
+                    self._keep(writing, owner, entry, state)
+                return replace(entry, new=True)
+
+    def join(self, writing: Writing, dataset: str, kind: str, beside: Beside = alone) -> None:
+        """Let something go on that gives out little by little (answers, grants, spendings): one entry for all of it, at the first.
+
+        It is judged again each time beside what other kinds gave out.
+        """
+        earlier = [each for each in self._given(writing, dataset) if each.status != "withdrawn"]
+        judgement = beside([each for each in earlier if each.kind != kind])
+        if not judgement.allowed:
+            raise LedgerError(f"{judgement.text} (Ledger {str(self._store.path)!r}.)")
+        if not any(each.kind == kind for each in earlier):
+            entry = self._reserve(writing, writing.dataset(dataset), kind, kind, judgement.text, {}, lambda _: "")
+            self._move(writing, entry, "given out", "")
+
+    def give_out(self, entry: Entry) -> Entry:
+        """Say that a reserved entry was written and is in the world. Once more changes nothing; a withdrawn one is refused."""
+        with self._store.writing() as writing:
+            found = self._not_withdrawn(writing, entry)
+            return found if found.status == "given out" else self._move(writing, found, "given out", "")
+
+    def check(self, entry: Entry) -> None:
+        """Refuse an entry that is not there, or was withdrawn."""
+        with self._store.reading() as reading:
+            self._not_withdrawn(reading, entry)
+
+    def withdraw(self, entry: Entry, reason: str) -> Entry:
+        """Take back a reserved entry of which nothing was ever written, with the reason on record. Its number stays used."""
+        if not reason.strip():
+            raise LedgerError("Say why the entry is withdrawn: the reason stays on record.")
+        with self._store.writing() as writing:
+            found = self._as_it_stands(writing, entry)
+            if found.status != "reserved":
+                raise LedgerError(
+                    f"{_called(found).capitalize()} was {found.status} {found.changed}, so it cannot be withdrawn. What is in the world stays there; "
+                    "only what was reserved and never written can be taken back."
+                )
+            return self._move(writing, found, "withdrawn", reason.strip())
+
+    def of(self, dataset: str) -> list[Entry]:
+        """All entries of a data set, first to last; those of the same people under another name are not listed."""
+        with self._store.reading() as reading:
+            return [each for number in reading.namesakes(dataset) for each in self._rows(reading, number)]
+
+    def position(self, dataset: str) -> int:
+        """A number that rises with everything that is recorded or withdrawn about a data set."""
+        with self._store.reading() as reading:
+            return self._position(reading, dataset)
+
+    def state(self, dataset: str, series: str) -> SeriesState | None:
+        """The true state of a series: the last that was not withdrawn, None before the first."""
+        with self._store.reading() as reading:
+            number = reading.known(dataset)
+            return None if number is None else self._state(reading, number, series)
+
+    def _given(self, reading: Reading, dataset: str) -> list[Entry]:
+        """Everything that counts when something is given out about a data set."""
+        return [each for number in reading.namesakes(dataset) for each in self._rows(reading, number)]
+
+    def _position(self, reading: Reading, dataset: str) -> int:
+        return sum(1 + (each.status == "withdrawn") for each in self._given(reading, dataset))
+
+    def _rows(self, reading: Reading, number: int) -> list[Entry]:
+        return [self._entry(reading, row) for row in reading.rows("entries", number)]
+
+    def _entry(self, reading: Reading, row: Row) -> Entry:
+        fields = {name: value for name, value in row.items() if name not in ("id", "dataset", "details")}
+        return Entry(
+            dataset=reading.name(row["dataset"]), details=json.loads(row["details"]), place=self._store.place, **fields
+        )
+
+    def _find(self, reading: Reading, entry: Given) -> Row:
+        for number in reading.namesakes(entry.dataset):
+            for row in reading.rows("entries", number):
+                if row["number"] == entry.number and reading.name(number) == entry.dataset:
+                    return row
+        raise LedgerError(f"The ledger {str(self._store.path)!r} has no {_called(entry)}.")
+
+    def _as_it_stands(self, reading: Reading, entry: Entry) -> Entry:
+        found = self._entry(reading, self._find(reading, entry))
+        if found.content != entry.content:
+            raise LedgerError(
+                f"{_called(entry).capitalize()} has other content in the ledger {str(self._store.path)!r}. Nothing was changed."
+            )
+        return found
+
+    def _not_withdrawn(self, reading: Reading, entry: Entry) -> Entry:
+        found = self._as_it_stands(reading, entry)
+        if found.status == "withdrawn":
+            raise LedgerError(
+                f"{_called(found).capitalize()} was withdrawn {found.changed} ({found.reason}), so it cannot be given out. Publish it again."
+            )
+        return found
+
+    def _reserve(
+        self,
+        writing: Writing,
+        owner: int,
+        kind: str,
+        content: str,
+        note: str,
+        details: dict[str, Any],
+        certify: Certify,
+    ) -> Entry:
+        number = max((row["number"] for row in writing.rows("entries", owner)), default=0) + 1
+        made = now()
+        entry = Entry(
+            dataset=writing.name(owner), kind=kind, number=number, content=content, made=made, status="reserved",
+            details=details, note=note, changed=made, place=self._store.place,
+        )  # fmt: skip
+        certified = replace(entry, certificate=certify(entry))
+        writing.add(
+            "entries", owner, kind=kind, number=number, status="reserved", content=content, certificate=certified.certificate,
+            note=note, details=json.dumps(details, sort_keys=True), made=made, changed=made, reason="",
+        )  # fmt: skip
+        return certified
+
+    def _move(self, writing: Writing, entry: Entry, status: str, reason: str) -> Entry:
+        moved = now()
+        writing.change("entries", self._find(writing, entry)["id"], status=status, changed=moved, reason=reason)
+        return replace(entry, status=status, changed=moved, reason=reason)  # type: ignore[arg-type]  # one of three words
+
+    def _keep(self, writing: Writing, owner: int, entry: Entry, state: SeriesState) -> None:
+        current = self._state(writing, owner, state.series)
+        before = current.version if current is not None else None
+        if before != state.follows:
+            raise LedgerError(
+                f"The series {state.series!r} of the data set {entry.dataset!r} is at version {before!r}, and this was made from {state.follows!r}. Nothing was "
+                "published. Open the series again and start from there."
+            )
+        if any(
+            row["series"] == state.series and row["version"] == state.version for row in writing.rows("states", owner)
+        ):
+            raise LedgerError(
+                f"The version {state.version!r} of the series {state.series!r} was used before. Name it anew."
+            )
+        writing.add(
+            "states", owner, series=state.series, version=state.version, entry=self._find(writing, entry)["id"],
+            details=json.dumps({"details": dict(state.details), "follows": state.follows}, sort_keys=True),
+        )  # fmt: skip
+
+    def _state(self, reading: Reading, number: int, series: str) -> SeriesState | None:
+        for row in reversed(reading.rows("states", number)):
+            if row["series"] == series and reading.row("entries", row["entry"])["status"] != "withdrawn":
+                kept = json.loads(row["details"])
+                return SeriesState(series, row["version"], kept["details"], kept["follows"])
+        return None
+
+
+def _same(entries: Sequence[Entry], dataset: str, content: str, formerly: str | None) -> Entry | None:
+    return next((each for each in entries if each.status != "withdrawn" and each.content in (content, formerly)), None)
+
+
+def _called(entry: Given) -> str:
+    return f"{entry.kind} {entry.number} of the data set {entry.dataset!r}"

@@ -1,0 +1,189 @@
+"""The tables of the ledger's file. Each layout is the one before it and a change; an older file gets what it lacks in one transaction."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+
+# Tables whose rows are links of the chain, by the number that the chain knows them by: append only.
+SEALED = (
+    "datasets",
+    "entries",
+    "states",
+    "people",
+    "budgets",
+    "spendings",
+    "answers",
+    "audit_variables",
+    "audit_decisions",
+    "audit_tokens",
+)
+UNJUDGED = (
+    "Recorded by an earlier version of Reticent, as another release of its data set: they were not judged together."
+)
+
+_FIRST = """
+CREATE TABLE datasets (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, made TEXT NOT NULL
+) STRICT;
+CREATE TABLE releases (
+    id INTEGER PRIMARY KEY, dataset INTEGER NOT NULL REFERENCES datasets, number INTEGER NOT NULL,
+    content TEXT NOT NULL, certificate TEXT NOT NULL, made TEXT NOT NULL,
+    UNIQUE (dataset, number), UNIQUE (dataset, content)
+) STRICT;
+CREATE TABLE views (
+    id INTEGER PRIMARY KEY, dataset INTEGER NOT NULL REFERENCES datasets, kind TEXT NOT NULL,
+    content TEXT NOT NULL, details TEXT NOT NULL, made TEXT NOT NULL
+) STRICT;
+CREATE TABLE answers (
+    id INTEGER PRIMARY KEY, dataset INTEGER NOT NULL REFERENCES datasets, kind TEXT NOT NULL,
+    question TEXT NOT NULL, decision TEXT NOT NULL, answer TEXT, made TEXT NOT NULL
+) STRICT;
+CREATE TABLE budgets (
+    id INTEGER PRIMARY KEY, dataset INTEGER NOT NULL REFERENCES datasets, scope TEXT NOT NULL, name TEXT NOT NULL,
+    total TEXT NOT NULL, spent TEXT NOT NULL, made TEXT NOT NULL,
+    UNIQUE (dataset, scope, name)
+) STRICT;
+CREATE TABLE spendings (
+    id INTEGER PRIMARY KEY, budget INTEGER NOT NULL REFERENCES budgets, amount TEXT NOT NULL,
+    purpose TEXT NOT NULL, made TEXT NOT NULL
+) STRICT;
+CREATE INDEX views_of_dataset ON views (dataset, kind);
+CREATE INDEX answers_of_dataset ON answers (dataset, kind);
+"""
+_SECOND = """
+CREATE TABLE audit_variables (
+    id INTEGER PRIMARY KEY, dataset INTEGER NOT NULL REFERENCES datasets, column TEXT NOT NULL,
+    first INTEGER NOT NULL, secret TEXT NOT NULL, hashes BLOB NOT NULL, made TEXT NOT NULL,
+    UNIQUE (dataset, column, first)
+) STRICT;
+CREATE TABLE audit_decisions (
+    id INTEGER PRIMARY KEY, dataset INTEGER NOT NULL REFERENCES datasets, column TEXT NOT NULL, function TEXT NOT NULL,
+    identity TEXT NOT NULL, size INTEGER NOT NULL, answered INTEGER NOT NULL, rule TEXT NOT NULL, reason TEXT NOT NULL,
+    members BLOB, answer TEXT, made TEXT NOT NULL,
+    UNIQUE (dataset, column, function, identity)
+) STRICT;
+CREATE TABLE audit_questions (
+    id INTEGER PRIMARY KEY, dataset INTEGER NOT NULL REFERENCES datasets, asker TEXT NOT NULL, text TEXT NOT NULL,
+    made TEXT NOT NULL
+) STRICT;
+CREATE TABLE audit_asked (
+    question INTEGER NOT NULL REFERENCES audit_questions, decision INTEGER NOT NULL REFERENCES audit_decisions,
+    PRIMARY KEY (question, decision)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE audit_tokens (
+    id INTEGER PRIMARY KEY, dataset INTEGER NOT NULL REFERENCES datasets, asker TEXT NOT NULL, name TEXT NOT NULL UNIQUE,
+    digest BLOB NOT NULL, made TEXT NOT NULL, revoked TEXT
+) STRICT;
+CREATE INDEX audit_questions_of_asker ON audit_questions (dataset, asker);
+"""
+_THIRD = """
+CREATE TABLE chain (
+    id INTEGER PRIMARY KEY, tab INTEGER NOT NULL, row INTEGER NOT NULL, dataset INTEGER NOT NULL, digest BLOB NOT NULL,
+    link BLOB NOT NULL
+) STRICT;
+CREATE TABLE entries (
+    id INTEGER PRIMARY KEY, dataset INTEGER NOT NULL REFERENCES datasets, kind TEXT NOT NULL, number INTEGER NOT NULL,
+    status TEXT NOT NULL, content TEXT NOT NULL, certificate TEXT NOT NULL, note TEXT NOT NULL, details TEXT NOT NULL,
+    made TEXT NOT NULL, changed TEXT NOT NULL, reason TEXT NOT NULL,
+    UNIQUE (dataset, number)
+) STRICT;
+CREATE UNIQUE INDEX entries_content ON entries (dataset, content) WHERE status != 'withdrawn';
+CREATE TABLE states (
+    id INTEGER PRIMARY KEY, dataset INTEGER NOT NULL REFERENCES datasets, series TEXT NOT NULL, version TEXT NOT NULL,
+    details TEXT NOT NULL, entry INTEGER NOT NULL REFERENCES entries,
+    UNIQUE (dataset, series, version)
+) STRICT;
+CREATE TABLE people (
+    id INTEGER PRIMARY KEY, dataset INTEGER NOT NULL REFERENCES datasets, kind TEXT NOT NULL, size INTEGER NOT NULL,
+    marks BLOB NOT NULL, made TEXT NOT NULL
+) STRICT;
+ALTER TABLE spendings ADD COLUMN dataset INTEGER NOT NULL DEFAULT 0;
+"""
+_FOLDED = """
+DROP TABLE releases;
+DROP TABLE views;
+"""
+VERSION = 3
+
+
+def upgrade(connection: sqlite3.Connection, layout: int) -> None:
+    """Bring a file of an older layout (0: an empty one) to this one, inside the caller's transaction."""
+    for number, statements in enumerate((_FIRST, _SECOND, _THIRD), start=1):
+        if layout < number:
+            _run(connection, statements)
+    if layout < VERSION:
+        _fold(connection)
+        _run(connection, _FOLDED)
+
+
+def rows_to_seal(connection: sqlite3.Connection) -> Iterator[tuple[str, int]]:
+    """The rows of a file that had no chain, in the order in which it takes them up."""
+    for table in SEALED:
+        for (number,) in connection.execute(f"SELECT id FROM {table} ORDER BY id").fetchall():
+            yield table, number
+
+
+def schema_of(connection: sqlite3.Connection) -> list[tuple[str, str, str | None]]:
+    """The definitions of all tables and indexes."""
+    return connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY name").fetchall()
+
+
+def expected_schema() -> list[tuple[str, str, str | None]]:
+    """The definitions that a ledger of this layout has."""
+    fresh = sqlite3.connect(":memory:")
+    try:
+        upgrade(fresh, 0)
+        return schema_of(fresh)
+    finally:
+        fresh.close()
+
+
+def _run(connection: sqlite3.Connection, statements: str) -> None:
+    # No statement here holds a semicolon of its own.
+    for statement in statements.split(";"):
+        connection.execute(statement)
+
+
+def _fold(connection: sqlite3.Connection) -> None:
+    """Releases, views, audited answers, grants and budgets of the older layouts become entries."""
+    connection.execute(
+        "INSERT INTO entries (dataset, kind, number, status, content, certificate, note, details, made, changed, reason) "
+        "SELECT dataset, 'release', number, 'given out', content, certificate, iif(number > 1, ?, ''), '{}', made, made, '' "
+        "FROM releases ORDER BY id",
+        (UNJUDGED,),
+    )
+    # A view was written down twice: as a release, and with its plan. A kill between the two left a release alone.
+    for dataset, kind, content, details, made in connection.execute(
+        "SELECT dataset, kind, content, details, made FROM views ORDER BY id"
+    ).fetchall():
+        changed = connection.execute(
+            "UPDATE entries SET kind = ?, details = ? WHERE dataset = ? AND content = ?",
+            (kind, details, dataset, content),
+        ).rowcount
+        if not changed:
+            _add(connection, dataset, kind, content, details, made)
+    for kind, found in (
+        ("answers", "SELECT dataset, min(made) FROM audit_decisions WHERE answered GROUP BY dataset"),
+        ("grant", "SELECT dataset, min(made) FROM answers WHERE decision LIKE '%\"allowed\": true%' GROUP BY dataset"),
+        (
+            "budget",
+            "SELECT budgets.dataset, min(spendings.made) FROM spendings JOIN budgets ON budgets.id = budget "
+            "WHERE budgets.dataset NOT IN (SELECT dataset FROM audit_decisions) GROUP BY budgets.dataset",
+        ),
+    ):
+        for dataset, made in connection.execute(found).fetchall():
+            _add(connection, dataset, kind, kind, json.dumps({}), made)
+    connection.execute("UPDATE spendings SET dataset = (SELECT dataset FROM budgets WHERE budgets.id = budget)")
+
+
+def _add(connection: sqlite3.Connection, dataset: int, kind: str, content: str, details: str, made: str) -> None:
+    number = connection.execute(
+        "SELECT coalesce(max(number), 0) + 1 FROM entries WHERE dataset = ?", (dataset,)
+    ).fetchone()[0]
+    connection.execute(
+        "INSERT INTO entries (dataset, kind, number, status, content, certificate, note, details, made, changed, reason) "
+        "VALUES (?, ?, ?, 'given out', ?, '', ?, ?, ?, ?, '')",
+        (dataset, kind, number, content, UNJUDGED if number > 1 else "", details, made, made),
+    )

@@ -1,0 +1,106 @@
+"""Ledgers that earlier versions wrote: everything in them is kept, and everything counts."""
+
+from __future__ import annotations
+
+import sqlite3
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from reticent.errors import LedgerError
+from reticent.giving import unjudged
+from reticent.ledger import Entry, Ledger
+
+# Written by the code of commit f1dc096, then dumped as SQL.
+SECOND = Path(__file__).parents[1] / "fixtures" / "ledger" / "layout2.sql"
+
+
+def certify(entry: Entry) -> str:
+    return f"certificate {entry.number}"
+
+
+@pytest.fixture
+def second(tmp_path: Path) -> Path:
+    path = tmp_path / "ledger.sqlite"
+    path.touch(mode=0o600)
+    with sqlite3.connect(path) as raw:
+        raw.executescript(SECOND.read_text(encoding="utf-8"))
+    return path
+
+
+def test_releases_and_views_of_the_second_layout_are_entries_with_their_numbers(second: Path) -> None:
+    with Ledger(second) as ledger:
+        found = {name: ledger.entries(name) for name in ("patients", "views", "killed")}
+    assert [(each.kind, each.number, each.content[:2], each.status) for each in found["patients"]] == [
+        ("release", 1, "aa", "given out"),
+        ("release", 2, "bb", "given out"),
+    ]
+    assert [(each.kind, each.number, each.details["index"]) for each in found["views"]] == [
+        ("alpha-beta", 1, 1),
+        ("alpha-beta", 2, 2),
+    ]
+    assert [(each.kind, each.number, each.content[:2]) for each in found["killed"]] == [("alpha-beta", 1, "ee")]
+    assert [bool(each.note) for each in found["patients"]] == [False, True]
+
+
+@pytest.mark.parametrize("name", ["patients", "views", "killed", "asked", "granted", "spent", "D", "d"])
+def test_whatever_was_given_out_before_keeps_a_release_back(second: Path, name: str) -> None:
+    with Ledger(second) as ledger, pytest.raises(LedgerError, match="was released already"):
+        ledger.record(name, "new", certify)
+
+
+def test_content_that_was_published_before_is_still_the_same_release(second: Path) -> None:
+    with Ledger(second) as ledger:
+        entry = ledger.record("patients", "aa" * 32, certify)
+        assert (entry.number, entry.new) == (1, False)
+        assert ledger.record("refused", "new", certify).number == 1
+        assert ledger.record("patients", "cc" * 32, certify, beside=unjudged).number == 3
+
+
+def test_names_that_were_told_apart_count_together_now(second: Path) -> None:
+    with Ledger(second) as ledger:
+        assert sorted(each.content[:2] for each in ledger.entries("d")) == ["d0", "d1"]
+
+
+def test_answers_budgets_and_variables_are_kept(second: Path) -> None:
+    with Ledger(second) as ledger:
+        assert ledger.audits.after("asked")[0].answer == Fraction(7, 2)
+        assert ledger.audits.hashes("asked", "salary", "key") == b"a" * 32
+        assert ledger.budgets.of("spent", "epsilon").left == Fraction(2, 3)
+        assert len(ledger.answers.of("granted", "views: decision")) == 1
+
+
+def test_an_update_happens_once_and_takes_the_key_of_audited_sql_along(second: Path) -> None:
+    before = second.with_name("ledger.sqlite-audit-key")
+    before.write_bytes(b"k" * 32)
+    Ledger(second).close()
+    assert not before.exists()
+    with Ledger(second) as ledger:
+        assert ledger.secret.key == b"k" * 32
+    with sqlite3.connect(second) as raw:
+        assert raw.execute("PRAGMA user_version").fetchone() == (3,)
+        tables = {name for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    assert not tables & {"releases", "views"}
+
+
+def test_a_ledger_of_the_first_layout_gets_everything_that_it_lacks(second: Path) -> None:
+    with sqlite3.connect(second) as raw:
+        for name in ("audit_asked", "audit_questions", "audit_decisions", "audit_variables", "audit_tokens"):
+            raw.execute(f"DROP TABLE {name}")
+        raw.execute("PRAGMA user_version = 1")
+    with Ledger(second) as ledger:
+        assert [each.number for each in ledger.entries("patients")] == [1, 2]
+        assert ledger.audits.after("patients") == []
+
+
+def test_an_update_that_fails_leaves_the_older_layout_as_it_was(second: Path) -> None:
+    with sqlite3.connect(second) as raw:
+        raw.execute("CREATE TABLE people (something_else TEXT)")
+        before = raw.execute("SELECT name FROM sqlite_master ORDER BY name").fetchall()
+    # One of the new tables is there already, so that the update stops half way.
+    with pytest.raises(LedgerError, match="already exists"):
+        Ledger(second)
+    with sqlite3.connect(second) as raw:
+        assert raw.execute("SELECT name FROM sqlite_master ORDER BY name").fetchall() == before
+        assert raw.execute("PRAGMA user_version").fetchone() == (2,)
