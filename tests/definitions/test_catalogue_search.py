@@ -284,7 +284,7 @@ def test_later_rows_are_recoded_by_the_domain_that_the_population_had_a_part_in(
     population = {"z": ["a", "a", "b", "b", "c", "c", "d"]}
     release = rt.publish(table, KMap(2, population), method=rt.Lattice(suppression="0.4"))
     assert release.frame["z"].to_list() == ["b", "b"]
-    later = rt.apply(release.scheme, pl.DataFrame({"z": ["b", "d"], "s": ["x", "x"]}), unseen="suppress")
+    later = rt.apply(release, pl.DataFrame({"z": ["b", "d"], "s": ["x", "x"]}), unseen="suppress")
     assert later["z"].to_list() == ["b"]
 
 

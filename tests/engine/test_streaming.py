@@ -64,8 +64,10 @@ def same_release(first: Release, second: Release, folder: Path) -> None:
             assert pl.read_parquet(one / "public" / name).equals(pl.read_parquet(two / "public" / name))
         elif name != "certificate.json":
             assert (one / "public" / name).read_bytes() == (two / "public" / name).read_bytes()
-    for name in ("scheme.json", "utility.json", "search.json"):
+    for name in ("recoding.json", "utility.json", "search.json"):
         assert (one / "private" / name).read_bytes() == (two / "private" / name).read_bytes()
+    points = [pl.read_parquet(each / "private" / "recoding.parquet") for each in (one, two)]
+    assert points[0].equals(points[1])
     assert (one / "private" / "people.parquet").exists() == (two / "private" / "people.parquet").exists()
     if (one / "private" / "people.parquet").exists():
         kept = [pl.read_parquet(each / "private" / "people.parquet") for each in (one, two)]

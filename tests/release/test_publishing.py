@@ -34,7 +34,7 @@ def test_a_release_has_the_files_that_the_design_names(tmp_path: Path) -> None:
     public = {file.name for file in (tmp_path / "release" / "public").iterdir()}
     private = {file.name for file in (tmp_path / "release" / "private").iterdir()}
     assert public == {"data.csv", "manifest.json", "certificate.json", "STATEMENT.txt"}
-    assert private == {"scheme.json", "utility.json", "search.json", "people.parquet"}
+    assert private == {"recoding.json", "recoding.parquet", "utility.json", "search.json", "people.parquet"}
     for file in (tmp_path / "release" / "private").iterdir():
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE((tmp_path / "release" / "private").stat().st_mode) == 0o700

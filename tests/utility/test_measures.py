@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 
-from reticent.data import Hierarchy, Regions, Table
+from reticent.data import FrequencySet, Hierarchy, RegionColumn, Regions, Table
 from reticent.data.meaning import Anything, Interval
 from reticent.engine import count_table
 from reticent.errors import PolicyError
@@ -92,7 +92,7 @@ def test_regions_that_spell_out_a_generalization_look_like_it(world: World) -> N
         meanings.append(tuple(hierarchy.levels[level].meanings[code] for code in codes[kept]))
     numbers = np.where(kept, np.cumsum(kept) - 1, -1)
     assert len(numbers) == count
-    local = Picture.of_regions(world.frequencies, Regions(numbers[ids], tuple(labels), tuple(meanings)))
+    local = Picture.of_regions(world.frequencies, regions_of(world.frequencies, numbers[ids], labels, meanings))
     expected = measure_all(picture_of(world), world.weights)
     del expected["height"]
     assert measure_all(local, world.weights) == pytest.approx(expected, abs=1e-9)
@@ -148,6 +148,18 @@ def test_the_three_diverse_version_has_the_published_figures() -> None:
     assert base == pytest.approx(3.850145, abs=1e-6)
 
 
+def regions_of(frequencies: FrequencySet, group: np.ndarray, labels: list, meanings: list) -> Regions:
+    """Points sent to groups, each with a label and a meaning in every column."""
+    columns = []
+    for hierarchy, texts, meant in zip(frequencies.hierarchies, labels, meanings, strict=True):
+        cells = dict(zip(texts, meant, strict=True))
+        shown = pl.Series(hierarchy.column, list(cells), dtype=pl.String)
+        of_group = np.array([list(cells).index(text) for text in texts], dtype=np.int64)
+        given = Hierarchy.suppression()
+        columns.append(RegionColumn(hierarchy.column, given, hierarchy.leaves, shown, tuple(cells.values()), of_group))
+    return Regions(tuple(columns), frequencies.codes, group)
+
+
 def static_fixture() -> tuple[Table, Regions]:
     """Spec 004, section 6.1: six people, two classes with their bounding boxes."""
     frame = pl.DataFrame(
@@ -169,7 +181,7 @@ def static_fixture() -> tuple[Table, Regions]:
         (Anything(), Anything()),
     )
     labels = (("[48-62]", "[59-77]"), ("441XX", "444XX"), ("*", "*"))
-    return table, Regions(group_of_point, labels, boxes)
+    return table, regions_of(frequencies, group_of_point, labels, boxes)
 
 
 def test_the_static_fixture_has_the_published_penalties() -> None:
@@ -184,7 +196,9 @@ def test_overlapping_regions_explain_a_row_together() -> None:
     table = Table(pl.DataFrame({"age": [1, 2, 2, 3]}), quasi={"age": Hierarchy.intervals([2], domain=(1, 4))})
     frequencies = count_table(table)
     left, right = Interval(1, 2, "both"), Interval(2, 3, "both")
-    picture = Picture.of_regions(frequencies, Regions(np.array([0, 0, 1]), (("1-2", "2-3"),), ((left, right),)))
+    picture = Picture.of_regions(
+        frequencies, regions_of(frequencies, np.array([0, 0, 1]), [("1-2", "2-3")], [(left, right)])
+    )
     # Points 1, 2, 3 have 1, 2, 1 rows; the groups have 3 rows over {1, 2} and 1 row over {2, 3}.
     expected = (math.log(1 / (3 / 2)) + 2 * math.log(2 / (3 / 2 + 1 / 2)) + math.log(1 / (1 / 2))) / 4
     assert kl_mixture(picture) == pytest.approx(expected)

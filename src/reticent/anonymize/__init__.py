@@ -4,7 +4,6 @@
 ``lattice``   full-domain generalization with exact search; ``datafly`` the greedy baseline
 ``mondrian``  local recoding by repeated cuts
 ``sets``      what each adversary sees, where there are several sets of quasi columns
-``assembly``  from kept rows to public tables
 ``leaving``   which groups are left out, and what may be told about the people in them
 """
 

@@ -26,10 +26,10 @@ from reticent.data.frames import as_polars
 from reticent.data.frequencies import FrequencySet
 from reticent.data.groups import Groups, Histograms, SensitiveDomain
 from reticent.data.hierarchy import BoundHierarchy, Codes, Hierarchy, Level, unused
-from reticent.data.keys import Distinct, first_rows, number, pack, sum_by
+from reticent.data.keys import Distinct, first_rows, number, pack, positions, sum_by
 from reticent.data.meaning import NULL_LABEL, SUPPRESSED, LeafIndex, Meaning
 from reticent.data.ordering import group_rows, in_order, is_in_order
-from reticent.data.recoding import Allocation, Levels, Recoding, Regions
+from reticent.data.recoding import Allocation, Levels, Recoded, Recoding, RegionColumn, Regions, Unseen, read_recoding
 from reticent.data.rows import FrameRows, Profile, Rows, StoredRows, StreamRows, check_header, stand_in_order
 from reticent.data.sensitive import SensitiveColumn
 from reticent.data.table import Table
@@ -67,7 +67,9 @@ __all__ = [
     "Patterns",
     "Plan",
     "Profile",
+    "Recoded",
     "Recoding",
+    "RegionColumn",
     "Regions",
     "Rows",
     "SensitiveColumn",
@@ -75,6 +77,7 @@ __all__ = [
     "StoredRows",
     "StreamRows",
     "Table",
+    "Unseen",
     "ValueType",
     "Written",
     "as_csv",
@@ -90,6 +93,8 @@ __all__ = [
     "number",
     "pack",
     "parquet_blocks",
+    "positions",
+    "read_recoding",
     "remainder_of",
     "stand_in_order",
     "sum_by",

@@ -1,4 +1,4 @@
-"""Hierarchies written down as plain data, as policies and saved schemes hold them, and read back.
+"""Hierarchies written down as plain data, as policies and saved recodings hold them, and read back.
 
 :meth:`reticent.data.Hierarchy.describe` writes a description; :func:`hierarchy_from` is its inverse, and also reads what people
 write by hand: ``{"kind": "csv", "file": "age.csv"}``, ``{"kind": "taxonomy", "file": "jobs.toml"}``.

@@ -26,7 +26,7 @@ class Draft:
     """
 
     format: Format
-    recoding: Recoding
+    recoding: Recoding | None
     evidence: Evidence
     tables: Mapping[str, pl.DataFrame | StreamRows]
     meanings: Mapping[str, Mapping[str, Meaning]]

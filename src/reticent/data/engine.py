@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, cast
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from reticent._names import load
 from reticent.data.frequencies import FrequencySet, Levels
-from reticent.data.rows import Profile, Rows, StreamRows
+from reticent.data.rows import Profile, Rows
 
 if TYPE_CHECKING:
+    from reticent.data.context import Context
+    from reticent.data.recoding import Recoded, Recoding
     from reticent.data.table import Table
 
 Order = Literal["sorted", "own"]
@@ -43,13 +44,8 @@ class Engine(Protocol):
     def points(self, table: Table, counted: FrequencySet) -> Iterator[NDArray[np.int64]]:
         """Chunk by chunk, the point of ``counted`` that each row is in; -1 for a row that is in none."""
 
-    def recoded(
-        self, table: Table, recode: Callable[[Table], pl.DataFrame], schema: pl.Schema
-    ) -> pl.DataFrame | StreamRows:
-        """What ``recode`` makes of the rows: of all at once, or of one part of them after the other.
-
-        ``recode`` looks at every row by itself; its rows have ``schema``.
-        """
+    def recode(self, table: Table, recoding: Recoding, context: Context) -> Recoded:
+        """Public and private rows (pseudonyms, people), typed, in any order."""
 
     def profile(self, rows: Rows, columns: Sequence[str]) -> Profile:
         """The number of rows, and the values and nulls of some columns, in one pass."""

@@ -90,6 +90,17 @@ def first_rows(ids: NDArray[Any], groups: int) -> NDArray[np.int64]:
     return rows
 
 
+def positions(points: Sequence[Codes], rows: Sequence[Codes], sizes: Sequence[int]) -> NDArray[np.int64]:
+    """For every row the place of the point that has the same code in every column, -1 where there is none."""
+    known = len(points[0])
+    together = [np.concatenate([mine, theirs]) for mine, theirs in zip(points, rows, strict=True)]
+    ids, count = number(*pack(together, sizes, len(together[0])))
+    place: NDArray[np.int64] = np.full(count, -1, dtype=np.int64)
+    place[ids[:known]] = np.arange(known)
+    found: NDArray[np.int64] = place[ids[known:]]
+    return found
+
+
 def sum_by(ids: NDArray[Any], weights: NDArray[Any] | None, groups: int) -> NDArray[np.int64]:
     """Whole-number weights added up by group; exact below 2^53."""
     if weights is None:

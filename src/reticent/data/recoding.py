@@ -1,51 +1,563 @@
-"""Recodings: what happens to a row on its way into a release. Kept on the private side; applied by an engine."""
+"""Recodings: what happens to a row on its way into a release, as values that can be saved.
+
+An engine applies a recoding to the rows of the table that it was made for. :meth:`Recoding.place` applies it to rows that come later: a row
+whose values the table had goes where these went; any other goes where it fits, if that is one place only.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data.meaning import Meaning
+from reticent.data.descriptions import hierarchy_from
+from reticent.data.hierarchy import BoundHierarchy, Codes, Hierarchy
+from reticent.data.keys import first_rows, number, pack, positions
+from reticent.data.meaning import LeafIndex, Meaning
+from reticent.data.plain import plain
+from reticent.data.rows import StreamRows
+from reticent.data.table import Table
+from reticent.data.types import ValueType, to_plain
+from reticent.errors import DataError, did_you_mean
+
+Unseen = Literal["error", "suppress"]
+Ids = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+LAYOUT = 2
+BUCKET = "bucket"
+_ROWS_AT_ONCE = 512
+_GROUP, _COUNT = "group", "count"
 
 
 @dataclass(frozen=True)
-class Levels:
-    """Full-domain generalization: one level per quasi column, the rows of some groups left out.
+class Recoded:
+    """What an engine makes of a table: its public rows by the name of their table, and what must stay with the steward."""
 
-    ``suppressed`` lists the generalized points (one part number per column) whose rows are not published.
+    tables: Mapping[str, pl.DataFrame | StreamRows]
+    private: Mapping[str, pl.DataFrame | StreamRows]
+
+
+class Recoding(ABC):
+    """Says of every row what is published of it. Kept on the private side: it tells which values the table has."""
+
+    kind: ClassVar[str]
+    unchanged: tuple[str, ...]
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """The columns that are recoded."""
+
+    def place(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]:
+        """The published columns of those of some later rows that are kept, and which these are.
+
+        A value that the recoding has no place for is a :class:`DataError`; with ``unseen="suppress"`` its row is left out.
+        """
+        for name in self.names:
+            if name not in rows.columns:
+                raise DataError(f"The new rows have no column {name!r}.{did_you_mean(name, rows.columns)}")
+        return self._placed(rows, unseen)
+
+    @abstractmethod
+    def _placed(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]: ...
+
+    @abstractmethod
+    def as_json(self) -> dict[str, Any]:
+        """The small part as plain data."""
+
+    @abstractmethod
+    def stored(self) -> pl.DataFrame:
+        """The large part, as rows."""
+
+    @classmethod
+    @abstractmethod
+    def from_json(cls, payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Self:
+        """The recoding that was saved."""
+
+    def _head(self, columns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        return {"layout": LAYOUT, "kind": self.kind, "columns": list(columns), "unchanged": list(self.unchanged)}
+
+
+def read_recoding(payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Recoding:
+    """The recoding that was saved; whatever does not fit is a :class:`DataError`."""
+    known: dict[str, type[Recoding]] = {each.kind: each for each in (Levels, Regions, Allocation)}
+    if payload.get("layout") != LAYOUT or payload.get("kind") not in known:
+        raise DataError(f"{where} is not a recoding that this version of Reticent reads.")
+    try:
+        return known[payload["kind"]].from_json(payload, stored, where)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, pl.exceptions.PolarsError) as error:
+        raise DataError(f"{where} is damaged: {type(error).__name__} {error}.") from None
+
+
+@dataclass(frozen=True, eq=False)
+class LevelColumn:
+    """One column of a full-domain generalization: its hierarchy, the level, and the labels of the parts there.
+
+    ``null`` is the label of missing values where these are a value of their own. ``from_data``: the leaves came from the data, so that no label
+    but these was seen.
     """
 
-    levels: Mapping[str, int]
-    suppressed: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int32), compare=False)
+    name: str
+    hierarchy: Hierarchy
+    level: int
+    labels: Sequence[str]
+    null: str | None
+    from_data: bool
+
+    @classmethod
+    def of(cls, bound: BoundHierarchy, hierarchy: Hierarchy, level: int) -> LevelColumn:
+        """The column of a hierarchy that was bound to a table."""
+        found = bound.levels[level]
+        null = None if bound.null_leaf is None else found.labels[found.parts[bound.null_leaf]]
+        return cls(bound.column, hierarchy, level, found.labels, null, bound.data_dependent)
+
+    def parts(self, series: pl.Series, unseen: Unseen) -> Ids:
+        """The part of every value; -1 where a value is unseen and to be left out, or where nobody had its part."""
+        values, places = _distinct(plain(series, self.hierarchy))
+        numbers = {label: part for part, label in enumerate(self.labels)}
+        labels = self._labels(values, unseen)
+        return np.array([numbers.get(label, -1) for label in labels], dtype=np.int64)[places]
+
+    def _labels(self, values: pl.Series, unseen: Unseen) -> list[str]:
+        try:
+            return self._bound_labels(values)
+        except DataError:
+            if unseen == "error":
+                raise
+        # Some value is unseen: find out which, one by one.
+        labels: list[str] = []
+        for place in range(len(values)):
+            try:
+                labels.extend(self._bound_labels(values[place : place + 1]))
+            except DataError:
+                labels.append("")
+        return labels
+
+    def _bound_labels(self, values: pl.Series) -> list[str]:
+        bound = self.hierarchy.bind(values, self.name)
+        bound = bound.with_null_leaf() if self.null is not None else bound
+        level = bound.levels[self.level]
+        labels = [level.labels[part] for part in level.parts[bound.codes(values)]]
+        if self.null is not None:
+            labels = [
+                self.null if missing else text for text, missing in zip(labels, values.is_null().to_list(), strict=True)
+            ]
+        if self.from_data:
+            self._refuse_new(values, labels)
+        return labels
+
+    def _refuse_new(self, values: pl.Series, labels: Sequence[str]) -> None:
+        seen = set(self.labels)
+        for value, label in zip(values.to_list(), labels, strict=True):
+            if label not in seen:
+                raise DataError(
+                    f"Column {self.name!r} has the value {value!r}, whose label {label!r} no row of the release had. "
+                    "Pass unseen='suppress' to leave such rows out, or publish anew."
+                )
 
 
-@dataclass(frozen=True)
-class Regions:
-    """Local recoding: every point of the frequency set goes to one group (-1: left out), described column by column.
+@dataclass(frozen=True, eq=False)
+class Levels(Recoding):
+    """Full-domain generalization: one level for each quasi column, and the groups that are published.
 
-    ``descriptions[j]`` holds, for each group, the meaning of its cell in column ``j``
-    and ``labels[j]`` the text that is published for it.
+    ``published`` has the part of every such group in each column, in the order of the groups. ``complete``: no row of the table is in another group.
+    ``exact``: the quasi values are published as they are, and the groups are buckets.
     """
 
-    group_of_point: NDArray[np.int64]
-    labels: tuple[tuple[str, ...], ...]
-    descriptions: tuple[tuple[Meaning, ...], ...]
+    kind: ClassVar[str] = "levels"
+
+    columns: tuple[LevelColumn, ...]
+    published: tuple[Codes, ...]
+    unchanged: tuple[str, ...] = ()
+    exact: bool = False
+    complete: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        table: Table,
+        levels: Sequence[int],
+        published: tuple[Codes, ...],
+        *,
+        exact: bool = False,
+        complete: bool = False,
+    ) -> Levels:
+        """The quasi columns of a table at some levels."""
+        columns = tuple(
+            LevelColumn.of(bound, table.quasi[bound.column], level)
+            for bound, level in zip(table.hierarchies, levels, strict=True)
+        )
+        return cls(columns, published, (*table.sensitive, *table.other), exact, complete)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are recoded."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def levels(self) -> dict[str, int]:
+        """The level of each column."""
+        return {column.name: column.level for column in self.columns}
+
+    def groups_of(self, codes: Sequence[Codes]) -> Ids:
+        """The published group of every row, given its parts; -1 where it has none."""
+        return positions(self.published, codes, [len(column.labels) for column in self.columns])
+
+    def shown(self, codes: Sequence[Codes]) -> pl.DataFrame:
+        """The labels of rows, given their parts."""
+        return pl.DataFrame(
+            [
+                pl.Series(column.name, column.labels, dtype=pl.String).gather(parts)
+                for column, parts in zip(self.columns, codes, strict=True)
+            ]
+        )
+
+    def _placed(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]:
+        codes = [column.parts(rows[column.name], unseen) for column in self.columns]
+        kept = np.logical_and.reduce([parts >= 0 for parts in codes])
+        kept[kept] = self.groups_of([parts[kept] for parts in codes]) >= 0
+        return self.shown([parts[kept] for parts in codes]), kept
+
+    def as_json(self) -> dict[str, Any]:
+        """Hierarchies and levels; labels only where they come from the data."""
+        columns = [
+            {
+                "name": column.name,
+                "hierarchy": to_plain(column.hierarchy.describe()),
+                "level": column.level,
+                "null": column.null,
+                "labels": list(column.labels) if column.from_data else None,
+            }
+            for column in self.columns
+        ]
+        return {**self._head(columns), "exact": self.exact}
+
+    def stored(self) -> pl.DataFrame:
+        """The labels of every published group."""
+        return self.shown(self.published).sort(pl.all())
+
+    @classmethod
+    def from_json(cls, payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Levels:
+        """The recoding that was saved."""
+        columns, published = [], []
+        for item in payload["columns"]:
+            values, places = _distinct(stored[item["name"]])
+            labels = tuple(dict.fromkeys([*values.to_list(), *(item["labels"] or ())]))
+            hierarchy = hierarchy_from(item["hierarchy"], f"{where}, column {item['name']!r}")
+            columns.append(
+                LevelColumn(item["name"], hierarchy, item["level"], labels, item["null"], item["labels"] is not None)
+            )
+            published.append(places)
+        return cls(tuple(columns), tuple(published), tuple(payload["unchanged"]), payload["exact"])
 
 
-@dataclass(frozen=True)
-class Allocation:
-    """Bucketization of single rows: how many rows of each (point, sensitive value) go to which group.
+@dataclass(frozen=True, eq=False)
+class RegionColumn:
+    """One column of a local recoding: the values that there are, and what is shown of each group.
 
-    The engine draws which rows these are, with randomness of the operating system.
+    ``shown`` and ``meanings`` have the distinct cells: what is published (labels, or values of another type) and what it stands for. Group ``g``
+    shows the cell ``of_group[g]``.
     """
 
-    points: NDArray[np.int64]
-    values: NDArray[np.int64]
-    groups: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    name: str
+    hierarchy: Hierarchy
+    leaves: pl.Series
+    shown: pl.Series
+    meanings: Sequence[Meaning]
+    of_group: Ids
+
+    def codes(self, series: pl.Series) -> tuple[Ids, pl.Series]:
+        """The leaf of every value, -1 where it is none, and the values as they are compared."""
+        read = plain(series, self.hierarchy)
+        if read.dtype != self.leaves.dtype and self.leaves.dtype == pl.String:
+            read = read.cast(pl.String)
+        elif read.dtype != self.leaves.dtype and ValueType.of(read.dtype, self.name).is_numeric:
+            read = read.cast(self.leaves.dtype, strict=False)
+        lookup = pl.DataFrame({"value": self.leaves, "place": np.arange(len(self.leaves))})
+        try:
+            found = read.to_frame("value").join(lookup, on="value", how="left", maintain_order="left", nulls_equal=True)
+        except pl.exceptions.PolarsError:
+            raise DataError(
+                f"Column {self.name!r} has type {series.dtype}, and the release was made of {self.leaves.dtype}."
+            ) from None
+        return found["place"].fill_null(-1).to_numpy().astype(np.int64), read
+
+    def covering(self, values: pl.Series, unseen: Unseen) -> Mask:
+        """Which value (row) is covered by which cell (column)."""
+        index = LeafIndex.of(values, self.name)
+        found = np.zeros((len(values), len(self.meanings)), dtype=bool)
+        for cell, meaning in enumerate(self.meanings):
+            found[meaning.covers(index), cell] = True
+        if unseen == "error" and not found.any(axis=1).all():
+            value = values[int(np.argmin(found.any(axis=1)))]
+            raise DataError(
+                f"Column {self.name!r} has the value {value!r}, which no label of the release covers. "
+                "Pass unseen='suppress' to leave such rows out, or publish anew."
+            )
+        return found
+
+    def as_json(self) -> dict[str, Any]:
+        """The cells as plain data."""
+        return {
+            "name": self.name,
+            "hierarchy": to_plain(self.hierarchy.describe()),
+            "type": str(ValueType.published(self.leaves.dtype)),
+            "shown": to_plain(self.shown.to_list()),
+            "shown_type": str(ValueType.published(self.shown.dtype)),
+            "meanings": [meaning.as_json() for meaning in self.meanings],
+        }
+
+    @classmethod
+    def from_json(cls, item: Mapping[str, Any], leaves: pl.Series, of_group: Ids, where: str) -> RegionColumn:
+        """The column that was saved."""
+        kind, shown = ValueType(item["type"]), ValueType(item["shown_type"])
+        return cls(
+            item["name"],
+            hierarchy_from(item["hierarchy"], f"{where}, column {item['name']!r}"),
+            leaves,
+            pl.Series(item["name"], [shown.read(value) for value in item["shown"]], dtype=shown.dtype),
+            tuple(Meaning.read(given, kind, where) for given in item["meanings"]),
+            of_group,
+        )
 
 
-Recoding = Levels | Regions | Allocation
+@dataclass(frozen=True, eq=False)
+class Regions(Recoding):
+    """Local recoding: every point of the table goes to one group (-1: left out), which shows one cell in every column.
+
+    ``points`` has the leaf of every point in each column, ``group`` its group.
+    """
+
+    kind: ClassVar[str] = "regions"
+
+    columns: tuple[RegionColumn, ...]
+    points: tuple[Codes, ...]
+    group: Ids
+    unchanged: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are recoded."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def meanings(self) -> dict[str, dict[str, Meaning]]:
+        """For every column the meaning of each label."""
+        return {each.name: dict(zip(each.shown.to_list(), each.meanings, strict=True)) for each in self.columns}
+
+    def shown(self, groups: Ids) -> pl.DataFrame:
+        """What is published of rows, given their groups."""
+        return pl.DataFrame([column.shown.gather(column.of_group.take(groups)) for column in self.columns])
+
+    def groups_of(self, codes: Sequence[Codes]) -> Ids:
+        """The group of every row, given its leaves; -1 where it has none."""
+        found = self.points_of(codes)
+        return np.where(found >= 0, self.group[found], -1)
+
+    def points_of(self, codes: Sequence[Codes]) -> Ids:
+        """The point of every row, given its leaves; -1 where it is none of the table."""
+        return positions(self.points, codes, [len(column.leaves) for column in self.columns])
+
+    def _placed(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]:
+        read = [column.codes(rows[column.name]) for column in self.columns]
+        known = np.logical_and.reduce([codes >= 0 for codes, _ in read])
+        point = np.full(rows.height, -1, dtype=np.int64)
+        point[known] = self.points_of([codes[known] for codes, _ in read])
+        group = self._groups_at(point, rows)
+        new = np.flatnonzero(point < 0)
+        if len(new):
+            group[new] = self._fitting([values.gather(new) for _, values in read], unseen)
+        kept = group >= 0
+        return self.shown(group[kept]), kept
+
+    def _groups_at(self, point: Ids, rows: pl.DataFrame) -> Ids:
+        """The group of every row at a point that the table had."""
+        return np.where(point >= 0, self.group[point], -1)
+
+    def _fitting(self, columns: Sequence[pl.Series], unseen: Unseen) -> Ids:
+        """For rows at points that the table did not have, the only group whose cells cover all values, or -1."""
+        covers, codes = [], []
+        for column, series in zip(self.columns, columns, strict=True):
+            values, places = _distinct(series)
+            covers.append(column.covering(values, unseen))
+            codes.append(places)
+        ids, count = number(*pack(codes, [len(cover) for cover in covers], len(codes[0])))
+        firsts = first_rows(ids, count)
+        found = np.full(count, -1, dtype=np.int64)
+        for start in range(0, count, _ROWS_AT_ONCE):
+            chosen = firsts[start : start + _ROWS_AT_ONCE]
+            fits = np.ones((len(chosen), len(self.columns[0].of_group)), dtype=bool)
+            for column, cover, places in zip(self.columns, covers, codes, strict=True):
+                fits &= cover[places[chosen]][:, column.of_group]
+            found[start : start + _ROWS_AT_ONCE] = np.where(fits.sum(axis=1) == 1, fits.argmax(axis=1), -1)
+        groups: Ids = found[ids]
+        return groups
+
+    def as_json(self) -> dict[str, Any]:
+        """The cells of every column."""
+        return self._head([column.as_json() for column in self.columns])
+
+    def stored(self) -> pl.DataFrame:
+        """Every point with its group and the cells that this shows."""
+        # A point that is left out shows the cells of no group.
+        out = self.group < 0
+        parts = []
+        for number_, (column, codes) in enumerate(zip(self.columns, self.points, strict=True)):
+            cells = column.of_group.take(np.where(out, 0, self.group)) if len(column.of_group) else self.group
+            parts.append(column.leaves.gather(codes).alias(f"value {number_}"))
+            parts.append(pl.Series(f"cell {number_}", np.where(out, -1, cells)))
+        return pl.DataFrame([*parts, pl.Series(_GROUP, self.group)])
+
+    @classmethod
+    def from_json(cls, payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Self:
+        """The recoding that was saved."""
+        group = stored[_GROUP].to_numpy().astype(np.int64)
+        kept = np.flatnonzero(group >= 0)
+        ones = np.zeros(int(group.max(initial=-1)) + 1, dtype=np.int64)
+        ones[group[kept]] = kept
+        columns, points = [], []
+        for number_, item in enumerate(payload["columns"]):
+            leaves, codes = _distinct(stored[f"value {number_}"])
+            cells = stored[f"cell {number_}"].to_numpy().astype(np.int64)
+            columns.append(RegionColumn.from_json(item, leaves, cells[ones], where))
+            points.append(codes)
+        return cls(tuple(columns), tuple(points), group, tuple(payload["unchanged"]))
+
+
+@dataclass(frozen=True, eq=False)
+class Allocation(Regions):
+    """Local recoding that may part people with equal quasi values: how many rows of each point and sensitive values go to which group.
+
+    Entry ``e`` says that ``counts[e]`` rows at ``points[.][e]`` with the sensitive values ``secrets[e]`` go to ``group[e]`` (-1: they are left out).
+    ``rows`` has the group of each row of the table that it was made for, drawn by the operating system; it is not saved.
+    """
+
+    kind: ClassVar[str] = "allocation"
+
+    counts: Ids = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    secrets: pl.DataFrame = field(default_factory=pl.DataFrame)
+    rows: Ids | None = None
+
+    @classmethod
+    def of(cls, table: Table, columns: tuple[RegionColumn, ...], codes: Sequence[Codes], rows: Ids) -> Allocation:
+        """The allocation of the rows of a table, given the leaves and the group of every row."""
+        points = [pl.Series(f"point {place}", each) for place, each in enumerate(codes)]
+        secrets = [table.frame[name].alias(f"secret {place}") for place, name in enumerate(table.sensitive)]
+        held = pl.DataFrame([*points, *secrets, pl.Series(_GROUP, rows)])
+        counted = held.group_by(held.columns, maintain_order=True).len(_COUNT)
+        return cls(
+            columns,
+            tuple(counted[f"point {place}"].to_numpy() for place in range(len(codes))),
+            counted[_GROUP].to_numpy(),
+            (*table.sensitive, *table.other),
+            counted[_COUNT].to_numpy().astype(np.int64),
+            counted.select(pl.col(f"secret {place}").alias(name) for place, name in enumerate(table.sensitive)),
+            rows,
+        )
+
+    @cached_property
+    def _dealing(self) -> tuple[Ids, Ids, pl.DataFrame]:
+        """The distinct points of the entries (one entry of each, and the number of each entry's), and the entries as keys."""
+        ids, count = number(*pack(self.points, [len(column.leaves) for column in self.columns], len(self.group)))
+        return first_rows(ids, count), ids.astype(np.int64), _keyed(ids.astype(np.int64), self.secrets)
+
+    def points_of(self, codes: Sequence[Codes]) -> Ids:
+        """The point of every row among the distinct ones."""
+        ones = self._dealing[0]
+        sizes = [len(column.leaves) for column in self.columns]
+        return positions([each[ones] for each in self.points], codes, sizes)
+
+    def _groups_at(self, point: Ids, rows: pl.DataFrame) -> Ids:
+        """Rows are dealt out to the entries of their point and sensitive values, one after the other; any further one only if all go to one group."""
+        ones, ids, keys = self._dealing
+        low, high = np.full(len(ones), np.iinfo(np.int64).max), np.full(len(ones), -2)
+        np.minimum.at(low, ids, self.group)
+        np.maximum.at(high, ids, self.group)
+        only = np.where(low == high, low, -1)
+        group = np.where(point >= 0, only[point], -1)
+        if not set(self.secrets.columns) <= set(rows.columns):
+            return group
+        kinds = keys.unique(maintain_order=True).with_row_index("key")
+        entry_key = _looked_up(keys, kinds)
+        asked = [plain(rows[name]).cast(dtype, strict=False) for name, dtype in self.secrets.schema.items()]
+        key = _looked_up(_keyed(point, pl.DataFrame(asked)), kinds)
+        order = np.argsort(entry_key, kind="stable")
+        ends = np.cumsum(self.counts[order])
+        totals = np.bincount(entry_key, weights=self.counts, minlength=kinds.height).astype(np.int64)
+        starts = np.cumsum(totals) - totals
+        dealt = np.flatnonzero((key >= 0) & (point >= 0))
+        rank = _ranks(key[dealt])
+        within = rank < totals[key[dealt]]
+        dealt, rank = dealt[within], rank[within]
+        group[dealt] = self.group[order[np.searchsorted(ends, starts[key[dealt]] + rank, side="right")]]
+        return group
+
+    def stored(self) -> pl.DataFrame:
+        """Every entry, with its sensitive values and how many rows it stands for."""
+        secrets = [self.secrets[name].alias(f"secret {place}") for place, name in enumerate(self.secrets.columns)]
+        return super().stored().with_columns([*secrets, pl.Series(_COUNT, self.counts)])
+
+    def as_json(self) -> dict[str, Any]:
+        """The cells of every column, and which columns are sensitive."""
+        return {**super().as_json(), "secrets": self.secrets.columns}
+
+    @classmethod
+    def from_json(cls, payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Self:
+        """The recoding that was saved."""
+        head = Regions.from_json(payload, stored, where)
+        counts = stored[_COUNT].to_numpy().astype(np.int64)
+        secrets = [stored[f"secret {place}"].alias(name) for place, name in enumerate(payload["secrets"])]
+        return cls(head.columns, head.points, head.group, head.unchanged, counts, pl.DataFrame(secrets))
+
+
+def shown_meanings(
+    hierarchies: Sequence[BoundHierarchy], levels: Sequence[int], codes: Sequence[Codes]
+) -> dict[str, dict[str, Meaning]]:
+    """For each quasi column, the labels that occur among the published parts (``codes``) with their meaning."""
+    found: dict[str, dict[str, Meaning]] = {}
+    for hierarchy, number_, parts in zip(hierarchies, levels, codes, strict=True):
+        level = hierarchy.levels[number_]
+        known = {level.labels[part]: level.meanings[part] for part in np.unique(parts).tolist()}
+        found[hierarchy.column] = {label: known[label] for label in sorted(known)}
+    return found
+
+
+def declared_domains(hierarchies: Sequence[BoundHierarchy]) -> dict[str, list[Any]]:
+    """The declared domains; one that was taken from the data stays private."""
+    return {each.column: each.leaves.to_list() for each in hierarchies if not each.data_dependent}
+
+
+def _distinct(series: pl.Series) -> tuple[pl.Series, Ids]:
+    """The distinct values of a column, and the place of each row's value among them."""
+    values = series.unique(maintain_order=True)
+    return values, _looked_up(series.to_frame("value"), values.to_frame("value").with_row_index("place"))
+
+
+def _keyed(point: Ids, secrets: pl.DataFrame) -> pl.DataFrame:
+    """Points beside sensitive values, under names of our own."""
+    named = [secrets[name].alias(f"secret {place}") for place, name in enumerate(secrets.columns)]
+    return pl.DataFrame([pl.Series("point", point), *named])
+
+
+def _looked_up(rows: pl.DataFrame, numbered: pl.DataFrame) -> Ids:
+    """For every row the number (the first column) of the row that has the same values, -1 where there is none."""
+    place, *names = numbered.columns
+    joined = rows.join(numbered, on=names, how="left", maintain_order="left", nulls_equal=True)
+    return joined[place].cast(pl.Int64).fill_null(-1).to_numpy()
+
+
+def _ranks(keys: Ids) -> Ids:
+    """For each key how many equal ones stand before it."""
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    starts = np.flatnonzero(np.concatenate([np.ones(min(len(keys), 1), dtype=bool), ordered[1:] != ordered[:-1]]))
+    ranks = np.empty(len(keys), dtype=np.int64)
+    ranks[order] = np.arange(len(keys)) - np.repeat(starts, np.diff(np.append(starts, len(keys))))
+    return ranks

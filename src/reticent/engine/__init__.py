@@ -2,6 +2,7 @@
 
 ``local``      rows in memory, on polars and numpy
 ``streaming``  rows of a source larger than memory, a chunk at a time
+``recoding``   the public rows of a table, of all of it or of a part
 
 An engine is found by the name that a table's rows give (``reticent._names.ENGINES``): call :func:`engine_of` and :func:`count_table`.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -13,11 +13,14 @@ from numpy.typing import NDArray
 
 from reticent.data import (
     Codes,
+    Context,
     Distinct,
     FrameRows,
     Histograms,
     Order,
     Profile,
+    Recoded,
+    Recoding,
     Rows,
     SensitiveDomain,
     Table,
@@ -26,11 +29,13 @@ from reticent.data import (
     in_order,
     number,
     pack,
+    positions,
     sum_by,
 )
 from reticent.data.encoding import looked_up
 from reticent.data.frequencies import WEIGHT, FrequencySet, Levels
 from reticent.data.writers import FORMATS
+from reticent.engine.recoding import recode_frame
 from reticent.errors import DataError
 from reticent.files import write_new
 
@@ -73,9 +78,9 @@ class LocalEngine:
         """The point of ``counted`` that each row is in (-1: none), all rows at once."""
         yield self.point_of_row(table, counted)
 
-    def recoded(self, table: Table, recode: Callable[[Table], pl.DataFrame], schema: pl.Schema) -> pl.DataFrame:
-        """What ``recode`` makes of the rows."""
-        return recode(table)
+    def recode(self, table: Table, recoding: Recoding, context: Context) -> Recoded:
+        """Public and private rows, all at once."""
+        return recode_frame(table, recoding, self.codes, context.randomness)
 
     def profile(self, rows: Rows, columns: Sequence[str]) -> Profile:
         """The number of rows, and the values and nulls of some columns."""
@@ -125,21 +130,7 @@ class LocalEngine:
         """For every row of the table the point of the frequency set that it was counted in."""
         codes = self.codes(table, frequencies.levels)
         sizes = [h.levels[level].size for h, level in zip(table.hierarchies, frequencies.levels, strict=True)]
-        together = [np.concatenate([mine, rows]) for mine, rows in zip(frequencies.codes, codes, strict=True)]
-        ids, groups = number(*pack(together, sizes, len(frequencies) + table.rows))
-        point_of_group: NDArray[np.int64] = np.full(groups, -1, dtype=np.int64)
-        point_of_group[ids[: len(frequencies)]] = np.arange(len(frequencies))
-        found: NDArray[np.int64] = point_of_group[ids[len(frequencies) :]]
-        return found
-
-    def labelled(self, table: Table, levels: Levels, kept: NDArray[np.bool_] | None = None) -> pl.DataFrame:
-        """The quasi columns of the kept rows as labels of their level."""
-        columns = []
-        for hierarchy, level, codes in zip(table.hierarchies, levels, self.codes(table, levels), strict=True):
-            chosen = codes if kept is None else codes[kept]
-            labels = pl.Series(hierarchy.column, hierarchy.levels[level].labels, dtype=pl.String)
-            columns.append(labels.gather(chosen))
-        return pl.DataFrame(columns)
+        return positions(frequencies.codes, codes, sizes)
 
     def codes(self, table: Table, levels: Levels) -> list[Codes]:
         """Every quasi column as part numbers."""

@@ -6,7 +6,7 @@ memory (a ``floor`` makes them fewer); nothing is written to a disk.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -16,10 +16,24 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import BLOCKS, Checksum, Histograms, Order, Profile, Rows, StoredRows, StreamRows, Table, Written
+from reticent.data import (
+    BLOCKS,
+    Checksum,
+    Context,
+    Histograms,
+    Order,
+    Profile,
+    Recoded,
+    Recoding,
+    Rows,
+    StoredRows,
+    Table,
+    Written,
+)
 from reticent.data.frequencies import FrequencySet, Levels
 from reticent.data.sorting import in_order
 from reticent.engine.local import LocalEngine
+from reticent.engine.recoding import recode_parts
 from reticent.files import write_new
 
 
@@ -64,13 +78,9 @@ class StreamingEngine:
             write_new(target, checksum.passing(BLOCKS[kind](rows.schema, chunks)), mode=0o600)
         return Written(StoredRows(rows.schema, path=target), checksum.sha256, checksum.size)
 
-    def recoded(self, table: Table, recode: Callable[[Table], pl.DataFrame], schema: pl.Schema) -> StreamRows:
-        """What ``recode`` makes of the rows, chunk by chunk, as rows of ``schema``."""
-
-        def make(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-            return (recode(part).select(columns) for part in table.parts())
-
-        return StreamRows(schema, make)
+    def recode(self, table: Table, recoding: Recoding, context: Context) -> Recoded:
+        """Public and private rows, made chunk by chunk whenever they are read."""
+        return recode_parts(table, recoding, self._local.codes)
 
     def _counted(self, table: Table, levels: Levels) -> FrequencySet:
         counted = _added_up(self._local.count(part, floor=levels) for part in table.parts())

@@ -7,18 +7,18 @@
 ``verification``  verify: every claim recomputed from the public side; ``claims`` and ``reference`` are its parts
 ``format``        the kinds of release there are, with the usual answers; ``formats`` those of grouped rows; ``cells`` groups from published rows
 ``tables``        how public tables are written and read; ``stored`` those too large for memory
-``scheme``        the saved recoding, and apply for new rows
+``applying``      rows that come later, recoded alike
 ``signing``       Ed25519 keys and signatures
 ``counting``      counting queries
 """
 
+from reticent.release.applying import apply
 from reticent.release.claims import Check
 from reticent.release.format import Format, GroupFormat, Judged, MechanismFormat, Words, format_of
 from reticent.release.manifest import Manifest
 from reticent.release.public import PublicSide, open_public
 from reticent.release.publishing import publish
 from reticent.release.release import Release
-from reticent.release.scheme import Scheme, apply
 from reticent.release.signing import KeyFiles, generate_keys
 from reticent.release.verification import Verification, verify
 
@@ -32,7 +32,6 @@ __all__ = [
     "MechanismFormat",
     "PublicSide",
     "Release",
-    "Scheme",
     "Verification",
     "Words",
     "apply",

@@ -29,7 +29,6 @@ from reticent.release.manifest import Manifest, ManifestTable
 from reticent.release.public import PublicSide
 from reticent.release.reference import reference_of
 from reticent.release.release import Release
-from reticent.release.scheme import scheme_of
 from reticent.release.signing import private_key, sign
 from reticent.release.stored import StoredTables, height, schema_of, write_sorted
 from reticent.release.tables import FILE_KINDS, file_bytes, settled_frames
@@ -75,7 +74,7 @@ def publish(
     context = _context(context, insecure_seed, scratch)
     book = _ledger(table, ledger)
     try:
-        # Domains that come from the data come from a population too, in the draft and in the scheme that recodes later rows.
+        # Domains that come from the data come from a population too, in the draft and in the recoding of later rows.
         table = definition.prepare(table)
         draft = chosen.draft(table, definition, context)
         form = _format(draft)
@@ -87,7 +86,6 @@ def publish(
         content = content_of(definition, manifest, words, reference, draft.insecure or not context.randomness.is_secure)
         _judge(definition, draft, PublicSide(manifest, content, tables))
         prints = _fingerprints(manifest, tables, statement(content, words), prints)
-        scheme = scheme_of(draft, table, tables)
         certificates: list[dict[str, Any]] = []
 
         def certify(entry: Entry | None) -> str:
@@ -103,7 +101,7 @@ def publish(
     finally:
         if book is not None and book is not ledger:
             book.close()
-    return Release(PublicSide(manifest, certificates[-1], tables), draft, scheme, entry)
+    return Release(PublicSide(manifest, certificates[-1], tables), draft, entry)
 
 
 def _from_mechanism(

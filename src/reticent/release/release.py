@@ -15,12 +15,11 @@ from reticent.data.predicate import Condition
 from reticent.errors import DataError
 from reticent.files import folder_aside, write_new
 from reticent.ledger import Entry, given_out
+from reticent.release.applying import POINTS, RECODING
 from reticent.release.certificate import CERTIFICATE, MANIFEST, STATEMENT
 from reticent.release.format import Answer
 from reticent.release.manifest import Manifest
 from reticent.release.public import PublicSide
-from reticent.release.region_scheme import RegionScheme
-from reticent.release.scheme import Scheme
 from reticent.release.stored import stored_bytes
 from reticent.release.tables import file_bytes
 from reticent.release.values import readable
@@ -35,12 +34,11 @@ class Release:
     """What :func:`publish` returns: recorded in the ledger, certified, ready to be saved.
 
     ``public`` is everything that others may see. The rest is the steward's: the ``draft`` with the search's figures, the utility,
-    the ``scheme`` that recodes later rows, and the ledger's ``entry``.
+    the recoding that later rows are treated by, and the ledger's ``entry``.
     """
 
     public: PublicSide
     draft: Draft = field(repr=False)
-    scheme: Scheme | RegionScheme = field(repr=False)
     entry: Entry | None = None
 
     @property
@@ -135,11 +133,17 @@ class Release:
         draft = self.draft
         figures = {"suppressed_rows": draft.suppressed, **draft.search}
         return [
-            ("scheme.json", readable(self.scheme.as_json())),
+            *self._recoding_files(),
             ("utility.json", readable(to_plain(draft.utility))),
             ("search.json", readable(to_plain(figures))),
             *((f"{name}.parquet", _as_parquet(rows)) for name, rows in draft.private.items()),
         ]
+
+    def _recoding_files(self) -> list[tuple[str, Content]]:
+        recoding = self.draft.recoding
+        if recoding is None:
+            return []
+        return [(RECODING, readable(recoding.as_json())), (POINTS, as_parquet(recoding.stored()))]
 
 
 def _as_parquet(rows: pl.DataFrame | StreamRows) -> Content:

@@ -60,19 +60,16 @@ class Cells:
         return cls._of_pairs(hierarchy, sets.leaves, sets.owners, sets.count, sets.of_block, histogram)
 
     @classmethod
-    def of_labels(
+    def of_meanings(
         cls,
         hierarchy: BoundHierarchy,
-        labels: Sequence[str],
         meanings: Sequence[Meaning],
+        of_block: NDArray[np.integer[Any]],
         histogram: NDArray[np.int64],
     ) -> Cells:
-        """The cells of groups that are described one by one: a label and its meaning for each."""
-        distinct: dict[str, int] = {}
-        of_block = np.array([distinct.setdefault(label, len(distinct)) for label in labels], dtype=np.int64)
-        meaning_of = dict(zip(labels, meanings, strict=True))
+        """The cells of groups that are described one by one: what each distinct cell means."""
         index = LeafIndex.of(hierarchy.leaves, hierarchy.column)
-        found = [index.under(meaning_of[label]) for label in distinct]
+        found = [index.under(meaning) for meaning in meanings]
         cells = np.repeat(np.arange(len(found)), [len(leaves) for leaves in found])
         leaves = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
         return cls._of_pairs(hierarchy, leaves, cells, len(found), of_block, histogram)

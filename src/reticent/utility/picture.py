@@ -90,15 +90,14 @@ class Picture:
 
     @classmethod
     def of_regions(cls, frequencies: FrequencySet, regions: Regions) -> Picture:
-        """The release that sends each point to a group described by a label and a meaning in every column."""
+        """The release that sends each point of ``frequencies`` to a group that shows one cell in every column."""
         cells = tuple(
-            Cells.of_labels(hierarchy, labels, meanings, histogram)
-            for hierarchy, labels, meanings, histogram in zip(
-                frequencies.hierarchies, regions.labels, regions.descriptions, _columns(frequencies), strict=True
+            Cells.of_meanings(hierarchy, column.meanings, column.of_group, histogram)
+            for hierarchy, column, histogram in zip(
+                frequencies.hierarchies, regions.columns, _columns(frequencies), strict=True
             )
         )
-        count = len(regions.labels[0]) if regions.labels else int(regions.group_of_point.max(initial=-1)) + 1
-        return cls._made(frequencies, regions.group_of_point, count, cells, None, False, None)
+        return cls._made(frequencies, regions.group, len(regions.columns[0].of_group), cells, None, False, None)
 
     @classmethod
     def _made(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -10,23 +10,20 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.anonymize.assembly import BUCKET, Assembled, bucketized, domains, meanings, relabelled
 from reticent.anonymize.base import GROUPS, fitting
 from reticent.anonymize.lattice.objectives import NodeView, describe
 from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.lattice.search import Node, Search, Strategy, levels_of, search
 from reticent.anonymize.leaving import Leaving, LeftOut, told_too_much
 from reticent.anonymize.sets import Columns, adversary_sets, named_sets, seen_as
-from reticent.data import Codes, Context, Engine, FrequencySet, Groups, Kind, Table
+from reticent.data import Context, FrequencySet, Groups, Kind, Levels, Meaning, Recoded, Table
 from reticent.data.draft import Draft, Format
-from reticent.data.recoding import Levels
+from reticent.data.recoding import BUCKET, declared_domains, shown_meanings
 from reticent.definitions import Definition, GroupDefinition
 from reticent.definitions.feasibility import require_feasible
 from reticent.engine import count_table, engine_of
-from reticent.engine.local import LocalEngine
 from reticent.errors import Infeasible, PolicyError
 from reticent.exact import Number, exact
-from reticent.randomness import Randomness
 from reticent.utility import Measured, Picture
 
 _MOST_TRIED = 64
@@ -75,24 +72,27 @@ class Lattice:
         frequencies = count_table(table, context, floor=levels_of(table, self.floor, "floor"))
         best, points, left_out, found = self._chosen(table, wanted, frequencies, context)
         levels, suppressed = points.levels, left_out.mask
-        engine, randomness = engine_of(table, context), context.randomness
-        if self.format == "bucketize":
-            recoded = self._row_by_row(table, frequencies, points, suppressed, randomness)
-        else:
-            recoded = self._group_by_group(table, engine, points, suppressed, randomness)
+        # A group may have people of a population and no rows; nothing of it is published.
+        published = ~suppressed & (points.sizes > 0)
+        if not published.any():
+            raise Infeasible(_NOTHING_LEFT)
+        exact_values = self.format == "bucketize"
+        codes = tuple(parts[published] for parts in points.codes)
+        recoding = Levels.of(table, levels, codes, exact=exact_values, complete=not suppressed.any())
+        recoded = engine_of(table, context).recode(table, recoding, context)
         return Draft(
             format=self.format,
-            recoding=Levels(dict(best.levels), _generalized_points(points, suppressed)),
+            recoding=recoding,
             evidence=self.leaving(table, wanted, points).evidence(left_out),
-            tables=recoded.assembled.tables,
-            meanings=meanings(table.hierarchies, *(recoded.shown or (levels, _codes_of(points, ~suppressed)))),
+            tables=recoded.tables,
+            meanings=_meanings(table, recoding, recoded),
             suppressed=int(points.sizes[suppressed].sum()),
             method=self.describe(),
-            utility=Measured(lambda: Picture.of_levels(frequencies, levels, suppressed, self.format == "bucketize")),
+            utility=Measured(lambda: Picture.of_levels(frequencies, levels, suppressed, exact_values)),
             search=_search_figures(found, best),
-            domains=domains(table.hierarchies),
-            private=recoded.assembled.private,
-            insecure=not randomness.is_secure,
+            domains=declared_domains(table.hierarchies),
+            private=recoded.private,
+            insecure=not context.randomness.is_secure,
         )
 
     def describe(self) -> dict[str, Any]:
@@ -208,47 +208,6 @@ class Lattice:
             "Allow more suppression (suppression='0.05'), weaken the definition, or add coarser levels to the hierarchies."
         )
 
-    def _group_by_group(
-        self, table: Table, engine: Engine, points: Points, suppressed: NDArray[np.bool_], randomness: Randomness
-    ) -> _Recoded:
-        """Whole groups are published or left out, so that a row is recoded by itself, wherever it stands."""
-        local, dropped = LocalEngine(), _points_under(points, suppressed)
-        if not points.sizes[~suppressed].any():
-            raise Infeasible(_NOTHING_LEFT)
-
-        def quasi(part: Table) -> tuple[pl.DataFrame, NDArray[np.bool_]]:
-            kept = local.point_of_row(part, dropped) < 0 if len(dropped) else np.ones(part.rows, dtype=bool)
-            return local.labelled(part, points.levels, kept), kept
-
-        return _Recoded(relabelled(table, engine, quasi, randomness))
-
-    def _row_by_row(
-        self,
-        table: Table,
-        frequencies: FrequencySet,
-        points: Points,
-        suppressed: NDArray[np.bool_],
-        randomness: Randomness,
-    ) -> _Recoded:
-        """Rows of one group are treated differently: chance decides in which order they stand."""
-        local = LocalEngine()
-        point_of_row = local.point_of_row(table, frequencies)
-        group_of_row = point_of_row if points.ids is None else points.ids[point_of_row]
-        kept = ~suppressed[group_of_row]
-        if not kept.any():
-            raise Infeasible(_NOTHING_LEFT)
-        values = (0,) * len(points.levels)
-        shown = [codes[kept] for codes in local.codes(table, values)]
-        return _Recoded(bucketized(table, group_of_row, kept, randomness), (values, shown))
-
-
-@dataclass(frozen=True)
-class _Recoded:
-    """Public tables, and the levels and parts that are shown where these are not the groups' own."""
-
-    assembled: Assembled
-    shown: tuple[tuple[int, ...], Sequence[Codes]] | None = None
-
 
 def _absorbs(part: Definition, table: Table) -> bool:
     """Whether leaving rows out of a group never makes it pass."""
@@ -268,20 +227,14 @@ def _needs_memory(what: str) -> str:
     return f"Lattice: {what} needs all rows in memory, and this table is streamed. Say engine='local' if it fits, or publish without it."
 
 
-def _points_under(points: Points, mask: NDArray[np.bool_]) -> FrequencySet:
-    """Some of the groups as a frequency set, in which rows can be looked up."""
-    chosen, whole = points.groups().select(mask), points.frequencies
-    return FrequencySet(
-        whole.hierarchies, points.levels, _codes_of(points, mask), chosen.sizes, chosen.histograms, whole.domain
-    )
-
-
-def _codes_of(points: Points, mask: NDArray[np.bool_]) -> tuple[Codes, ...]:
-    return tuple(codes[mask] for codes in points.codes)
-
-
-def _generalized_points(points: Points, mask: NDArray[np.bool_]) -> NDArray[np.int32]:
-    return np.stack([codes.astype(np.int32) for codes in _codes_of(points, mask)], axis=1)
+def _meanings(table: Table, recoding: Levels, recoded: Recoded) -> dict[str, dict[str, Meaning]]:
+    """The meanings of what is shown: the labels of published groups, or in buckets the values themselves."""
+    if not recoding.exact:
+        return shown_meanings(table.hierarchies, tuple(recoding.levels.values()), recoding.published)
+    rows = recoded.tables["quasi"]
+    assert isinstance(rows, pl.DataFrame)
+    leaves = [hierarchy.codes(rows[hierarchy.column].unique()) for hierarchy in table.hierarchies]
+    return shown_meanings(table.hierarchies, (0,) * len(leaves), leaves)
 
 
 def _search_figures(found: Search, best: Node) -> dict[str, Any]:

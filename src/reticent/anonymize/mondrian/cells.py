@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from reticent.anonymize.mondrian.scales import CellStyle, Ids, order_of
 from reticent.anonymize.mondrian.stage import rising
-from reticent.data import BoundHierarchy, Codes, unused
+from reticent.data import BoundHierarchy, Codes, Hierarchy, RegionColumn, unused
 from reticent.data.meaning import NULL_LABEL, SUPPRESSED, Anything, Interval, Meaning, Values
 from reticent.utility import LeafSets
 
@@ -37,10 +37,12 @@ class ColumnCells:
         """The same cells, for some of the groups only."""
         return replace(self, of_group=self.of_group[groups])
 
-    def shown_meanings(self) -> dict[str, Meaning]:
-        """The meanings of the labels that some group shows."""
-        places = np.unique(self.of_group).tolist()
-        return {self.labels[place]: self.meanings[place] for place in places}
+    def as_column(self, bound: BoundHierarchy, hierarchy: Hierarchy) -> RegionColumn:
+        """The cells that some group shows, as a recoding keeps them."""
+        places, of_group = np.unique(self.of_group, return_inverse=True)
+        shown = pl.Series(bound.column, [self.labels[place] for place in places.tolist()], dtype=pl.String)
+        meanings = tuple(self.meanings[place] for place in places.tolist())
+        return RegionColumn(bound.column, hierarchy, bound.leaves, shown, meanings, of_group.ravel())
 
     def covering(self, size: int) -> NDArray[np.bool_]:
         """Which of the first ``size`` leaves (rows) the cell of which group (column) covers."""
@@ -213,8 +215,3 @@ def covered(codes: Sequence[Codes], counts: NDArray[np.int64], columns: Sequence
             fits &= column[leaves[points]]
         people += counts[points] @ fits
     return people
-
-
-def labels_of_rows(name: str, cells: ColumnCells, group_of_row: NDArray[np.int64]) -> pl.Series:
-    """The published column."""
-    return pl.Series(name, cells.labels, dtype=pl.String).gather(cells.of_group.take(group_of_row))

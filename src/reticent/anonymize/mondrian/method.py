@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from reticent.anonymize.assembly import domains, relabelled
 from reticent.anonymize.base import GROUPS, fitting
 from reticent.anonymize.leaving import Leaving, LeftOut, told_too_much
-from reticent.anonymize.mondrian.cells import ColumnCells, labels_of_rows
+from reticent.anonymize.mondrian.cells import ColumnCells
 from reticent.anonymize.mondrian.judging import Judge
 from reticent.anonymize.mondrian.partition import Choice, Partition
-from reticent.anonymize.mondrian.scales import CellStyle
+from reticent.anonymize.mondrian.scales import CellStyle, Ids
 from reticent.anonymize.mondrian.shown import Shown, apart, narrowed
 from reticent.anonymize.sets import Columns, adversary_sets
-from reticent.data import Context, FrequencySet, Table
+from reticent.data import Allocation, Context, FrequencySet, Regions, Table
 from reticent.data.draft import Draft
 from reticent.data.evidence import Kind
-from reticent.data.recoding import Regions
+from reticent.data.recoding import declared_domains
 from reticent.definitions import Definition, GroupDefinition
 from reticent.definitions.feasibility import require_feasible
 from reticent.engine import count_table, engine_of
@@ -75,37 +73,29 @@ class Mondrian:
         wanted = fitting(self, table, definition)
         context = context or Context()
         table = wanted.prepare(table)
-        engine, randomness = engine_of(table, context), context.randomness
-        units, unit_of_row = self._units(table, context)
+        units, order = self._units(table, context)
         shown, leaving, left_out = self._settled(table, units, wanted, sets)
         kept = ~left_out.mask
         group = np.where(kept, np.cumsum(kept) - 1, -1)[shown.group]
         columns = [cells.of_groups(np.flatnonzero(kept)) for cells in shown.columns]
-
-        def quasi(part: Table) -> tuple[pl.DataFrame, NDArray[np.bool_]]:
-            own = group[unit_of_row(part)]
-            labels = [
-                labels_of_rows(name, cells, own[own >= 0]) for name, cells in zip(table.quasi, columns, strict=True)
-            ]
-            return pl.DataFrame(labels), own >= 0
-
-        assembled = relabelled(table, engine, quasi, randomness)
+        recoding = _recoding(table, units, group, columns, order)
+        recoded = engine_of(table, context).recode(table, recoding, context)
         groups = shown.seen(tuple(range(len(columns))), kept)[1]
         return Draft(
             format="generalize",
-            recoding=_regions(group, columns),
+            recoding=recoding,
             evidence=leaving.evidence(left_out),
-            tables=assembled.tables,
-            meanings={name: cells.shown_meanings() for name, cells in zip(table.quasi, columns, strict=True)},
+            tables=recoded.tables,
+            meanings=recoding.meanings,
             suppressed=units.rows - int(groups.sizes.sum()),
             method=self.describe(),
             utility=Measured(
                 lambda: Picture.of_cells(units, group, len(groups), [cells.leaf_sets() for cells in columns])
             ),
             search={"groups": len(groups), "columns": list(table.quasi)},
-            domains=domains(table.hierarchies),
-            private=assembled.private,
-            insecure=not randomness.is_secure,
+            domains=declared_domains(table.hierarchies),
+            private=recoded.private,
+            insecure=not context.randomness.is_secure,
         )
 
     def describe(self) -> dict[str, Any]:
@@ -129,14 +119,12 @@ class Mondrian:
             return f"{wrong} compares with a population, whose people would fit both parts of a divided tie; use ties='keep'."
         return None
 
-    def _units(self, table: Table, context: Context) -> tuple[FrequencySet, Callable[[Table], NDArray[np.int64]]]:
-        """What is cut: points or, where ties may be divided, rows in random order; and the unit of every row of a part of the table."""
-        local = LocalEngine()
+    def _units(self, table: Table, context: Context) -> tuple[FrequencySet, Ids | None]:
+        """What is cut: points or, where ties may be divided, rows in a random order, which is given too."""
         if self.ties == "keep":
-            units = count_table(table, context)
-            return units, lambda part: local.point_of_row(part, units)
+            return count_table(table, context), None
         order = context.randomness.order(table.rows)
-        return local.single_rows(table, order), lambda whole: np.argsort(order)
+        return LocalEngine().single_rows(table, order), order
 
     def _settled(
         self, table: Table, units: FrequencySet, definition: GroupDefinition, sets: Sequence[Columns]
@@ -208,7 +196,15 @@ def _require(judge: Judge, units: FrequencySet) -> None:
         raise Infeasible(f"Even all rows in one group do not satisfy {needed}.")
 
 
-def _regions(group: NDArray[np.int64], columns: list[ColumnCells]) -> Regions:
-    labels = tuple(tuple(map(cells.labels.__getitem__, cells.of_group.tolist())) for cells in columns)
-    meanings = tuple(tuple(map(cells.meanings.__getitem__, cells.of_group.tolist())) for cells in columns)
-    return Regions(group, labels, meanings)
+def _recoding(
+    table: Table, units: FrequencySet, group: Ids, columns: Sequence[ColumnCells], order: Ids | None
+) -> Regions:
+    """Where every point goes or, if ``order`` has the rows that were cut one by one, how many rows of a point go where."""
+    shown = tuple(
+        cells.as_column(hierarchy, table.quasi[hierarchy.column])
+        for cells, hierarchy in zip(columns, table.hierarchies, strict=True)
+    )
+    if order is None:
+        return Regions(shown, units.codes, group, (*table.sensitive, *table.other))
+    unit_of_row = np.argsort(order)
+    return Allocation.of(table, shown, [codes[unit_of_row] for codes in units.codes], group[unit_of_row])

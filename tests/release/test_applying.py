@@ -1,4 +1,4 @@
-"""Saved schemes recode later rows as the first ones were recoded."""
+"""Saved recodings treat later rows as the first ones."""
 
 from pathlib import Path
 
@@ -27,10 +27,10 @@ def test_the_same_rows_are_recoded_as_they_were_published(release, tmp_path: Pat
     folder = release.save(tmp_path / "release")
     for scheme in (
         release,
-        release.scheme,
+        release.draft.recoding,
         folder,
         str(folder),
-        folder / "private" / "scheme.json",
+        folder / "private" / "recoding.json",
         folder / "private",
     ):
         recoded = apply(scheme, frame_of_patients())
@@ -104,7 +104,7 @@ def test_missing_values_are_unseen_unless_they_are_a_value_of_their_own() -> Non
     assert apply(release, rows.select("age", "condition"))["age"].to_list() == ["[0, 100)", "(missing)"]
 
 
-def test_the_scheme_of_a_bucketized_release_gives_labels(tmp_path: Path) -> None:
+def test_the_recoding_of_a_bucketized_release_gives_labels(tmp_path: Path) -> None:
     release = publish(table_of_patients(), DistinctLDiversity(3), Lattice(format="bucketize"))
     folder = release.save(tmp_path / "release")
     recoded = apply(folder, frame_of_patients())
@@ -117,13 +117,22 @@ def test_wrong_arguments_are_refused_by_name(release, tmp_path: Path) -> None:
         apply(release, frame_of_patients(), unseen="ignore")
     with pytest.raises(DataError, match="The new rows have no column 'age'"):
         apply(release, frame_of_patients().drop("age"))
-    with pytest.raises(DataError, match="There is no scheme at"):
+    with pytest.raises(DataError, match="There is no recoding at"):
         apply(tmp_path, frame_of_patients())
-    with pytest.raises(PolicyError, match="A int is no scheme"):
+    with pytest.raises(PolicyError, match="A int has no recoding"):
         apply(7, frame_of_patients())
-    (tmp_path / "scheme.json").write_text("{}")
-    with pytest.raises(DataError, match="is not a scheme that this version"):
-        apply(tmp_path / "scheme.json", frame_of_patients())
-    (tmp_path / "scheme.json").write_text('{"layout": 1, "kind": "levels", "columns": [{}]}')
-    with pytest.raises(DataError, match="is damaged"):
-        apply(tmp_path / "scheme.json", frame_of_patients())
+    saved = release.save(tmp_path / "release") / "private"
+    for text, reason in {
+        "{}": "is not a recoding that this version",
+        '{"layout": 2, "kind": "levels", "columns": [{}]}': "is damaged",
+        '{"layout": 2, "kind": "regions", "columns": [{}], "unchanged": []}': "is damaged",
+    }.items():
+        (saved / "recoding.json").write_text(text)
+        with pytest.raises(DataError, match=reason):
+            apply(saved / "recoding.json", frame_of_patients())
+    (saved / "recoding.parquet").write_bytes(b"PAR1")
+    with pytest.raises(DataError, match="cannot be read"):
+        apply(saved, frame_of_patients())
+    (saved / "recoding.parquet").unlink()
+    with pytest.raises(DataError, match=r"recoding\.parquet is missing"):
+        apply(saved, frame_of_patients())

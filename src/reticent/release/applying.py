@@ -1,0 +1,66 @@
+"""Recoding rows that come later as a release recoded the first ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from reticent.data import Draft, Recoding, Unseen, as_polars, read_recoding
+from reticent.errors import DataError, PolicyError
+from reticent.release.values import parsed, settled
+
+RECODING = "recoding.json"
+POINTS = "recoding.parquet"
+
+
+def apply(scheme: Any, frame: Any, unseen: Unseen = "error") -> pl.DataFrame:
+    """Recode new rows as a release recoded the old ones: the same labels, and the same groups.
+
+    ``scheme`` is a :class:`Release`, the folder of a saved one, or its ``private/recoding.json``. A value is *unseen* when it lies outside
+    its column's declared domain or, where the domain came from the data, falls under a label that no row had. ``unseen="error"`` refuses
+    it by name, ``"suppress"`` leaves the row out. Rows that fall into a group which was not published are left out either way: nobody could hide
+    them there. So are rows that several groups of a local recoding would cover, unless their quasi values are those of a row of the table.
+
+    What comes back are the labels, with the columns that were published unchanged as far as the new rows have them. It is not a
+    release: nothing was judged or recorded. The order of the rows is kept.
+    """
+    if unseen not in ("error", "suppress"):
+        raise PolicyError(f"unseen must be 'error' or 'suppress', but it is {unseen!r}.")
+    recoding, rows = _recoding_of(scheme), as_polars(frame)
+    labels, kept = recoding.place(rows, unseen)
+    there = [name for name in recoding.unchanged if name in rows.columns]
+    return labels.with_columns([settled(rows[name].filter(pl.Series(kept))) for name in there])
+
+
+def _recoding_of(given: Any) -> Recoding:
+    if isinstance(given, Recoding):
+        return given
+    if isinstance(given, str | Path):
+        path = Path(given)
+        candidates = [path / "private" / RECODING, path / RECODING] if path.is_dir() else [path]
+        for candidate in candidates:
+            if candidate.is_file():
+                return _read(candidate)
+        raise DataError(
+            f"There is no recoding at {str(path)!r}: give the folder of a saved release, or its {RECODING}."
+        )
+    draft = given if isinstance(given, Draft) else getattr(given, "draft", None)
+    if isinstance(draft, Draft) and draft.recoding is not None:
+        return draft.recoding
+    raise PolicyError(
+        f"A {type(given).__name__} has no recoding; give a release of groups, its folder, or its {RECODING}."
+    )
+
+
+def _read(path: Path) -> Recoding:
+    payload = parsed(path.read_bytes(), str(path))
+    points = path.with_name(POINTS)
+    if not points.is_file():
+        raise DataError(f"{str(path)!r} is not a whole recoding: {POINTS} is missing beside it.")
+    try:
+        stored = pl.read_parquet(points)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DataError(f"{str(points)!r} cannot be read: {error}") from None
+    return read_recoding(payload, stored, str(path))
