@@ -18,6 +18,7 @@ MODULES = (
     "audit_service",
     "process",
     "big",
+    "command",
 )
 
 

@@ -435,3 +435,30 @@ def test_columns_without_a_role_take_no_memory(tmp_path: Path) -> None:
     assert rows == 200_000
     assert path.stat().st_size > 300_000_000
     assert megabytes < 120
+
+
+def test_a_csv_file_is_parsed_once(tmp_path, monkeypatch):
+    from pyarrow import csv as arrow_csv
+
+    path = tmp_path / "rows.csv"
+    path.write_text(
+        "age,town\n" + "".join(f"{age},{town}\n" for age, town in [(31, "Oslo"), (42, "Rome"), (7, "")] * 9)
+    )
+    opened, own = [], arrow_csv.open_csv
+    monkeypatch.setattr(arrow_csv, "open_csv", lambda *given, **named: (opened.append(1), own(*given, **named))[1])
+    frame = Source(path).read()
+    assert len(opened) == 1
+    assert dict(frame.schema) == {"age": pl.Int64, "town": pl.String}
+    assert frame["town"].to_list()[:3] == ["Oslo", "Rome", None]
+
+
+def test_types_are_found_whatever_blocks_the_rows_come_in(tmp_path, monkeypatch):
+    path = tmp_path / "rows.csv"
+    lines = [f"{number},{number % 7}.5,word {number % 11},{'' if number % 5 else 'NA'}" for number in range(4000)]
+    path.write_text("a,b,c,d\n" + "\n".join([*lines, "x,1,2,3"]) + "\n")
+    whole = Source(path).read()
+    monkeypatch.setattr("reticent.data.readers_csv._BLOCK", 1 << 12)
+    assert Source(path).read().equals(whole)
+    assert dict(whole.schema) == {"a": pl.String, "b": pl.Float64, "c": pl.String, "d": pl.Int64}
+    stream = Source(path).stream(["d", "a"])
+    assert pl.concat(list(stream.chunks())).equals(whole.select("d", "a"))

@@ -211,3 +211,26 @@ def test_a_scanned_source_without_the_column_is_told_before_anything_is_read(tmp
     pl.DataFrame({"age": [1]}).write_parquet(tmp_path / "rows.parquet")
     with pytest.raises(DataError, match=r"There is no column 'aeg'\. Did you mean 'age'"):
         Table(pl.scan_parquet(tmp_path / "rows.parquet"), quasi=["aeg"])
+
+
+def test_anything_with_the_arrow_stream_interface_is_a_table():
+    import duckdb
+    import pyarrow as pa
+
+    relation = duckdb.from_arrow(FRAME.to_arrow())
+    reader = pa.RecordBatchReader.from_batches(FRAME.to_arrow().schema, FRAME.to_arrow().to_batches())
+
+    class Wrapped:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return FRAME.to_arrow().__arrow_c_stream__(requested_schema)
+
+    for source in (relation, reader, Wrapped()):
+        table = Table(source, quasi=["age"], sensitive="disease")
+        assert table.frame.select(FRAME.columns).equals(FRAME)
+
+    class Broken:
+        def __arrow_c_stream__(self, requested_schema=None):
+            raise ValueError("no rows today")
+
+    with pytest.raises(DataError, match="The Arrow stream of a Broken cannot be read as a table: no rows today"):
+        Table(Broken(), quasi=["age"])

@@ -11,7 +11,7 @@ from reticent.errors import DataError
 
 
 def as_polars(frame: Any) -> pl.DataFrame:
-    """Any eager frame (polars, pandas, Arrow, ...) or mapping of columns as a polars frame."""
+    """Any eager frame (polars, pandas, Arrow, ...), mapping of columns or Arrow stream (a DuckDB relation, a record-batch reader) as a polars frame."""
     if isinstance(frame, pl.DataFrame):
         return frame
     if isinstance(frame, pl.LazyFrame):
@@ -31,9 +31,21 @@ def as_polars(frame: Any) -> pl.DataFrame:
         twice = next(name for name in names if names.count(name) > 1)
         raise DataError(f"Two columns are named {twice!r}. Every column needs a name of its own.") from None
     except TypeError:
+        if hasattr(frame, "__arrow_c_stream__"):
+            return _from_stream(frame)
         raise DataError(
-            f"An object of type {type(frame).__name__} is not a table. Give a polars, pandas or Arrow frame, a mapping of columns, or read a file with rt.read."
+            f"An object of type {type(frame).__name__} is not a table. Give a polars, pandas or Arrow frame, an Arrow stream, a mapping of "
+            "columns, or read a file with rt.read."
         ) from None
+
+
+def _from_stream(source: Any) -> pl.DataFrame:
+    """All rows of an object with the Arrow stream interface."""
+    try:
+        return pl.DataFrame(source)
+    except (pl.exceptions.PolarsError, ValueError, TypeError, OSError) as error:
+        told = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise DataError(f"The Arrow stream of a {type(source).__name__} cannot be read as a table: {told}.") from None
 
 
 def as_type_of(people: pl.Series, own: pl.DataType) -> pl.Series:

@@ -1,7 +1,8 @@
 """CSV files as they come: the encoding, the delimiter and the types are found out, or said.
 
-A file is read in three passes of bounded memory: bytes (encoding, stray NUL bytes), text (types, ragged rows), values.
-Only the wanted columns are kept. Raw data are never written to a temporary file.
+Bytes are looked at first (encoding, stray NUL bytes). Then the file is parsed block by block into columns of codes and their distinct texts: types
+are found out from the distinct texts alone, and these alone are converted. A file that fits into memory is parsed once, a stream once for its types and
+once for each pass. Only the wanted columns are kept. Raw data are never written to a temporary file.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import csv
 import gzip
 import io
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -53,15 +54,31 @@ class CsvFile:
 
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """The wanted columns (or all), typed."""
-        rows = self.stream(columns)
-        frames = list(rows.make(rows.columns))
-        if not any(frame.height for frame in frames):
+        layout = self.layout
+        wanted = self._wanted(layout, columns)
+        whole = _whole(list(self._batches(layout, wanted, threads=True)))
+        if whole is None:
             raise DataError(f"{self.path} has a header but no rows. There is nothing to publish; check the source.")
-        return pl.concat(frames, rechunk=True)
+        kinds = self._kinds(layout, wanted, [whole])
+        return pl.DataFrame([self._typed(whole, name, kinds, layout) for name in wanted])
 
     def stream(self, columns: Sequence[str] | None = None) -> StreamRows:
         """The wanted columns (or all), typed, a few megabytes at a time."""
         layout = self.layout
+        wanted = self._wanted(layout, columns)
+        kinds = self._kinds(layout, wanted, self._blocks(layout, wanted))
+        nothing = _Block(0, 0, dict.fromkeys(wanted, (pl.Series([], dtype=pl.String), pl.Series([], dtype=pl.UInt32))))
+
+        def frame(block: _Block, chosen: Sequence[str]) -> pl.DataFrame:
+            return pl.DataFrame([self._typed(block, name, kinds, layout) for name in chosen])
+
+        def make(chosen: Sequence[str]) -> Iterator[pl.DataFrame]:
+            return (frame(block, chosen) for block in self._blocks(layout, chosen))
+
+        return StreamRows(frame(nothing, wanted).schema, make)
+
+    def _wanted(self, layout: Layout, columns: Sequence[str] | None) -> list[str]:
+        """The columns to read; one that the file does not have is refused."""
         wanted = list(layout.names) if columns is None else list(dict.fromkeys(columns))
         for name in [*wanted, *self.types]:
             if name not in layout.names:
@@ -69,14 +86,7 @@ class CsvFile:
                     f"{self.path} has no column {name!r}.{did_you_mean(name, layout.names)} "
                     f"The columns are: {', '.join(map(repr, layout.names))}."
                 )
-        kinds = self._kinds(layout, wanted)
-        nothing = pl.DataFrame(schema=dict.fromkeys(wanted, pl.String()))
-
-        def make(chosen: Sequence[str]) -> Iterator[pl.DataFrame]:
-            batches = _numbered(self._batches(layout, chosen))
-            return (self._typed(batch, kinds, layout, start) for start, batch in batches)
-
-        return StreamRows(self._typed(nothing, kinds, layout, 0).schema, make)
+        return wanted
 
     @cached_property
     def layout(self) -> Layout:
@@ -115,16 +125,22 @@ class CsvFile:
                     f"{self.path}, line {begins}: a quotation mark opens and never closes. Close it, or double it inside a value."
                 ) from None
 
-    def _kinds(self, layout: Layout, wanted: Sequence[str]) -> dict[str, Kind]:
+    def _kinds(self, layout: Layout, wanted: Sequence[str], blocks: Iterable[_Block]) -> dict[str, Kind]:
         declared = {name: declared_kind(name, self.types[name]) for name in wanted if name in self.types}
-        open_columns = [name for name in wanted if name not in declared]
-        evidence = Evidence(open_columns, comma_decimals=layout.delimiter != ",")
-        for batch in self._batches(layout, open_columns or wanted[:1]):
-            evidence.add(batch)
+        evidence = Evidence([name for name in wanted if name not in declared], layout.delimiter != ",")
+        for block in blocks:
+            evidence.add({name: block.columns[name][0] for name in evidence.columns})
         return {**evidence.kinds(), **declared}
 
-    def _batches(self, layout: Layout, wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
-        """The wanted columns as text, a few megabytes at a time. A row with too many or too few fields is an error."""
+    def _blocks(self, layout: Layout, wanted: Sequence[str]) -> Iterator[_Block]:
+        """The wanted columns as texts and codes, a few megabytes at a time."""
+        start = 0
+        for batch in self._batches(layout, wanted):
+            yield _Block.of(batch, start)
+            start += batch.num_rows
+
+    def _batches(self, layout: Layout, wanted: Sequence[str], threads: bool = False) -> Iterator[Any]:
+        """The wanted columns as Arrow dictionaries of text. A row with too many or too few fields is an error."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
@@ -140,7 +156,7 @@ class CsvFile:
                 reader = arrow_csv.open_csv(
                     stream,
                     read_options=arrow_csv.ReadOptions(
-                        use_threads=False,
+                        use_threads=threads,
                         block_size=_BLOCK,
                         column_names=names,
                         skip_rows=layout.blank_lines,
@@ -154,17 +170,14 @@ class CsvFile:
                         invalid_row_handler=refuse,
                     ),
                     convert_options=arrow_csv.ConvertOptions(
-                        column_types=dict.fromkeys(names, pa.string()),
+                        column_types=dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string())),
                         include_columns=list(wanted),
                         strings_can_be_null=True,
                         null_values=["", *self.null_values],
                         quoted_strings_can_be_null=False,
                     ),
                 )
-                for batch in reader:
-                    frame = pl.from_arrow(batch)
-                    assert isinstance(frame, pl.DataFrame)
-                    yield frame
+                yield from reader
             except pa.ArrowInvalid as error:
                 raise self._malformed(layout, error, bool(ragged)) from None
 
@@ -194,27 +207,24 @@ class CsvFile:
                     raise
                 raise DataError(f"{self.path}, line {begins}: {error}. Is a quotation mark missing?") from None
 
-    def _typed(self, batch: pl.DataFrame, kinds: Mapping[str, Kind], layout: Layout, start: int) -> pl.DataFrame:
-        typed = batch.select(
-            (pl.col(name) if kinds[name] == TEXT else kinds[name].read(pl.col(name))).alias(name)
-            for name in batch.columns
-        )
-        for name in self.types:
-            if name not in typed.columns or kinds[name] == TEXT:
-                continue
-            wrong = typed.select(
-                pl.col(name).is_null() & batch[name].is_not_null() & ~batch.select(is_missing_word(pl.col(name)))[name]
-            )[name]
+    def _typed(self, block: _Block, name: str, kinds: Mapping[str, Kind], layout: Layout) -> pl.Series:
+        """A column of a block in its type."""
+        texts, codes = block.columns[name]
+        if kinds[name] == TEXT:
+            return texts.gather(codes).alias(name)
+        values = texts.to_frame(name).select(kinds[name].read(pl.col(name))).to_series()
+        if name in self.types:
+            wrong = values.is_null() & ~texts.to_frame("text").select(is_missing_word(pl.col("text"))).to_series()
             if wrong.any():
-                row = wrong.arg_max() or 0
+                row = int(wrong.gather(codes).fill_null(False).arg_max() or 0)
                 raise DataError(
-                    f"{self.path}, line {self._line(layout, start + row)}: column {name!r} has the value {batch[name][row]!r}, which cannot "
-                    f"be read as {kinds[name]}. Correct it, list it in null_values, or read the column as text.",
+                    f"{self.path}, line {self._line(layout, block.start + row)}: column {name!r} has the value {texts[codes[row]]!r}, which "
+                    f"cannot be read as {kinds[name]}. Correct it, list it in null_values, or read the column as text.",
                     setting=("types", name),
                     column=name,
-                    value=batch[name][row],
+                    value=texts[codes[row]],
                 )
-        return typed
+        return values.gather(codes).alias(name)
 
     def _line(self, layout: Layout, row: int) -> int:
         """The line of a data row."""
@@ -224,6 +234,38 @@ class CsvFile:
             if record or (len(layout.names) == 1 and line > layout.blank_lines)
         )
         return next(itertools.islice(filled, row + 1, None))
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Some rows of a file, from row ``start`` on: for each column its distinct texts, and the place of each row's text among them."""
+
+    start: int
+    height: int
+    columns: dict[str, tuple[pl.Series, pl.Series]]
+
+    @classmethod
+    def of(cls, batch: Any, start: int = 0) -> _Block:
+        """An Arrow batch of dictionaries."""
+        named = zip(batch.schema.names, batch.columns, strict=True)
+        columns = {name: (_series(each.dictionary), _series(each.indices)) for name, each in named}
+        return cls(start, batch.num_rows, columns)
+
+
+def _whole(batches: Sequence[Any]) -> _Block | None:
+    """All batches as one, if they have rows."""
+    import pyarrow as pa
+
+    table = pa.Table.from_batches(batches) if batches else None
+    if table is None or not table.num_rows:
+        return None
+    return _Block.of(table.unify_dictionaries().combine_chunks().to_batches()[0])
+
+
+def _series(array: Any) -> pl.Series:
+    series = pl.from_arrow(array)
+    assert isinstance(series, pl.Series)
+    return series
 
 
 @dataclass(frozen=True)
@@ -320,13 +362,6 @@ def _find_delimiter(text: str, cut: bool) -> str:
         if (alike, width) > best_score:
             best, best_score = delimiter, (alike, width)
     return best
-
-
-def _numbered(batches: Iterator[pl.DataFrame]) -> Iterator[tuple[int, pl.DataFrame]]:
-    start = 0
-    for batch in batches:
-        yield start, batch
-        start += batch.height
 
 
 def _nth(position: int) -> str:

@@ -160,8 +160,9 @@ def stream_postgres(selection: Selection, columns: Sequence[str], types: Mapping
         with _told():
             yield from _batches(connection, _projected(statement, chosen), chosen)
 
+    # Whoever reads these rows in whatever form refers to this function.
+    weakref.finalize(make, snapshot.close)
     stream = StreamRows(_postgres_schema(codes), make)
-    weakref.finalize(stream, snapshot.close)
     wide = [name for name, code in codes.items() if code == _NUMERIC]
     return declared_stream(_plain_stream(stream, wide), types)
 

@@ -139,13 +139,13 @@ class Evidence:
         extra = (Kind("number with comma"),) if self.comma_decimals else ()
         self._open = {column: [*_CANDIDATES, *extra] for column in self.columns}
 
-    def add(self, batch: pl.DataFrame) -> None:
-        """Drop the kinds that some value of the batch does not fit. A few values rule most kinds out; only then all are asked."""
+    def add(self, texts: Mapping[str, pl.Series]) -> None:
+        """Drop the kinds that some text does not fit; each text need be there only once. A few rule most kinds out; only then all are asked."""
         for column, kinds in self._open.items():
             if not kinds and column in self._filled:
                 continue
             text = pl.col(column)
-            distinct = batch.select(text).unique().filter(text.is_not_null() & ~is_missing_word(text))
+            distinct = pl.DataFrame({column: texts[column]}).filter(text.is_not_null() & ~is_missing_word(text))
             if distinct.height == 0:
                 continue
             self._filled.add(column)

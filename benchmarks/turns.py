@@ -1,0 +1,57 @@
+"""Two checkouts measured in turn, so that a machine that others slow down slows both alike.
+
+Run ``python -m benchmarks turns OLD NEW [benchmark[:argument] ...]``, for instance ``turns ../base . search:adult search:cps local:none assessing``.
+Prints for every row the seconds of both and the ratio new / old; more than 1.10 is marked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+
+_ROUNDS = 3
+_DEFAULT = ("search:adult", "search:cps", "local:none", "assessing")
+_WORSE = 1.10
+_RUN = """
+import json, sys
+from importlib import import_module
+module = import_module("benchmarks." + sys.argv[1])
+def keep(title, command, rows):
+    print("ROWS " + json.dumps([(row.job, row.ours) for row in rows]))
+module.report = keep
+module.main(*sys.argv[2:])
+"""
+
+
+def measured(checkout: Path, benchmark: str) -> dict[str, float]:
+    """The seconds of every row of a benchmark, as a checkout has it."""
+    name, _, argument = benchmark.partition(":")
+    environment = {**os.environ, "PYTHONPATH": f"{checkout / 'src'}:{checkout}"}
+    command = [sys.executable, "-c", _RUN, name, *([argument] if argument else [])]
+    done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, check=True)
+    rows = next(line for line in done.stdout.splitlines() if line.startswith("ROWS "))
+    return dict(json.loads(rows.removeprefix("ROWS ")))
+
+
+def main(old: str, new: str, *benchmarks: str) -> None:
+    checkouts = [Path(old).resolve(), Path(new).resolve()]
+    print("| row | old ms | new ms | new / old | |\n|---|---|---|---|---|")
+    for benchmark in benchmarks or _DEFAULT:
+        runs: list[list[dict[str, float]]] = [[], []]
+        for _ in range(_ROUNDS):
+            for place, checkout in enumerate(checkouts):
+                runs[place].append(measured(checkout, benchmark))
+        for job in runs[1][0]:
+            if job not in runs[0][0]:
+                continue
+            before, after = (median(each[job] for each in side) for side in runs)
+            mark = "**worse**" if after > _WORSE * before else ""
+            print(f"| {job} | {1e3 * before:.1f} | {1e3 * after:.1f} | {after / before:.2f} | {mark} |", flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
