@@ -52,6 +52,7 @@ FACES = {"__init__", "__main__", "cli", "demo"}
 EXCEPTIONS = {
     ("release/public.py", "randomize"),
     ("release/publishing.py", "anonymize"),
+    ("release/seen.py", "randomize"),
     ("release/verification.py", "randomize"),
 }
 # How many imports across rooms go past a room's (or sub-room's) __init__. It only falls; below 100 is the aim.

@@ -18,13 +18,13 @@ from reticent.attack import (
     Inference,
     Linkage,
     ProbabilisticLinkage,
-    Published,
     Similarity,
     SinglingOut,
     Skewness,
     wilson,
 )
 from reticent.attack.base import independent_draws
+from reticent.data import Seen
 from reticent.data.meaning import Value
 
 PLACES, TIMES = 60, 100
@@ -40,9 +40,9 @@ def drawn(random: np.random.Generator, people: int) -> pl.DataFrame:
     return pl.DataFrame({"place": at, "secret": secret})
 
 
-def view(frame: pl.DataFrame) -> Published:
+def view(frame: pl.DataFrame) -> Seen:
     shown = frame.with_columns(pl.col("place").cast(pl.String))
-    return Published.from_generalized(shown, MEANINGS, ["place"], ["secret"])
+    return Seen.in_rows(shown, None, {name: MEANINGS[name] for name in ["place"]}, ["secret"])
 
 
 @cache

@@ -15,9 +15,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from reticent.anonymize import Datafly, Lattice, Mondrian
-from reticent.attack import Minimality, Published, attack, compare
+from reticent.attack import Minimality, attack, compare
 from reticent.attack.choosing import Choice
-from reticent.attack.remaking import definition_of, method_of
+from reticent.attack.control import definition_of, method_of
 from reticent.attack.worlds import Placed
 from reticent.data import Hierarchy, Table
 from reticent.definitions import (
@@ -27,10 +27,11 @@ from reticent.definitions import (
     RecursiveLDiversity,
     TCloseness,
     WorstCaseKnowledge,
+    of_groups,
 )
 from reticent.demo import twelve_patients_table
 from reticent.errors import DataError, Infeasible, PolicyError
-from reticent.release import publish
+from reticent.release import publish, seen_of
 from tests.oracles import attack_minimality as oracle
 
 METHODS = {"lattice": Lattice(), "mondrian": Mondrian(), "datafly": Datafly(), "allowance": Lattice(suppression="0.1")}
@@ -147,9 +148,12 @@ def test_following_the_order_of_nodes_agrees_with_running_the_search_in_every_wo
         side = publish(table, definition, Lattice(objective=objective)).public
     except Infeasible:
         assume(False)
-    published = Published.of(side)
-    choice = Choice(table, definition_of(side), published, Placed.of(published, frame), 60, 60)
-    by_rank, by_running = choice.by_rank(objective), choice.by_running(method_of(side), side)
+    published = seen_of(side)
+    assert published.made is not None
+    choice = Choice(
+        table, of_groups(definition_of(published.made), "This"), published, Placed.of(published, frame), 60, 60
+    )
+    by_rank, by_running = choice.by_rank(objective), choice.by_running(method_of(published.made))
     assert by_rank.possible == by_running.possible > 0
     assert (by_rank.chances()[by_rank.point_of] == by_running.chances()[by_running.point_of]).all()
 
@@ -192,7 +196,7 @@ def test_with_people_left_out_chances_are_those_of_publishing_every_table(
         return look_of(table(values), definition, method)
 
     expected = oracle.same_releases(len(people), ["a", "b"], look, shown)
-    found = Minimality(mine).attack(Published.of(publish(mine, definition, method, insecure_seed=0)))
+    found = Minimality(mine).attack(seen_of(publish(mine, definition, method, insecure_seed=0)))
     assert found.details["left_out"] == len(people) - len(shown)
     assert found.details["surest"] == str(max(max(each.values()) for each in expected))
     moved = 0
@@ -220,7 +224,7 @@ def test_with_two_secrets_chances_are_those_of_publishing_every_table(people: st
     shown = look_of(mine, definition, Lattice())
     values = [(ill, job) for ill in "ab" for job in "xy"]
     expected = oracle.same_releases(len(at), values, lambda some: look_of(table(some), definition, Lattice()), shown)
-    published = Published.of(publish(mine, definition))
+    published = seen_of(publish(mine, definition))
     for place, column in enumerate(("ill", "job")):
         found = Minimality(mine, column=column).attack(published)
         surest = [

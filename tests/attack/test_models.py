@@ -10,12 +10,12 @@ import polars as pl
 import pytest
 
 from reticent.anonymize import Lattice, Mondrian
-from reticent.attack import Inference, Published, attack, compare
+from reticent.attack import Inference, attack, compare
 from reticent.attack.models import Encoder
 from reticent.data import Hierarchy, Table
 from reticent.definitions import DistinctLDiversity, KAnonymity
 from reticent.errors import PolicyError
-from reticent.release import publish
+from reticent.release import publish, seen_of
 
 
 def either_or(rows: int, seed: int) -> pl.DataFrame:
@@ -69,7 +69,7 @@ def test_without_its_library_a_forest_says_what_to_install(monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
     frame = either_or(50, 1)
     with pytest.raises(PolicyError, match=r"needs scikit-learn.*reticent\[models\]"):
-        attack(Published.of(table(frame)), Inference(frame, model="forest"))
+        attack(seen_of(table(frame)), Inference(frame, model="forest"))
 
 
 def test_a_model_that_is_not_there_is_refused_with_a_hint() -> None:

@@ -142,7 +142,7 @@ def test_a_later_view_of_a_series_is_refused() -> None:
 
 @pytest.mark.parametrize("target", [7, None, TABLE.frame])
 def test_what_is_neither_a_table_nor_a_release_is_refused(target: object) -> None:
-    with pytest.raises(PolicyError, match="takes a Table, a release or the folder of one"):
+    with pytest.raises(PolicyError, match="a table, a draft, a release or the folder of one is needed"):
         attack(target)
 
 

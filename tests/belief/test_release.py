@@ -20,7 +20,7 @@ from reticent.belief.release import beliefs_of
 from reticent.data import Hierarchy, Table
 from reticent.definitions import DistinctLDiversity, KAnonymity
 from reticent.demo import hospital, hospital_table
-from reticent.errors import DataError, PolicyError
+from reticent.errors import DataError, PolicyError, ReticentError
 from tests.oracles import belief_worlds as oracle
 
 PEOPLE = pl.DataFrame(
@@ -284,9 +284,7 @@ def test_a_population_of_another_kind_is_refused_by_name() -> None:
         DataError, match=r"Column 'age' of the population has type String, and that of the table Int64. Read both alike"
     ):
         beliefs_of(table(), PEOPLE.with_columns(age=pl.lit("old")))
-    with pytest.raises(
-        PolicyError, match="Beliefs follow from a table, a release or the folder of one, not from a NoneType"
-    ):
+    with pytest.raises(PolicyError, match="a table, a draft, a release or the folder of one is needed, not a NoneType"):
         beliefs_of(None, PEOPLE)
 
 
@@ -307,6 +305,6 @@ def test_a_randomized_release_has_no_groups_and_says_so(tmp_path: Path) -> None:
     rt.randomize.publish(SAMPLE, plan, domain=values).save(tmp_path / "view")
     for look in (lambda: beliefs_of(tmp_path / "view", PEOPLE), lambda: rt.assess(tmp_path / "view", KAnonymity(2))):
         with pytest.raises(
-            DataError, match=r"is a randomized release, which has no groups .* `reticent verify` checks its plan"
+            ReticentError, match=r"has no groups of people who look alike.* `reticent verify` checks its plan"
         ):
             look()

@@ -13,7 +13,7 @@ from reticent.data import Table
 from reticent.definitions import KAnonymity
 from reticent.definitions.catalogue import definition_from
 from reticent.errors import Infeasible
-from reticent.release import format_of, publish
+from reticent.release import publish
 from reticent.release.claims import check_claims
 
 SOME = settings(max_examples=40, deadline=None)
@@ -102,7 +102,7 @@ def release_table(rows: list) -> pl.DataFrame:
 def test_groups_of_fewer_columns_are_merged(columns: list[str]) -> None:
     rows = [("a", 1, "flu", True), ("a", 2, "cold", True), ("b", 1, "flu", True), ("b", 2, "flu", False)] * 2
     release = publish(table_of(rows, ["s"]), KAnonymity(2))
-    groups = format_of(release.format).groups(release.public, columns)
+    groups = release.public.seen.known(columns).true_groups
     frame = release.frame
     expected = sorted(frame.group_by(columns).len()["len"].to_list()) if columns else [frame.height]
     assert sorted(groups.sizes.tolist()) == expected

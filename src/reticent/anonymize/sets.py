@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import Groups, Table, sum_by
-from reticent.definitions.population import POPULATION
+from reticent.data import POPULATION, Groups, Table, sum_by
 from reticent.errors import PolicyError
 
 Columns = tuple[int, ...]

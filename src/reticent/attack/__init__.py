@@ -1,15 +1,14 @@
 """Adversaries that run: each gets what the public gets plus knowledge that it states, and says what it found.
 
-``published``      what the public holds: labels, their meanings, rows, sensitive values beside them
 ``base``           ``Adversary``, ``Findings``, confidence intervals
-``linkage``        look people of another list up (``matching`` places them, ``fitting`` joins, ``people`` the list)
+``linkage``        look people of another list up (``matching`` places them, ``people`` is the list)
 ``probabilistic``  the same with mistakes in the list, and people who are not in the data
 ``homogeneity``    groups that share a sensitive value; ``exclusion`` after ruling some values out
 ``skewness``       groups unlike the whole; ``similarity`` groups whose values mean nearly the same
 ``singling_out``   descriptions that one row fits
-``sighting``       records looked up in a ``randomized`` release, where most are not true
+``sighting``       records looked up in a randomized release, where most are not true
 ``inference``      a trained model (``models``) against a control group; ``control`` makes one by holding people out
-``minimality``     who knows how the release was chosen rules out worlds (``worlds`` lists them, ``choosing`` rules out, ``remaking`` says how it was made)
+``minimality``     who knows how the release was chosen rules out worlds (``worlds`` lists them, ``choosing`` rules out)
 ``suite``          all of them, before and after
 """
 
@@ -23,12 +22,11 @@ from reticent.attack.inference import Inference
 from reticent.attack.linkage import Linkage
 from reticent.attack.minimality import Minimality
 from reticent.attack.probabilistic import ProbabilisticLinkage
-from reticent.attack.published import Published, PublishedColumn
 from reticent.attack.sighting import Sighting
 from reticent.attack.similarity import Similarity
 from reticent.attack.singling_out import SinglingOut
 from reticent.attack.skewness import Skewness
-from reticent.attack.suite import adversaries_for, attack, compare, opened
+from reticent.attack.suite import adversaries_for, attack, compare
 
 __all__ = [
     "Adversary",
@@ -39,8 +37,6 @@ __all__ = [
     "Linkage",
     "Minimality",
     "ProbabilisticLinkage",
-    "Published",
-    "PublishedColumn",
     "Sighting",
     "Similarity",
     "SinglingOut",
@@ -50,6 +46,5 @@ __all__ = [
     "attack",
     "compare",
     "hold_out",
-    "opened",
     "wilson",
 ]

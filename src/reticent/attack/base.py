@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.attack.published import Published
-from reticent.data import Groups
+from reticent.data import Groups, Seen
+from reticent.data.seen import NOT_TRUE
 from reticent.errors import PolicyError
 
 Interval = tuple[float, float]
@@ -24,7 +24,7 @@ class Findings:
     ``example`` is one sentence about one person, ``details`` are further counts. ``baseline`` is the share that it would have hit
     without the release (by chance, or among a control group, whose interval is ``baseline_interval``); None where that is nobody.
     ``draws`` says how many people drawn one by one these are worth, where whole groups are hit together (:func:`independent_draws`).
-    All of it is for the steward: findings about a confidential table, or checked against one, are never published.
+    All of it is for the steward: findings about a confidential table, or checked against one, are never seen.
     """
 
     adversary: str
@@ -101,13 +101,16 @@ class Findings:
 
 
 class Adversary(Protocol):
-    """An attack that runs. It sees :class:`Published` and nothing else of the data."""
+    """An attack that runs. It gets what is :class:`reticent.data.Seen` of a table or a release, and nothing else of the data."""
 
     @property
     def name(self) -> str:
         """What the attack is called."""
 
-    def attack(self, published: Published) -> Findings:
+    def needs(self, seen: Seen) -> str | None:
+        """Why the attack cannot run on what is seen; None if it can."""
+
+    def attack(self, seen: Seen) -> Findings:
         """Try it."""
 
 
@@ -144,9 +147,36 @@ def draws_of_groups(people: NDArray[np.int64], affected: NDArray[np.int64]) -> f
     return independent_draws(people, hits)
 
 
-def secrets(published: Published, column: str | None, adversary: str) -> tuple[str, Groups]:
-    """The sensitive column that an adversary is after, and its histogram in every group; refused where none was published."""
-    name = published.sensitive(column)
-    if name is None:
-        raise PolicyError(f"{adversary}: no sensitive column was published, so no value can be given away.")
-    return name, published.groups.marginal(name)
+def needs_groups(seen: Seen) -> str | None:
+    """Why somebody who looks at groups of true rows cannot run; None where there are groups."""
+    return NOT_TRUE if seen.groups is None else None
+
+
+def needs_secret(seen: Seen, column: str | None, adversary: str) -> str | None:
+    """Why somebody who is after a sensitive column cannot run; None where it was published in groups."""
+    if seen.groups is None:
+        return NOT_TRUE
+    if not seen.sensitive and column is None:
+        return f"{adversary}: no sensitive column was published, so no value can be given away."
+    try:
+        seen.groups.domain.index(seen.sensitive[0] if column is None else column)
+    except PolicyError as error:
+        return str(error)
+    return None
+
+
+def secrets(seen: Seen, column: str | None, adversary: str) -> tuple[str, Groups]:
+    """The sensitive column that an adversary is after (the first, if not said), and its histogram in every group."""
+    reason = needs_secret(seen, column, adversary)
+    if reason is not None:
+        raise PolicyError(reason)
+    name = seen.sensitive[0] if column is None else column
+    return name, seen.true_groups.marginal(name)
+
+
+def secret_of(seen: Seen, column: str | None) -> str | None:
+    """The sensitive column that is meant: the named one, or the first; None where there is none."""
+    if column is None:
+        return seen.sensitive[0] if seen.sensitive else None
+    seen.true_groups.domain.index(column)
+    return column

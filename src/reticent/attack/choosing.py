@@ -17,15 +17,13 @@ from numpy.typing import NDArray
 from reticent.anonymize import search
 from reticent.anonymize.lattice.objectives import prepare
 from reticent.anonymize.lattice.space import Space
-from reticent.attack.published import Published
 from reticent.attack.worlds import Part, Placed, Worlds, rows_of, shown_values
-from reticent.data import Context, Draft, Groups, Histograms, SensitiveDomain, Table, first_rows, number, pack
+from reticent.data import Context, Groups, Histograms, Seen, SensitiveDomain, Table, first_rows, number, pack
 from reticent.definitions import GroupDefinition, KAnonymity
 from reticent.engine import count_table
 from reticent.errors import Infeasible, PolicyError
 from reticent.randomness import Randomness
-from reticent.release import PublicSide
-from reticent.release.reference import read_reference
+from reticent.release import seen_of
 
 _MOST_NODES = 300
 _MOST_WORK = 1 << 24
@@ -72,7 +70,7 @@ class Choice:
 
     table: Table
     definition: GroupDefinition
-    published: Published
+    seen: Seen
     placed: Placed
     most: int
     runs: int
@@ -87,7 +85,7 @@ class Choice:
         placed, point_of = self.placed.alike([ids for ids, _ in before])
         firsts = first_rows(point_of, len(placed.sizes))
         nodes = [(ids[firsts], count) for ids, count in before]
-        worlds = Worlds.of(self.published, self.table, placed, self.most)
+        worlds = Worlds.of(self.seen, self.table, placed, self.most)
         if all(part.local for part in self.definition.parts()):
             worlds = worlds.joined(_hanging_together(worlds, nodes), self.most)
         else:
@@ -98,15 +96,13 @@ class Choice:
                 failed[~self._passes(part, ids)] |= 1 << bit
         return Ruled(point_of, worlds, _completed(worlds.parts, sets, (1 << len(nodes)) - 1))
 
-    def by_running(self, method: Any, side: PublicSide) -> Ruled:
-        """The worlds in which the method, run on them, makes the very tables that were published."""
+    def by_running(self, method: Any) -> Ruled:
+        """The worlds in which the method, run on them, shows the very same as was published."""
         # Every part has one world at least, and all together not more than are run.
         limit = self.runs + len(self.placed.sizes)
-        worlds = Worlds.of(self.published, self.table, self.placed, limit).whole(self.runs)
-        shown = _looks(side.tables, side.manifest.only("bucket"))
-        kinds = {column.name: column.kind for column in side.manifest.columns if column.role == "sensitive"}
-        declared = read_reference(side.certificate.get("reference"), kinds)
-        counted = {name: _counted(each.column.labels, each.counts) for name, each in declared.items()}
+        worlds = Worlds.of(self.seen, self.table, self.placed, limit).whole(self.runs)
+        shown = self.seen.looks()
+        counted = {name: _counted(each.column.labels, each.counts) for name, each in self.seen.reference.items()}
         kept = []
         for world in self.frames(worlds):
             totals = {name: _counted(*world.frame[name].value_counts().get_columns()) for name in counted}
@@ -124,7 +120,7 @@ class Choice:
             draft = method.draft(world, self.definition, Context(Randomness(0)))
         except Infeasible:
             return False
-        return _looks(draft.tables, _bucket(draft)) == shown
+        return seen_of(draft).looks() == shown
 
     def _before(self, objective: str) -> list[_Numbered]:
         """How the nodes put people together that come before the published one and could have passed."""
@@ -192,7 +188,7 @@ class Choice:
 
     def _is_published(self, node: _Numbered) -> bool:
         """Whether a node puts the same people together as the release does."""
-        (ids, count), groups = node, len(self.published.groups)
+        (ids, count), groups = node, len(self.seen.true_groups)
         if count != groups:
             return False
         return number(*pack([ids, self.placed.group_of], [count, groups], len(ids)))[1] == count
@@ -207,7 +203,7 @@ class Choice:
 
         Then nothing follows from the node's failing. Where that is not seen, it is taken to depend on values, and looked at in every world.
         """
-        groups, local = self.published.groups, all(part.local for part in self.definition.parts())
+        groups, local = self.seen.true_groups, all(part.local for part in self.definition.parts())
         if not local or not self.placed.is_complete:
             return False
         ids, count = node
@@ -238,7 +234,7 @@ class Choice:
         """Groups of people who have these values (a row each), where everybody was published."""
         domain, codes = self._domain
         reference = np.zeros(domain.size, dtype=np.int64)
-        reference[codes] = self.published.groups.reference
+        reference[codes] = self.seen.true_groups.reference
         owners, values = np.nonzero(counts)
         cells = Histograms.from_cells(owners, codes[values], counts[owners, values], len(counts), domain.size)
         return Groups(counts.sum(axis=1), cells, reference, domain)
@@ -246,7 +242,7 @@ class Choice:
     @cached_property
     def _domain(self) -> tuple[SensitiveDomain, NDArray[np.int64]]:
         """The sensitive columns as the table declares them, and the number that each published combination of values has there."""
-        columns, values = self.table.sensitive_columns, shown_values(self.published, self.table)
+        columns, values = self.table.sensitive_columns, shown_values(self.seen, self.table)
         codes = [column.codes(values[column.name]).astype(np.int64) for column in columns]
         if len(columns) == 1:
             return SensitiveDomain.single(columns[0]), codes[0]
@@ -324,21 +320,3 @@ def _is_finer(levels: _Levels, other: _Levels) -> bool:
 def _counted(labels: pl.Series, counts: Any) -> dict[Any, int]:
     """A histogram without values that do not occur."""
     return {label: int(count) for label, count in zip(labels.to_list(), counts, strict=True) if count}
-
-
-def _bucket(draft: Draft) -> str | None:
-    if draft.format != "bucketize":
-        return None
-    return next(name for name in draft.tables["quasi"].columns if name in draft.tables["sensitive"].columns)
-
-
-def _looks(tables: Mapping[str, pl.DataFrame], bucket: str | None) -> list[Any]:
-    """What tables show, whatever the order of their rows and the numbers of their buckets."""
-    texts = {name: frame.select(pl.all().cast(pl.String)) for name, frame in tables.items()}
-    if bucket is None:
-        return sorted(texts["data"].rows(), key=repr)
-    found: dict[Any, list[Any]] = {}
-    for name, frame in texts.items():
-        for row in frame.select(bucket, pl.all().exclude(bucket)).iter_rows():
-            found.setdefault(row[0], []).append((name, *row[1:]))
-    return sorted((sorted(rows, key=repr) for rows in found.values()), key=repr)

@@ -1,4 +1,4 @@
-"""A control group for a model: the release made once more of half of the people, and the other half, about whom it says nothing."""
+"""The release made once more: of half of the people, so that the other half is a control group for a model."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from reticent._names import load
 from reticent.attack.inference import Inference
-from reticent.attack.published import Published
-from reticent.attack.randomized import as_randomized, method_again, naively
-from reticent.attack.remaking import definition_of, method_of
-from reticent.data import Table
-from reticent.errors import PolicyError
-from reticent.release import PublicSide, open_public, publish
+from reticent.data import MadeBy, Seen, Table
+from reticent.definitions import Definition, all_of
+from reticent.errors import PolicyError, ReticentError
+from reticent.release import publish, seen_of
+from reticent.release.claims import read_claims
 
 _OUTSIDERS = "people who were held out of a release made in the same way"
 
@@ -30,7 +30,7 @@ class Trial:
 
     members: Table = field(repr=False)
     held_out: pl.DataFrame = field(repr=False)
-    release: Published = field(repr=False)
+    release: Seen = field(repr=False)
 
     def adversary(self, **options: Any) -> Inference:
         """Somebody who trains on the trial's release, to be tried on it (or on the members' own rows)."""
@@ -48,16 +48,45 @@ def hold_out(table: Table, release: Any, seed: int = 0) -> Trial:
     Nothing of it is recorded or leaves: the second release exists to be attacked. People with several rows are held out
     with all of them. What cannot be made again (an unknown method or definition, or too few people for it) is an error that says so.
     """
+    seen = seen_of(release)
+    if seen.made is None:
+        raise PolicyError("A table as it stands was not made by a method, so that it cannot be made again.")
+    if seen.channel is not None and seen.channel.is_set:
+        raise PolicyError(
+            "The records of a view are a set, so that people who were held out of it are no control group."
+        )
+    definition, method = definition_of(seen.made), method_of(seen.made)
     chosen = _half(table, seed)
     members, held_out = _restricted(table, chosen), table.frame.filter(~pl.Series(chosen))
-    randomized = as_randomized(release)
-    if randomized is not None:
-        # The trial's own noise need not be secret: nothing of it leaves.
-        again = method_again(randomized).view(members, randomized.manifest.definition, insecure_seed=seed)
-        return Trial(members, held_out, naively(again, members))
-    side = release if isinstance(release, PublicSide) else getattr(release, "public", None) or open_public(release)
-    made = publish(members, definition_of(side), method_of(side))
-    return Trial(members, held_out, Published.of(made))
+    # The trial's own randomness need not be secret: nothing of it leaves.
+    made = seen_of(publish(members, definition, method, insecure_seed=seed))
+    return Trial(members, held_out, made if made.groups is not None else naively(made, members))
+
+
+def naively(seen: Seen, table: Table) -> Seen:
+    """What somebody holds who takes all rows for true, with the roles that the columns of ``table`` have."""
+    quasi, sensitive = ([name for name in names if name in seen.names] for names in (table.quasi, table.sensitive))
+    return seen.naive(quasi, sensitive)
+
+
+def definition_of(made: MadeBy) -> Definition:
+    """The definition that a release claims; refused where it cannot be judged without a population, or is not known."""
+    claims = read_claims({"claims": list(made.claims)})
+    unknown = [claim.text for claim in claims if claim.definition is None or claim.definition.needs_population]
+    if unknown:
+        raise PolicyError(f"The release would have to be made again, but {unknown[0]} cannot be repeated.")
+    parts = tuple(claim.definition for claim in claims if claim.definition is not None)
+    return parts[0] if len(parts) == 1 else all_of(parts)
+
+
+def method_of(made: MadeBy) -> Any:
+    """The method that made a release, with its parameters; refused where it cannot be told."""
+    described = dict(made.method)
+    name = str(described.pop("name", "unknown"))
+    try:
+        return load("method", name)(**described)
+    except (TypeError, ReticentError):
+        raise PolicyError(f"The release would have to be made again, but {name} cannot be repeated.") from None
 
 
 def _half(table: Table, seed: int) -> np.ndarray[Any, np.dtype[np.bool_]]:

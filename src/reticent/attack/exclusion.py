@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.attack.base import Findings, independent_draws, secrets
-from reticent.attack.published import Published
-from reticent.data import Groups, sum_by
+from reticent.attack.base import Findings, independent_draws, needs_secret, secrets
+from reticent.data import Groups, Seen, sum_by
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact, whole
 
@@ -37,9 +36,13 @@ class Exclusion:
             raise PolicyError("Exclusion: threshold must be above 0, or everybody would count.")
         object.__setattr__(self, "threshold", share)
 
-    def attack(self, published: Published) -> Findings:
+    def needs(self, seen: Seen) -> str | None:
+        """Groups with a sensitive column."""
+        return needs_secret(seen, self.column, "Exclusion")
+
+    def attack(self, seen: Seen) -> Findings:
         """Rule values out in every group."""
-        sensitive, groups = secrets(published, self.column, "Exclusion")
+        sensitive, groups = secrets(seen, self.column, "Exclusion")
         histograms, limit = groups.histograms, exact(self.threshold, "threshold")
         left = _left(groups, self.exclusions)
         hit = histograms.counts * limit.denominator >= left * limit.numerator

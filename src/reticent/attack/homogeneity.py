@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reticent.attack.base import Findings, draws_of_groups, secrets
-from reticent.attack.published import Published
-from reticent.data import Groups
+from reticent.attack.base import Findings, draws_of_groups, needs_secret, secrets
+from reticent.data import Groups, Seen
 from reticent.definitions import HomogeneityAudit, homogeneity_audit
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact
@@ -34,9 +33,13 @@ class Homogeneity:
             raise PolicyError("Homogeneity: threshold must be above 0, or every group would count.")
         object.__setattr__(self, "threshold", share)
 
-    def attack(self, published: Published) -> Findings:
+    def needs(self, seen: Seen) -> str | None:
+        """Groups with a sensitive column."""
+        return needs_secret(seen, self.column, "Homogeneity")
+
+    def attack(self, seen: Seen) -> Findings:
         """Find the groups that give a value away."""
-        sensitive, groups = secrets(published, self.column, "Homogeneity")
+        sensitive, groups = secrets(seen, self.column, "Homogeneity")
         audit = homogeneity_audit(groups, self.threshold)
         return Findings(
             self.name,

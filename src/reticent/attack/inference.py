@@ -10,11 +10,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.attack.base import Findings, secrets, wilson
-from reticent.attack.matching import Asked, Places, ask, expect, places_of
+from reticent.attack.base import Findings, needs_secret, secrets, wilson
+from reticent.attack.matching import Places, expect, places_of
 from reticent.attack.models import MODELS, ModelName, Trained, checked_model
 from reticent.attack.people import drawn, listed_people, listing, really_have, shared_columns
-from reticent.attack.published import Published
+from reticent.data import Seen
+from reticent.data.fitting import Asked
 from reticent.exact import Number, exact, whole
 
 _CONTROL = "control group"
@@ -59,15 +60,19 @@ class Inference:
         if self.sample is not None:
             whole(self.sample, "Inference: sample", low=1)
 
-    def attack(self, published: Published) -> Findings:
+    def needs(self, seen: Seen) -> str | None:
+        """Groups with a sensitive column."""
+        return needs_secret(seen, self.column, "Inference")
+
+    def attack(self, seen: Seen) -> Findings:
         """Train, guess, score."""
-        sensitive, groups = secrets(published, self.column, "Inference")
+        sensitive, groups = secrets(seen, self.column, "Inference")
         truth = sensitive if self.truth is None else self.truth
-        quasi = shared_columns(published, listed_people(self.people, [truth]), self.columns)
+        quasi = shared_columns(seen, listed_people(self.people, [truth]), self.columns)
         texts = groups.domain.columns[0].texts
-        places = places_of(published, quasi, sensitive)
+        places = places_of(seen, quasi, sensitive)
         members = self._drawn(self.people)
-        known = ask(published, members, quasi)
+        known = seen.ask(members, quasi)
         trained = MODELS[self.model](known, places, self.seed)
         guess, chance = self._guess(trained, places, known)
         right = really_have(members[truth], guess, texts)
@@ -77,7 +82,7 @@ class Inference:
             interval, compared = None, f"always guessing {texts[most]!r}"
         else:
             others = self._drawn(listed_people(self.control, [truth, *quasi], _CONTROL))
-            guessed = really_have(others[truth], self._guess(trained, places, ask(published, others, quasi))[0], texts)
+            guessed = really_have(others[truth], self._guess(trained, places, seen.ask(others, quasi))[0], texts)
             baseline = float(guessed.mean())
             interval = wilson(int(guessed.sum()), len(guessed))
             compared = f"{others.height:,} {self.outsiders}"

@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.attack.base import Findings
+from reticent.attack.base import Findings, needs_groups, secret_of
 from reticent.attack.matching import Matches, match
 from reticent.attack.people import drawn, listed_people, listing, really_have, shared_columns
-from reticent.attack.published import Published
+from reticent.data import Seen
 from reticent.errors import PolicyError
 from reticent.exact import whole
 
@@ -51,37 +51,41 @@ class Linkage:
         if self.sample is not None:
             whole(self.sample, "sample", low=1)
 
-    def attack(self, published: Published) -> Findings:
+    def needs(self, seen: Seen) -> str | None:
+        """Rows that are true."""
+        return needs_groups(seen)
+
+    def attack(self, seen: Seen) -> Findings:
         """Look everybody up."""
-        quasi = shared_columns(published, self.people, self.columns)
-        sensitive = published.sensitive(self.column)
+        quasi = shared_columns(seen, self.people, self.columns)
+        sensitive = secret_of(seen, self.column)
         chosen = drawn(self.people.height, self.sample, self.seed)
         listed = self.people[chosen]
-        found = match(published, listed, quasi, sensitive)
+        found = match(seen, listed, quasi, sensitive)
         single = found.candidates == 1
         hits = int(single.sum())
         details: dict[str, Any] = {
             "columns": list(quasi),
             "matched": int((found.candidates > 0).sum()),
-            "smallest_match": int(found.candidates[found.candidates > 0].min(initial=published.rows)),
+            "smallest_match": int(found.candidates[found.candidates > 0].min(initial=seen.rows)),
         }
         if sensitive is not None:
             details["learned"] = int((found.values == 1).sum())
         if sensitive is not None and self.truth is not None:
-            details["right"] = int(self._right(published, listed, found, sensitive).sum())
-        person = self._person(published, listed, found, sensitive)
+            details["right"] = int(self._right(seen, listed, found, sensitive).sum())
+        person = self._person(seen, listed, found, sensitive)
         details["person"] = int(chosen[person])
         return Findings(
             self.name,
             f"a list of {self.people.height:,} people with {listing(quasi)}",
-            f"fit exactly one {_noun(published, 1)}",
+            f"fit exactly one {_noun(seen, 1)}",
             hits,
             listed.height,
-            self._example(published, listed, found, person, quasi, sensitive),
+            self._example(seen, listed, found, person, quasi, sensitive),
             details,
         )
 
-    def _person(self, published: Published, listed: pl.DataFrame, found: Matches, sensitive: str | None) -> int:
+    def _person(self, seen: Seen, listed: pl.DataFrame, found: Matches, sensitive: str | None) -> int:
         """Whom the example is about: the person asked for, else the worst case.
 
         That is somebody about whom the adversary is right (if that is known), with fewest rows and values, and the rarest value.
@@ -91,23 +95,23 @@ class Linkage:
         rows = np.where(found.candidates > 0, found.candidates, np.iinfo(np.int64).max)
         if sensitive is None:
             return int(np.argmin(rows))
-        groups = published.groups.marginal(sensitive)
+        groups = seen.true_groups.marginal(sensitive)
         frequency = np.append(groups.histograms.total(groups.domain.size), 0)
-        wrong = ~self._right(published, listed, found, sensitive) if self.truth is not None else np.zeros(len(rows))
+        wrong = ~self._right(seen, listed, found, sensitive) if self.truth is not None else np.zeros(len(rows))
         return int(np.lexsort((frequency[found.guess], found.values, rows, wrong))[0])
 
-    def _right(self, published: Published, listed: pl.DataFrame, found: Matches, sensitive: str) -> NDArray[np.bool_]:
+    def _right(self, seen: Seen, listed: pl.DataFrame, found: Matches, sensitive: str) -> NDArray[np.bool_]:
         """Of whom the value was learned that they really have."""
         guess = np.where(found.values == 1, found.guess, -1)
-        return really_have(listed[str(self.truth)], guess, self._texts(published, sensitive))
+        return really_have(listed[str(self.truth)], guess, self._texts(seen, sensitive))
 
-    def _texts(self, published: Published, sensitive: str) -> tuple[str, ...]:
-        domain = published.groups.domain
+    def _texts(self, seen: Seen, sensitive: str) -> tuple[str, ...]:
+        domain = seen.true_groups.domain
         return domain.columns[domain.index(sensitive)].texts
 
     def _example(
         self,
-        published: Published,
+        seen: Seen,
         listed: pl.DataFrame,
         found: Matches,
         person: int,
@@ -120,11 +124,11 @@ class Linkage:
         called = f"{row[self.who]} ({values})" if self.who is not None else anonymous
         rows, values_left = int(found.candidates[person]), int(found.values[person])
         if rows == 0:
-            return f"{called} fits no {_noun(published, 1)}."
-        fits = f"fits {'exactly one' if rows == 1 else format(rows, ',')} {_noun(published, rows)}"
+            return f"{called} fits no {_noun(seen, 1)}."
+        fits = f"fits {'exactly one' if rows == 1 else format(rows, ',')} {_noun(seen, rows)}"
         if sensitive is None:
             return f"{called} {fits}."
-        guess = self._texts(published, sensitive)[int(found.guess[person])]
+        guess = self._texts(seen, sensitive)[int(found.guess[person])]
         if values_left == 1:
             return f"{called} {fits}, so {sensitive} is {guess!r}, if this person is in the data."
         return (
@@ -133,7 +137,7 @@ class Linkage:
         )
 
 
-def _noun(published: Published, count: int) -> str:
+def _noun(seen: Seen, count: int) -> str:
     """What one has to choose among: rows, or people where it is known whose rows are whose."""
-    one, several = ("published row", "published rows") if published.people is None else ("person", "people")
+    one, several = ("published row", "published rows") if seen.people is None else ("person", "people")
     return one if count == 1 else several

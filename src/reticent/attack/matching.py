@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,12 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.attack.fitting import Fitting, fitting
-from reticent.attack.published import Published
-from reticent.data import number, pack, sum_by
-from reticent.data.covers import Cover
-
-_PERSON, _PLACE = "_person", "_place"
+from reticent.data import Asked, Fitting, Seen, number, pack, sum_by
 
 
 @dataclass(frozen=True)
@@ -88,53 +83,11 @@ def _best(owners: NDArray[Any], values: NDArray[Any], weights: NDArray[np.float6
     return possible, guess, chance
 
 
-@dataclass(frozen=True)
-class Asked:
-    """People to look up: the distinct ones, for each column which label covers which value, and everybody's place among the distinct.
-
-    ``values[j][i]`` is the value of distinct person ``i`` in column ``j``, by its number in ``covers[j]`` and ``known[j]``; ``times`` says how
-    many people are alike.
-    """
-
-    known: tuple[pl.Series, ...]
-    covers: tuple[Cover, ...]
-    values: tuple[NDArray[np.int64], ...]
-    times: NDArray[np.int64]
-    owners: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.times)
-
-    @property
-    def is_single(self) -> NDArray[np.bool_]:
-        """Who fits at most one label in every column."""
-        fits = [each.is_single[values] for each, values in zip(self.covers, self.values, strict=True)]
-        single: NDArray[np.bool_] = np.all(fits, axis=0)
-        return single
-
-
-def ask(published: Published, people: pl.DataFrame, quasi: Sequence[str]) -> Asked:
-    """Compare people with the labels of every column; those with the same values are asked about once."""
-    points = people.select(quasi).with_row_index(_PERSON).group_by(quasi, maintain_order=True).agg(_PERSON)
-    known, covers, asked = [], [], []
-    for name in quasi:
-        values = points[name].unique(maintain_order=True)
-        numbered = pl.DataFrame({name: values, _PLACE: np.arange(len(values))})
-        joined = points.select(name).join(numbered, on=name, how="left", nulls_equal=True, maintain_order="left")
-        known.append(values)
-        covers.append(published.column(name).cover(values))
-        asked.append(joined[_PLACE].to_numpy())
-    times = points[_PERSON].list.len().to_numpy().astype(np.int64)
-    owners = np.empty(people.height, dtype=np.int64)
-    owners[points[_PERSON].explode().to_numpy()] = np.repeat(np.arange(points.height), times)
-    return Asked(tuple(known), tuple(covers), tuple(asked), times, owners)
-
-
-def match(published: Published, people: pl.DataFrame, quasi: Sequence[str], sensitive: str | None) -> Matches:
+def match(seen: Seen, people: pl.DataFrame, quasi: Sequence[str], sensitive: str | None) -> Matches:
     """Match people to what was published, over the ``quasi`` columns that the adversary has; those with the same values once."""
-    asked, places = ask(published, people, quasi), places_of(published, quasi, sensitive)
+    asked, places = seen.ask(people, quasi), places_of(seen, quasi, sensitive)
     found = Matches.nowhere(len(asked))
-    for fits in _fits(asked, places):
+    for fits in asked.fits(places.codes):
         found.put(fits.people, _matches(places, fits))
     return found.of(asked.owners)
 
@@ -142,25 +95,9 @@ def match(published: Published, people: pl.DataFrame, quasi: Sequence[str], sens
 def expect(asked: Asked, places: Places) -> NDArray[np.float64]:
     """For each distinct person and sensitive value the number of rows that fit and (on average) have the value."""
     expected = np.zeros((len(asked), places.domain))
-    for fits in _fits(asked, places):
+    for fits in asked.fits(places.codes):
         expected[fits.people] = (_matrix(fits, places) @ places.matrix()).toarray()
     return expected
-
-
-def _fits(asked: Asked, places: Places) -> Iterator[Fitting]:
-    """Who fits where. Whoever fits at most one label in every column has one place, and a join finds it; the others, where labels overlap
-    (local recoding, unknown values), are narrowed down column by column.
-    """
-    single = asked.is_single
-    people, others = np.flatnonzero(single), np.flatnonzero(~single)
-    if len(people):
-        labels = [each.lookup()[values[people]] for each, values in zip(asked.covers, asked.values, strict=True)]
-        found = find_place(places, range(len(labels)), labels, [each.label_count for each in asked.covers])
-        placed = np.flatnonzero(found >= 0)
-        yield Fitting(people, placed, found[placed])
-    if len(others):
-        for fits in fitting(asked.covers, [values[others] for values in asked.values], places.codes):
-            yield replace(fits, people=others[fits.people])
 
 
 def _matrix(fits: Fitting, places: Places) -> Any:
@@ -182,43 +119,27 @@ def _matches(places: Places, fits: Fitting) -> Matches:
     return Matches(candidates, *_best(expected.row, expected.col, expected.data, rows))
 
 
-def places_of(published: Published, quasi: Sequence[str], sensitive: str | None) -> Places:
+def places_of(seen: Seen, quasi: Sequence[str], sensitive: str | None) -> Places:
     """Merge the published cells over the columns that the adversary can compare."""
-    columns = [published.column(name) for name in quasi]
+    columns = [seen.column(name) for name in quasi]
     sizes = [len(column.meanings) for column in columns]
-    ids, count = number(*pack([column.codes for column in columns], sizes, len(published.sizes)))
+    ids, count = number(*pack([column.codes for column in columns], sizes, len(seen.sizes)))
     first = np.empty(count, dtype=np.int64)
     first[ids] = np.arange(len(ids))
     codes = tuple(column.codes[first] for column in columns)
-    candidates, rows = (sum_by(ids, sizes, count) for sizes in (published.candidates, published.sizes))
+    candidates, rows = (sum_by(ids, sizes, count) for sizes in (seen.candidates, seen.sizes))
     nothing = np.zeros(0, dtype=np.int64)
     if sensitive is None:
         return Places(codes, candidates, rows, nothing, nothing, np.zeros(0), 0)
-    groups = published.groups.marginal(sensitive)
+    groups = seen.true_groups.marginal(sensitive)
     histograms, domain = groups.histograms, groups.domain.size
     # A row of a cell has each value of its group in proportion: the group is all that ties the two together.
-    lengths = histograms.distinct[published.group_of]
+    lengths = histograms.distinct[seen.group_of]
     cells = np.repeat(np.arange(len(ids)), lengths)
     steps = np.arange(len(cells)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    entries = histograms.offsets[published.group_of][cells] + steps
-    share = published.sizes[cells] / groups.sizes[published.group_of][cells]
+    entries = histograms.offsets[seen.group_of][cells] + steps
+    share = seen.sizes[cells] / groups.sizes[seen.group_of][cells]
     keys = ids[cells].astype(np.int64) * domain + histograms.values[entries]
     distinct, inverse = np.unique(keys, return_inverse=True)
     expected = np.bincount(inverse, weights=share * histograms.counts[entries], minlength=len(distinct))
     return Places(codes, candidates, rows, distinct // domain, distinct % domain, expected.astype(np.float64), domain)
-
-
-def find_place(
-    places: Places, columns: Sequence[int], labels: Sequence[NDArray[np.int64]], sizes: Sequence[int]
-) -> NDArray[np.int64]:
-    """The last place that has a person's labels in some columns (all of them, if they are all); -1 where none has.
-
-    ``labels[j]`` and ``sizes[j]`` are those of column ``columns[j]``; label -1 is one that nobody has.
-    """
-    count, people = len(places.rows), len(labels[0])
-    together = [np.concatenate([places.codes[j], mine]) + 1 for j, mine in zip(columns, labels, strict=True)]
-    ids, distinct = number(*pack(together, [size + 1 for size in sizes], count + people))
-    place_of = np.full(distinct, -1, dtype=np.int64)
-    place_of[ids[:count]] = np.arange(count)
-    found: NDArray[np.int64] = place_of[ids[count:]]
-    return found

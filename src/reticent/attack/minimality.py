@@ -11,13 +11,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.attack.base import Findings, secrets
+from reticent.attack.base import Findings, needs_secret, secrets
 from reticent.attack.choosing import Choice, Ruled, is_ranked
+from reticent.attack.control import definition_of, method_of
 from reticent.attack.people import listing
-from reticent.attack.published import Published
-from reticent.attack.remaking import definition_of, method_of
 from reticent.attack.worlds import Placed
-from reticent.data import Groups, Table
+from reticent.data import Groups, Seen, Table
+from reticent.definitions import of_groups
 from reticent.errors import DataError, PolicyError
 from reticent.exact import Number, exact, whole
 
@@ -60,33 +60,37 @@ class Minimality:
         whole(self.worlds, "Minimality: worlds", low=1)
         whole(self.runs, "Minimality: runs", low=1)
 
-    def attack(self, published: Published) -> Findings:
+    def needs(self, seen: Seen) -> str | None:
+        """A release in groups, made for one set of quasi columns."""
+        if seen.made is None:
+            return "Minimality looks at how a release was chosen, and a table as it stands was not chosen at all."
+        if len(seen.sets) > 1:
+            return "Minimality does not know releases for several sets of quasi columns."
+        return needs_secret(seen, self.column, "Minimality")
+
+    def attack(self, seen: Seen) -> Findings:
         """Rule out the worlds in which something else would have been published."""
-        side = published.made
-        if side is None:
-            raise PolicyError(
-                "Minimality looks at how a release was chosen, and a table as it stands was not chosen at all."
-            )
-        if side.manifest.quasi_sets is not None:
-            raise PolicyError("Minimality does not know releases for several sets of quasi columns.")
-        sensitive, groups = secrets(published, self.column, "Minimality")
-        definition, method = definition_of(side), method_of(side)
-        described = side.manifest.method
+        reason = self.needs(seen)
+        if reason is not None or seen.made is None:
+            raise PolicyError(str(reason))
+        sensitive, groups = secrets(seen, self.column, "Minimality")
+        definition, method = of_groups(definition_of(seen.made), "Minimality"), method_of(seen.made)
+        described = seen.made.method
         if not is_ranked(described) and self.table.rows > _MOST_ROWS:
             raise PolicyError(
                 f"Whose value is whose would have to be tried out by running {described['name']} again and again, which is for tables of at "
                 f"most {_MOST_ROWS:,} rows."
             )
-        placed = Placed.of(published, self.table.frame)
+        placed = Placed.of(seen, self.table.frame)
         if not placed.is_complete and Fraction(str(described.get("suppression", 0))) == 0:
             raise DataError(
                 "Somebody of the list fits no published group, although nobody was left out: it was made of others."
             )
-        choice = Choice(self.table, definition, published, placed, self.worlds, self.runs)
+        choice = Choice(self.table, definition, seen, placed, self.worlds, self.runs)
         if is_ranked(described):
             ruled = choice.by_rank(str(described["objective"]))
         else:
-            ruled = choice.by_running(method, side)
+            ruled = choice.by_running(method)
         if not ruled.possible:
             raise PolicyError(
                 "No world of the list leads to this release: it was made of other people, or in another way."

@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.attack.matching import Asked, Places
+from reticent.attack.matching import Places
+from reticent.data.fitting import Asked
 from reticent.errors import PolicyError, did_you_mean
 
 ModelName = Literal["naive bayes", "forest"]

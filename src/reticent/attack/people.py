@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.attack.published import Published
-from reticent.data import Table, as_polars
+from reticent.data import Seen, Table, as_polars
 from reticent.errors import DataError, did_you_mean
 from reticent.exact import whole
 
@@ -40,12 +39,12 @@ def own_people(table: Table, most: int, seed: int = 0) -> pl.DataFrame:
     return drawn_so_far.drop(_LOT)
 
 
-def shared_columns(published: Published, people: pl.DataFrame, columns: Sequence[str] | None) -> tuple[str, ...]:
+def shared_columns(seen: Seen, people: pl.DataFrame, columns: Sequence[str] | None) -> tuple[str, ...]:
     """The columns that are compared: the chosen ones, or all quasi columns that the list has."""
-    shared = columns if columns is not None else [name for name in published.quasi if name in people.columns]
+    shared = columns if columns is not None else [name for name in seen.names if name in people.columns]
     if not shared:
         raise DataError(
-            f"The list of people shares no quasi column with what was published ({', '.join(published.quasi)}), so nothing can be linked."
+            f"The list of people shares no quasi column with what was published ({', '.join(seen.names)}), so nothing can be linked."
         )
     return tuple(shared)
 

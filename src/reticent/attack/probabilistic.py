@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.attack.base import Findings
-from reticent.attack.matching import Asked, Places, ask, find_place, places_of
+from reticent.attack.base import Findings, needs_groups, secret_of
+from reticent.attack.matching import Places, places_of
 from reticent.attack.people import drawn, listed_people, listing, really_have, shared_columns
-from reticent.attack.published import Published
-from reticent.data import first_rows, number, pack, sum_by
+from reticent.data import Asked, Seen, find_place, first_rows, number, pack, sum_by
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact
 
@@ -63,12 +62,16 @@ class ProbabilisticLinkage:
             exact(self.present, "ProbabilisticLinkage: present", low=0, high=1)
         exact(self.threshold, "ProbabilisticLinkage: threshold", low=0, high=1)
 
-    def attack(self, published: Published) -> Findings:
+    def needs(self, seen: Seen) -> str | None:
+        """Rows that are true."""
+        return needs_groups(seen)
+
+    def attack(self, seen: Seen) -> Findings:
         """Weigh everybody against every row."""
-        quasi = shared_columns(published, self.people, self.columns)
-        sensitive = published.sensitive(self.column)
+        quasi = shared_columns(seen, self.people, self.columns)
+        sensitive = secret_of(seen, self.column)
         listed = self.people[drawn(self.people.height, self.sample, self.seed)]
-        asked, places = ask(published, listed, quasi), places_of(published, quasi, sensitive)
+        asked, places = seen.ask(listed, quasi), places_of(seen, quasi, sensitive)
         known = [listed[name].is_not_null().to_numpy()[_firsts(asked)] for name in quasi]
         found = _posteriors(asked, places, known, self._rates(quasi), self._present(places))
         hit = (found.row > float(exact(self.threshold, "threshold")) + _MARGIN)[asked.owners]
@@ -78,7 +81,7 @@ class ProbabilisticLinkage:
             "present": self._present(places),
             "expected": float(posterior.sum()),
         }
-        texts, guess = self._guesses(published, places, place, sensitive)
+        texts, guess = self._guesses(seen, places, place, sensitive)
         if sensitive is not None:
             details["learned"] = int((hit & (guess >= 0)).sum())
         if sensitive is not None and self.truth is not None:
@@ -111,13 +114,13 @@ class ProbabilisticLinkage:
         return min(1.0, int(places.candidates.sum()) / int(self.people.height))
 
     def _guesses(
-        self, published: Published, places: Places, place: NDArray[np.int64], sensitive: str | None
+        self, seen: Seen, places: Places, place: NDArray[np.int64], sensitive: str | None
     ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
         """The value that everybody's likeliest place shows, -1 where it shows several."""
         if sensitive is None:
             return (), np.full(len(place), -1)
         values, guess, _ = places.best()
-        domain = published.groups.domain
+        domain = seen.true_groups.domain
         texts = domain.columns[domain.index(sensitive)].texts
         return texts, np.where((place >= 0) & (values[place] == 1), guess[place], -1)
 
@@ -208,7 +211,7 @@ def _agreeing_rows(
     chosen = [places.codes[j] for j in agreeing]
     ids, count = number(*pack(chosen, [sizes[j] for j in agreeing], len(places.rows)))
     rows = sum_by(ids, places.candidates, count)
-    found = find_place(places, agreeing, [labels[j] for j in agreeing], [sizes[j] for j in agreeing])
+    found = find_place(chosen, [labels[j] for j in agreeing], [sizes[j] for j in agreeing])
     return found, np.where(found >= 0, rows[ids[found]], 0)
 
 

@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 
 from reticent.attack.base import Findings
 from reticent.attack.people import listed_people
-from reticent.attack.randomized import Randomized, is_plain
+from reticent.data import Seen
 from reticent.definitions.mechanisms import posterior
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact
-from reticent.randomize import FrappView, View
-from reticent.randomize.keys import among
 
 
 @dataclass(frozen=True)
@@ -47,72 +45,58 @@ class Sighting:
             exact(self.prior, "Sighting: prior", low=0, high=1)
         exact(self.threshold, "Sighting: threshold", low=0, high=1)
 
-    def attack(self, release: Randomized) -> Findings:
+    def needs(self, seen: Seen) -> str | None:
+        """Rows that were drawn with known chances."""
+        if seen.channel is None:
+            return "Sighting looks records up among noise, and this is no randomized release. Use Linkage."
+        return seen.channel.refusal
+
+    def attack(self, seen: Seen) -> Findings:
         """Look everybody's record up."""
-        if not is_plain(release):
-            raise PolicyError(
-                "Sighting is for one view with uniform noise: with a source every record has noise of its own, and later views of a series must be read "
-                "beside the earlier ones (reticent randomize)."
-            )
-        prior = exact(release.manifest.definition.d if self.prior is None else self.prior, "prior")
+        channel = seen.channel
+        if channel is None or channel.refusal is not None:
+            raise PolicyError(str(self.needs(seen)))
+        prior = exact(channel.d if self.prior is None else self.prior, "prior")
         limit = exact(self.threshold, "threshold")
-        shown, hidden = (posterior(prior, ratio) for ratio in _ratios(release))
+        ratios = channel.true / channel.other, (1 - channel.true) / (1 - channel.other)
+        believed, doubted = (posterior(prior, ratio) for ratio in ratios)
         if self.people is None:
-            seen, hit, told = np.ones(len(release), dtype=bool), "have a record that is shown and believed", None
+            shown, hit, told = np.ones(seen.rows, dtype=bool), "have a record that is shown and believed", None
         else:
-            records = release.domain.frame_columns(self.people)
-            seen, hit = among(release.domain.pack(records), release.keys), "have their record believed"
-            noise = _noise(release)
-            told = float((noise if shown > limit else 0) + (1 - noise if hidden > limit else 0))
-        hits = int(seen.sum()) * (shown > limit) + int((~seen).sum()) * (hidden > limit)
+            shown, hit, noise = channel.shows(self.people), "have their record believed", channel.noise
+            told = float((noise if believed > limit else 0) + (1 - noise if doubted > limit else 0))
+        hits = int(shown.sum()) * (believed > limit) + int((~shown).sum()) * (doubted > limit)
         return Findings(
             self.name,
             f"whole records, each of which is in the data with a chance of {_percent(prior)}, and how the release was drawn",
             f"{hit} with a chance above {_percent(limit)}",
             hits,
-            len(seen),
-            self._example(release, seen, prior, shown, hidden),
+            len(shown),
+            self._example(seen, shown, prior, believed, doubted),
             {
-                "shown": int(seen.sum()),
+                "shown": int(shown.sum()),
                 "prior": str(prior),
-                "belief_shown": str(shown),
-                "belief_hidden": str(hidden),
-                "promised": str(release.manifest.definition.gamma),
+                "belief_shown": str(believed),
+                "belief_hidden": str(doubted),
+                "promised": str(channel.gamma),
             },
             baseline=told,
         )
 
     def _example(
-        self, release: Randomized, seen: NDArray[np.bool_], prior: Fraction, shown: Fraction, hidden: Fraction
+        self, seen: Seen, shown: NDArray[np.bool_], prior: Fraction, believed: Fraction, doubted: Fraction
     ) -> str:
-        if not len(seen):
+        if not len(shown):
             return "The release shows no record."
-        place = int(np.argmax(seen))
-        rows = release.domain.unpack(release.keys[:1]) if self.people is None else self.people[place : place + 1]
-        row = rows.row(0, named=True)
-        values = ", ".join(str(row[name]) for name in release.domain.names)
+        place = int(np.argmax(shown))
+        if self.people is None:
+            row = {each.name: each.labels[int(each.codes[0])] for each in seen.columns}
+        else:
+            row = self.people.row(place, named=True)
+        values = ", ".join(str(row[name]) for name in seen.names)
         called = f"{row[self.who]} ({values})" if self.who is not None else f"The record {values}"
-        found, after = ("is shown", shown) if seen[place] else ("is not shown", hidden)
+        found, after = ("is shown", believed) if shown[place] else ("is not shown", doubted)
         return f"{called} {found}: a belief of {_percent(prior)} in it becomes {_percent(after)}."
-
-
-def _ratios(release: Randomized) -> tuple[Fraction, Fraction]:
-    """What seeing a record multiplies its odds by, and what not seeing it does."""
-    true, other = _rates(release)
-    return true / other, (1 - true) / (1 - other)
-
-
-def _rates(release: Randomized) -> tuple[Fraction, Fraction]:
-    """With what chance a record is shown that is in the data, and one that is not (for perturbed ones: of one row)."""
-    if isinstance(release, View):
-        return release.rates.s, release.rates.beta
-    return release.plan.kept, release.plan.replaced
-
-
-def _noise(release: Randomized) -> Fraction | float:
-    """The chance that a record which is not in the data is shown."""
-    other = _rates(release)[1]
-    return 1 - (1 - float(other)) ** len(release) if isinstance(release, FrappView) else other
 
 
 def _percent(chance: Fraction) -> str:

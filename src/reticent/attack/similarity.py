@@ -9,9 +9,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.attack.base import Findings, draws_of_groups, secrets
-from reticent.attack.published import Published
-from reticent.data import Groups, Histograms, sum_by
+from reticent.attack.base import Findings, draws_of_groups, needs_secret, secrets
+from reticent.data import Groups, Histograms, Seen, sum_by
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact
 
@@ -53,9 +52,13 @@ class Similarity:
         if self.width is not None:
             object.__setattr__(self, "width", exact(self.width, "Similarity: width", low=0))
 
-    def attack(self, published: Published) -> Findings:
+    def needs(self, seen: Seen) -> str | None:
+        """Groups with a sensitive column."""
+        return needs_secret(seen, self.column, "Similarity")
+
+    def attack(self, seen: Seen) -> Findings:
         """Find the groups whose values are nearly the same."""
-        sensitive, groups = secrets(published, self.column, "Similarity")
+        sensitive, groups = secrets(seen, self.column, "Similarity")
         width = None if self.categories is not None else self._width(groups, sensitive)
         found = _ranges(groups, width) if width is not None else self._categories(groups)
         limit, rows = exact(self.threshold, "threshold"), int(groups.reference.sum())

@@ -8,9 +8,9 @@ from math import e
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.attack.base import Findings
+from reticent.attack.base import Findings, needs_groups
 from reticent.attack.matching import places_of
-from reticent.attack.published import Published
+from reticent.data import Seen
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,18 @@ class SinglingOut:
 
     name = "singling out"
 
-    def attack(self, published: Published) -> Findings:
+    def needs(self, seen: Seen) -> str | None:
+        """Rows that are true."""
+        return needs_groups(seen)
+
+    def attack(self, seen: Seen) -> Findings:
         """Describe everybody."""
-        places = places_of(published, published.quasi, None)
+        places = places_of(seen, seen.names, None)
         codes, fitting = list(places.codes), places.candidates
-        names = [_Shown(each.name, [meaning.words() for meaning in each.meanings]) for each in published.columns]
-        if self.sensitive and published.groups.domain.columns and published.is_row_by_row:
-            histograms, domain = published.groups.histograms, published.groups.domain
-            codes = [column.codes[histograms.owners] for column in published.columns]
+        names = [_Shown(each.name, [meaning.words() for meaning in each.meanings]) for each in seen.columns]
+        if self.sensitive and seen.true_groups.domain.columns and seen.is_row_by_row:
+            histograms, domain = seen.true_groups.histograms, seen.true_groups.domain
+            codes = [column.codes[histograms.owners] for column in seen.columns]
             for place, column in enumerate(domain.columns):
                 codes.append(domain.joint[histograms.values, place].astype(np.int64))
                 names.append(_Shown(column.name, [repr(text) for text in column.texts]))

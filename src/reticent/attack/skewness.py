@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.attack.base import Findings, draws_of_groups, secrets
-from reticent.attack.published import Published
-from reticent.data import Groups
+from reticent.attack.base import Findings, draws_of_groups, needs_secret, secrets
+from reticent.data import Groups, Seen
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact
 
@@ -44,10 +43,14 @@ class Skewness:
             gain = "1/4" if self.gain is None else self.gain
             object.__setattr__(self, "gain", exact(gain, "Skewness: gain", low=0, high=1))
 
-    def attack(self, published: Published) -> Findings:
+    def needs(self, seen: Seen) -> str | None:
+        """Groups with a sensitive column."""
+        return needs_secret(seen, self.column, "Skewness")
+
+    def attack(self, seen: Seen) -> Findings:
         """Compare every group with the whole."""
-        sensitive, groups = secrets(published, self.column, "Skewness")
-        whole = _Whole(*published.spread(sensitive))
+        sensitive, groups = secrets(seen, self.column, "Skewness")
+        whole = _Whole(*seen.spread(sensitive))
         hit = self._beyond(groups, whole)
         affected = np.unique(groups.histograms.owners[hit])
         return Findings(

@@ -11,9 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.attack.fitting import fitting
-from reticent.attack.published import Published
-from reticent.data import Table, first_rows, number, pack, sum_by
+from reticent.data import SEVERAL, Seen, Table, first_rows, number, pack, sum_by
 from reticent.errors import DataError, PolicyError
 
 _POINT = "_point"
@@ -32,14 +30,16 @@ class Placed:
     group_of: NDArray[np.int64]
 
     @classmethod
-    def of(cls, published: Published, people: pl.DataFrame) -> Placed:
+    def of(cls, seen: Seen, people: pl.DataFrame) -> Placed:
         """The people's places; refused where groups overlap, or are not filled by these people."""
-        quasi = list(published.quasi)
+        quasi = list(seen.names)
         counted = people.select(quasi).group_by(quasi).len(_POINT).sort(quasi)
         sizes, points = counted[_POINT].to_numpy().astype(np.int64), counted.select(quasi)
-        group_of = _groups_of(published, points)
+        group_of = seen.place(points)
+        if (group_of == SEVERAL).any():
+            raise PolicyError("Published groups overlap, so that it is not known who is in which.")
         placed = group_of >= 0
-        if (np.bincount(group_of[placed], sizes[placed], len(published.groups)) != published.groups.sizes).any():
+        if (np.bincount(group_of[placed], sizes[placed], len(seen.true_groups)) != seen.true_groups.sizes).any():
             raise DataError(
                 "The list of people does not fill the published groups: people are missing, or it was made of others."
             )
@@ -91,14 +91,14 @@ class Worlds:
         return prod(int(part.ways.sum()) for part in self.parts)
 
     @classmethod
-    def of(cls, published: Published, table: Table, placed: Placed, limit: int) -> Worlds:
+    def of(cls, seen: Seen, table: Table, placed: Placed, limit: int) -> Worlds:
         """All worlds that show what was published about people at their places; the sensitive values of ``table`` are not looked at.
 
         Refused where the parts have more than ``limit`` worlds together. Whoever was left out has any of the values that the sensitive columns of
         ``table`` can take.
         """
-        groups, sizes, group_of = published.groups, placed.sizes, placed.group_of
-        values = _values(published, table, is_complete=placed.is_complete)
+        groups, sizes, group_of = seen.true_groups, placed.sizes, placed.group_of
+        values = _values(seen, table, is_complete=placed.is_complete)
         shown = np.zeros((len(groups), values.height), dtype=np.int64)
         shown[groups.histograms.owners, groups.histograms.values] = groups.histograms.counts
         found = cls(placed, values, ())
@@ -157,9 +157,9 @@ class Worlds:
             yield order.hstack(self.values[codes])
 
 
-def shown_values(published: Published, table: Table) -> pl.DataFrame:
+def shown_values(seen: Seen, table: Table) -> pl.DataFrame:
     """The combinations of sensitive values that were published, in their order, with the types of the ``table``."""
-    domain = published.groups.domain
+    domain = seen.true_groups.domain
     kinds = {column.name: column.labels.dtype for column in table.sensitive_columns}
     return pl.DataFrame(
         {
@@ -169,9 +169,9 @@ def shown_values(published: Published, table: Table) -> pl.DataFrame:
     )
 
 
-def _values(published: Published, table: Table, *, is_complete: bool) -> pl.DataFrame:
+def _values(seen: Seen, table: Table, *, is_complete: bool) -> pl.DataFrame:
     """The combinations of sensitive values, those of the release first; all that are possible, where somebody was left out."""
-    shown = shown_values(published, table)
+    shown = shown_values(seen, table)
     if is_complete:
         return shown
     possible = pl.DataFrame({})
@@ -180,30 +180,6 @@ def _values(published: Published, table: Table, *, is_complete: bool) -> pl.Data
         possible = possible.join(listed, how="cross") if possible.width else listed
     rest = possible.select(shown.columns).join(shown, on=shown.columns, how="anti", nulls_equal=True)
     return pl.concat([shown, rest])
-
-
-def _groups_of(published: Published, points: pl.DataFrame) -> NDArray[np.int64]:
-    """The one group that covers each point; -1 where none does."""
-    lowest = np.full(points.height, np.iinfo(np.int64).max)
-    highest = np.full(points.height, -1)
-    values = [points[column.name].unique(maintain_order=True) for column in published.columns]
-    asked = [
-        points.select(each.name)
-        .join(
-            each.to_frame().with_row_index(_POINT), on=each.name, how="left", nulls_equal=True, maintain_order="left"
-        )[_POINT]
-        .to_numpy()
-        .astype(np.int64)
-        for each in values
-    ]
-    covers = [column.cover(each) for column, each in zip(published.columns, values, strict=True)]
-    for fits in fitting(covers, asked, [column.codes for column in published.columns]):
-        people, groups = fits.people[fits.person], published.group_of[fits.place]
-        np.minimum.at(lowest, people, groups)
-        np.maximum.at(highest, people, groups)
-    if ((highest >= 0) & (lowest != highest)).any():
-        raise PolicyError("Published groups overlap, so that it is not known who is in which.")
-    return highest
 
 
 def _fewest(people: Sequence[int], shown: Sequence[int]) -> float:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -26,12 +25,12 @@ from reticent.belief.bayes import (
     posterior_among,
 )
 from reticent.belief.buckets import bucket_posterior
-from reticent.data import Table, first_rows, group_rows
+from reticent.data import Groups, Seen, Table
 from reticent.data.frames import as_type_of
+from reticent.data.readers import people_of
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.exact import Number, exact
-from reticent.release import PublicSide, Release, open_public
-from reticent.release.population import covering, people_of
+from reticent.release import seen_of
 
 _PEOPLE = "people of the point"
 Histogram = Counter[Value]
@@ -110,16 +109,16 @@ def beliefs_of(
     none of the values that their groups show: they are not in the table. ``table`` is the table itself, in which the rows of such people are
     counted.
     """
-    side = _opened(target)
-    quasi, column = _columns(side, sensitive)
-    people = _read_alike(people_of(population), _types(side, quasi, column))
+    seen = seen_of(target)
+    quasi, column = seen.names, _sensitive(seen, sensitive)
+    people = _read_alike(people_of(population), _types(seen, column))
     model = PopulationModel.from_frame(people, quasi, column)
     points = people.group_by(quasi).agg(pl.len().alias(_PEOPLE)).sort(quasi)
     asked = _asked(points, quasi, where or {})
-    if isinstance(side, PublicSide) and side.manifest.only("bucket") is not None:
-        found = _from_buckets(side, model, points, quasi, column)
+    if seen.is_row_by_row:
+        found = _from_groups(seen, model, points, column, asked)
     else:
-        found = _from_groups(side, model, points, quasi, column, asked)
+        found = _from_buckets(seen, model, points, column)
     held = None
     if table is not None:
         rows = _read_alike(table.frame, {name: people.schema[name] for name in (*quasi, column)})
@@ -148,15 +147,11 @@ class _Told:
 
 
 def _from_groups(
-    side: Table | PublicSide,
-    model: PopulationModel,
-    points: pl.DataFrame,
-    quasi: Sequence[str],
-    column: str,
-    asked: Sequence[bool],
+    seen: Seen, model: PopulationModel, points: pl.DataFrame, column: str, asked: Sequence[bool]
 ) -> dict[Quasi, _Told]:
     """Where rows show labels and values together: the groups that cover a person, weighed together."""
-    histograms, pairs = _labelled(side, points, quasi, column)
+    quasi, shown = seen.names, seen.true_groups.marginal(column)
+    pairs = zip(*(each.tolist() for each in seen.covering(points.select(quasi))), strict=True)
     rows = points.select(quasi).rows()
     covered: dict[int, list[Quasi]] = {}
     mine: dict[int, list[int]] = {}
@@ -177,7 +172,7 @@ def _from_groups(
             if group not in groups:
                 somebody = ", ".join(f"{name}={value}" for name, value in zip(quasi, rows[point], strict=True))
                 name = f"the group that covers {somebody}"
-                groups[group] = ReleasedGroup.of(model, covered[group], histograms[group], name)
+                groups[group] = ReleasedGroup.of(model, covered[group], _histogram(shown, group), name)
         around = [groups[group] for group in places]
         if may_be_among(model, rows[point], around):
             chances = posterior_among(model, rows[point], around)
@@ -185,44 +180,27 @@ def _from_groups(
     return found
 
 
-def _labelled(
-    side: Table | PublicSide, points: pl.DataFrame, quasi: Sequence[str], column: str
-) -> tuple[list[Histogram], Iterator[tuple[int, int]]]:
-    """The histogram of every group, and the pairs (point, group) of points that groups cover."""
-    data = side.frame
-    ids, count = group_rows([data[name] for name in quasi], data.height)
-    labels = data.select(quasi)[first_rows(ids, count)]
-    histograms: list[Histogram] = [Counter() for _ in range(count)]
-    cells = data.select(column).with_columns(group=pl.Series(ids)).group_by("group", column).len()
-    for group, value, rows in cells.iter_rows():
-        histograms[group][value] = rows
-    if isinstance(side, PublicSide):
-        first, second = covering(points, labels, side.meanings)
-        return histograms, zip(first.tolist(), second.tolist(), strict=True)
-    numbered = points.select(quasi).with_row_index("point")
-    joined = numbered.join(labels.with_row_index("group"), on=list(quasi), how="inner", nulls_equal=True)
-    return histograms, joined.select("point", "group").iter_rows()
+def _histogram(groups: Groups, group: int) -> Histogram:
+    """How many rows of a group have each value, as it was published."""
+    labels, cells = groups.domain.columns[0].labels, groups.histograms
+    inside = slice(cells.offsets[group], cells.offsets[group + 1])
+    return Counter(dict(zip(labels.gather(cells.values[inside]).to_list(), cells.counts[inside].tolist(), strict=True)))
 
 
-def _from_buckets(
-    side: PublicSide, model: PopulationModel, points: pl.DataFrame, quasi: Sequence[str], column: str
-) -> dict[Quasi, _Told]:
+def _from_buckets(seen: Seen, model: PopulationModel, points: pl.DataFrame, column: str) -> dict[Quasi, _Told]:
     """Where quasi values and sensitive values are apart: each bucket by itself, and people with rows in several by their share."""
-    bucket = str(side.manifest.only("bucket"))
-    shown, values = side.tables["quasi"], side.tables["sensitive"]
-    counts = side.manifest.only("count")
-    counted = pl.len() if counts is None else pl.col(counts).sum()
-    histograms: dict[int, Histogram] = {}
-    for number, value, rows in values.group_by(bucket, column).agg(counted.alias("rows")).iter_rows():
-        histograms.setdefault(number, Counter())[value] += rows
+    shown, rows_of = seen.true_groups.marginal(column), points.select(seen.names).rows()
+    numbers = seen.called.to_list() if seen.called is not None else list(range(len(shown)))
+    # Who is published and not in the population has a place of their own: nobody there has any value.
+    point_of: list[Quasi] = [("not in the population", cell) for cell in range(len(seen.sizes))]
+    for point, cell in zip(*(each.tolist() for each in seen.covering(points.select(seen.names))), strict=True):
+        point_of[cell] = rows_of[point]
     people: dict[int, dict[Quasi, int]] = {}
     spread: dict[Quasi, dict[int, int]] = {}
-    typed = shown.with_columns(pl.col(name).cast(points[name].dtype, strict=False) for name in quasi)
-    for row in typed.group_by(*quasi, bucket).len().sort(*quasi, bucket).iter_rows():
-        point, number, rows = row[:-2], row[-2], row[-1]
-        people.setdefault(number, {})[point] = rows
-        spread.setdefault(point, {})[number] = rows
-    believed = {number: bucket_posterior(model, inside, histograms[number]) for number, inside in people.items()}
+    for point, group, size in zip(point_of, seen.group_of.tolist(), seen.sizes.tolist(), strict=True):
+        people.setdefault(group, {})[point] = size
+        spread.setdefault(point, {})[group] = size
+    believed = {number: bucket_posterior(model, inside, _histogram(shown, number)) for number, inside in people.items()}
     found: dict[Quasi, _Told] = {}
     for quasi_values, buckets in spread.items():
         rows = sum(buckets.values())
@@ -233,28 +211,14 @@ def _from_buckets(
         # Whoever shares a bucket with people of other buckets cannot be told from them, so the buckets are not independent.
         alone = all(len(spread[other]) == 1 for number in buckets for other in people[number])
         exact = alone and all(believed[number].exact for number in buckets)
-        found[quasi_values] = _Told(tuple(buckets), chances, exact)
+        found[quasi_values] = _Told(tuple(numbers[number] for number in buckets), chances, exact)
     return found
 
 
-def _opened(target: Any) -> Table | PublicSide:
-    if isinstance(target, Table | PublicSide):
-        return target
-    if isinstance(target, str | Path):
-        return open_public(target)
-    if isinstance(target, Release):
-        return target.public
-    raise PolicyError(
-        f"Beliefs follow from a table, a release or the folder of one, not from a {type(target).__name__}."
-    )
-
-
-def _types(side: Table | PublicSide, quasi: Sequence[str], column: str) -> dict[str, pl.DataType]:
+def _types(seen: Seen, column: str) -> dict[str, pl.DataType]:
     """The types in which values are compared: those of the table's columns, and of the values that a release publishes as they are."""
-    if isinstance(side, Table):
-        return {name: side.schema[name] for name in (*quasi, column)}
-    published = side.frame if side.manifest.only("bucket") is None else side.tables["sensitive"]
-    return {column: published.schema[column]}
+    own = {column: seen.true_groups.marginal(column).domain.columns[0].labels.dtype}
+    return own if seen.made is not None else {**{each.name: each.labels.dtype for each in seen.columns}, **own}
 
 
 def _read_alike(people: pl.DataFrame, types: Mapping[str, pl.DataType]) -> pl.DataFrame:
@@ -268,21 +232,18 @@ def _read_alike(people: pl.DataFrame, types: Mapping[str, pl.DataType]) -> pl.Da
     return people.with_columns(**alike)
 
 
-def _columns(side: Table | PublicSide, given: str | None) -> tuple[tuple[str, ...], str]:
-    """The quasi columns, and the sensitive column that is meant."""
-    if isinstance(side, Table):
-        quasi, named = tuple(side.quasi), tuple(side.sensitive)
-    else:
-        quasi, named = side.manifest.named("quasi"), side.manifest.named("sensitive")
+def _sensitive(seen: Seen, given: str | None) -> str:
+    """The sensitive column that is meant."""
+    named = tuple(column.name for column in seen.true_groups.domain.columns)
     if given is None:
         if len(named) != 1:
             raise PolicyError(f"Say which sensitive column: {', '.join(named) or 'there is none'}.")
-        return quasi, named[0]
+        return named[0]
     if given not in named:
         raise PolicyError(
             f"There is no sensitive column {given!r}.{did_you_mean(given, named)} There are: {', '.join(named) or 'none'}."
         )
-    return quasi, given
+    return given
 
 
 def people_asked(population: pl.DataFrame, where: Mapping[str, str]) -> int:

@@ -82,15 +82,16 @@ def attack(
 def _run(
     target: str, raw: Path | None, people: Any, control: Any, who: str | None, model: Any
 ) -> list[tuple[Findings | None, Findings]]:
-    from reticent.attack import adversaries_for, compare, opened
+    from reticent.attack import adversaries_for, compare
     from reticent.attack import attack as run_against
     from reticent.policy import Policy
+    from reticent.release import seen_of
 
     before = Policy.read(raw).table() if raw is not None else None
     after: Any = Policy.read(target).table() if target.endswith(".toml") else target
     if before is not None:
         return list(compare(before, after, people, control, who, model=model))
-    held = opened(after)
+    held = seen_of(after)
     chosen = adversaries_for(held, people, control, who, model)
     return [(None, found) for found in run_against(held, *chosen)]
 

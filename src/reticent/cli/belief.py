@@ -61,8 +61,8 @@ def belief(
     Example: reticent belief release --population people.csv --where age=31 --delta 0.1
     """
     from reticent.belief.release import Tests, beliefs_of, people_asked
+    from reticent.data.readers import people_of
     from reticent.policy import Policy
-    from reticent.release.population import people_of
 
     with working("Weighing every possibility ...", as_json):
         tests = Tests(delta, epsilon, _rho(rho))

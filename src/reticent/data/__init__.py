@@ -13,6 +13,7 @@
 ``sensitive``    sensitive columns and their domains
 ``frequencies``  the frequency set: distinct quasi points with sensitive histograms
 ``groups``       what a definition judges: sizes and histograms
+``seen``         what an adversary sees: cells of labels and their groups; ``covers`` and ``fitting`` place people among them
 ``context``      randomness, progress, cancellation and counts of one run
 ``evidence``     what a release is judged by: groups, patterns, a plan, a history
 ``recoding``     what happens to a row; ``draft`` what a method returns
@@ -22,8 +23,9 @@ from reticent.data.context import Context, Event
 from reticent.data.draft import Draft
 from reticent.data.engine import Engine, Order, Written, engine_named
 from reticent.data.evidence import Columns, Comparison, Evidence, History, Kind, Patterns, Plan, remainder_of
+from reticent.data.fitting import Asked, Fitting, find_place
 from reticent.data.frames import as_polars
-from reticent.data.frequencies import FrequencySet
+from reticent.data.frequencies import POPULATION, WEIGHT, FrequencySet
 from reticent.data.groups import Groups, Histograms, SensitiveDomain
 from reticent.data.hierarchy import BoundHierarchy, Codes, Hierarchy, Level, unused
 from reticent.data.keys import Distinct, first_rows, number, pack, positions, sum_by
@@ -31,6 +33,7 @@ from reticent.data.meaning import NULL_LABEL, SUPPRESSED, LeafIndex, Meaning
 from reticent.data.ordering import group_rows, in_order, is_in_order
 from reticent.data.recoding import Allocation, Levels, Recoded, Recoding, RegionColumn, Regions, Unseen, read_recoding
 from reticent.data.rows import FrameRows, Profile, Rows, StoredRows, StreamRows, check_header, stand_in_order
+from reticent.data.seen import NOT_TRUE, NOWHERE, SEVERAL, Channel, MadeBy, Seen, SeenColumn, WholeColumn
 from reticent.data.sensitive import SensitiveColumn
 from reticent.data.table import Table
 from reticent.data.types import ValueType, to_plain
@@ -38,10 +41,17 @@ from reticent.data.writers import BLOCKS, Checksum, as_csv, as_parquet, csv_layo
 
 __all__ = [
     "BLOCKS",
+    "NOT_TRUE",
+    "NOWHERE",
     "NULL_LABEL",
+    "POPULATION",
+    "SEVERAL",
     "SUPPRESSED",
+    "WEIGHT",
     "Allocation",
+    "Asked",
     "BoundHierarchy",
+    "Channel",
     "Checksum",
     "Codes",
     "Columns",
@@ -52,6 +62,7 @@ __all__ = [
     "Engine",
     "Event",
     "Evidence",
+    "Fitting",
     "FrameRows",
     "FrequencySet",
     "Groups",
@@ -62,6 +73,7 @@ __all__ = [
     "LeafIndex",
     "Level",
     "Levels",
+    "MadeBy",
     "Meaning",
     "Order",
     "Patterns",
@@ -72,6 +84,8 @@ __all__ = [
     "RegionColumn",
     "Regions",
     "Rows",
+    "Seen",
+    "SeenColumn",
     "SensitiveColumn",
     "SensitiveDomain",
     "StoredRows",
@@ -79,6 +93,7 @@ __all__ = [
     "Table",
     "Unseen",
     "ValueType",
+    "WholeColumn",
     "Written",
     "as_csv",
     "as_parquet",
@@ -86,6 +101,7 @@ __all__ = [
     "check_header",
     "csv_layout",
     "engine_named",
+    "find_place",
     "first_rows",
     "group_rows",
     "in_order",

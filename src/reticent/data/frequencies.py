@@ -17,6 +17,7 @@ from reticent.errors import PolicyError
 
 Levels = tuple[int, ...]
 WEIGHT = "weight"
+POPULATION = "population"
 
 
 @dataclass(frozen=True)
@@ -112,13 +113,7 @@ class FrequencySet:
 
     def merged(self, ids: NDArray[np.int32], groups: int) -> Groups:
         """Groups made of points by number."""
-        return Groups(
-            sum_by(ids, self.sizes, groups),
-            self.histograms.merge(ids, groups),
-            self.reference,
-            self.domain,
-            {name: sum_by(ids, counts, groups) for name, counts in self.extras.items()},
-        )
+        return self.groups().merged(ids, groups)
 
     def __add__(self, other: FrequencySet) -> FrequencySet:
         """Rows of both: increments, or the partitions of a larger table."""

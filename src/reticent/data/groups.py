@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.data.hierarchy import Codes
-from reticent.data.keys import first_rows, number, sum_by
+from reticent.data.keys import first_rows, number, pack, sum_by
 from reticent.data.sensitive import SensitiveColumn
 from reticent.errors import DataError, PolicyError, did_you_mean
 
@@ -239,6 +239,29 @@ class Groups:
         cells = Histograms(np.array([0, len(values)]), values.astype(np.int32), counts[values])
         return cls(np.array([int(counts.sum())]), cells, reference, SensitiveDomain.single(column))
 
+    @classmethod
+    def of_rows(
+        cls,
+        ids: Codes,
+        groups: int,
+        columns: Sequence[SensitiveColumn],
+        codes: Sequence[Codes],
+        counts: NDArray[np.int64] | None = None,
+    ) -> Groups:
+        """From rows with the number of their group and their value in each sensitive column (``counts``: how many rows each stands for)."""
+        if not columns:
+            domain, joint = SensitiveDomain.none(), np.zeros(len(ids), dtype=np.int64)
+        elif len(columns) == 1:
+            domain, joint = SensitiveDomain.single(columns[0]), codes[0].astype(np.int64)
+        else:
+            joint, count = number(*pack(codes, [column.size for column in columns], len(ids)))
+            firsts = first_rows(joint, count)
+            domain = SensitiveDomain(
+                tuple(columns), np.stack([each[firsts] for each in codes], axis=1).astype(np.int32)
+            )
+        histograms = Histograms.from_cells(ids, joint, counts, groups, domain.size)
+        return cls(sum_by(ids, counts, groups), histograms, histograms.total(domain.size), domain)
+
     def __len__(self) -> int:
         return len(self.sizes)
 
@@ -350,6 +373,40 @@ class Groups:
         histograms = replace(self.histograms, values=moved)
         return replace(self, histograms=histograms, reference=published[joint], domain=SensitiveDomain(columns, codes))
 
+    def merged(self, ids: Codes, groups: int) -> Groups:
+        """Groups put together by number: group ``g`` goes into ``ids[g]``."""
+        return Groups(
+            sum_by(ids, self.sizes, groups),
+            self.histograms.merge(ids, groups),
+            self.reference,
+            self.domain,
+            {name: sum_by(ids, counts, groups) for name, counts in self.extras.items()},
+        )
+
+    def bound_to(
+        self, columns: Sequence[SensitiveColumn], reference: Mapping[str, NDArray[np.int64]] | None = None
+    ) -> Groups:
+        """The same groups with these domains of the sensitive columns, compared with the whole table's histograms where these are known."""
+        codes = [new.codes(old.labels) for new, old in zip(columns, self.domain.columns, strict=True)]
+        if len(columns) == 1:
+            domain, cells = SensitiveDomain.single(columns[0]), self.histograms
+            values = codes[0][cells.values]
+            histograms = Histograms.from_cells(cells.owners, values, cells.counts, len(self), domain.size)
+        else:
+            joint = [code[self.domain.joint[:, place]] for place, code in enumerate(codes)]
+            domain = replace(
+                self.domain,
+                columns=tuple(columns),
+                joint=np.stack(joint, axis=1).astype(np.int32) if joint else self.domain.joint,
+            )
+            histograms = self.histograms
+        total = histograms.total(domain.size)
+        if reference and len(columns) == 1:
+            total = reference[columns[0].name]
+        elif reference:
+            domain, total = _joint_reference(domain, total, reference)
+        return Groups(self.sizes, histograms, total, domain, self.extras)
+
     def whole(self) -> Groups:
         """All rows in a single group: the most general release there is."""
         everything = np.zeros(len(self), dtype=np.int64)
@@ -386,3 +443,29 @@ def _numbered(rows: NDArray[np.int32]) -> tuple[NDArray[np.int64], int]:
     _, inverse = np.unique(rows, axis=0, return_inverse=True)
     numbers = inverse.reshape(-1).astype(np.int64)  # numpy 2.0 returns a column here, later ones a row
     return numbers, int(numbers.max(initial=0)) + 1
+
+
+def _joint_reference(
+    domain: SensitiveDomain, published: NDArray[np.int64], reference: Mapping[str, NDArray[np.int64]]
+) -> tuple[SensitiveDomain, NDArray[np.int64]]:
+    """A joint histogram that contains the published rows and has the reference histograms as its marginals.
+
+    Definitions look at a column's marginal only, so any such histogram gives the same verdict; the rows that were not published
+    are matched column by column in order. A column without a reference gets its first value.
+    """
+    missing = [
+        reference[column.name] - sum_by(domain.joint[:, place], published, column.size)
+        for place, column in enumerate(domain.columns)
+        if column.name in reference
+    ]
+    rows = int(missing[0].sum())
+    if any((each < 0).any() or int(each.sum()) != rows for each in missing):
+        raise DataError("The reference histograms of the sensitive columns do not fit the published rows.")
+    edges = np.unique(np.concatenate([[0], *(np.cumsum(each) for each in missing)]))
+    starts, lengths = edges[:-1], np.diff(edges)
+    extra = np.zeros((len(starts), len(domain.columns)), dtype=np.int32)
+    with_reference = [place for place, column in enumerate(domain.columns) if column.name in reference]
+    for place, each in zip(with_reference, missing, strict=True):
+        extra[:, place] = np.searchsorted(np.cumsum(each), starts, side="right")
+    joint = np.concatenate([domain.joint, extra])
+    return SensitiveDomain(domain.columns, joint), np.concatenate([published, lengths])

@@ -32,7 +32,7 @@ from reticent.data.readers_sql import (
     stream_postgres,
 )
 from reticent.data.rows import StreamRows
-from reticent.data.table import EngineName, check_engine
+from reticent.data.table import EngineName, Table, check_engine
 from reticent.errors import DataError, PolicyError, did_you_mean
 
 _PARQUET = (".parquet", ".pq")
@@ -203,6 +203,15 @@ def read_frame(
     timestamp, boolean. ``null_values`` are spellings of a missing value, such as ``["?"]``.
     """
     return Source(source, table, query, delimiter, encoding, null_values, types or {}).read(columns)
+
+
+def people_of(population: Any) -> pl.DataFrame:
+    """A population as a frame: given as one, as a table, or as the path of a file."""
+    if isinstance(population, Table):
+        return population.frame
+    if isinstance(population, str | Path):
+        return Source(str(population)).read()
+    return as_polars(population)
 
 
 def _existing(location: str | Path) -> Path:

@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from reticent.data import Groups
-from reticent.data.frequencies import WEIGHT
+from reticent.data import POPULATION, WEIGHT, Groups
 from reticent.definitions.diagnostics import occupied
-from reticent.definitions.population import POPULATION
 from reticent.definitions.risk import Reidentification, reidentification
 from reticent.errors import PolicyError
 from reticent.exact import Number

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Groups
+from reticent.data import POPULATION, Groups
 from reticent.definitions.base import Assessment, GroupDefinition, Witness
 from reticent.definitions.comparison import at_most, largest_ratio, less
 from reticent.definitions.diagnostics import failures, occupied
@@ -20,8 +20,6 @@ from reticent.exact import Number, exact, whole
 
 if TYPE_CHECKING:
     from reticent.data.table import Table
-
-POPULATION = "population"
 
 
 class PopulationDefinition(GroupDefinition):

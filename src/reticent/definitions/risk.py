@@ -14,12 +14,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import Distinct, Groups, sum_by
+from reticent.data import POPULATION, Distinct, Groups, sum_by
 from reticent.definitions.base import Assessment, GroupDefinition, Witness
 from reticent.definitions.comparison import at_most
 from reticent.definitions.diagnostics import failures, occupied
 from reticent.definitions.exchanges import Exchanges
-from reticent.definitions.population import POPULATION
 from reticent.definitions.shares import share
 from reticent.definitions.wording import measured, shown
 from reticent.errors import PolicyError, did_you_mean

@@ -5,7 +5,7 @@
 ``public``        the public side, in memory or read from its folder
 ``manifest``      what the files hold; ``certificate`` what is claimed about them; ``wording`` the same in plain words
 ``verification``  verify: every claim recomputed from the public side; ``claims`` and ``reference`` are its parts
-``format``        the kinds of release there are, with the usual answers; ``formats`` those of grouped rows; ``cells`` groups from published rows
+``format``        the kinds of release there are, with the usual answers; ``formats`` those of grouped rows; ``seen`` what an adversary sees
 ``tables``        how public tables are written and read; ``stored`` those too large for memory
 ``applying``      rows that come later, recoded alike
 ``signing``       Ed25519 keys and signatures
@@ -14,11 +14,12 @@
 
 from reticent.release.applying import apply
 from reticent.release.claims import Check
-from reticent.release.format import Format, GroupFormat, Judged, MechanismFormat, Words, format_of
+from reticent.release.format import Format, GroupFormat, MechanismFormat, Words, format_of
 from reticent.release.manifest import Manifest
 from reticent.release.public import PublicSide, open_public
 from reticent.release.publishing import publish
 from reticent.release.release import Release
+from reticent.release.seen import seen_of
 from reticent.release.signing import KeyFiles, generate_keys
 from reticent.release.verification import Verification, verify
 
@@ -26,7 +27,6 @@ __all__ = [
     "Check",
     "Format",
     "GroupFormat",
-    "Judged",
     "KeyFiles",
     "Manifest",
     "MechanismFormat",
@@ -39,5 +39,6 @@ __all__ = [
     "generate_keys",
     "open_public",
     "publish",
+    "seen_of",
     "verify",
 ]

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from reticent.data import Evidence, Table
+from reticent.data import Draft, Evidence, Table
+from reticent.data.readers import people_of
 from reticent.definitions import Assessment, Definition, judge, verdict
 from reticent.definitions.population import PopulationDefinition, require_same
-from reticent.engine import count_table
 from reticent.errors import PolicyError
 from reticent.release.claims import read_claims
 from reticent.release.format import Judged
-from reticent.release.population import people_of
-from reticent.release.public import PublicSide, open_public
+from reticent.release.public import PublicSide
 from reticent.release.reference import ReferenceColumn, declared_reference
 from reticent.release.release import Release
+from reticent.release.seen import public_side, seen_of
 
 
-def assess(subject: Table | Release | str | Path, definition: Definition) -> Assessment:
-    """Judge a table (published as it stands), a release, or a saved release by its public side.
+def assess(subject: Table | Draft | Release | PublicSide | str | Path, definition: Definition) -> Assessment:
+    """Judge a table (published as it stands), a draft, a release, or a saved release by its public side.
 
     Where an adversary may hold one of several sets of columns (``quasi_sets``), the definition must withstand each (R-LD-4): then ``value`` has
     what was achieved for each set, and ``parts`` their assessments.
@@ -33,31 +34,18 @@ def assess(subject: Table | Release | str | Path, definition: Definition) -> Ass
     return verdict(definition, judge(definition, _evidence(subject, definition)))
 
 
-def _evidence(subject: Table | Release | str | Path, definition: Definition) -> Evidence:
+def _evidence(subject: Any, definition: Definition) -> Evidence:
     """What adversaries see, for each set of columns that one may hold."""
     if isinstance(subject, Table):
-        return _of_table(subject, definition)
+        seen = seen_of(definition.prepare(subject))
+        groups = {columns: seen.known(columns).true_groups for columns in seen.sets}
+        return Evidence({columns: each.select(each.sizes > 0) for columns, each in groups.items()})
+    if isinstance(subject, Draft):
+        return subject.evidence
     if isinstance(subject, Release):
         return _of_release(subject, definition)
-    if isinstance(subject, str | Path):
-        side = open_public(subject)
-        return _of_public(side, definition, declared_reference(side))
-    raise PolicyError(f"assess needs a Table, a Release or the folder of one, but got a {type(subject).__name__}.")
-
-
-def _of_table(table: Table, definition: Definition) -> Evidence:
-    prepared, names = definition.prepare(table), list(table.quasi)
-    frequencies = count_table(prepared)
-    seen = {}
-    for columns in table.quasi_sets or (tuple(names),):
-        if len(columns) == len(names):
-            groups = frequencies.groups()
-        else:
-            groups = frequencies.merged(
-                *frequencies.group_ids(frequencies.levels, [names.index(name) for name in columns])
-            )
-        seen[columns] = groups.select(groups.sizes > 0)
-    return Evidence(seen)
+    side = public_side(subject)
+    return _of_public(side, definition, declared_reference(side))
 
 
 def _of_release(release: Release, definition: Definition) -> Evidence:

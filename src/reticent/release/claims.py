@@ -8,11 +8,11 @@ from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
+from reticent.data.readers import people_of
 from reticent.definitions import LEFT_OUT, Definition, columns_compared, judge, verdict
 from reticent.definitions.catalogue import definition_from, names
 from reticent.errors import DataError, ReticentError
 from reticent.release.format import Judged
-from reticent.release.population import people_of
 from reticent.release.public import PublicSide
 from reticent.release.reference import ReferenceColumn, declared_reference
 

@@ -14,26 +14,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, cast
 import polars as pl
 
 from reticent._names import FORMATS, load
-from reticent.data import (
-    NULL_LABEL,
-    Draft,
-    Evidence,
-    Groups,
-    Kind,
-    Plan,
-    SensitiveColumn,
-    Table,
-    ValueType,
-)
+from reticent.data import NULL_LABEL, Draft, Evidence, Groups, Kind, Plan, Seen, Table, ValueType
 from reticent.data.meaning import Missing, texts_of
 from reticent.data.predicate import Condition
-from reticent.data.sensitive import bind_sensitive
 from reticent.definitions import Definition, columns_compared, unkept
 from reticent.errors import DataError, PolicyError
-from reticent.release.cells import Cells, Columns, References, groups_of_cells, with_named_values
 from reticent.release.manifest import ManifestColumn
-from reticent.release.population import with_population
-from reticent.release.reference import ReferenceColumn, declared_reference
+from reticent.release.reference import ReferenceColumn, declared_reference, with_named_values
 from reticent.release.stored import counted, schema_of
 from reticent.release.tables import labels_of
 
@@ -126,6 +113,10 @@ class Format(ABC):
         """What a definition is judged by, from the public side alone."""
 
     @abstractmethod
+    def seen(self, tables: Frames, columns: Sequence[ManifestColumn]) -> Seen:
+        """What an adversary sees in public tables with these columns: labels, what they mean, groups."""
+
+    @abstractmethod
     def words(self, public: PublicSide) -> Words:
         """What this release is, and the risks that remain because of its format."""
 
@@ -155,29 +146,29 @@ class GroupFormat(Format):
             return "It promises that quasi values single nobody out, but the release publishes them exactly."
         return super().refusal(definition)
 
-    @abstractmethod
-    def cells(self, public: PublicSide, quasi: Sequence[str]) -> Cells:
-        """The rows by group and sensitive values, for an adversary who knows some ``quasi`` columns."""
-
     def evidence(self, public: PublicSide, about: Judged) -> Evidence:
         """The groups that the public tables show, for each set of columns that an adversary may hold, and what is told about those left out.
 
         A column that was published with a histogram to compare with is compared with that, any other with the published rows.
         """
+        seen = public.seen
         columns = tuple(
             about.reference[column.name].column
             if column.name in about.reference
             else with_named_values(column, about.naming)
-            for column in self.occurring(public)
+            for column in seen.true_groups.domain.columns
         )
         compared = columns_compared(about.definition, public.manifest.named("sensitive"))
         # Histograms of several columns are put together; where one is missing, the published rows stand for all.
         known = compared if all(column in about.reference for column in compared) else ()
         reference = {name: about.reference[name].counts for name in known}
-        seen = {quasi: self.groups(public, quasi, columns, reference) for quasi in public.manifest.adversary_sets}
+        shown = {quasi: seen.known(quasi) for quasi in seen.sets}
         if about.definition.needs_population and about.people is not None:
-            seen = {quasi: self.beside(public, groups, quasi, about.people) for quasi, groups in seen.items()}
-        return Evidence(seen, remainder=self.left_out(public))
+            shown = {quasi: each.with_population(about.people) for quasi, each in shown.items()}
+        return Evidence(
+            {quasi: each.true_groups.bound_to(columns, reference) for quasi, each in shown.items()},
+            remainder=self.left_out(public),
+        )
 
     def left_out(self, public: PublicSide) -> dict[str, Groups]:
         """What the histograms of the whole table that the certificate declares tell about those left out: a group for each column."""
@@ -189,32 +180,6 @@ class GroupFormat(Format):
             if rows.any()
         }
 
-    def groups(
-        self,
-        public: PublicSide,
-        quasi: Sequence[str] | None = None,
-        columns: Columns | None = None,
-        reference: References | None = None,
-    ) -> Groups:
-        """The groups that the public tables show to somebody who knows the ``quasi`` columns (default: all of them).
-
-        ``columns`` are the sensitive columns' domains (default: the values that occur) and ``reference`` the whole table's histograms.
-        """
-        cells = self.cells(public, public.manifest.named("quasi") if quasi is None else quasi)
-        bound = columns if columns is not None else self.occurring(public)
-        return groups_of_cells(cells, bound, reference)
-
-    def beside(self, public: PublicSide, groups: Groups, quasi: Sequence[str], people: pl.DataFrame) -> Groups:
-        """The groups with the number of people of a population who fit each."""
-        shown, _ = counted(public.tables, self.tables[0], quasi)
-        return with_population(groups, shown, public.manifest, people, quasi)
-
-    def occurring(self, public: PublicSide) -> tuple[SensitiveColumn, ...]:
-        """The sensitive columns with the values that occur."""
-        names = public.manifest.named("sensitive")
-        rows, _ = counted(public.tables, self.sensitive_table, names)
-        return tuple(bind_sensitive(name, None, rows[name]) for name in names)
-
     def known(self, public: PublicSide) -> dict[str, Any]:
         """What a counting query may use besides tables and labels."""
         kinds = {column.name: column.kind for column in public.manifest.columns}
@@ -222,7 +187,12 @@ class GroupFormat(Format):
         return {"kinds": kinds, "domains": public.manifest.domains, "may_miss": True}
 
     def columns(self, draft: Draft, table: Table, tables: Frames) -> tuple[ManifestColumn, ...]:
-        main, own = self.tables[0], self.own_columns(draft, table)
+        main, own = self.tables[0], self.own_columns(draft, list(table.sensitive))
+        for name in own:
+            if name in table.schema:
+                raise PolicyError(
+                    f"A release of format {self.name!r} has a column {name!r} of its own. Rename the column of that name."
+                )
         quasi, _ = counted(tables, main, [name for name in schema_of(tables, main) if name in table.quasi])
         listed = {name: dtype for each in tables for name, dtype in schema_of(tables, each).items()}
         return tuple(
@@ -232,9 +202,20 @@ class GroupFormat(Format):
             for name, dtype in listed.items()
         )
 
-    def own_columns(self, draft: Draft, table: Table) -> Mapping[str, str]:
+    def own_columns(self, draft: Draft, sensitive: Sequence[str]) -> Mapping[str, str]:
         """The columns that no column of the table stands behind, with their roles."""
         return {}
+
+    def drafted(self, draft: Draft) -> tuple[ManifestColumn, ...]:
+        """The columns of a draft as far as it describes them itself: enough for :meth:`seen`."""
+        sensitive = [column.name for column in draft.evidence.published.domain.columns]
+        own = self.own_columns(draft, sensitive)
+        listed = {name: dtype for rows in draft.tables.values() for name, dtype in rows.schema.items()}
+        roles = {**dict.fromkeys(draft.meanings, "quasi"), **dict.fromkeys(sensitive, "sensitive"), **own}
+        return tuple(
+            ManifestColumn(name, roles.get(name, "other"), ValueType.published(dtype), draft.meanings.get(name, {}))
+            for name, dtype in listed.items()
+        )
 
     def _quasi_column(self, table: Table, draft: Draft, series: pl.Series) -> ManifestColumn:
         name = series.name

@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from reticent.data import Groups, Meaning, StoredRows
+from reticent.data import Groups, Meaning, Seen, StoredRows
 from reticent.data.memory import file_fits
 from reticent.data.predicate import Condition
-from reticent.errors import DataError, PolicyError
+from reticent.errors import DataError
 from reticent.release.certificate import CERTIFICATE, MANIFEST
-from reticent.release.format import Answer, Format, GroupFormat, format_of
+from reticent.release.format import Answer, Format, format_of
 from reticent.release.manifest import ROLES, Manifest
 from reticent.release.stored import StoredTables
 from reticent.release.tables import published_schema, read_table
@@ -59,11 +59,14 @@ class PublicSide:
         return self.manifest.meanings
 
     @cached_property
+    def seen(self) -> Seen:
+        """What an adversary sees in the public tables; :func:`reticent.release.seen_of` adds what the certificate tells."""
+        return replace(self.form.seen(self.tables, self.manifest.columns), sets=self.manifest.adversary_sets)
+
+    @property
     def groups(self) -> Groups:
         """The groups as the public tables show them."""
-        if not isinstance(self.form, GroupFormat):
-            raise PolicyError(f"A release of format {self.format!r} has no groups of true rows.")
-        return self.form.groups(self)
+        return self.seen.true_groups
 
     def count(self, condition: str | Condition, estimator: str = "uniform") -> Answer:
         """How many rows meet a condition, as well as the release can tell (R-UM-4)."""

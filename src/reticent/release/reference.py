@@ -6,18 +6,30 @@ That of the published rows tells nothing that they do not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import BoundHierarchy, Comparison, Evidence, Groups, Hierarchy, SensitiveColumn, ValueType, to_plain
+from reticent.data import (
+    BoundHierarchy,
+    Comparison,
+    Evidence,
+    Groups,
+    Hierarchy,
+    SensitiveColumn,
+    ValueType,
+    WholeColumn,
+    to_plain,
+)
 from reticent.data.descriptions import hierarchy_from
+from reticent.data.leaves import as_type
 from reticent.data.sensitive import Kind
-from reticent.definitions import Definition, columns_compared
+from reticent.definitions import Definition, columns_compared, named_values
 from reticent.errors import DataError, ReticentError
 from reticent.release.values import settled
 
@@ -26,14 +38,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ReferenceColumn:
+class ReferenceColumn(WholeColumn):
     """What a sensitive column is compared with: its domain as the claim needs it, and how many rows have each value.
 
     ``of`` says which rows: those of the whole table, those left out included, or the published ones.
     """
 
-    column: SensitiveColumn
-    counts: NDArray[np.int64]
     hierarchy: Mapping[str, Any] | None = None
     of: Comparison = "whole table"
 
@@ -131,3 +141,26 @@ def _in_order(bound: BoundHierarchy, labels: pl.Series, where: str) -> BoundHier
     levels = tuple(replace(level, parts=level.parts[places]) for level in bound.levels)
     null = None if bound.null_leaf is None else listed.index(None)
     return replace(bound, leaves=bound.leaves[places], levels=levels, null_leaf=null)
+
+
+def with_named_values(column: SensitiveColumn, definitions: Sequence[Definition]) -> SensitiveColumn:
+    """The column with values that the definitions name, although no published row has them: they are absent, not unknown."""
+    return reduce(_with_named_values, definitions, column)
+
+
+def _with_named_values(column: SensitiveColumn, definition: Definition) -> SensitiveColumn:
+    """The column with values that the definition names, although no published row has them: they are absent, not unknown."""
+    named = list(named_values(definition))
+    texts, missing = column.texts, column.labels.null_count() > 0
+    absent = [value for value in dict.fromkeys(named) if not (missing if value is None else str(value) in texts)]
+    if not absent:
+        return column
+    extra = _typed(absent, column.labels)
+    return SensitiveColumn(column.name, pl.concat([column.labels, extra]).unique(maintain_order=True), column.ordered)
+
+
+def _typed(texts: Sequence[str | None], like: pl.Series) -> pl.Series:
+    """Values given as text, of the type of a column; what is no value of that type is left out."""
+    raw = pl.Series(like.name, texts, dtype=pl.String)
+    values = as_type(raw, like.dtype).alias(like.name)
+    return values.filter(values.is_not_null() | raw.is_null())

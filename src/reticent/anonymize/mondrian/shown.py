@@ -12,8 +12,7 @@ from reticent.anonymize.mondrian.cells import ColumnCells, column_cells, covered
 from reticent.anonymize.mondrian.scales import CellStyle, Ids
 from reticent.anonymize.mondrian.stage import Mask
 from reticent.anonymize.sets import Columns, seen_as
-from reticent.data import FrequencySet, Groups, first_rows, number, pack
-from reticent.definitions.population import POPULATION
+from reticent.data import POPULATION, FrequencySet, Groups, first_rows, number, pack
 
 
 def apart(sets: Sequence[Sequence[int]]) -> list[Columns]:

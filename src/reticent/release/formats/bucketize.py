@@ -9,10 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Draft, Groups, Table, group_rows, in_order, unused
+from reticent.data import Draft, Seen, in_order, unused
 from reticent.data.predicate import Condition
 from reticent.errors import DataError, PolicyError
-from reticent.release.cells import Cells
 from reticent.release.format import Answer, Frames, GroupFormat, Words
 from reticent.release.manifest import Manifest, ManifestColumn
 
@@ -30,16 +29,14 @@ class Bucketize(GroupFormat):
     hides_identity: ClassVar[bool] = False
     exact: ClassVar[bool] = True
 
-    def own_columns(self, draft: Draft, table: Table) -> Mapping[str, str]:
+    def own_columns(self, draft: Draft, hidden: Sequence[str]) -> Mapping[str, str]:
         quasi, sensitive = (draft.tables[name].columns for name in self.tables)
         shared = [name for name in quasi if name in sensitive]
         if len(shared) != 1:
             raise PolicyError(
                 f"The two tables of a bucketized draft must share one column, the bucket, but they share {shared}."
             )
-        if shared[0] in table.schema:
-            raise PolicyError(f"A bucketized release calls its bucket {shared[0]!r}. Rename the column of that name.")
-        counts = [name for name in sensitive if name not in table.sensitive and name not in shared]
+        counts = [name for name in sensitive if name not in hidden and name not in shared]
         return {shared[0]: "bucket", **dict.fromkeys(counts[:1], "count")}
 
     def arranged(self, tables: Frames, columns: Sequence[ManifestColumn]) -> Frames:
@@ -75,15 +72,14 @@ class Bucketize(GroupFormat):
             )
         super().check(public)
 
-    def cells(self, public: PublicSide, quasi: Sequence[str]) -> Cells:
-        # Whatever part of the quasi values is known, they lead to buckets and no further.
-        table = public.tables["sensitive"]
-        ids, groups = group_rows([table[bucket_of(public.manifest)]], table.height)
-        return Cells(ids, groups, table.select(public.manifest.named("sensitive")), counts_of(public))
-
-    def beside(self, public: PublicSide, groups: Groups, quasi: Sequence[str], people: pl.DataFrame) -> Groups:
-        # Quasi values say who is in the table, and nothing about who else could be in a bucket.
-        return groups
+    def seen(self, tables: Frames, columns: Sequence[ManifestColumn]) -> Seen:
+        quasi = {column.name: column.labels for column in columns if column.role == "quasi"}
+        sensitive, bucket, count = (
+            [column.name for column in columns if column.role == role] for role in ("sensitive", "bucket", "count")
+        )
+        people, values = (tables[name] for name in self.tables)
+        times = values[count[0]].to_numpy().astype(np.int64) if count else None
+        return Seen.in_buckets(people, values, quasi, sensitive, bucket[0], times)
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
         from reticent.release.counting import count_buckets

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from reticent.data import group_rows
+from reticent.data import Seen
 from reticent.data.predicate import Condition
-from reticent.release.cells import Cells
-from reticent.release.format import Answer, GroupFormat, Words
+from reticent.release.format import Answer, Frames, GroupFormat, Words
+from reticent.release.manifest import ManifestColumn
 from reticent.release.stored import counted
 
 if TYPE_CHECKING:
@@ -23,11 +23,10 @@ class Generalize(GroupFormat):
     streams: ClassVar[bool] = True
     sensitive_table: ClassVar[str] = "data"
 
-    def cells(self, public: PublicSide, quasi: Sequence[str]) -> Cells:
-        sensitive = public.manifest.named("sensitive")
-        rows, times = counted(public.tables, "data", [*quasi, *sensitive])
-        ids, groups = group_rows([rows[name] for name in quasi], rows.height)
-        return Cells(ids, groups, rows.select(sensitive), times)
+    def seen(self, tables: Frames, columns: Sequence[ManifestColumn]) -> Seen:
+        quasi = {column.name: column.labels for column in columns if column.role == "quasi"}
+        sensitive = [column.name for column in columns if column.role == "sensitive"]
+        return Seen.in_rows(*counted(tables, "data", [*quasi, *sensitive]), quasi, sensitive)
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
         from reticent.release.counting import count_labels

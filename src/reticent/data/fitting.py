@@ -2,17 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import log
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from reticent.data.covers import Cover
+from reticent.data.keys import number, pack
 
 Array = NDArray[np.int64]
 _MOST_PAIRS = 1 << 21
+_PERSON, _PLACE = "_person", "_place"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """People to look up: the distinct ones, which label covers which value in each column, and everybody's place among the distinct.
+
+    ``values[j][i]`` is the value of distinct person ``i`` in column ``j``, by its number in ``covers[j]`` and ``known[j]``; ``times`` says how
+    many people are alike.
+    """
+
+    known: tuple[pl.Series, ...]
+    covers: tuple[Cover, ...]
+    values: tuple[Array, ...]
+    times: Array
+    owners: Array
+
+    @classmethod
+    def of(cls, people: pl.DataFrame, columns: Sequence[str], cover: Callable[[str, pl.Series], Cover]) -> Asked:
+        """People by their values in some columns; ``cover`` compares the distinct values of a column with its labels."""
+        listed = list(columns)
+        points = people.select(listed).with_row_index(_PERSON).group_by(listed, maintain_order=True).agg(_PERSON)
+        known, covers, asked = [], [], []
+        for name in listed:
+            values = points[name].unique(maintain_order=True)
+            numbered = pl.DataFrame({name: values, _PLACE: np.arange(len(values))})
+            joined = points.select(name).join(numbered, on=name, how="left", nulls_equal=True, maintain_order="left")
+            known.append(values)
+            covers.append(cover(name, values))
+            asked.append(joined[_PLACE].to_numpy().astype(np.int64))
+        times = points[_PERSON].list.len().to_numpy().astype(np.int64)
+        owners = np.empty(people.height, dtype=np.int64)
+        owners[points[_PERSON].explode().to_numpy()] = np.repeat(np.arange(points.height), times)
+        return cls(tuple(known), tuple(covers), tuple(asked), times, owners)
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @property
+    def is_single(self) -> NDArray[np.bool_]:
+        """Who fits at most one label in every column."""
+        fits = [each.is_single[values] for each, values in zip(self.covers, self.values, strict=True)]
+        single: NDArray[np.bool_] = np.all(fits, axis=0)
+        return single
+
+    def fits(self, codes: Sequence[Array]) -> Iterator[Fitting]:
+        """Who fits which of some places that are all different (``codes[j]``: their label in column j).
+
+        Whoever fits at most one label in every column has one place, and a join finds it; the others, where labels overlap (local
+        recoding, unknown values), are narrowed down column by column.
+        """
+        single = self.is_single
+        people, others = np.flatnonzero(single), np.flatnonzero(~single)
+        if len(people):
+            labels = [each.lookup()[values[people]] for each, values in zip(self.covers, self.values, strict=True)]
+            found = find_place(codes, labels, [each.label_count for each in self.covers])
+            placed = np.flatnonzero(found >= 0)
+            yield Fitting(people, placed, found[placed])
+        if len(others):
+            for fits in fitting(self.covers, [values[others] for values in self.values], codes):
+                yield replace(fits, people=others[fits.people])
+
+
+def find_place(codes: Sequence[Array], labels: Sequence[Array], sizes: Sequence[int]) -> Array:
+    """The last place that has a person's labels (``codes[j]`` of places, ``labels[j]`` of people, ``sizes[j]`` labels); -1 where none has.
+
+    Label -1 is one that nobody has.
+    """
+    places, people = len(codes[0]), len(labels[0])
+    together = [np.concatenate([theirs, mine]) + 1 for theirs, mine in zip(codes, labels, strict=True)]
+    ids, distinct = number(*pack(together, [size + 1 for size in sizes], places + people))
+    place_of = np.full(distinct, -1, dtype=np.int64)
+    place_of[ids[:places]] = np.arange(places)
+    found: Array = place_of[ids[places:]]
+    return found
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reticent.attack import fitting as module
-from reticent.attack.fitting import fitting
+from reticent.data import fitting as module
 from reticent.data.covers import Cover
+from reticent.data.fitting import fitting
 
 
 def cover_of(fits: np.ndarray) -> Cover:

@@ -1,0 +1,362 @@
+"""What an adversary sees of a table or a release: combinations of labels, what these mean, and the groups that they lie in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.data.covers import Cover, cover
+from reticent.data.encoding import encode
+from reticent.data.evidence import Columns
+from reticent.data.fitting import Asked
+from reticent.data.frequencies import POPULATION
+from reticent.data.groups import Groups
+from reticent.data.keys import first_rows, number, pack, sum_by
+from reticent.data.meaning import NULL_LABEL, Meaning, Missing, Value, null_label
+from reticent.data.sensitive import SensitiveColumn, bind_sensitive
+from reticent.errors import DataError, PolicyError, did_you_mean
+
+NOWHERE, SEVERAL = -1, -2
+_Array = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class SeenColumn:
+    """A column as it is shown: the label of every cell by its place in ``labels`` (in rising order), and what each label means."""
+
+    name: str
+    codes: _Array
+    labels: pl.Series
+    meanings: tuple[Meaning, ...]
+
+    @property
+    def texts(self) -> list[str]:
+        """The labels as text."""
+        return self.labels.cast(pl.String).fill_null(NULL_LABEL).to_list()
+
+    def cover(self, values: pl.Series, *, null_is_unknown: bool = True) -> Cover:
+        """Which of some distinct values fit which label. A null is a detail that nobody told, so that every label fits, or a missing value."""
+        return cover(values, self.meanings, self.name, null_is_unknown=null_is_unknown)
+
+    @classmethod
+    def of(cls, series: pl.Series, meanings: Mapping[str, Meaning] | None = None) -> SeenColumn:
+        """A published column, cell by cell. Without ``meanings`` every label stands for itself."""
+        labels = series.unique().sort(nulls_last=True)
+        codes: Any = encode(series, labels, series.name, len(labels) - 1 if labels.null_count() else None)
+        if meanings is None:
+            own = tuple(Missing() if value is None else Value(value) for value in labels.to_list())
+            return cls(series.name, codes, labels, own)
+        missing = null_label(meanings)
+        found = []
+        for label in labels.cast(pl.String).fill_null(missing).to_list():
+            if label not in meanings:
+                raise DataError(f"Column {series.name!r} shows the label {label!r}, whose meaning was not published.")
+            found.append(meanings[label])
+        return cls(series.name, codes, labels, tuple(found))
+
+    def at(self, cells: NDArray[Any]) -> SeenColumn:
+        """The column of some cells only."""
+        return replace(self, codes=self.codes[cells].astype(np.int64))
+
+
+@dataclass(frozen=True)
+class WholeColumn:
+    """A sensitive column of the whole table: its domain, and how many rows have each value."""
+
+    column: SensitiveColumn
+    counts: _Array
+
+
+@dataclass(frozen=True)
+class Channel:
+    """How a noisy release was drawn, for somebody who looks whole records up in it.
+
+    A record of the data is shown with chance ``true``, any other with chance ``other`` (of one row), and a record that is not in the data is shown
+    at all with chance ``noise``. ``d`` and ``gamma`` are the beliefs before and after that were promised. ``shows`` says which of some records are
+    shown. ``is_set`` says that records are shown once however many people have them; ``refusal`` why the chances are not the same for all
+    records, where they are not.
+    """
+
+    true: Fraction
+    other: Fraction
+    noise: Fraction | float
+    d: Fraction
+    gamma: Fraction
+    shows: Callable[[pl.DataFrame], NDArray[np.bool_]] = field(repr=False)
+    is_set: bool = False
+    refusal: str | None = None
+
+
+@dataclass(frozen=True)
+class MadeBy:
+    """How a release was made, as its public side tells: the method with its parameters, and the claims as the certificate writes them."""
+
+    method: Mapping[str, Any]
+    claims: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """All that an adversary is given: distinct combinations of labels (*cells*), with the group that each lies in.
+
+    Cells and groups are numbered in the order of their labels, always. In a generalized release a cell is a group. In a bucketized one many
+    cells, each with its exact labels, lie in one group, and the same labels may lie in several: ``sizes[c]`` rows of cell ``c`` lie in group
+    ``group_of[c]``. ``groups`` is None where rows are not true rows; a ``channel`` then says how they came about.
+
+    ``sets`` are the sets of columns of which an adversary knows one (R-LD-4). ``people`` says how many people the rows of a cell are about, where it
+    is known that somebody may have several. ``reference`` has the whole table's histograms, as far as they were declared, and ``made`` how
+    the release was made; None for a table as it stands. ``called`` are the release's own names of its groups, where it has some (buckets).
+    """
+
+    columns: tuple[SeenColumn, ...]
+    sizes: _Array
+    group_of: _Array
+    groups: Groups | None
+    sets: tuple[Columns, ...]
+    people: _Array | None = None
+    channel: Channel | None = None
+    reference: Mapping[str, WholeColumn] = field(default_factory=dict)
+    made: MadeBy | None = None
+    called: pl.Series | None = None
+
+    @classmethod
+    def in_rows(
+        cls,
+        rows: pl.DataFrame,
+        times: _Array | None,
+        meanings: Mapping[str, Mapping[str, Meaning]],
+        sensitive: Sequence[str],
+    ) -> Seen:
+        """Rows that show labels and sensitive values together: rows with the same labels are a group. ``times``: how often each row is there."""
+        columns = tuple(SeenColumn.of(rows[name], known) for name, known in meanings.items())
+        ids, count = number(*_keys(columns, rows.height))
+        firsts = first_rows(ids, count)
+        groups = _grouped(ids, count, rows, sensitive, times)
+        cells = tuple(each.at(firsts) for each in columns)
+        return cls(cells, groups.sizes, np.arange(count), groups, (tuple(meanings),))
+
+    @classmethod
+    def in_buckets(
+        cls,
+        people: pl.DataFrame,
+        values: pl.DataFrame,
+        meanings: Mapping[str, Mapping[str, Meaning]],
+        sensitive: Sequence[str],
+        bucket: str,
+        times: _Array | None = None,
+    ) -> Seen:
+        """Exact labels in one table and sensitive values in another, tied together by a bucket only: a bucket is a group.
+
+        ``times`` says how many rows each row of ``values`` stands for.
+        """
+        columns = [SeenColumn.of(people[name], known) for name, known in meanings.items()]
+        numbers = values[bucket].unique().sort()
+        place, owner = (encode(table[bucket], numbers, bucket, None).astype(np.int64) for table in (people, values))
+        own = SeenColumn(bucket, place, numbers, ())
+        ids, count = number(*_keys([*columns, own], people.height))
+        firsts = first_rows(ids, count)
+        groups = _grouped(owner, len(numbers), values, sensitive, times)
+        cells = tuple(each.at(firsts) for each in columns)
+        return cls(cells, sum_by(ids, None, count), place[firsts], groups, (tuple(meanings),), called=numbers)
+
+    @classmethod
+    def in_noise(cls, rows: pl.DataFrame) -> Seen:
+        """Rows that are not true rows: distinct records, without groups."""
+        columns = [SeenColumn.of(rows[name]) for name in rows.columns]
+        ids, count = number(*_keys(columns, rows.height))
+        firsts = first_rows(ids, count)
+        cells = tuple(each.at(firsts) for each in columns)
+        return cls(cells, sum_by(ids, None, count), np.arange(count), None, (tuple(rows.columns),))
+
+    @property
+    def names(self) -> Columns:
+        """The names of the columns."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def rows(self) -> int:
+        """How many rows are shown."""
+        return int(self.sizes.sum())
+
+    @property
+    def candidates(self) -> _Array:
+        """Among how many one has to choose in each cell: people where they are known, else rows."""
+        return self.sizes if self.people is None else self.people
+
+    @property
+    def true_groups(self) -> Groups:
+        """The groups; refused where rows are not true rows."""
+        if self.groups is None:
+            raise PolicyError(NOT_TRUE)
+        return self.groups
+
+    @property
+    def is_row_by_row(self) -> bool:
+        """Whether a row shows its labels and its sensitive values together: cells are groups."""
+        return (
+            self.groups is not None
+            and len(self.group_of) == len(self.groups)
+            and bool((self.group_of == np.arange(len(self.groups))).all())
+        )
+
+    @property
+    def sensitive(self) -> Columns:
+        """The names of the sensitive columns."""
+        return () if self.groups is None else tuple(column.name for column in self.groups.domain.columns)
+
+    def column(self, name: str) -> SeenColumn:
+        """One column."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise DataError(f"No quasi column {name!r} was published.{did_you_mean(name, self.names)}")
+
+    def spread(self, column: str) -> tuple[_Array, int]:
+        """How often each value of a sensitive column occurs in all that the public knows, and how many rows that is.
+
+        That is the whole table where its histogram was declared (rows that were left out included), else the rows that are shown.
+        """
+        groups, declared = self.true_groups.marginal(column), self.reference.get(column)
+        if declared is None:
+            return groups.reference, int(groups.reference.sum())
+        counts = dict(zip(declared.column.texts, declared.counts.tolist(), strict=True))
+        shown = np.array([counts[text] for text in groups.domain.columns[0].texts], dtype=np.int64)
+        return shown, int(declared.counts.sum())
+
+    def known(self, columns: Sequence[str]) -> Seen:
+        """What somebody sees who knows some of the columns only: rows that these do not tell apart are together."""
+        if set(columns) == set(self.names):
+            return self
+        chosen = [self.column(name) for name in columns]
+        codes, sizes = [each.codes for each in chosen], [len(each.labels) for each in chosen]
+        apart = self.is_row_by_row
+        if not apart and self.groups is not None:
+            codes, sizes = [*codes, self.group_of], [*sizes, len(self.groups)]
+        ids, count = number(*pack(codes, sizes, len(self.sizes)))
+        firsts = first_rows(ids, count)
+        return replace(
+            self,
+            columns=tuple(each.at(firsts) for each in chosen),
+            sizes=sum_by(ids, self.sizes, count),
+            group_of=np.arange(count) if apart or self.groups is None else self.group_of[firsts],
+            groups=self.true_groups.merged(ids, count) if apart else self.groups,
+            people=None if self.people is None else sum_by(ids, self.people, count),
+        )
+
+    def ask(self, people: pl.DataFrame, columns: Sequence[str] | None = None, *, null_is_unknown: bool = True) -> Asked:
+        """Compare people with the labels of some columns (all of them, if not said); those with the same values are asked about once."""
+        return Asked.of(
+            people,
+            self.names if columns is None else columns,
+            lambda name, values: self.column(name).cover(values, null_is_unknown=null_is_unknown),
+        )
+
+    def covering(self, points: pl.DataFrame) -> tuple[_Array, _Array]:
+        """The pairs (point, cell) of rows of ``points`` and cells whose labels cover them, in rising order; a null is a missing value."""
+        asked, (ids, firsts) = self.ask(points, null_is_unknown=False), self._combinations()
+        order = np.argsort(ids, kind="stable")
+        starts = np.searchsorted(ids[order], np.arange(len(firsts) + 1))
+        found: list[tuple[_Array, _Array]] = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))]
+        for fits in asked.fits([each.codes[firsts] for each in self.columns]):
+            people, lengths = fits.people[fits.person], np.diff(starts)[fits.place]
+            steps = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+            found.append((np.repeat(people, lengths), order[np.repeat(starts[fits.place], lengths) + steps]))
+        distinct, cells = (np.concatenate(part) for part in zip(*found, strict=True))
+        # People who are alike were asked about once.
+        mine = np.argsort(asked.owners, kind="stable")
+        begin = np.searchsorted(asked.owners[mine], np.arange(len(asked) + 1))
+        times = asked.times[distinct]
+        steps = np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
+        everybody, places = mine[np.repeat(begin[distinct], times) + steps], np.repeat(cells, times)
+        rising = np.lexsort((places, everybody))
+        return everybody[rising], places[rising]
+
+    def place(self, people: pl.DataFrame) -> _Array:
+        """The group of every person: NOWHERE where no cell covers them, SEVERAL where cells of several groups do; a null is a missing value."""
+        if not self.columns:
+            return np.zeros(people.height, dtype=np.int64)
+        asked, (ids, firsts) = self.ask(people, null_is_unknown=False), self._combinations()
+        least = np.full(len(firsts), np.iinfo(np.int64).max)
+        most = np.full(len(firsts), -1, dtype=np.int64)
+        np.minimum.at(least, ids, self.group_of)
+        np.maximum.at(most, ids, self.group_of)
+        lowest = np.full(len(asked), np.iinfo(np.int64).max)
+        highest = np.full(len(asked), -1, dtype=np.int64)
+        for fits in asked.fits([each.codes[firsts] for each in self.columns]):
+            person = fits.people[fits.person]
+            np.minimum.at(lowest, person, least[fits.place])
+            np.maximum.at(highest, person, most[fits.place])
+        found = np.where(highest < 0, NOWHERE, np.where(lowest == highest, lowest, SEVERAL))
+        return found[asked.owners]
+
+    def _combinations(self) -> tuple[_Array, _Array]:
+        """The cells numbered by their labels alone, whatever group they lie in, and one cell of each number."""
+        ids, count = number(*_keys(self.columns, len(self.sizes)))
+        return ids.astype(np.int64), first_rows(ids, count)
+
+    def with_population(self, people: pl.DataFrame) -> Seen:
+        """The same with the number of people of a population who fit each group; somebody who fits several is counted in each."""
+        if not self.is_row_by_row:
+            raise PolicyError(
+                "How many people of a population fit a group does not follow from this release: it publishes quasi values exactly, apart from "
+                "the groups."
+            )
+        for name in self.names:
+            if name not in people.columns:
+                raise DataError(f"The population has no column {name!r}.{did_you_mean(name, people.columns)}")
+            if people[name].null_count():
+                raise DataError(f"The population has missing values in column {name!r}: such people fit no group.")
+        counts = np.zeros(len(self.sizes), dtype=np.int64)
+        if self.columns:
+            asked = self.ask(people, null_is_unknown=False)
+            for fits in asked.fits([each.codes for each in self.columns]):
+                counts += sum_by(fits.place, asked.times[fits.people[fits.person]], len(counts))
+        else:
+            counts += people.height
+        groups = self.true_groups
+        return replace(self, groups=replace(groups, extras={**groups.extras, POPULATION: counts}))
+
+    def naive(self, quasi: Sequence[str], sensitive: Sequence[str]) -> Seen:
+        """What somebody holds who takes all rows for true, with these roles for the columns."""
+        chosen, secret = [self.column(name) for name in quasi], [self.column(name) for name in sensitive]
+        ids, count = number(*_keys(chosen, len(self.sizes)))
+        firsts = first_rows(ids, count)
+        bound = [bind_sensitive(each.name, None, each.labels) for each in secret]
+        values = [column.codes(each.labels)[each.codes] for column, each in zip(bound, secret, strict=True)]
+        groups = Groups.of_rows(ids, count, bound, values, self.sizes)
+        columns = tuple(each.at(firsts) for each in chosen)
+        return Seen(columns, groups.sizes, np.arange(count), groups, (tuple(quasi),), made=self.made)
+
+    def looks(self) -> list[Any]:
+        """What is shown, however the groups are numbered: for each group its cells with their sizes, and its sensitive values."""
+        groups, texts = self.true_groups, [each.texts for each in self.columns]
+        rows: list[list[Any]] = [[] for _ in range(len(groups))]
+        for cell, group in enumerate(self.group_of.tolist()):
+            labels = tuple(text[each.codes[cell]] for text, each in zip(texts, self.columns, strict=True))
+            rows[group].append((labels, int(self.sizes[cell])))
+        shown = [(sorted(cells), sorted(groups.histogram(group).items())) for group, cells in enumerate(rows)]
+        return sorted(shown, key=repr)
+
+
+def _keys(columns: Sequence[SeenColumn], rows: int) -> tuple[NDArray[Any], int]:
+    """One number a row, in the order of the labels."""
+    return pack([each.codes for each in columns], [max(len(each.labels), 1) for each in columns], rows)
+
+
+def _grouped(
+    ids: NDArray[Any], count: int, rows: pl.DataFrame, sensitive: Sequence[str], times: _Array | None
+) -> Groups:
+    bound = [bind_sensitive(name, None, rows[name]) for name in sensitive]
+    return Groups.of_rows(ids, count, bound, [column.codes(rows[column.name]) for column in bound], times)
+
+
+NOT_TRUE = (
+    "A randomized release has no groups of people who look alike: most of its rows are not true. `reticent verify` checks its plan, `reticent "
+    "randomize` counts in it, and `reticent attack` looks records up in it (Sighting; with --raw, or compare(table, release), a model too)."
+)
