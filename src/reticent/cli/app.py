@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from reticent.cli import (
+    apply,
     assess,
     attack,
     audit,
@@ -49,7 +50,7 @@ def reticent(
     """Share data about people without giving anybody away."""
 
 
-_COMMANDS = (demo, inspect, assess, publish, verify, attack, query, report)
+_COMMANDS = (demo, inspect, assess, publish, verify, attack, query, apply, report)
 _GROUPS = (knowledge, belief, randomize, views, audit, keys)
 
 for command in (*_COMMANDS, *_GROUPS):

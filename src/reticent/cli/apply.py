@@ -1,0 +1,48 @@
+"""``reticent apply``: rows that came later, recoded as a release recoded the first ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reticent.cli.console import Json, answer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("apply")(apply)
+
+
+def apply(
+    release: Annotated[Path, typer.Argument(help="The folder of a release, with its private side.")],
+    data: Annotated[str, typer.Argument(help="The new rows: CSV, Parquet, Arrow.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write: .csv or .parquet.")],
+    unseen: Annotated[
+        str, typer.Option(help="A value that the release has no place for: error, or suppress to leave its row out.")
+    ] = "error",
+    as_json: Json = False,
+) -> None:
+    """Recode rows that came later as a release recoded the first ones. What is written was not judged: it is not a release.
+
+    Example: reticent apply release new.csv -o recoded.csv
+    """
+    from typing import cast
+
+    from reticent.data import Unseen, write_frame
+    from reticent.data.readers import read_frame
+    from reticent.release import apply as recode
+
+    rows = read_frame(data)
+    recoded = recode(release, rows, cast(Unseen, unseen))
+    write_frame(recoded, output)
+    left_out = rows.height - recoded.height
+    answer(
+        {"ok": True, "output": str(output), "rows": recoded.height, "left_out": left_out},
+        as_json,
+        lambda console: console.print(
+            f"{recoded.height:,} rows in {output}, {left_out:,} left out. They were not judged: this is not a release.",
+            markup=False,
+        ),
+    )

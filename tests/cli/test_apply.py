@@ -1,0 +1,39 @@
+"""``reticent apply``: later rows are recoded as the release was, and what is wrong is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.cli.conftest import PATIENTS, POLICY, Command
+
+
+@pytest.mark.parametrize("method", ["", 'name = "Mondrian"\n', 'name = "Mondrian"\nvalues = "hierarchy"\n'])
+def test_the_rows_of_the_table_come_back_as_they_were_published(reticent: Command, patients: Path, method: str) -> None:
+    head = POLICY[: POLICY.index("[method]")]
+    (patients / "policy.toml").write_text(f"{head}[method]\n{method}" if method else POLICY)
+    assert reticent("publish", "policy.toml", "-o", "release").code == 0
+    found = reticent("apply", "release", "patients.csv", "-o", "recoded.csv", "--json")
+    assert found.code == 0, found.err
+    published = pl.read_csv(patients / "release" / "public" / "data.csv", infer_schema=False)
+    recoded = pl.read_csv(patients / "recoded.csv", infer_schema=False)
+    assert recoded.sort(pl.all()).equals(published.sort(pl.all()))
+    assert found.json["rows"] == published.height
+    assert found.json["left_out"] == PATIENTS.height - published.height
+
+
+def test_a_value_without_a_place_is_named_or_its_row_is_left_out(reticent: Command, patients: Path) -> None:
+    assert reticent("publish", "policy.toml", "-o", "release").code == 0
+    PATIENTS.head(3).with_columns(age=pl.Series([130, 27, 34])).write_csv("new.csv")
+    found = reticent("apply", "release", "new.csv", "-o", "recoded.csv")
+    assert found.code == 2
+    assert "130" in found.err
+    assert not Path("recoded.csv").exists()
+    left = reticent("apply", "release", "new.csv", "-o", "recoded.csv", "--unseen", "suppress")
+    assert left.code == 0
+    assert "not a release" in left.out
+    assert pl.read_csv("recoded.csv").height < 3
+    assert reticent("apply", "release", "new.csv", "-o", "recoded.csv", "--unseen", "ignore").code == 2
+    assert reticent("apply", "release/public", "new.csv", "-o", "recoded.csv").code == 2
