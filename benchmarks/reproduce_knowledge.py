@@ -10,15 +10,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import product
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.adult import SHARED, complete_rows
+from reticent.charts import ChartAxis, ChartLine, line_chart, png
 from reticent.data import FrequencySet, Groups, Hierarchy, Table
 from reticent.engine import count_table
 from reticent.knowledge import certainty_point, curve, negation_curve
@@ -215,21 +214,22 @@ def _draw_figure_5(folder: Path, known: Sequence[Fraction], negated: Sequence[Fr
 
 
 def _draw_figure_6(folder: Path, found: dict[str, list[Fraction]]) -> None:
-    import altair as alt
-
-    rows = [
-        {"entropy": float(entropy), "disclosure": float(values[k]), "k": str(k)}
-        for (entropy, values), k in product(found.items(), E2_FACTS)
-        if values[1] < 1
+    lines = [
+        ChartLine(
+            f"{k} facts",
+            sorted((float(entropy), float(values[k])) for entropy, values in found.items() if values[1] < 1),
+        )
+        for k in E2_FACTS
     ]
-    base = alt.Chart(pl.DataFrame(rows)).encode(
-        x=alt.X("entropy:Q", title="smallest entropy of a group", scale=alt.Scale(zero=False)),
-        y=alt.Y("disclosure:Q", title="least worst-case disclosure", scale=alt.Scale(domain=[0, 1])),
-        color=alt.Color("k:N", title="facts", sort=[str(k) for k in E2_FACTS]),
+    spread = [entropy for line in lines for entropy, _ in line.points]
+    drawn = line_chart(
+        lines,
+        ChartAxis("smallest entropy of a group", min(spread), max(spread)),
+        ChartAxis("least worst-case disclosure", 0, 1),
+        title="Adult, 72 nodes (Figure 6)",
     )
-    drawn = (base.mark_line() + base.mark_point()).properties(width=520, height=320, title="Adult, 72 nodes (Figure 6)")
-    drawn.save(str(folder / "figure6.svg"))
-    drawn.save(str(folder / "figure6.png"), scale_factor=2)
+    (folder / "figure6.svg").write_text(drawn, encoding="utf-8")
+    (folder / "figure6.png").write_bytes(png(drawn))
 
 
 def main() -> int:

@@ -20,6 +20,7 @@ BASE = {
     "exact": {"errors"},
     "randomness": {"errors"},
     "files": {"errors"},
+    "charts": {"errors"},
     "giving": {"errors", "exact"},
 }
 # What each room may import: arrows point one way (docs/architecture.md).

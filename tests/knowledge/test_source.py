@@ -220,10 +220,10 @@ def test_a_chart_shows_both_curves_and_the_threshold(tmp_path):
         save_chart(tmp_path / "both.gif", known, negated)
 
 
-@pytest.mark.slow
 def test_the_chart_as_a_page_has_a_slider_that_stops_at_certainty(tmp_path):
     known, negated = curve([(4, 2, 1, 1, 1, 1)], 8), negation_curve([(4, 2, 1, 1, 1, 1)], 8)
     page = save_chart(tmp_path / "both.html", known, negated).read_text()
     assert "How many facts?" in page
-    assert '"max": 5' in page or '"max":5' in page
+    assert 'max="5"' in page
+    pytest.importorskip("vl_convert")
     assert save_chart(tmp_path / "both.png", known, negated).stat().st_size > 1000

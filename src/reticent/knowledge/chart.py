@@ -2,72 +2,88 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from fractions import Fraction
+from html import escape
 from pathlib import Path
 from typing import Any
 
+from reticent.charts import ChartAxis, ChartLine, line_chart, png
 from reticent.errors import PolicyError
+from reticent.files import write_whole
 
 KINDS = (".svg", ".png", ".html", ".json")
 ANY, NEGATED = "any facts", "“does not have” facts only"
-_COLOURS = ["#b3261e", "#1f5fa8"]
+_X, _Y = "facts that the attacker knows (k)", "worst-case certainty about somebody"
+
+Curve = Sequence[Fraction]
 
 
-def chart(known: Sequence[Fraction], negated: Sequence[Fraction], c: Fraction | None = None, title: str = "") -> Any:
-    """An altair chart of both curves, with the threshold ``c`` where there is one."""
-    import altair as alt
-    import polars as pl
+def save_chart(path: str | Path, known: Curve, negated: Curve, c: Fraction | None = None, title: str = "") -> Path:
+    """Write the picture as SVG, PNG, Vega-Lite JSON, or as a page with a slider (HTML), with the threshold ``c`` where there is one."""
+    target = Path(path)
+    if target.suffix not in KINDS:
+        raise PolicyError(f"A chart is written as one of {', '.join(KINDS)}, but {str(target)!r} ends otherwise.")
+    if target.suffix == ".json":
+        content = json.dumps(_vega_lite(known, negated, c, title), ensure_ascii=False, indent=1).encode()
+    else:
+        drawn = _drawn(known, negated, c, title)
+        content = png(drawn) if target.suffix == ".png" else drawn.encode()
+        if target.suffix == ".html":
+            content = _page(drawn, known, title).encode()
+    write_whole(target, content)
+    return target
 
+
+def _drawn(known: Curve, negated: Curve, c: Fraction | None, title: str) -> str:
+    lines = [
+        ChartLine(
+            name,
+            [(facts, float(value)) for facts, value in enumerate(values)],
+            [f"{facts} facts: {value} ({float(value):.4f})" for facts, value in enumerate(values)],
+        )
+        for name, values in ((ANY, known), (NEGATED, negated))
+    ]
+    most = max(len(known), len(negated), 2) - 1
+    level = None if c is None else (float(c), f"c = {c}")
+    return line_chart(lines, ChartAxis(_X, 0, most, whole=True), ChartAxis(_Y, 0, 1), title=title, level=level)
+
+
+def _page(drawn: str, known: Curve, title: str) -> str:
+    """The chart with a slider "how many facts?" that stops where somebody's value becomes certain."""
+    last = next((facts for facts, value in enumerate(known) if value == 1), len(known) - 1)
+    told = [f"{facts} facts: up to {float(value):.1%} sure ({value})" for facts, value in enumerate(known)]
+    listed = json.dumps(told, ensure_ascii=False).replace("</", "<\\/")
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title or "Background knowledge")}</title>'
+        f'<body style="font-family:sans-serif">{drawn}'
+        f'<p><label>How many facts? <input id="facts" type="range" min="0" max="{last}" value="0"></label> '
+        f'<output id="told">{escape(told[0])}</output></p>'
+        f"<script>const told={listed};"
+        'document.getElementById("facts").oninput=e=>{document.getElementById("told").value=told[e.target.value]}</script></body></html>\n'
+    )
+
+
+def _vega_lite(known: Curve, negated: Curve, c: Fraction | None, title: str) -> dict[str, Any]:
+    """The chart as a Vega-Lite document, for people who draw it themselves."""
     rows = [
         {"facts": facts, "disclosure": float(value), "exact": str(value), "attacker": name}
         for name, values in ((ANY, known), (NEGATED, negated))
         for facts, value in enumerate(values)
     ]
-    base = alt.Chart(pl.DataFrame(rows)).encode(
-        x=alt.X("facts:Q", title="facts that the attacker knows (k)", axis=alt.Axis(tickMinStep=1, format="d")),
-        y=alt.Y("disclosure:Q", title="worst-case certainty about somebody", scale=alt.Scale(domain=[0, 1])),
-        color=alt.Color("attacker:N", title="attacker knows", scale=alt.Scale(domain=[ANY, NEGATED], range=_COLOURS)),
-        tooltip=["attacker:N", "facts:Q", "exact:N", alt.Tooltip("disclosure:Q", format=".4f")],
-    )
-    layers = [base.mark_line(), base.mark_point(filled=True, size=45)]
-    if c is not None:
-        threshold = alt.Chart(pl.DataFrame({"c": [float(c)]}))
-        layers.append(threshold.mark_rule(strokeDash=[4, 4], color="#555").encode(y="c:Q"))
-    return alt.layer(*layers).properties(width=520, height=320, title=title)
-
-
-def explorer(known: Sequence[Fraction], negated: Sequence[Fraction], c: Fraction | None = None, title: str = "") -> Any:
-    """The chart with a slider "how many facts?" that stops where somebody's value becomes certain."""
-    import altair as alt
-    import polars as pl
-
-    last = next((facts for facts, value in enumerate(known) if value == 1), len(known) - 1)
-    slider = alt.param("facts_known", value=0, bind=alt.binding_range(min=0, max=last, step=1, name="How many facts? "))
-    told = pl.DataFrame(
-        [
-            {"facts": facts, "text": f"{facts} facts: up to {float(value):.1%} sure ({value})", "y": 1.0}
-            for facts, value in enumerate(known)
-        ]
-    )
-    marker = alt.Chart(told).transform_filter("datum.facts == facts_known")
-    rule = marker.mark_rule(color="#888").encode(x="facts:Q")
-    text = marker.mark_text(align="left", dx=6, dy=-8, fontSize=13).encode(x="facts:Q", y="y:Q", text="text:N")
-    return (chart(known, negated, c) + rule + text).add_params(slider).properties(title=title)
-
-
-def save_chart(
-    path: str | Path, known: Sequence[Fraction], negated: Sequence[Fraction], c: Fraction | None = None, title: str = ""
-) -> Path:
-    """Write the picture as SVG, PNG, Vega-Lite JSON, or as a page with a slider (HTML)."""
-    target = Path(path)
-    if target.suffix not in KINDS:
-        raise PolicyError(f"A chart is written as one of {', '.join(KINDS)}, but {str(target)!r} ends otherwise.")
-    drawn = (explorer if target.suffix == ".html" else chart)(known, negated, c, title)
-    if target.suffix == ".html":
-        drawn.save(str(target), inline=True)
-    elif target.suffix == ".png":
-        drawn.save(str(target), scale_factor=2)
-    else:
-        drawn.save(str(target))
-    return target
+    lines = {
+        "data": {"values": rows},
+        "mark": {"type": "line", "point": True},
+        "encoding": {
+            "x": {"field": "facts", "type": "quantitative", "title": _X},
+            "y": {"field": "disclosure", "type": "quantitative", "title": _Y, "scale": {"domain": [0, 1]}},
+            "color": {"field": "attacker", "type": "nominal", "title": "attacker knows"},
+        },
+    }
+    rule = {
+        "data": {"values": [{"c": None if c is None else float(c)}]},
+        "mark": {"type": "rule", "strokeDash": [4, 4]},
+        "encoding": {"y": {"field": "c", "type": "quantitative"}},
+    }
+    return {"title": title, "width": 520, "height": 320, "layer": [lines] if c is None else [lines, rule]}

@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from reticent.charts import ChartAxis, ChartLine, line_chart
 from reticent.errors import Infeasible
 from reticent.exact import Number, exact
 from reticent.files import write_whole
@@ -65,64 +66,21 @@ def red_zone(n: int, domain: ViewDomain | Mapping[str, Any], k: Number) -> float
 
 def draw_chart(frame: pl.DataFrame, path: str | Path, *, n: int, impossible_below: float = 0.0) -> Path:
     """Write the chart as SVG: one line a method on a logarithmic scale, the red zone behind them, and n/2, where counts become useless."""
-    import vl_convert
-
-    methods = ["FRAPP", *_PRESETS]
-    layers: list[dict[str, Any]] = [
-        {
-            "data": {"values": frame.to_dicts()},
-            "mark": {"type": "line", "strokeWidth": 2},
-            "encoding": {
-                "x": {
-                    "field": "gamma",
-                    "type": "quantitative",
-                    "title": "gamma, the belief allowed after",
-                    "scale": {"domain": [0, 1]},
-                },
-                "y": {
-                    "field": "error",
-                    "type": "quantitative",
-                    "title": "mean absolute error of a count",
-                    "scale": {"type": "log"},
-                    "axis": {"values": [10**power for power in range(12)], "format": ",d"},
-                },
-                "color": {"field": "method", "type": "nominal", "title": "method", "scale": {"domain": methods}},
-            },
-        },
-        *_labelled_line(n / 2, "n/2: above, a count says nothing"),
+    lines = [
+        ChartLine(method, list(zip(rows["gamma"], rows["error"], strict=True)))
+        for method in ("FRAPP", *_PRESETS)
+        if (rows := frame.filter(pl.col("method") == method).sort("gamma")).height
     ]
-    if impossible_below > 0:
-        layers = [*_labelled_zone(impossible_below, "nothing can be had"), *layers]
-    title = "What privacy costs: error against gamma"
-    picture = {"width": 560, "height": 340, "title": title, "layer": layers, "background": "white"}
-    write_whole(path, vl_convert.vegalite_to_svg(picture).encode())
+    errors = [n / 2, *frame["error"]]
+    low, high = (10.0 ** math.floor(math.log10(min(errors))), 10.0 ** math.ceil(math.log10(max(errors)) + 1e-9))
+    drawn = line_chart(
+        lines,
+        ChartAxis("gamma, the belief allowed after", 0, 1),
+        ChartAxis("mean absolute error of a count", low, max(high, 10 * low), log=True),
+        title="What privacy costs: error against gamma",
+        level=(n / 2, "n/2: above, a count says nothing"),
+        zone=(impossible_below, "nothing can be had"),
+        markers=False,
+    )
+    write_whole(path, drawn.encode())
     return Path(path)
-
-
-def _labelled_line(error: float, words: str) -> list[dict[str, Any]]:
-    """A dashed line across the chart, with what it means."""
-    place = {"y": {"field": "error", "type": "quantitative"}}
-    text = {"type": "text", "dy": -7, "color": "#666666", "text": words}
-    return [
-        {
-            "data": {"values": [{"error": error}]},
-            "mark": {"type": "rule", "strokeDash": [4, 4], "color": "#666666"},
-            "encoding": place,
-        },
-        {"data": {"values": [{"error": error}]}, "mark": text, "encoding": {**place, "x": {"value": 310}}},
-    ]
-
-
-def _labelled_zone(end: float, words: str) -> list[dict[str, Any]]:
-    """A red zone from 0 to ``end``, with what it means written along its edge."""
-    text = {"type": "text", "angle": 270, "align": "left", "dy": 10, "color": "#a02020", "text": words}
-    edge = {"x": {"field": "to", "type": "quantitative"}, "y": {"value": 334}}
-    values = {"values": [{"from": 0.0, "to": end}]}
-    return [
-        {
-            "data": values,
-            "mark": {"type": "rect", "color": "#d62728", "opacity": 0.15},
-            "encoding": {"x": {"field": "from", "type": "quantitative"}, "x2": {"field": "to"}},
-        },
-        {"data": values, "mark": text, "encoding": edge},
-    ]

@@ -1,0 +1,170 @@
+"""Line charts as plain SVG, without a chart library: a picture that opens everywhere and is written in a millisecond."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from reticent.errors import PolicyError
+
+COLOURS = ("#b3261e", "#1f5fa8", "#2e7d32", "#8e24aa", "#ef6c00", "#455a64")
+_WIDTH, _HEIGHT, _LEFT, _TOP, _RIGHT, _BOTTOM = 640, 420, 70, 40, 20, 90
+_TICKS = 6
+
+
+@dataclass(frozen=True)
+class ChartLine:
+    """A line: its name and its points, with a text each that is shown when somebody points at it."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    tips: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class ChartAxis:
+    """An axis from ``low`` to ``high``, linear or logarithmic; ``whole`` marks whole numbers only."""
+
+    title: str
+    low: float
+    high: float
+    log: bool = False
+    whole: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high or (self.log and self.low <= 0):
+            raise ValueError(f"An axis cannot go from {self.low} to {self.high}.")
+
+    def share(self, value: float) -> float:
+        """Where a value lies between the ends."""
+        if self.log:
+            return math.log(value / self.low) / math.log(self.high / self.low)
+        return (value - self.low) / (self.high - self.low)
+
+    @property
+    def ticks(self) -> list[float]:
+        """Round numbers to mark."""
+        if self.log:
+            return [
+                10.0**power
+                for power in range(math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high)) + 1)
+            ]
+        raw = (self.high - self.low) / _TICKS
+        step = next(
+            size * 10.0 ** math.floor(math.log10(raw))
+            for size in (1, 2, 5, 10)
+            if size * 10.0 ** math.floor(math.log10(raw)) >= raw
+        )
+        step = max(1.0, step) if self.whole else step
+        first = math.ceil(self.low / step - 1e-9)
+        return [number * step for number in range(first, math.floor(self.high / step + 1e-9) + 1)]
+
+
+def line_chart(
+    lines: Sequence[ChartLine],
+    x: ChartAxis,
+    y: ChartAxis,
+    *,
+    title: str = "",
+    level: tuple[float, str] | None = None,
+    zone: tuple[float, str] | None = None,
+    markers: bool = True,
+) -> str:
+    """The chart as the text of an SVG file.
+
+    ``level`` is a dashed line across at a value of ``y``, with what it means; ``zone`` a red area from the left end to a value of ``x``.
+    """
+
+    def at_x(value: float) -> float:
+        return _LEFT + x.share(value) * (_WIDTH - _LEFT - _RIGHT)
+
+    def at_y(value: float) -> float:
+        return _HEIGHT - _BOTTOM - y.share(min(max(value, y.low), y.high)) * (_HEIGHT - _TOP - _BOTTOM)
+
+    parts = [
+        f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="white"/>',
+        _text(_WIDTH / 2, 22, title, size=14, anchor="middle"),
+    ]
+    if zone is not None and zone[0] > x.low:
+        end = at_x(min(zone[0], x.high))
+        parts.append(
+            f'<rect x="{_LEFT}" y="{_TOP}" width="{end - _LEFT:.1f}" height="{_HEIGHT - _TOP - _BOTTOM}" fill="#d62728" opacity="0.15"/>'
+        )
+        parts.append(_text(_LEFT + 6, _TOP + 14, zone[1], colour="#a02020"))
+    parts += _axes(x, y, at_x, at_y)
+    if level is not None and y.low <= level[0] <= y.high:
+        height = at_y(level[0])
+        parts.append(
+            f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{height:.1f}" y2="{height:.1f}" stroke="#555" stroke-dasharray="4 4"/>'
+        )
+        parts.append(_text(_WIDTH - _RIGHT - 4, height - 6, level[1], anchor="end", colour="#555"))
+    for number, line in enumerate(lines):
+        parts += _drawn(line, COLOURS[number % len(COLOURS)], at_x, at_y, markers)
+    parts += _legend(lines)
+    label = escape(title or ", ".join(line.name for line in lines), quote=True)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" height="{_HEIGHT}" '
+        f'font-family="sans-serif" role="img" aria-label="{label}">{"".join(parts)}</svg>\n'
+    )
+
+
+def png(drawn: str, scale: int = 2) -> bytes:
+    """An SVG picture as a PNG file; needs the extra ``charts``."""
+    try:
+        import vl_convert
+    except ImportError:
+        raise PolicyError(
+            "A PNG picture needs a package more: pip install 'reticent[charts]'. Or write an SVG file."
+        ) from None
+    made: bytes = vl_convert.svg_to_png(drawn, scale=scale)
+    return made
+
+
+def _axes(x: ChartAxis, y: ChartAxis, at_x: Callable[[float], float], at_y: Callable[[float], float]) -> list[str]:
+    bottom, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
+    parts = []
+    for tick in x.ticks:
+        parts.append(f'<line x1="{at_x(tick):.1f}" x2="{at_x(tick):.1f}" y1="{_TOP}" y2="{bottom}" stroke="#ddd"/>')
+        parts.append(_text(at_x(tick), bottom + 16, f"{tick:g}", anchor="middle"))
+    for tick in y.ticks:
+        parts.append(f'<line x1="{_LEFT}" x2="{right}" y1="{at_y(tick):.1f}" y2="{at_y(tick):.1f}" stroke="#ddd"/>')
+        parts.append(_text(_LEFT - 8, at_y(tick) + 4, f"{tick:,g}" if tick < 1e6 else f"{tick:.0e}", anchor="end"))
+    parts.append(f'<path d="M{_LEFT} {_TOP}V{bottom}H{right}" fill="none" stroke="#333"/>')
+    parts.append(_text((_LEFT + right) / 2, bottom + 36, x.title, anchor="middle"))
+    middle = (_TOP + bottom) / 2
+    parts.append(f'<g transform="rotate(-90 16 {middle:.1f})">{_text(16, middle, y.title, anchor="middle")}</g>')
+    return parts
+
+
+def _drawn(
+    line: ChartLine, colour: str, at_x: Callable[[float], float], at_y: Callable[[float], float], markers: bool
+) -> list[str]:
+    places = [(at_x(one), at_y(other)) for one, other in line.points]
+    parts = [
+        f'<polyline fill="none" stroke="{colour}" stroke-width="2" points="'
+        + " ".join(f"{one:.1f},{other:.1f}" for one, other in places)
+        + '"/>'
+    ]
+    for number, (one, other) in enumerate(places if markers else ()):
+        tip = f"<title>{escape(line.tips[number])}</title>" if line.tips else ""
+        parts.append(f'<circle cx="{one:.1f}" cy="{other:.1f}" r="3.5" fill="{colour}">{tip}</circle>')
+    return parts
+
+
+def _legend(lines: Sequence[ChartLine]) -> list[str]:
+    parts, place = [], float(_LEFT)
+    for number, line in enumerate(lines):
+        parts.append(
+            f'<rect x="{place:.1f}" y="{_HEIGHT - 30}" width="12" height="12" fill="{COLOURS[number % len(COLOURS)]}"/>'
+        )
+        parts.append(_text(place + 18, _HEIGHT - 20, line.name))
+        place += 36 + 7 * len(line.name)
+    return parts
+
+
+def _text(x: float, y: float, words: str, *, size: int = 12, anchor: str = "start", colour: str = "#222") -> str:
+    if not words:
+        return ""
+    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" fill="{colour}">{escape(words)}</text>'
