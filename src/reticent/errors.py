@@ -74,7 +74,7 @@ class Cancelled(ReticentError):
 
     exit_code = 130
 
-    def __init__(self, message: str, stage: str = "") -> None:
+    def __init__(self, message: str = "", stage: str = "") -> None:
         super().__init__(message)
         self.stage = stage
 

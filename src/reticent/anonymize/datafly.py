@@ -50,7 +50,7 @@ class Datafly:
         table = wanted.prepare(table)
         frequencies = count_table(table, context)
         several = sets if table.quasi_sets is not None else None
-        evaluator = Evaluator(frequencies, wanted, limit, "loss", quasi_sets=several)
+        evaluator = Evaluator(frequencies, wanted, limit, "loss", quasi_sets=several, context=context)
         levels = frequencies.levels
         fixed = Lattice(suppression=self.suppression)
         while not self._passes(

@@ -6,12 +6,15 @@ Command modules import nothing heavy at their top, so that ``reticent --help`` a
 from __future__ import annotations
 
 import json
+import signal
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
@@ -20,11 +23,17 @@ from reticent.errors import ReticentError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from reticent.data import Context, Event
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
 HOLDS, DOES_NOT_HOLD, BAD_INPUT, INTERNAL_FAILURE = 0, 1, 2, 3
 _SAFE_INTEGER = 2**53
-_LOOK_FIRST = "If a release was being made, look for its folder before you try again: it is there whole, or not at all."
+_MOMENT, _PATIENCE = 0.1, 1.0
+_LOOK_FIRST = (
+    "If a release was being made, look for its folder before you try again: it is there whole, or not at all; `reticent ledger list` shows "
+    "what was recorded."
+)
 
 
 def console() -> Console:
@@ -80,15 +89,85 @@ def jsonable(value: Any) -> Any:
 
 
 @contextmanager
-def working(message: str, as_json: bool) -> Iterator[None]:
-    """Show that something is going on, on a terminal only, while the block runs."""
-    if as_json or not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
+def working(message: str, as_json: bool) -> Iterator[Context]:
+    """Show how far the block has come, on a terminal only, and let Ctrl-C stop it between two steps.
 
-    with Console(stderr=True).status(message):
-        yield
+    What takes long gets the context: its events are shown as a share and an estimate of the time left, where these are known. A first
+    Ctrl-C ends the block with :class:`reticent.errors.Cancelled` at its next step; a second one, or one that no step follows within a second,
+    interrupts it at once.
+    """
+    from reticent.data import Context
+
+    with _Interrupts() as interrupts:
+        if as_json or not sys.stderr.isatty():
+            yield Context(stop=interrupts.asked)
+            return
+        with _Progress(message) as progress:
+            yield Context(stop=interrupts.asked, listen=progress.show)
+
+
+class _Interrupts:
+    """Whether Ctrl-C was pressed. It has state because signals come when they like."""
+
+    def __init__(self) -> None:
+        self._pressed = False
+        self._looked = float("-inf")
+        self._before: Any = None
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._press)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def asked(self) -> bool:
+        """Whether to stop."""
+        self._looked = time.monotonic()
+        return self._pressed
+
+    def _press(self, *_: object) -> None:
+        if self._pressed or time.monotonic() - self._looked > _PATIENCE:
+            raise KeyboardInterrupt
+        self._pressed = True
+
+
+class _Progress:
+    """One line on the terminal: the stage, its share and the time left as far as known. It has state because it moves."""
+
+    def __init__(self, message: str) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+        text = TextColumn("{task.description}", markup=False)
+        columns = (SpinnerColumn(), text, BarColumn(), TextColumn("{task.fields[told]}", markup=False))
+        self._drawn = Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+        self._task = self._drawn.add_task(message, total=None, told="")
+        self._stage = message
+        self._last = 0.0
+
+    def __enter__(self) -> Self:
+        self._drawn.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._drawn.stop()
+
+    def show(self, event: Event) -> None:
+        """Show an event; of many in a moment, the first."""
+        now, same = time.monotonic(), event.stage == self._stage
+        if same and now - self._last < _MOMENT:
+            return
+        self._last = now
+        if not same:
+            self._stage = event.stage
+            self._drawn.reset(self._task, description=f"{event.stage.capitalize()} ...", total=None, told="")
+        share = event.share
+        told = "" if share is None else f"{share:.0%}"
+        note = f"{told} ({event.note})" if event.note else told
+        self._drawn.update(self._task, total=None if share is None else 1.0, completed=share or 0.0, told=note)
 
 
 def run(app: typer.Typer) -> int:

@@ -66,7 +66,7 @@ def publish(
 
     method = {"suppression": suppression, "objective": objective, "format": release_format, "seconds": seconds}
     loaded = Policy.read(policy)
-    with working("Searching for the least distorted release ...", as_json):
+    with working("Searching for the least distorted release ...", as_json) as context:
         found = publish_policy(
             loaded,
             output,
@@ -78,6 +78,7 @@ def publish(
             files=files,
             engine=engine,
             method=method,
+            context=context,
         )
     if not hasattr(found.release, "draft"):
         # A mechanism groups nothing: what it made is a randomized view or perturbed records.

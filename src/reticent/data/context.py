@@ -61,10 +61,24 @@ class Context:
 
     def step(self, stage: str, done: float | None = None, total: float | None = None, note: str = "") -> None:
         """Report progress, or raise :class:`Cancelled` if the run was asked to stop."""
+        self.check(stage)
+        if self.heard:
+            self.listen(Event(stage, done, total, note))
+
+    def check(self, stage: str) -> None:
+        """Raise :class:`Cancelled` if the run was asked to stop."""
         if self.stop():
             raise Cancelled(f"Stopped on request while {stage}.", stage=stage)
-        if self.listen is not silent:
-            self.listen(Event(stage, done, total, note))
+
+    @property
+    def heard(self) -> bool:
+        """Whether somebody listens: progress that costs something to work out is worked out only then."""
+        return self.listen is not silent
+
+    @property
+    def watched(self) -> bool:
+        """Whether somebody listens or may stop the run."""
+        return self.heard or self.stop is not never
 
     def until(self, seconds: float | None) -> float | None:
         """The earlier of the deadline and ``seconds`` from now, if there is either."""

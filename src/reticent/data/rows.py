@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from reticent.data.context import Context
 from reticent.data.hierarchy import unused
 from reticent.data.memory import budget, rows_at_once
 from reticent.data.ordering import is_in_order
@@ -216,6 +217,21 @@ class StreamRows:
             return (change(chunk).select(columns) for chunk in self.chunks(read))
 
         return StreamRows(schema, make)
+
+    def watched(self, context: Context, stage: str) -> StreamRows:
+        """The same rows, which report how far a pass has come and stop it when asked."""
+        if not context.watched:
+            return self
+        total = self.known.rows if self.known is not None else None
+
+        def make(columns: Sequence[str]) -> Chunks:
+            done = 0
+            for chunk in self.make(columns):
+                context.step(stage, done, total)
+                done += chunk.height
+                yield chunk
+
+        return replace(self, make=make)
 
     def profiled(self, known: Profile) -> StreamRows:
         """The same rows with what a pass found out about them."""

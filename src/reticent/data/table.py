@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from reticent.data.context import Context
 from reticent.data.engine import engine_named
 from reticent.data.frames import as_polars, as_type_of
 from reticent.data.hierarchy import BoundHierarchy, Hierarchy
@@ -183,6 +184,15 @@ class Table:
         more = copy(self)
         more.extra_counts = {**self.extra_counts, **counts}
         return more
+
+    def watched(self, context: Context, stage: str) -> Table:
+        """The same table; a pass over its rows reports how far it has come and stops when asked, if the rows are streamed."""
+        if not context.watched or not isinstance(self.held, StreamRows):
+            return self
+        _ = self.hierarchies, self.sensitive_columns
+        told = copy(self)
+        told.held = self.held.watched(context, stage)
+        return told
 
     def with_preparation(self, definition: Any) -> Table:
         """The same table, marked as prepared by ``definition``."""

@@ -33,5 +33,7 @@ def count_table(
         return known[True][1].bare()
     if sensitive not in known:
         # The table is kept beside its count: the key holds only while it is alive.
-        known[sensitive] = table, engine_of(table, context).count(table, sensitive=sensitive, floor=floor)
+        context.step("counting rows")
+        scanned = table.watched(context, "counting rows")
+        known[sensitive] = table, engine_of(table, context).count(scanned, sensitive=sensitive, floor=floor)
     return known[sensitive][1]

@@ -80,6 +80,7 @@ class LocalEngine:
 
     def recode(self, table: Table, recoding: Recoding, context: Context) -> Recoded:
         """Public and private rows, all at once."""
+        context.step("recoding rows")
         return recode_frame(table, recoding, self.codes, context.randomness)
 
     def profile(self, rows: Rows, columns: Sequence[str]) -> Profile:

@@ -80,7 +80,7 @@ class StreamingEngine:
 
     def recode(self, table: Table, recoding: Recoding, context: Context) -> Recoded:
         """Public and private rows, made chunk by chunk whenever they are read."""
-        return recode_parts(table, recoding, self._local.codes)
+        return recode_parts(table.watched(context, "recoding and sorting rows"), recoding, self._local.codes)
 
     def _counted(self, table: Table, levels: Levels) -> FrequencySet:
         counted = _added_up(self._local.count(part, floor=levels) for part in table.parts())

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from reticent.data import Table
-from reticent.errors import DataError, PolicyError
+from reticent.data import Context, Table
+from reticent.errors import Cancelled, DataError, PolicyError
 from reticent.ledger import withdrawn_if_unsaved
 from reticent.policy.expressions import definition_from_text
 from reticent.policy.policy import Policy
@@ -39,6 +39,7 @@ def publish_policy(
     files: str | None = None,
     engine: str | None = None,
     method: Mapping[str, Any] | None = None,
+    context: Context | None = None,
 ) -> Published:
     """Publish what the policy says. Every argument wins over the policy's own setting; None leaves it as it is.
 
@@ -70,11 +71,31 @@ def publish_policy(
             again=said.again if again is None else again,
             signing_key=sign if sign is not None else policy.path(said.sign),
             files=cast(Any, files if files is not None else said.files),
-            scratch=next(folder for folder in target.absolute().parents if folder.exists()),
+            context=replace(context or Context(), scratch=_nearest(target)),
         )
-    with withdrawn_if_unsaved(getattr(release, "entry", None)):
-        release.save(target)
+    _save(release, target)
     return Published(release, table, target, _report(release, table, target, wants_report))
+
+
+def _save(release: Release, target: Path) -> None:
+    """Save the release; one that is stopped on the way is withdrawn, and the message says so."""
+    entry = getattr(release, "entry", None)
+    try:
+        with withdrawn_if_unsaved(entry):
+            release.save(target)
+    except (Cancelled, KeyboardInterrupt):
+        if entry is None:
+            kept = "Nothing was recorded."
+        elif entry.new:
+            kept = f"The ledger had reserved release {entry.number} of {entry.dataset!r} for it, which is withdrawn."
+        else:
+            kept = f"The ledger knew release {entry.number} of {entry.dataset!r} before, and keeps it."
+        raise Cancelled(f"Stopped while saving to {str(target)!r}. No folder was written. {kept}", "saving") from None
+
+
+def _nearest(target: Path) -> Path:
+    """The nearest folder above ``target`` that there is: what is spooled there can be moved."""
+    return next(folder for folder in target.absolute().parents if folder.exists())
 
 
 def check_free(target: Path) -> None:
@@ -85,7 +106,7 @@ def check_free(target: Path) -> None:
         raise DataError(
             f"{str(target)!r} exists already. Choose another folder, or remove it first. Nothing was published."
         )
-    parent = next(folder for folder in target.absolute().parents if folder.exists())
+    parent = _nearest(target)
     if not parent.is_dir():
         raise DataError(
             f"{str(target)!r} cannot be made, because {str(parent)!r} is not a folder. Nothing was published."

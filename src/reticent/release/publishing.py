@@ -10,7 +10,7 @@ import polars as pl
 
 from reticent.data import Context, Draft, StreamRows, Table, in_order
 from reticent.definitions import Definition, judge, unkept, verdict
-from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.errors import Cancelled, DataError, PolicyError, did_you_mean
 from reticent.giving import alone, unjudged
 from reticent.ledger import Entry, Ledger, now
 from reticent.randomness import Randomness
@@ -78,14 +78,18 @@ def publish(
         table = definition.prepare(table)
         draft = chosen.draft(table, definition, context)
         form = _format(draft)
+        context.step("sorting and writing rows")
         tables, prints = _public_tables(table, draft, form, files, context.scratch)
         manifest = _manifest(table, draft, form, tables, files)
+        context.step("checking what the files show")
         form.check(PublicSide(manifest, {}, tables))
         words = form.words(PublicSide(manifest, {}, tables))
         reference = reference_of(definition, draft.evidence, table.sensitive)
         content = content_of(definition, manifest, words, reference, draft.insecure or not context.randomness.is_secure)
         _judge(definition, draft, PublicSide(manifest, content, tables))
         prints = _fingerprints(manifest, tables, statement(content, words), prints)
+        # From here on the ledger may know of it, so nothing stops any more.
+        context.step("recording")
         certificates: list[dict[str, Any]] = []
 
         def certify(entry: Entry | None) -> str:
@@ -98,6 +102,8 @@ def publish(
         else:
             beside = unjudged if again else alone
             entry = book.record(table.dataset, content_hash(content, prints), certify, beside=beside)
+    except Cancelled as stopped:
+        raise Cancelled(f"{stopped} Nothing was recorded and nothing was written.", stopped.stage) from None
     finally:
         if book is not None and book is not ledger:
             book.close()

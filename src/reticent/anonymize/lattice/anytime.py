@@ -30,7 +30,10 @@ class Climber:
     def run(self, deadline: float | None) -> Outcome:
         """Search until the time is up (without one: until no unseen neighbour is left)."""
         self._visit(self.space.top)
+        began = time.monotonic()
         while self._queue and not _late(deadline):
+            if deadline is not None:
+                self.evaluator.context.step("searching", time.monotonic() - began, max(deadline - began, 1e-9))
             _, levels = heapq.heappop(self._queue)
             for neighbour in (*self.space.specializations(levels), *self.space.generalizations(levels)):
                 if neighbour not in self._seen:

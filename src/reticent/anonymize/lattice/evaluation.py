@@ -15,6 +15,7 @@ from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.lattice.space import Space
 from reticent.anonymize.leaving import failing_groups, together_of
 from reticent.anonymize.sets import seen_as
+from reticent.data import Context
 from reticent.data.frequencies import FrequencySet, Levels
 from reticent.definitions import GroupDefinition
 
@@ -57,12 +58,14 @@ class Evaluator:
         weights: Weights | None = None,
         quasi_sets: Sequence[Sequence[int]] | None = None,
         only: Levels | None = None,
+        context: Context | None = None,
     ) -> None:
         self.frequencies = frequencies
         self.definition = definition
         self.allowed = int(suppression * frequencies.rows)
         self.objective: Objective = prepare(objective, frequencies, weights, definition.least_rows())
         self.quasi_sets = quasi_sets
+        self.context = context or Context()
         self.log: list[Evaluation] = []
         top = tuple(hierarchy.height for hierarchy in frequencies.hierarchies)
         self.space = Space(frequencies.levels, top) if only is None else Space(only, only)
@@ -105,6 +108,7 @@ class Evaluator:
 
     def evaluate(self, levels: Levels) -> Evaluation:
         """Judge a node; rows of failing groups count as suppressed, and it passes while these are not too many."""
+        self.context.check("searching")
         found = self._evaluate(levels)
         self.log.append(found)
         return found

@@ -76,6 +76,10 @@ class Frontier:
                 lowest = float(self.floors[candidates].min())
                 objective = self.best.objective if self.best is not None else None
                 return Outcome(self.best, False, lowest if objective is None else min(lowest, objective))
+            context = self.evaluator.context
+            if context.heard:
+                note = f"{self.evaluator.evaluated:,} of {self.space.size:,} generalizations looked at"
+                context.step("searching", self.space.size - int(candidates.sum()), self.space.size, note)
             found = self.evaluator.evaluate(self.space.node(self._pick(candidates)))
             self.learn(found)
             self._look_at_outliers(found.outliers)

@@ -124,7 +124,7 @@ def search(
     frequencies = count_table(table, context, sensitive=wants_values, floor=start)
     columns = list(table.quasi)
     several = sets if table.quasi_sets is not None else None
-    evaluator = Evaluator(frequencies, wanted, limit, objective, weights, several, only)
+    evaluator = Evaluator(frequencies, wanted, limit, objective, weights, several, only, context)
     outcome, passing = _run(evaluator, strategy, deadline)
     return Search(
         _node(outcome.best, columns),

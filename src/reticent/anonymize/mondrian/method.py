@@ -74,7 +74,7 @@ class Mondrian:
         context = context or Context()
         table = wanted.prepare(table)
         units, order = self._units(table, context)
-        shown, leaving, left_out = self._settled(table, units, wanted, sets)
+        shown, leaving, left_out = self._settled(table, units, wanted, sets, context)
         kept = ~left_out.mask
         group = np.where(kept, np.cumsum(kept) - 1, -1)[shown.group]
         columns = [cells.of_groups(np.flatnonzero(kept)) for cells in shown.columns]
@@ -127,10 +127,10 @@ class Mondrian:
         return LocalEngine().single_rows(table, order), order
 
     def _settled(
-        self, table: Table, units: FrequencySet, definition: GroupDefinition, sets: Sequence[Columns]
+        self, table: Table, units: FrequencySet, definition: GroupDefinition, sets: Sequence[Columns], context: Context
     ) -> tuple[Shown, Leaving, LeftOut]:
         """The groups, and which are left out, if any, without telling too much about the people in them; else cuts that leave nobody out."""
-        shown, judge = self._recoded(units, definition, sets)
+        shown, judge = self._recoded(units, definition, sets, context)
         kept = self._kept(shown, judge, sets, definition)
         allowed = int(self._limit * units.rows)
         leaving = Leaving.of(table, definition, shown.groups, sets, shown.seen, allowed)
@@ -139,10 +139,10 @@ class Mondrian:
             return shown, leaving, min(ways, key=lambda way: int(shown.groups.sizes[way.mask].sum()))
         if not self._limit:
             raise Infeasible(told_too_much(definition, int(shown.groups.sizes[~kept].sum())))
-        return replace(self, suppression=0)._settled(table, units, definition, sets)
+        return replace(self, suppression=0)._settled(table, units, definition, sets, context)
 
     def _recoded(
-        self, units: FrequencySet, definition: GroupDefinition, sets: Sequence[Columns]
+        self, units: FrequencySet, definition: GroupDefinition, sets: Sequence[Columns], context: Context
     ) -> tuple[Shown, Judge]:
         """The units in groups, and the judge of their cuts. Columns that no adversary holds together are cut apart from each other."""
         divide, parts = self.ties == "divide", []
@@ -150,7 +150,7 @@ class Mondrian:
             narrow, place = narrowed(units, columns, single=divide)
             judge = Judge(narrow, definition, may_suppress=self._limit > 0)
             _require(judge, narrow)
-            parts.append((columns, Partition(narrow, judge, self.split, divide, self.values).run()[place]))
+            parts.append((columns, Partition(narrow, judge, self.split, divide, self.values, context).run()[place]))
         return Shown.of(units, parts, self.values), judge
 
     def _kept(

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from reticent.anonymize.mondrian.judging import Judge, Verdict
 from reticent.anonymize.mondrian.scales import CellStyle, Ids
 from reticent.anonymize.mondrian.stage import Cut, Mask, Stage
-from reticent.data import FrequencySet, sum_by
+from reticent.data import Context, FrequencySet, sum_by
 
 Choice = Literal["span", "loss"]
 
@@ -28,8 +28,17 @@ class Partition:
     ``refused``, and whether it is ``passing`` the wavering parts of the definition.
     """
 
-    def __init__(self, units: FrequencySet, judge: Judge, choice: Choice, divide_ties: bool, values: CellStyle) -> None:
+    def __init__(
+        self,
+        units: FrequencySet,
+        judge: Judge,
+        choice: Choice,
+        divide_ties: bool,
+        values: CellStyle,
+        context: Context | None = None,
+    ) -> None:
         self.units = units
+        self._context = context or Context()
         self.choice = choice
         self.values = values
         self.divide_ties = divide_ties
@@ -54,6 +63,7 @@ class Partition:
 
     def _finish(self) -> None:
         while len(self._stage):
+            self._context.step("cutting groups", len(self.units) - len(self._stage.members), len(self.units))
             self._round()
 
     def _open(self, stage: Stage, passing: Mask) -> None:
