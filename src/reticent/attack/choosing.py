@@ -120,6 +120,11 @@ class Choice:
             draft = method.draft(world, self.definition, Context(Randomness(0)))
         except Infeasible:
             return False
+        if self.definition.needs_reference:
+            # The certificate says which rows groups are compared with, which may depend on the values too.
+            compared = "whole table" if self.seen.reference else "published rows"
+            if draft.evidence.compared_with != compared:
+                return False
         return seen_of(draft).looks() == shown
 
     def _before(self, objective: str) -> list[_Numbered]:
