@@ -9,13 +9,13 @@ import pytest
 
 import reticent as rt
 from reticent.anonymize import Lattice
+from reticent.data import Seen
 from reticent.data.meaning import Interval, Value
 from reticent.definitions.anonymity import KAnonymity
 from reticent.definitions.knowledge import WorstCaseKnowledge
 from reticent.errors import DataError, PolicyError
 from reticent.knowledge import Subject, curve, negation_curve, watch, what_if
 from reticent.knowledge.chart import save_chart
-from reticent.knowledge.placing import placed
 from tests.knowledge.conftest import FIXTURES, golden
 from tests.knowledge.test_definition import flu_table
 
@@ -121,27 +121,27 @@ def test_a_list_of_people_must_fit_the_release():
         what_if(release, [], "Ed=Flu", people=stranger)
     with pytest.raises(PolicyError, match="Nobody is called 'Eddy'"):
         what_if(release, [], "Eddy=Flu", people=FRAME)
-    with pytest.raises(PolicyError, match="needs a Table or a Release"):
+    with pytest.raises(PolicyError, match="a table, a draft, a release or the folder of one is needed"):
         what_if([1, 2], [], "Ed=Flu")
 
 
 def test_people_are_placed_where_labels_overlap_unless_several_groups_fit():
-    places = pl.DataFrame({"age": ["[20, 26)", "[24, 30)"], "sex": ["M", "F"], "(group)": [0, 1]})
+    places = pl.DataFrame({"age": ["[20, 26)", "[24, 30)"], "sex": ["M", "F"]})
     meanings = {
         "age": {"[20, 26)": Interval(20, 26), "[24, 30)": Interval(24, 30)},
         "sex": {"M": Value("M"), "F": Value("F")},
     }
     people = pl.DataFrame({"age": [25, 25, 21, 21], "sex": ["M", "F", "F", "M"]})
-    assert placed(people, places, meanings).tolist() == [0, 1, -1, 0]
+    assert Seen.in_rows(places, None, meanings, []).place(people).tolist() == [0, 1, -1, 0]
     either = places.with_columns(sex=pl.lit("M"))
-    assert placed(people, either, meanings).tolist() == [-2, -1, -1, 0]
+    assert Seen.in_rows(either, None, meanings, []).place(people).tolist() == [-2, -1, -1, 0]
 
 
 def test_a_locally_recoded_release_can_be_asked_about():
     release = rt.publish(flu_table(), KAnonymity(3) & WorstCaseKnowledge("0.9", 0), method=rt.Mondrian())
     found = what_if(release, [], "Ed=LungCancer", people=FRAME)
     assert 0 < found.posterior < 1
-    assert Subject.of_release(release).explain(0).disclosure < Fraction(9, 10)
+    assert Subject.of(release).explain(0).disclosure < Fraction(9, 10)
 
 
 def test_a_longer_list_than_the_release_may_be_asked_about_until_a_group_overflows():
@@ -154,7 +154,7 @@ def test_a_longer_list_than_the_release_may_be_asked_about_until_a_group_overflo
 
 
 def test_an_explanation_names_people_groups_and_values():
-    found = Subject.of_table(flu_table(), LEVELS).explain(1)
+    found = Subject.of(flu_table(), LEVELS).explain(1)
     assert found.facts() == ["Bob does not have LungCancer"]
     assert found.conclusion() == "Bob has Flu with probability 2/3 = 0.6667"
     assert found.attacked() == [(1, "zip 1485*, age [20, 30), sex M", {"Flu": 2, "LungCancer": 2, "Mumps": 1})]
@@ -165,7 +165,7 @@ def test_an_explanation_names_people_groups_and_values():
 @pytest.mark.parametrize("format", ["generalize", "bucketize"])
 def test_an_explanation_of_a_release_speaks_of_its_labels(format):
     release = rt.publish(flu_table(), WorstCaseKnowledge("0.7", 1), method=Lattice(format=format))
-    found = Subject.of_release(release).explain(1)
+    found = Subject.of(release).explain(1)
     assert found.disclosure == Fraction(2, 3)
     (fact,) = found.facts()
     assert fact.startswith("person 1 of (")

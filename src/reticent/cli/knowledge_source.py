@@ -53,10 +53,10 @@ def subject_of(
 
     given = table_or_release(source, quasi, sensitive, None)
     if isinstance(given, Table):
-        return Subject.of_table(given, levels_of(level), sensitive), given
+        return Subject.of(given, levels_of(level), sensitive), given
     if level or quasi:
         raise PolicyError("A release is measured as it was published: leave out --level and --quasi.")
-    return Subject.of_release(given, sensitive), given
+    return Subject.of(given, column=sensitive), given
 
 
 def levels_of(level: list[str] | None) -> dict[str, int]:

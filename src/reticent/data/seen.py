@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from reticent.data.covers import Cover, cover
 from reticent.data.encoding import encode
 from reticent.data.evidence import Columns
-from reticent.data.fitting import Asked
+from reticent.data.fitting import Asked, find_place
 from reticent.data.frequencies import POPULATION
 from reticent.data.groups import Groups
 from reticent.data.keys import first_rows, number, pack, sum_by
@@ -35,7 +36,7 @@ class SeenColumn:
     labels: pl.Series
     meanings: tuple[Meaning, ...]
 
-    @property
+    @cached_property
     def texts(self) -> list[str]:
         """The labels as text."""
         return self.labels.cast(pl.String).fill_null(NULL_LABEL).to_list()
@@ -294,6 +295,34 @@ class Seen:
             np.maximum.at(highest, person, most[fits.place])
         found = np.where(highest < 0, NOWHERE, np.where(lowest == highest, lowest, SEVERAL))
         return found[asked.owners]
+
+    def of_rows(self, rows: pl.DataFrame) -> _Array:
+        """The group of published rows, by what they show themselves: their labels, or the release's own name of the group."""
+        if self.called is not None:
+            return encode(rows[self.called.name], self.called, self.called.name).astype(np.int64)
+        if not self.columns:
+            return np.zeros(rows.height, dtype=np.int64)
+        shown = [
+            encode(rows[each.name], each.labels, each.name, len(each.labels) - 1 if each.labels.null_count() else None)
+            for each in self.columns
+        ]
+        cells = find_place(
+            [each.codes for each in self.columns],
+            [codes.astype(np.int64) for codes in shown],
+            [len(each.labels) for each in self.columns],
+        )
+        return self.group_of[cells]
+
+    def describe(self, group: int) -> dict[str, str]:
+        """What everybody in a group looks like: its labels, or the release's own name of it."""
+        if self.called is not None:
+            return {self.called.name: str(self.called[group])}
+        return {each.name: each.texts[each.codes[self._cell_of[group]]] for each in self.columns}
+
+    @cached_property
+    def _cell_of(self) -> _Array:
+        """One cell of every group."""
+        return first_rows(self.group_of, len(self.true_groups))
 
     def _combinations(self) -> tuple[_Array, _Array]:
         """The cells numbered by their labels alone, whatever group they lie in, and one cell of each number."""

@@ -1,7 +1,6 @@
 """Worst-case background knowledge about tables and releases: curves, worst facts, what-if, growing tables (R-WK).
 
-``whatif``      the answer to "and if somebody knew this?"; ``source`` finds the people in a table or a release,
-                ``placing`` by what is published
+``whatif``      the answer to "and if somebody knew this?"; ``source`` finds the people in a table or a release
 ``sampling``    estimated beliefs where exact ones take too long; ``worlds`` lists all worlds of a tiny table
 ``subject``     a table or a release with names, for explanations; ``chart`` draws both curves
 ``monitor``     buckets that grow; ``growth`` for a growing table

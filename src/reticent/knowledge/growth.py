@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from reticent.data import Table
+from reticent.data import NULL_LABEL, Table
 from reticent.data.frames import as_polars
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.exact import Number
 from reticent.knowledge.monitor import Monitor, Watch
-from reticent.knowledge.source import PublishedRelease, check_rows_are_people
-
-_MISSING = "(missing)"
+from reticent.knowledge.source import check_rows_are_people
+from reticent.release import seen_of
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class Growth:
 
 
 def watch(
-    source: Table | PublishedRelease,
+    source: Any,
     arriving: Any,
     c: Number,
     k: int,
@@ -59,10 +57,7 @@ def watch(
     (``rt.apply`` does that).
     """
     new = None if arriving is None else as_polars(arriving)
-    present, rows = _of_table(source, new, levels or {}) if isinstance(source, Table) else _of_release(source, new)
-    buckets: defaultdict[Hashable, Counter[Hashable]] = defaultdict(Counter)
-    for labels, value in present:
-        buckets[labels][value] += 1
+    buckets, rows = _of_table(source, new, levels) if isinstance(source, Table) else _of_release(source, new, levels)
     monitor = Monitor(buckets, c, k)
     before = after = monitor.state()
     first = None
@@ -74,17 +69,13 @@ def watch(
 
 
 Row = tuple[Hashable, Hashable]
+Counted = dict[Hashable, Counter[Hashable]]
 
 
-def _of_table(table: Table, new: pl.DataFrame | None, levels: Mapping[str, int]) -> tuple[list[Row], list[Row]]:
-    """Rows as (labels, value): those of the table, and the new ones."""
-    from reticent.engine import count_table, engine_of
-
+def _of_table(table: Table, new: pl.DataFrame | None, levels: Mapping[str, int] | None) -> tuple[Counted, list[Row]]:
+    """The table's groups, and the new rows as (group, value): both are grouped together, so that values which are new have a place."""
     check_rows_are_people(table)
     quasi, sensitive = list(table.quasi), _one(list(table.sensitive))
-    for name in levels:
-        if name not in quasi:
-            raise PolicyError(f"There is no quasi column {name!r}.{did_you_mean(name, quasi)}")
     frame = table.frame.select([*quasi, sensitive])
     if new is not None:
         _require(new, [*quasi, sensitive])
@@ -93,30 +84,37 @@ def _of_table(table: Table, new: pl.DataFrame | None, levels: Mapping[str, int])
         except pl.exceptions.PolarsError as error:
             raise DataError(f"The new rows do not have the types of the table: {str(error).splitlines()[0]}") from None
     everything = Table(frame, quasi=table.quasi, sensitive=sensitive, nulls="category")
-    points = count_table(everything, sensitive=False, floor=tuple(levels.get(name, 0) for name in quasi))
-    labelled = points.labels()[np.concatenate(list(engine_of(everything).points(everything, points)))]
-    rows = _pairs(labelled, everything.frame[sensitive])
-    return rows[: table.rows], rows[table.rows :]
+    places = seen_of(everything, levels).place(everything.frame).tolist()
+    rows: list[Row] = list(zip(places, _texts(everything.frame[sensitive]), strict=True))
+    buckets: Counted = {}
+    for group, value in rows[: table.rows]:
+        buckets.setdefault(group, Counter())[value] += 1
+    return buckets, rows[table.rows :]
 
 
-def _of_release(release: PublishedRelease, new: pl.DataFrame | None) -> tuple[list[Row], list[Row]]:
-    side: PublishedRelease = getattr(release, "public", release)
-    if side.manifest.only("bucket") is not None:
+def _of_release(source: Any, new: pl.DataFrame | None, levels: Mapping[str, int] | None) -> tuple[Counted, list[Row]]:
+    """The groups that a release shows, and new rows, which are recoded already, as (labels, value)."""
+    seen = seen_of(source, levels)
+    sensitive = _one([column.name for column in seen.true_groups.domain.columns])
+    if not seen.is_row_by_row:
         raise PolicyError(
             "New rows cannot be placed in the buckets of a bucketized release. Monitor the table with its policy instead."
         )
-    quasi, sensitive = list(side.manifest.named("quasi")), _one(list(side.manifest.named("sensitive")))
-    data = side.tables["data"]
-    if new is not None:
-        _require(new, [*quasi, sensitive])
-    return _pairs(data.select(quasi), data[sensitive]), (
-        [] if new is None else _pairs(new.select(quasi), new[sensitive])
+    buckets: Counted = {
+        tuple(seen.describe(group).values()): Counter(seen.true_groups.histogram(group))
+        for group in range(len(seen.sizes))
+    }
+    if new is None:
+        return buckets, []
+    _require(new, [*seen.names, sensitive])
+    labels = (
+        new.select(pl.col(seen.names).cast(pl.String).fill_null(NULL_LABEL)).rows() if seen.names else [()] * new.height
     )
+    return buckets, list(zip(labels, _texts(new[sensitive]), strict=True))
 
 
-def _pairs(quasi: pl.DataFrame, sensitive: pl.Series) -> list[Row]:
-    values = sensitive.cast(pl.String).fill_null(_MISSING).to_list()
-    return list(zip(quasi.rows() if quasi.width else [()] * len(values), values, strict=True))
+def _texts(values: pl.Series) -> list[str]:
+    return values.cast(pl.String).fill_null(NULL_LABEL).to_list()
 
 
 def _one(sensitive: list[str]) -> str:

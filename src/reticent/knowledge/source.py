@@ -2,43 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import FrequencySet, Groups, Table
+from reticent.data import NOWHERE, SEVERAL, Draft, Groups, Seen, Table
 from reticent.data.frames import as_polars
 from reticent.errors import DataError, PolicyError, did_you_mean
-from reticent.knowledge.placing import GROUP, NOWHERE, SEVERAL, placed
 from reticent.knowledge.whatif import WORLDS, WhatIf, explore
 from reticent.knowledge.worlds import Predicate
+from reticent.release import Release, public_side, seen_of
 from reticent.worst_case import BUDGET, Fact, GroupHistograms, Population
 
 PSEUDONYM = "pseudonym"
+_GROUP = "(group)"
 _WHY = {NOWHERE: "fits no group of the release", SEVERAL: "fits several groups of the release"}
 
 
-class PublishedRelease(Protocol):
-    """What is needed of a release: its public tables, and what its manifest says about them."""
-
-    @property
-    def manifest(self) -> Any:
-        """Roles, labels and their meanings."""
-
-    @property
-    def tables(self) -> Mapping[str, pl.DataFrame]:
-        """The public tables."""
-
-    @property
-    def groups(self) -> Groups:
-        """The groups that they show."""
-
-
 def what_if(
-    source: Table | PublishedRelease | Population,
+    source: Any,
     know: Sequence[str | Fact | Predicate],
     ask: str | None = None,
     people: Any = None,
@@ -65,7 +50,7 @@ def what_if(
 
 
 def population_of(
-    source: Table | PublishedRelease | Population,
+    source: Any,
     people: Any = None,
     *,
     key: str | None = None,
@@ -77,48 +62,40 @@ def population_of(
     if isinstance(source, Population):
         return source
     if isinstance(source, Table):
-        return _of_table(source, key, column, levels or {})
-    if hasattr(source, "manifest") and hasattr(source, "tables"):
-        known = private if private is not None else getattr(getattr(source, "draft", None), "private", {})
-        return _of_release(source, people, key, column, known)
-    raise PolicyError(f"what_if needs a Table or a Release, but it got a {type(source).__name__}.")
+        return _of_table(source, key, column, levels)
+    seen = seen_of(source, levels)
+    groups = one_secret(seen, column)
+    known = private if private is not None else _private(source)
+    if people is None and "people" not in known:
+        return _by_pseudonym(known, source, seen, groups)
+    frame = as_polars(known["people"] if people is None else people)
+    for name in seen.names:
+        if name not in frame.columns:
+            raise DataError(f"people has no column {name!r}.{did_you_mean(name, frame.columns)}")
+    published = {*seen.names, *seen.sensitive, *(() if isinstance(source, Draft) else _columns(source))}
+    names = frame[_name_column(frame, published, key)]
+    return _named(names, seen.place(frame), groups, whole=False)
 
 
-def _of_table(table: Table, key: str | None, column: str | None, levels: Mapping[str, int]) -> Population:
+def _of_table(table: Table, key: str | None, column: str | None, levels: Mapping[str, int] | None) -> Population:
     names = key or column_of_names(table)
     if names is None:
         raise PolicyError("To ask about people the table must name them: say key= or identifiers= when it is made.")
-    if names not in table.frame.columns:
-        raise PolicyError(f"There is no column {names!r}.{did_you_mean(names, table.frame.columns)}")
-    points, rows = grouped(table, levels)
-    return _named(table.frame[names], rows, judged(points.groups(), column))
-
-
-def grouped(table: Table, levels: Mapping[str, int]) -> tuple[FrequencySet, NDArray[np.int64]]:
-    """The groups of a table with some quasi columns at coarser levels, and the group of every row."""
-    from reticent.engine import count_table, engine_of
-
+    if names not in table.schema:
+        raise PolicyError(f"There is no column {names!r}.{did_you_mean(names, list(table.schema))}")
     check_rows_are_people(table)
-    finest = count_table(table)
-    chosen = _levels(finest, levels)
-    rows = np.concatenate(list(engine_of(table).points(table, finest)))
-    if not any(chosen):
-        return finest, rows
-    return finest.generalize(chosen), finest.group_ids(chosen)[0].astype(np.int64)[rows]
+    seen = seen_of(table, levels)
+    return _named(table.frame[names], seen.place(table.frame), one_secret(seen, column))
 
 
-def _levels(finest: FrequencySet, wanted: Mapping[str, int]) -> tuple[int, ...]:
-    columns = [hierarchy.column for hierarchy in finest.hierarchies]
-    for name in wanted:
-        if name not in columns:
-            raise PolicyError(f"There is no quasi column {name!r}.{did_you_mean(name, columns)}")
-    for hierarchy in finest.hierarchies:
-        level = wanted.get(hierarchy.column, 0)
-        if not 0 <= level <= hierarchy.height:
-            raise PolicyError(
-                f"Column {hierarchy.column!r} has no level {level}: its hierarchy has the levels 0 to {hierarchy.height}."
-            )
-    return tuple(wanted.get(name, 0) for name in columns)
+def _private(source: Any) -> Mapping[str, Any]:
+    """The steward's lists of people, where the source is a release that was just made."""
+    return source.draft.private if isinstance(source, Release) else {}
+
+
+def _columns(source: Any) -> list[str]:
+    """The names of all published columns."""
+    return [column.name for column in public_side(source).manifest.columns]
 
 
 def column_of_names(table: Table) -> str | None:
@@ -134,25 +111,9 @@ def check_rows_are_people(table: Table) -> None:
         )
 
 
-def _of_release(
-    release: PublishedRelease, people: Any, key: str | None, column: str | None, private: Mapping[str, pl.DataFrame]
-) -> Population:
-    side: PublishedRelease = getattr(release, "public", release)
-    groups = judged(side.groups, column)
-    places = places_of(side)
-    if people is None and "people" not in private:
-        return _by_pseudonym(private, places, groups)
-    frame = as_polars(private["people"] if people is None else people)
-    for name in side.manifest.named("quasi"):
-        if name not in frame.columns:
-            raise DataError(f"people has no column {name!r}.{did_you_mean(name, frame.columns)}")
-    names = frame[_name_column(frame, side.manifest, key)]
-    meanings = {name: side.manifest.meanings[name] for name in side.manifest.named("quasi")}
-    return _named(names, placed(frame, places, meanings), groups, whole=False)
-
-
-def judged(groups: Groups, column: str | None) -> Groups:
+def one_secret(seen: Seen, column: str | None) -> Groups:
     """The groups of one sensitive column."""
+    groups = seen.true_groups
     columns = [each.name for each in groups.domain.columns]
     if not columns:
         raise PolicyError("There is no sensitive column to ask about. Declare one with sensitive=.")
@@ -161,44 +122,25 @@ def judged(groups: Groups, column: str | None) -> Groups:
     return groups.marginal(column or columns[0])
 
 
-def places_of(side: PublishedRelease) -> pl.DataFrame:
-    """The published rows of the quasi columns, each with its group as ``side.groups`` numbers them: in the order of the labels."""
-    manifest = side.manifest
-    if manifest.only("bucket") is None:
-        rows = side.tables["data"]
-        by = list(manifest.named("quasi"))
-    else:
-        rows = side.tables["quasi"]
-        by = [manifest.only("bucket")]
-    if by:
-        numbers = rows.select(by).unique().sort(by, nulls_last=False).with_row_index(GROUP)
-        numbered = rows.join(numbers, on=by, how="left", nulls_equal=True, maintain_order="left")
-    else:
-        numbered = rows.with_columns(pl.lit(0).alias(GROUP))
-    numbered = numbered.with_columns(pl.col(GROUP).cast(pl.Int64))
-    if np.bincount(numbered[GROUP].to_numpy(), minlength=len(side.groups)).tolist() != side.groups.sizes.tolist():
-        raise DataError("The groups of this release are not numbered by their labels, so nobody can be placed in them.")
-    return numbered
-
-
-def _by_pseudonym(private: Mapping[str, pl.DataFrame], places: pl.DataFrame, groups: Groups) -> Population:
+def _by_pseudonym(private: Mapping[str, Any], source: Any, seen: Seen, groups: Groups) -> Population:
     """People by the steward's list of pseudonyms, which is part of a release's private side."""
-    if "pseudonyms" not in private or PSEUDONYM not in places.columns:
+    if "pseudonyms" not in private or PSEUDONYM not in _columns(source):
         raise PolicyError(
             "A release does not say who is in it. Pass people=, a frame with a column of names and the quasi columns, or publish with "
             "pseudonyms and keep the private side."
         )
-    joined = places.select(PSEUDONYM, GROUP).join(private["pseudonyms"], on=PSEUDONYM, how="inner")
-    names = next(name for name in joined.columns if name not in (PSEUDONYM, GROUP))
-    return _named(joined[names], joined[GROUP].to_numpy(), groups)
+    rows = public_side(source).frame
+    places = rows.select(PSEUDONYM).with_columns(pl.Series(_GROUP, seen.of_rows(rows)))
+    joined = places.join(as_polars(private["pseudonyms"]), on=PSEUDONYM, how="inner")
+    names = next(name for name in joined.columns if name not in (PSEUDONYM, _GROUP))
+    return _named(joined[names], joined[_GROUP].to_numpy(), groups)
 
 
-def _name_column(frame: pl.DataFrame, manifest: Any, key: str | None) -> str:
+def _name_column(frame: pl.DataFrame, published: Collection[str], key: str | None) -> str:
     if key is not None:
         if key not in frame.columns:
             raise DataError(f"people has no column {key!r}.{did_you_mean(key, frame.columns)}")
         return key
-    published = {column.name for column in manifest.columns}
     spare = [name for name in frame.columns if name not in published]
     if len(spare) != 1:
         raise PolicyError(

@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Groups, Table
-from reticent.knowledge.placing import GROUP
-from reticent.knowledge.source import PublishedRelease, column_of_names, grouped, judged, places_of
+from reticent.data import Groups, Seen, Table
+from reticent.knowledge.source import check_rows_are_people, column_of_names, one_secret
+from reticent.release import seen_of
 from reticent.worst_case import Buckets, RankedAtom, WorstFacts, negation_witness, witness
 
 
@@ -22,32 +23,21 @@ class Subject:
     """Groups of one sensitive column, described by their quasi values, with the names of their people where these are known."""
 
     groups: Groups
-    descriptions: pl.DataFrame = field(repr=False)
+    seen: Seen = field(repr=False)
     names: pl.Series | None = field(default=None, repr=False)
     group_of_row: NDArray[np.int64] | None = field(default=None, repr=False)
 
     @classmethod
-    def of_table(cls, table: Table, levels: Mapping[str, int] | None = None, column: str | None = None) -> Subject:
-        """A table as it stands, or with some quasi columns at a coarser level of their hierarchies."""
-        points, rows = grouped(table, levels or {})
-        names = column_of_names(table)
-        texts = {
-            hierarchy.column: np.asarray(hierarchy.levels[level].labels, dtype=object)[codes].tolist()
-            for hierarchy, level, codes in zip(points.hierarchies, points.levels, points.codes, strict=True)
-        }
-        groups = judged(points.groups(), column)
-        return cls(groups, pl.DataFrame(texts), None if names is None else table.frame[names].cast(pl.String), rows)
-
-    @classmethod
-    def of_release(cls, release: PublishedRelease, column: str | None = None) -> Subject:
-        """What the public tables of a release show."""
-        side: PublishedRelease = getattr(release, "public", release)
-        places, quasi = places_of(side), list(side.manifest.named("quasi"))
-        if side.manifest.only("bucket") is None:
-            descriptions = places.unique(GROUP).sort(GROUP).select(quasi)
-        else:
-            descriptions = places.select(side.manifest.only("bucket"), GROUP).unique().sort(GROUP).drop(GROUP)
-        return cls(judged(side.groups, column), descriptions)
+    def of(cls, source: Any, levels: Mapping[str, int] | None = None, column: str | None = None) -> Subject:
+        """A table as it stands or with some quasi columns at coarser ``levels``, or what a release shows (as published, opened, or its folder)."""
+        if isinstance(source, Table):
+            check_rows_are_people(source)
+        seen = seen_of(source, levels)
+        groups = one_secret(seen, column)
+        names = column_of_names(source) if isinstance(source, Table) else None
+        if names is None:
+            return cls(groups, seen)
+        return cls(groups, seen, source.frame[names].cast(pl.String), seen.place(source.frame))
 
     @cached_property
     def buckets(self) -> Buckets:
@@ -61,9 +51,8 @@ class Subject:
 
     def description(self, group: int) -> str:
         """What everybody in a group looks like."""
-        if not self.descriptions.width:
-            return "everybody"
-        return ", ".join(f"{name} {value}" for name, value in self.descriptions.row(group, named=True).items())
+        told = self.seen.describe(group)
+        return ", ".join(f"{name} {value}" for name, value in told.items()) or "everybody"
 
     def people(self, group: int, many: int) -> list[str]:
         """Names for the first people of a group: their own in order, or numbers."""

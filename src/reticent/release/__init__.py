@@ -19,7 +19,7 @@ from reticent.release.manifest import Manifest
 from reticent.release.public import PublicSide, open_public
 from reticent.release.publishing import publish
 from reticent.release.release import Release
-from reticent.release.seen import seen_of
+from reticent.release.seen import public_side, seen_of
 from reticent.release.signing import KeyFiles, generate_keys
 from reticent.release.verification import Verification, verify
 
@@ -38,6 +38,7 @@ __all__ = [
     "format_of",
     "generate_keys",
     "open_public",
+    "public_side",
     "publish",
     "seen_of",
     "verify",

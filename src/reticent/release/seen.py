@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,19 +12,24 @@ import polars as pl
 
 from reticent.data import Draft, MadeBy, Seen, SeenColumn, Table
 from reticent.engine import count_table
-from reticent.errors import PolicyError
+from reticent.errors import PolicyError, did_you_mean
 from reticent.release.format import GroupFormat, format_of
 from reticent.release.public import PublicSide, open_public
 from reticent.release.reference import declared_reference
 from reticent.release.release import Release
 
 
-def seen_of(target: Any) -> Seen:
-    """What an adversary sees of a table as it stands, a draft, a release, its public side, or its folder (of which ``public/`` is read)."""
+def seen_of(target: Any, levels: Mapping[str, int] | None = None) -> Seen:
+    """What an adversary sees of a table as it stands, a draft, a release, its public side, or its folder (of which ``public/`` is read).
+
+    ``levels`` shows some quasi columns of a table at coarser levels of their hierarchies.
+    """
     if isinstance(target, Seen):
         return target
     if isinstance(target, Table):
-        return _of_table(target)
+        return _of_table(target, levels or {})
+    if levels:
+        raise PolicyError("Levels are those of a table's hierarchies; a release shows what was published.")
     if isinstance(target, Draft):
         return _of_draft(target)
     randomized = _randomized(target)
@@ -43,19 +49,36 @@ def public_side(target: Any) -> PublicSide:
     )
 
 
-def _of_table(table: Table) -> Seen:
-    """A table published as it stands, identifiers dropped."""
+def _of_table(table: Table, wanted: Mapping[str, int]) -> Seen:
+    """A table published as it stands, or at coarser levels; identifiers dropped."""
+    levels = _levels(table, wanted)
     found = count_table(table)
+    if any(levels):
+        found = found.generalize(levels)
     columns = []
-    for hierarchy, codes in zip(found.hierarchies, found.codes, strict=True):
+    for hierarchy, level, codes in zip(found.hierarchies, found.levels, found.codes, strict=True):
         present, places = np.unique(codes, return_inverse=True)
-        meanings = hierarchy.levels[0].meanings
-        labels = hierarchy.leaves.gather(present.astype(np.int64))
+        meanings, texts = hierarchy.levels[level].meanings, hierarchy.levels[level].labels
+        labels = (pl.Series(texts) if level else hierarchy.leaves).gather(present.astype(np.int64))
         columns.append(
             SeenColumn(hierarchy.column, places.astype(np.int64), labels, tuple(meanings[code] for code in present))
         )
     sets = tuple(tuple(names) for names in table.quasi_sets or (tuple(table.quasi),))
     return Seen(tuple(columns), found.sizes, np.arange(len(found)), found.groups(), sets, found.extras.get("persons"))
+
+
+def _levels(table: Table, wanted: Mapping[str, int]) -> tuple[int, ...]:
+    """The level of every quasi column; 0 where none is wanted."""
+    for name in wanted:
+        if name not in table.quasi:
+            raise PolicyError(f"There is no quasi column {name!r}.{did_you_mean(name, table.quasi)}")
+    for hierarchy in table.hierarchies:
+        level = wanted.get(hierarchy.column, 0)
+        if not 0 <= level <= hierarchy.height:
+            raise PolicyError(
+                f"Column {hierarchy.column!r} has no level {level}: its hierarchy has the levels 0 to {hierarchy.height}."
+            )
+    return tuple(wanted.get(name, 0) for name in table.quasi)
 
 
 def _of_draft(draft: Draft) -> Seen:
