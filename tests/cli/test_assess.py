@@ -117,3 +117,16 @@ def test_a_folder_is_not_assessed_and_the_way_out_is_told(patients: Path, retice
     assert found.code == 2
     assert "release is a folder." in found.err
     assert "`reticent verify release`" in found.err
+
+
+def test_failing_rows_are_written_for_the_steward_only(place: Path, reticent: Command) -> None:
+    (place / "few.csv").write_text("name,zip,ill\nAnn,1,flu\nBob,1,cold\nEve,2,flu\n")
+    arguments = ["assess", "few.csv", "--quasi", "zip", "--sensitive", "ill", "--definition", "KAnonymity(2)"]
+    found = reticent(*arguments, "--failing-rows", "failing.csv", "--json")
+    assert found.code == 1
+    assert found.json["failing_rows"] == {"file": "failing.csv", "rows": 1}
+    assert (place / "failing.csv").read_text() == "row,zip,ill\n2,2,flu\n"
+    assert (place / "failing.csv").stat().st_mode & 0o777 == 0o600
+    again = reticent(*arguments, "--failing-rows", "failing.csv")
+    assert again.code == 2
+    assert "cannot be written" in again.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -58,6 +59,12 @@ def assess(
         bool,
         typer.Option("--near", help="Values near the real one must not be told either, such as the neighbourhood."),
     ] = False,
+    failing_rows: Annotated[
+        Path | None,
+        typer.Option(
+            "--failing-rows", help="Write the rows that do not pass, with their numbers, to this new CSV file."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """How exposed are the people in a table as it stands? Exits with 1 when it could not go out as it is.
@@ -83,17 +90,41 @@ def assess(
         "unpublished": list(rows.unpublished),
     }
     payload["holds"] = payload["ok"]
+    if failing_rows is not None:
+        payload["failing_rows"] = {"file": str(failing_rows), "rows": _write_failing(failing_rows, rows, definitions)}
     if advise or application is not None:
         payload["advice"] = advice_on(definitions, application)
-    answer(payload, as_json, lambda console: _render(console, found, rows, risks, audits, payload.get("advice")))
+    told = payload.get("advice"), payload.get("failing_rows")
+    answer(payload, as_json, lambda console: _render(console, found, rows, risks, audits, *told))
+
+
+def _write_failing(target: Path, rows: Table, definitions: tuple[Definition, ...]) -> int:
+    """Write the rows that do not pass, numbered as they stand in the table; only their owner may read the file."""
+    import polars as pl
+
+    from reticent.definitions import all_of
+    from reticent.errors import DataError
+    from reticent.files import write_new
+    from reticent.release.assessing import assess as judged
+
+    numbers = pl.Series("row", judged(rows, all_of(definitions)).failing_rows(), dtype=pl.UInt32)
+    shown = [*rows.identifiers, *(name for name in (*rows.quasi, *rows.sensitive) if name not in rows.identifiers)]
+    start, parts = 0, [pl.DataFrame(schema={"row": pl.UInt32, **{name: rows.schema[name] for name in shown}})]
+    for chunk in rows.held.chunks(shown):
+        numbered = chunk.select(shown).with_row_index("row", start)
+        parts.append(numbered.filter(pl.col("row").is_in(numbers.implode())))
+        start += chunk.height
+    try:
+        write_new(target, pl.concat(parts).write_csv().encode(), mode=0o600)
+    except OSError as error:
+        raise DataError(f"The failing rows cannot be written to {str(target)!r}: {error.strerror or error}.") from error
+    return len(numbers)
 
 
 def _load(
     policy: str, quasi: list[str], sensitive: list[str], definition: str | None, nulls: str | None
 ) -> tuple[Table, tuple[Definition, ...]]:
     """The rows, and the definitions that they are held to."""
-    from pathlib import Path
-
     from reticent.definitions import KAnonymity
     from reticent.errors import PolicyError
     from reticent.policy import Policy, definition_from_text, read
@@ -130,6 +161,7 @@ def _render(
     risks: tuple[Risk, ...],
     audits: tuple[DiversityAudit, ...],
     advice: Mapping[str, Any] | None,
+    written: Mapping[str, Any] | None,
 ) -> None:
     from reticent.cli.assess_advice import render_advice
     from reticent.cli.wording import shown
@@ -182,6 +214,10 @@ def _render(
         if len(risks) > 1:
             console.print(f"What drives the risk from {', '.join(risk.together.columns)}:", markup=False)
         _render_risk(console, risk)
+    if written is not None:
+        console.print(
+            f"{written['rows']:,} rows that do not pass are in {written['file']} (for your eyes only).", markup=False
+        )
     if rows.unpublished:
         console.print(f"Without a role, so not published: {', '.join(rows.unpublished)}.", markup=False)
 

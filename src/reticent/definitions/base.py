@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property, reduce
@@ -45,6 +45,17 @@ class Assessment:
     diagnostics: Mapping[str, Any] = field(default_factory=dict)
     parts: tuple[Assessment, ...] = ()
     about: str = ""
+    lister: Callable[[], NDArray[np.int64]] | None = field(default=None, compare=False, repr=False)
+
+    def failing_rows(self) -> NDArray[np.int64]:
+        """The rows of an assessed table, counted from 0, whose group does not pass, in their order; for the steward (004, section 2).
+
+        Of several quasi sets, those that fail for one of them. Of a definition that judges all groups together, those of the groups that it
+        would leave out first.
+        """
+        if self.lister is None:
+            raise PolicyError("Only an assessment of a table knows its rows: ask rt.assess(table, definition).")
+        return self.lister()
 
 
 class Definition(ABC):

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from reticent.data import Draft, Evidence, Table
 from reticent.data.readers import people_of
-from reticent.definitions import Assessment, Definition, judge, verdict
+from reticent.definitions import Assessment, Definition, judge, of_groups, verdict
 from reticent.definitions.population import PopulationDefinition, require_same
+from reticent.engine import count_table, engine_of
 from reticent.errors import PolicyError
 from reticent.release.claims import read_claims
 from reticent.release.format import Judged
@@ -31,7 +36,8 @@ def assess(subject: Table | Draft | Release | PublicSide | str | Path, definitio
     """
     if not isinstance(definition, Definition):
         raise PolicyError(f"assess needs a definition such as KAnonymity(5), but got {definition!r}.")
-    return verdict(definition, judge(definition, _evidence(subject, definition)))
+    found = verdict(definition, judge(definition, _evidence(subject, definition)))
+    return replace(found, lister=partial(_failing_rows, subject, definition)) if isinstance(subject, Table) else found
 
 
 def _evidence(subject: Any, definition: Definition) -> Evidence:
@@ -46,6 +52,21 @@ def _evidence(subject: Any, definition: Definition) -> Evidence:
         return _of_release(subject, definition)
     side = public_side(subject)
     return _of_public(side, definition, declared_reference(side))
+
+
+def _failing_rows(table: Table, definition: Definition) -> NDArray[np.int64]:
+    prepared, wanted = definition.prepare(table), of_groups(definition, "assess")
+    frequencies, names = count_table(prepared), list(table.quasi)
+    failing = np.zeros(len(frequencies), dtype=bool)
+    for columns in table.quasi_sets or (tuple(names),):
+        ids, count = frequencies.group_ids(frequencies.levels, [names.index(name) for name in columns])
+        groups = frequencies.merged(ids, count)
+        # Beside a population, groups may be of people who are not in the table.
+        mask = groups.sizes > 0
+        mask[mask] = wanted.failing(groups.select(mask))
+        failing |= mask[ids]
+    points = np.concatenate(list(engine_of(prepared).points(prepared, frequencies)))
+    return np.flatnonzero(failing[points])
 
 
 def _of_release(release: Release, definition: Definition) -> Evidence:
