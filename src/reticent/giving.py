@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Literal
 
 from reticent.errors import PolicyError
@@ -89,6 +90,52 @@ def described(given: Sequence[Given]) -> str:
     return ", ".join(
         shown if len(shown) <= _SHOWN else [*shown[: _SHOWN - 1], f"... {shown[-1]} ({len(shown)} in all)"]
     )
+
+
+MARKS_KEPT, MARK_BITS = 4096, 58
+"""How many of a data set's marks are kept at most, and how many bits of each are its hash."""
+_SHARED_PEOPLE, _SHARED_ROWS = Fraction(1, 4), Fraction(1, 2)
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Who a data set is about, as keyed hashes: of ``people`` (identifying values), or of whole ``rows``.
+
+    ``level`` 0 keeps all of them, and each higher level half of those of the one before; the level that a mark belongs to stands before its hash.
+    """
+
+    kind: str
+    level: int
+    hashes: tuple[int, ...]
+
+    def overlaps(self, other: Marks) -> bool:
+        """Whether both are about the same people: a quarter of the smaller set's people, or half of all their rows.
+
+        What both kept is a random sample of both, so shares in it estimate those of the whole.
+        """
+        if self.kind != other.kind:
+            return False
+        level = max(self.level, other.level)
+        mine, theirs = ({mark for mark in each.hashes if mark >> MARK_BITS >= level} for each in (self, other))
+        shared = len(mine & theirs)
+        if shared < (2 if level else 1):
+            return False
+        smaller, both = min(len(mine), len(theirs)), len(mine | theirs)
+        return shared >= _SHARED_PEOPLE * smaller if self.kind == "people" else shared >= _SHARED_ROWS * both
+
+
+def apart(what: str, way_out: str) -> Beside:
+    """A judge for what goes out little by little: it stops as soon as anything else is out, unless the steward allows it (``way_out``)."""
+
+    def judge(given: Sequence[Given]) -> Judgement:
+        if not given:
+            return allow()
+        return refuse(
+            f"Something else is out about the data set {given[-1].dataset!r} ({described(given)}), and {what} are not judged together with it: each can be safe, "
+            f"and both together give people away. {way_out}"
+        )
+
+    return judge
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from reticent.cli import (
     inspect,
     keys,
     knowledge,
+    ledger,
     publish,
     query,
     randomize,
@@ -51,7 +52,7 @@ def reticent(
 
 
 _COMMANDS = (demo, inspect, assess, publish, verify, attack, query, apply, report)
-_GROUPS = (knowledge, belief, randomize, views, audit, keys)
+_GROUPS = (knowledge, belief, randomize, views, audit, ledger, keys)
 
 for command in (*_COMMANDS, *_GROUPS):
     command.register(app)

@@ -12,8 +12,8 @@ Nothing leaves before it is written here. A :class:`Ledger` holds an open file; 
 besides (``Given``, ``Judgement``, ``Spending``, ``SeriesState``) are plain values in :mod:`reticent.giving`.
 """
 
-from reticent.ledger.answers import Answer, Answers
-from reticent.ledger.audits import NOISY_SUM, AuditEntry, Audits, Question, Token, Verdict
+from reticent.ledger.answers import GRANT, Answer, Answers
+from reticent.ledger.audits import ANSWERS, NOISY_SUM, AuditEntry, Audits, Question, Token, Verdict
 from reticent.ledger.budgets import Budget, Budgets
 from reticent.ledger.entries import Entry
 from reticent.ledger.ledger import Ledger, given_out, withdrawn_if_unsaved
@@ -23,6 +23,8 @@ from reticent.ledger.store import TIME_FORMAT, now
 from reticent.ledger.turns import Turns
 
 __all__ = [
+    "ANSWERS",
+    "GRANT",
     "NOISY_SUM",
     "TIME_FORMAT",
     "Answer",

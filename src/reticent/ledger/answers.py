@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from reticent.giving import Beside
+from reticent.ledger.entries import Entries
 from reticent.ledger.store import Store, now
+
+GRANT = "grant"
 
 
 @dataclass(frozen=True)
@@ -21,12 +25,26 @@ class Answer:
 class Answers:
     """The questions that were asked about every data set, and what became of them."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, entries: Entries) -> None:
+        self._store, self._entries = store, entries
 
-    def record(self, dataset: str, kind: str, question: str, decision: str, answer: str | None = None) -> int:
-        """Write a decision, and the answer if there is one, before it leaves; returns the entry's number."""
+    def record(
+        self,
+        dataset: str,
+        kind: str,
+        question: str,
+        decision: str,
+        answer: str | None = None,
+        *,
+        grants: Beside | None = None,
+    ) -> int:
+        """Write a decision, and the answer if there is one, before it leaves; returns the entry's number.
+
+        ``grants`` is given where the decision lets somebody see something: it is judged beside what else was given out, and is an entry from the first on.
+        """
         with self._store.writing() as writing:
+            if grants is not None:
+                self._entries.join(writing, dataset, GRANT, grants)
             return writing.add(
                 "answers",
                 writing.dataset(dataset),

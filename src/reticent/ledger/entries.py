@@ -7,15 +7,16 @@ for everybody else. Numbers are never used again; withdrawn content may be recor
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reticent.errors import LedgerError
-from reticent.giving import Beside, Given, SeriesState, Spending, alone
+from reticent.giving import Beside, Given, Judgement, Marks, SeriesState, Spending, alone
 from reticent.ledger.budgets import Budgets
 from reticent.ledger.place import LedgerPlace
-from reticent.ledger.store import Reading, Row, Store, Writing, now
+from reticent.ledger.store import Reading, Row, Store, Writing, key_of, now
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Entries:
 
     def __init__(self, store: Store, budgets: Budgets) -> None:
         self._store, self._budgets = store, budgets
+        self._compared: tuple[Any, list[int]] | None = None
 
     def record(
         self,
@@ -56,6 +58,7 @@ class Entries:
         state: SeriesState | None = None,
         details: Mapping[str, Any] | None = None,
         formerly: str | None = None,
+        people: Sequence[Marks] = (),
     ) -> Entry:
         """Reserve an entry, spend and keep the state of its series, all in one transaction or nothing.
 
@@ -63,17 +66,18 @@ class Entries:
         earlier version made of it, keeps its number and time, and nothing is judged or spent again: it tells nobody anything new. Otherwise
         ``beside`` judges it together with what was given out before. That may take long, so it happens before the transaction, and again if something else was
         recorded meanwhile. Whoever made the content from what was given out passes the :meth:`position` of that moment as ``since``: if there is more
-        now, the entry is refused. If ``certify`` fails, nothing is recorded.
+        now, the entry is refused. If ``certify`` fails, nothing is recorded. ``people`` says whom it is about: what was given out about the same people
+        under another name counts as well.
         """
         while True:
             with self._store.reading() as reading:
-                earlier, position = self._given(reading, dataset), self._position(reading, dataset)
+                earlier, position = self._given(reading, dataset, people), self._position(reading, dataset, people)
                 known = _same(earlier, dataset, content, formerly) is not None
             judgement = None if known else beside([each for each in earlier if each.status != "withdrawn"])
             if judgement is not None and not judgement.allowed:
-                raise LedgerError(f"{judgement.text} (Ledger {str(self._store.path)!r}.)")
+                raise LedgerError(self._refused(judgement, dataset, earlier))
             with self._store.writing() as writing:
-                if self._position(writing, dataset) != position:
+                if self._position(writing, dataset, people) != position:
                     continue
                 same = _same(earlier, dataset, content, formerly)
                 if same is not None:
@@ -89,6 +93,7 @@ class Entries:
                 assert judgement is not None
                 owner = writing.dataset(dataset)
                 entry = self._reserve(writing, owner, kind, content, judgement.text, dict(details or {}), certify)
+                self._know(writing, owner, people)
                 for each in spend:
                     self._budgets.spend_within(writing, dataset, each)
                 if state is not None:
@@ -100,13 +105,18 @@ class Entries:
 
         It is judged again each time beside what other kinds gave out.
         """
-        earlier = [each for each in self._given(writing, dataset) if each.status != "withdrawn"]
-        judgement = beside([each for each in earlier if each.kind != kind])
+        others = self._others(writing, dataset, kind)
+        judgement = beside(others)
         if not judgement.allowed:
-            raise LedgerError(f"{judgement.text} (Ledger {str(self._store.path)!r}.)")
-        if not any(each.kind == kind for each in earlier):
-            entry = self._reserve(writing, writing.dataset(dataset), kind, kind, judgement.text, {}, lambda _: "")
-            self._move(writing, entry, "given out", "")
+            raise LedgerError(self._refused(judgement, dataset, others))
+        if not any(each.kind == kind and each.status != "withdrawn" for each in self.within(writing, dataset)):
+            self.mark(writing, dataset, kind, {}, judgement.text)
+
+    def mark(self, writing: Writing, dataset: str, kind: str, details: dict[str, Any], note: str = "") -> Entry:
+        """Write down that something of a kind was given out, or may have been, as one entry without content of its own."""
+        content = f"{kind} since position {self._store.position.count}"
+        entry = self._reserve(writing, writing.dataset(dataset), kind, content, note, details, lambda _: "")
+        return self._move(writing, entry, "given out", "")
 
     def give_out(self, entry: Entry) -> Entry:
         """Say that a reserved entry was written and is in the world. Once more changes nothing; a withdrawn one is refused."""
@@ -135,12 +145,31 @@ class Entries:
     def of(self, dataset: str) -> list[Entry]:
         """All entries of a data set, first to last; those of the same people under another name are not listed."""
         with self._store.reading() as reading:
-            return [each for number in reading.namesakes(dataset) for each in self._rows(reading, number)]
+            return self.within(reading, dataset)
 
-    def position(self, dataset: str) -> int:
+    def within(self, reading: Reading, dataset: str) -> list[Entry]:
+        """The same, as part of a transaction."""
+        return [each for number in reading.namesakes(dataset) for each in self._rows(reading, number)]
+
+    def know(self, dataset: str, people: Sequence[Marks]) -> None:
+        """Remember whom a data set is about."""
+        with self._store.reading() as reading:
+            owner = reading.known(dataset)
+            new = owner is None or not set(people) <= set(self._people(reading, owner))
+        if new:
+            with self._store.writing() as writing:
+                self._know(writing, writing.dataset(dataset), people)
+
+    def refusal(self, dataset: str, kind: str, beside: Beside) -> str | None:
+        """Why something that goes on little by little may not, beside what other kinds gave out; None where it may."""
+        with self._store.reading() as reading:
+            judgement = beside(self._others(reading, dataset, kind))
+        return None if judgement.allowed else judgement.text
+
+    def position(self, dataset: str, people: Sequence[Marks] = ()) -> int:
         """A number that rises with everything that is recorded or withdrawn about a data set."""
         with self._store.reading() as reading:
-            return self._position(reading, dataset)
+            return self._position(reading, dataset, people)
 
     def state(self, dataset: str, series: str) -> SeriesState | None:
         """The true state of a series: the last that was not withdrawn, None before the first."""
@@ -148,12 +177,55 @@ class Entries:
             number = reading.known(dataset)
             return None if number is None else self._state(reading, number, series)
 
-    def _given(self, reading: Reading, dataset: str) -> list[Entry]:
-        """Everything that counts when something is given out about a data set."""
-        return [each for number in reading.namesakes(dataset) for each in self._rows(reading, number)]
+    def _refused(self, judgement: Judgement, dataset: str, given: Sequence[Given]) -> str:
+        names = sorted({each.dataset for each in given if key_of(each.dataset) != key_of(dataset)})
+        same = f" {dataset!r} is about the same people as {', '.join(map(repr, names))}." if names else ""
+        return f"{judgement.text}{same} (Ledger {str(self._store.path)!r}.)"
 
-    def _position(self, reading: Reading, dataset: str) -> int:
-        return sum(1 + (each.status == "withdrawn") for each in self._given(reading, dataset))
+    def _given(self, reading: Reading, dataset: str, people: Sequence[Marks] = ()) -> list[Entry]:
+        """Everything that counts when something is given out about a data set: its own, and that of the same people under other names."""
+        own = reading.namesakes(dataset)
+        same = self._same_people(reading, own, people)
+        return [each for number in (*own, *same) for each in self._rows(reading, number)]
+
+    def _others(self, reading: Reading, dataset: str, kind: str) -> list[Entry]:
+        """What counts beside something that goes on little by little: everything but its own entry."""
+        own = [reading.name(number) for number in reading.namesakes(dataset)]
+        return [
+            each
+            for each in self._given(reading, dataset)
+            if each.status != "withdrawn" and not (each.kind == kind and each.dataset in own)
+        ]
+
+    def _position(self, reading: Reading, dataset: str, people: Sequence[Marks] = ()) -> int:
+        return sum(1 + (each.status == "withdrawn") for each in self._given(reading, dataset, people))
+
+    def _same_people(self, reading: Reading, own: Sequence[int], people: Sequence[Marks]) -> list[int]:
+        """Other data sets about the same people."""
+        asked = (tuple(own), tuple(people), reading.count("people"))
+        if self._compared is None or self._compared[0] != asked:
+            marks = [*people, *(mark for number in own for mark in self._people(reading, number))]
+            others = [number for number in reading.numbers("datasets") if marks and number not in own]
+            same = [
+                number
+                for number in others
+                if any(mark.overlaps(each) for each in self._people(reading, number) for mark in marks)
+            ]
+            self._compared = (asked, same)
+        return self._compared[1]
+
+    def _people(self, reading: Reading, number: int) -> list[Marks]:
+        return [
+            Marks(row["kind"], row["level"], struct.unpack(f">{len(row['marks']) // 8}Q", row["marks"]))
+            for row in reading.rows("people", number)
+        ]
+
+    def _know(self, writing: Writing, owner: int, people: Sequence[Marks]) -> None:
+        known = set(self._people(writing, owner))
+        for each in people:
+            if each not in known:
+                marks = struct.pack(f">{len(each.hashes)}Q", *each.hashes)
+                writing.add("people", owner, kind=each.kind, level=each.level, marks=marks, made=now())
 
     def _rows(self, reading: Reading, number: int) -> list[Entry]:
         return [self._entry(reading, row) for row in reading.rows("entries", number)]

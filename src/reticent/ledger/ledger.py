@@ -8,9 +8,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from reticent.errors import ReticentError
+from reticent.errors import LedgerError, ReticentError
 from reticent.exact import Number
-from reticent.giving import Beside, SeriesState, Spending, alone
+from reticent.giving import Beside, Marks, SeriesState, Spending, alone
 from reticent.ledger.answers import Answers
 from reticent.ledger.audits import Audits
 from reticent.ledger.budgets import Budget, Budgets
@@ -49,18 +49,34 @@ class Ledger:
     """An open ledger. Every entry is on the disk when the call that wrote it returns.
 
     ``newest`` names a second place for the newest position, best on another disk: an older ledger is refused even if the whole folder was
-    put back (also RETICENT_LEDGER_NEWEST).
+    put back (also RETICENT_LEDGER_NEWEST). ``accept`` is the steward's reason to go on with an older one all the same: every data set gets an
+    entry of kind ``restored``, since nobody knows what was given out after the backup.
     """
 
     def __init__(
-        self, path: str | Path | LedgerPlace | None = None, *, newest: str | Path | None = None, timeout: float = 30.0
+        self,
+        path: str | Path | LedgerPlace | None = None,
+        *,
+        newest: str | Path | None = None,
+        timeout: float = 30.0,
+        accept: str | None = None,
     ) -> None:
         self.place = path if isinstance(path, LedgerPlace) else LedgerPlace.of(path, newest)
-        self._store = Store(self.place, timeout)
-        self.answers = Answers(self._store)
+        self._store = Store(self.place, timeout, accept=accept is not None)
         self.budgets = Budgets(self._store)
         self._entries = Entries(self._store, self.budgets)
+        self.answers = Answers(self._store, self._entries)
         self.audits = Audits(self._store, self.budgets, self._entries)
+        self.restored = self._accept(accept) if accept is not None and self._store.behind else ()
+
+    def _accept(self, reason: str) -> tuple[Entry, ...]:
+        if not reason.strip():
+            raise LedgerError("Say why the older ledger is accepted: the reason stays on record.")
+        with self._store.writing() as writing:
+            details = {"behind": self._store.behind, "reason": reason.strip()}
+            marked = tuple(self._entries.mark(writing, name, "restored", details) for name in writing.datasets)
+        self._store.accept()
+        return marked
 
     @property
     def path(self) -> Path:
@@ -85,11 +101,22 @@ class Ledger:
         state: SeriesState | None = None,
         details: Mapping[str, Any] | None = None,
         formerly: str | None = None,
+        people: Sequence[Marks] = (),
     ) -> Entry:
         """Reserve an entry; see :meth:`reticent.ledger.entries.Entries.record`."""
         return self._entries.record(
-            dataset, content, certify, kind=kind, beside=beside, since=since, spend=spend, state=state, details=details, formerly=formerly
-        )  # fmt: skip
+            dataset,
+            content,
+            certify,
+            kind=kind,
+            beside=beside,
+            since=since,
+            spend=spend,
+            state=state,
+            details=details,
+            formerly=formerly,
+            people=people,
+        )
 
     def check(self, entry: Entry) -> None:
         """Refuse an entry that is not there, or was withdrawn."""
@@ -112,9 +139,22 @@ class Ledger:
         with self._store.reading() as reading:
             return reading.datasets
 
-    def position(self, dataset: str) -> int:
+    def position(self, dataset: str, people: Sequence[Marks] = ()) -> int:
         """A number that rises with everything that is recorded or withdrawn about a data set."""
-        return self._entries.position(dataset)
+        return self._entries.position(dataset, people)
+
+    def know(self, dataset: str, people: Sequence[Marks]) -> None:
+        """Remember whom a data set is about, so that the same people are recognised under another name."""
+        self._entries.know(dataset, people)
+
+    def refusal(self, dataset: str, kind: str, beside: Beside = alone) -> str | None:
+        """Why answers, grants or spendings (``kind``) may not go on beside what else was given out; None where they may."""
+        return self._entries.refusal(dataset, kind, beside)
+
+    @property
+    def people_key(self) -> bytes:
+        """The key of the marks of people."""
+        return self.secret.derived("marks of people").key
 
     def state(self, dataset: str, series: str) -> SeriesState | None:
         """The true state of a series, None before the first."""

@@ -104,6 +104,14 @@ class Reading:
         cursor = self.connection.execute(f"SELECT * FROM {table} WHERE id = ?", (number,))
         return self._checked(table, _CODES[table], [each[0] for each in cursor.description], number, cursor.fetchone())
 
+    def count(self, table: str) -> int:
+        """How many rows a table has, of all data sets."""
+        return sum(len(numbers) for (code, _), numbers in self._chain.owned.items() if code == _CODES[table])
+
+    def numbers(self, table: str) -> list[int]:
+        """The numbers of rows that belong to no data set."""
+        return list(self._chain.owned.get((_CODES[table], 0), ()))
+
     def known(self, name: str) -> int | None:
         """The number of a data set, None for one that the ledger has not heard of. Case, width and outer spaces of names do not count."""
         found = self._names.get(key_of(name), [])
@@ -287,6 +295,8 @@ class Store:
         behind = 0
         for path, position in zip(self.place.newest, kept, strict=True):
             if position is None:
+                # Whether anything is missing cannot be known then: where there was a file, the steward's word counts as going back.
+                behind = max(behind, int(accept and path == self.place.newest[0]))
                 newest.write(path, self.position, back=accept)
             elif not self._passes(position):
                 behind = max(behind, position.count - self.position.count, 1)

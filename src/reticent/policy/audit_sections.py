@@ -79,6 +79,8 @@ class AuditSections(Section):
 
     dataset: str
     ledger: str | None = None
+    newest: str | None = None
+    beside: Literal["refuse", "allow"] = "refuse"
     database: DatabaseSection
     sensitive: dict[str, SensitiveSection] = Field(default_factory=dict)
     roles: dict[str, RoleSection] = Field(default_factory=dict)

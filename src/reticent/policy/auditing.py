@@ -75,6 +75,8 @@ class AuditPolicy(PolicyFile):
                 users=said.users,
                 reserved=tuple(said.reserved.queries),
                 ledger=self.path(said.ledger),
+                newest=self.path(said.newest),
+                beside=said.beside,
             )
 
     def _check_reserved(self) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from reticent.data import Context, Table
 from reticent.errors import Cancelled, DataError, PolicyError
-from reticent.ledger import withdrawn_if_unsaved
+from reticent.ledger import LedgerPlace, withdrawn_if_unsaved
 from reticent.policy.expressions import definition_from_text
 from reticent.policy.policy import Policy
 
@@ -67,7 +67,7 @@ def publish_policy(
             table,
             chosen,
             method=how,
-            ledger=ledger if ledger is not None else policy.path(said.ledger),
+            ledger=LedgerPlace.of(ledger if ledger is not None else policy.path(said.ledger), policy.path(said.newest)),
             again=said.again if again is None else again,
             signing_key=sign if sign is not None else policy.path(said.sign),
             files=cast(Any, files if files is not None else said.files),

@@ -64,6 +64,7 @@ class ReleaseSection(Section):
     again: bool = False
     sign: str | None = None
     ledger: str | None = None
+    newest: str | None = None
 
 
 class Sections(Section):

@@ -42,10 +42,13 @@ def propose_policy(location: Any, policy: Path, options: Mapping[str, Any]) -> t
 
 
 def _dataset(location: str, options: Mapping[str, Any], is_file: bool) -> str:
-    """A name for the data set: that of the database table, or of the file."""
+    """A name for the data set: that of the database table, or of the file with its folder, since many files are called data.csv."""
     if options.get("table"):
         return str(options["table"])
-    return Path(location).name.split(".")[0] or "data" if is_file else "database"
+    if not is_file:
+        return "database"
+    place = Path(os.path.abspath(location))
+    return f"{place.parent.name}/{place.name.split('.')[0] or 'data'}".lstrip("/")
 
 
 def _without_password(address: str) -> str:

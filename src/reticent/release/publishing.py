@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from reticent.data import Context, Draft, StreamRows, Table, in_order
+from reticent.data.people import people_of
 from reticent.definitions import Definition, judge, unkept, verdict
 from reticent.errors import Cancelled, DataError, PolicyError, did_you_mean
 from reticent.giving import alone, unjudged
-from reticent.ledger import Entry, Ledger, now
+from reticent.ledger import Entry, Ledger, LedgerPlace, now
 from reticent.randomness import Randomness
 from reticent.release.certificate import (
     MANIFEST,
@@ -47,7 +48,7 @@ def publish(
     definition: Definition,
     method: Method | None = None,
     *,
-    ledger: str | Path | Ledger | None = None,
+    ledger: str | Path | LedgerPlace | Ledger | None = None,
     again: bool = False,
     signing_key: Any = None,
     insecure_seed: int | None = None,
@@ -100,8 +101,8 @@ def publish(
             entry = None
             certify(None)
         else:
-            beside = unjudged if again else alone
-            entry = book.record(table.dataset, content_hash(content, prints), certify, beside=beside)
+            beside, people = unjudged if again else alone, people_of(table, book.people_key)
+            entry = book.record(table.dataset, content_hash(content, prints), certify, beside=beside, people=people)
     except Cancelled as stopped:
         raise Cancelled(f"{stopped} Nothing was recorded and nothing was written.", stopped.stage) from None
     finally:
@@ -114,7 +115,7 @@ def _from_mechanism(
     table: Table,
     definition: Definition,
     method: Any,
-    ledger: str | Path | Ledger | None,
+    ledger: str | Path | LedgerPlace | Ledger | None,
     again: bool,
     signing_key: Any,
     insecure_seed: int | None,
@@ -158,7 +159,7 @@ def _context(given: Context | None, insecure_seed: int | None, scratch: str | Pa
     return given
 
 
-def _ledger(table: Table, given: str | Path | Ledger | None) -> Ledger | None:
+def _ledger(table: Table, given: str | Path | LedgerPlace | Ledger | None) -> Ledger | None:
     """The ledger, opened before the search, so that one that cannot be written is found out at once."""
     if table.dataset is None:
         return None

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reticent.errors import Denied, PolicyError, did_you_mean
-from reticent.ledger import Ledger
+from reticent.giving import apart, unjudged
+from reticent.ledger import GRANT, Ledger
 from reticent.views.checking import Checker, prepare
 from reticent.views.query import Query
 from reticent.views.schema import Schema
@@ -21,6 +22,7 @@ from reticent.views.verdict import Verdict
 
 _RULES = "views: authorization"
 _DECISIONS = "views: decision"
+_ALLOW = "The steward can allow it: beside = 'allow' in the access policy."
 ACTIONS = ("define view", "define secret", "assign", "withdraw", "allow", "forbid", "revoke view", "revoke secret")
 _UNDONE_BY = {"assign": "withdraw", "allow": "revoke view", "forbid": "revoke secret"}
 
@@ -143,12 +145,24 @@ class Rules:
 class AccessControl:
     """Authorizations over one data set, kept in the ledger. Mutable because it stands for the ledger's record.
 
+    ``beside="allow"`` grants views even when something else was given out about the same data set, with which they are not judged.
+
     The log is read again before every change and every decision, so that what another process forbade or revoked holds here too.
     """
 
     def __init__(
-        self, ledger: Ledger, dataset: str, schema: Schema, *, dialect: str = "postgres", semantics: str = "sql"
+        self,
+        ledger: Ledger,
+        dataset: str,
+        schema: Schema,
+        *,
+        dialect: str = "postgres",
+        semantics: str = "sql",
+        beside: str = "refuse",
     ) -> None:
+        if beside not in ("refuse", "allow"):
+            raise PolicyError(f"beside must be 'refuse' or 'allow', but it is {beside!r}.")
+        self._beside = unjudged if beside == "allow" else apart("granted views", _ALLOW)
         self._ledger = ledger
         self._dataset = dataset
         self._schema = schema
@@ -252,9 +266,13 @@ class AccessControl:
         if foreign:
             raise PolicyError(f"{user} does not have the role {sorted(foreign)[0]!r}, so it cannot be active.")
         decision = self._decide(rules, user, view, active)
+        refused = self._ledger.refusal(self._dataset, GRANT, self._beside) if decision.allowed else None
+        if refused is not None:
+            decision = Decision(False, user, active, view, refused, decision.verdicts)
         question = json.dumps({"user": user, "roles": active, "view": view}, sort_keys=True)
         told = json.dumps({"allowed": decision.allowed, "reason": decision.reason}, sort_keys=True)
-        self._ledger.answers.record(self._dataset, _DECISIONS, question, told)
+        grants = self._beside if decision.allowed else None
+        self._ledger.answers.record(self._dataset, _DECISIONS, question, told, grants=grants)
         return decision
 
     def enforce(self, user: str, view: str, roles: Iterable[str] | None = None) -> Decision:

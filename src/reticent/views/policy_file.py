@@ -31,7 +31,7 @@ from reticent.views.checking import load_schema
 from reticent.views.policy import AccessControl, Event
 from reticent.views.texts import read_text
 
-_FIELDS = ("schema", "dialect", "semantics", "dataset", "secrets", "views", "roles", "allow", "forbid")
+_FIELDS = ("schema", "dialect", "semantics", "dataset", "beside", "secrets", "views", "roles", "allow", "forbid")
 
 
 @contextmanager
@@ -59,6 +59,7 @@ def open_policy(path: Path, ledger: Path | None = None) -> Iterator[AccessContro
             schema,
             dialect=dialect,
             semantics=str(found.get("semantics", "sql")),
+            beside=str(found.get("beside", "refuse")),
         )
         control.reconcile(_events(found, path), str(path.resolve()))
         yield control

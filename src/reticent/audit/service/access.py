@@ -53,7 +53,7 @@ def check_quota(audits: Audits, dataset: str, user: str, role: Role) -> None:
 @contextmanager
 def tokens_of(settings: Settings) -> Iterator[Tokens]:
     """The tokens of a table, without a look at the table itself."""
-    with Ledger(settings.ledger) as ledger:
+    with Ledger(settings.ledger, newest=settings.newest) as ledger:
         yield Tokens(settings, ledger.audits, ledger.secret)
 
 

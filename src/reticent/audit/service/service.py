@@ -30,13 +30,16 @@ from reticent.audit.service.replies import Answer, Reply, Row
 from reticent.audit.service.settings import STEWARD, Settings
 from reticent.audit.service.statement import Aggregate, Statement
 from reticent.data import ValueType
+from reticent.data.people import people_marks
 from reticent.errors import LedgerError, PolicyError
-from reticent.ledger import NOISY_SUM, AuditEntry, Ledger, Question, Verdict
+from reticent.giving import apart, unjudged
+from reticent.ledger import ANSWERS, NOISY_SUM, AuditEntry, Ledger, Question, Verdict
 
 MOST_ANSWERS = 1_000
 _BUDGET = "noise"
 _PAGE = 500
 _PUBLIC = "Counts follow from public columns alone."
+_ALLOW = "Nothing new is answered. The steward can allow it: beside = 'allow' in the audit policy."
 _EMPTY = "Nobody meets the condition, so there is nothing to aggregate."
 
 
@@ -59,7 +62,7 @@ class AuditService:
         with ExitStack() as opened:
             self._database = open_database(settings)
             opened.callback(self._database.close)
-            self._ledger = ledger if ledger is not None else Ledger(settings.ledger)
+            self._ledger = ledger if ledger is not None else Ledger(settings.ledger, newest=settings.newest)
             opened.callback(self._ledger.close)
             self._audits = self._ledger.audits
             self._turns = self._ledger.turns(settings.dataset)
@@ -71,6 +74,7 @@ class AuditService:
         """Catch up with the table and with everything that was decided, and answer what is reserved."""
         settings = self.settings
         secret = self._ledger.secret
+        self._beside = unjudged if settings.beside == "allow" else apart("audited answers", _ALLOW)
         self.tokens = Tokens(settings, self._audits, secret)
         self._people = People(settings, self._audits, secret)
         self._columns = {
@@ -190,7 +194,10 @@ class AuditService:
 
     def guarantee(self, column: str) -> list[str]:
         """What is promised about a column, in sentences."""
-        return guarantee(self.settings.sensitive[column], self._columns[column].family)
+        promised = guarantee(self.settings.sensitive[column], self._columns[column].family)
+        entries = self._ledger.entries(self.settings.dataset)
+        # What else was given out, and was allowed without a judgement, weakens the promise.
+        return [*promised, *(each.note for each in entries if each.kind == ANSWERS and each.note)]
 
     def describe(self) -> dict[str, Any]:
         """What can be asked: the table, its public columns and the protected ones. All of it is public."""
@@ -215,7 +222,10 @@ class AuditService:
 
     def _update(self, look: Look) -> None:
         """Take the table as it is now, and tell the auditors whose every variable is."""
-        self._people.update(look.rows())
+        rows = look.rows()
+        marks = people_marks(rows.keys, self._ledger.people_key)
+        self._ledger.know(self.settings.dataset, () if marks is None else (marks,))
+        self._people.update(rows)
         for name, column in self._columns.items():
             present = self._people.variables[name]
             column.extend(self._people.owners[name], present[present != MISSING])
@@ -288,9 +298,11 @@ class AuditService:
         column = str(aggregate.column)
         entry = self._audits.find(self.settings.dataset, column, query.function, query.identity)
         if entry is None:
+            if refused := self._refused():
+                return Answer(aggregate.label, False, "beside", refused, len(query))
             decision = self._columns[column].decide(cast(Asked, query.function), query.members)
             verdict = _verdict(column, query, decision, query.function)
-            entry = self._audits.decide(self.settings.dataset, question, verdict)
+            entry = self._audits.decide(self.settings.dataset, question, verdict, beside=self._beside)
             entry = self._settle(look, entry, query.members)
         else:
             self._audits.asked_again(question, entry.number)
@@ -307,11 +319,17 @@ class AuditService:
         query = self._query(aggregate, cell)
         column = str(aggregate.column)
         entry = self._audits.find(self.settings.dataset, column, query.function, query.identity)
+        if entry is None and (refused := self._refused()):
+            return Answer(aggregate.label, False, "beside", refused, len(query))
         decision: Decision | AuditEntry = (
             entry if entry is not None else self._columns[column].decide(cast(Asked, query.function), query.members)
         )
         answered = decision.answered if isinstance(decision, AuditEntry) else decision.answer
         return Answer(aggregate.label, answered, decision.rule, decision.reason, len(query))
+
+    def _refused(self) -> str | None:
+        """Why nothing new is answered: something else was given out about the same people, and the two were not judged together."""
+        return self._ledger.refusal(self.settings.dataset, ANSWERS, self._beside)
 
     def _public_answer(self, aggregate: Aggregate, cell: _Cell) -> Answer | None:
         """Counts and empty selections: known without any protected value."""
@@ -341,7 +359,7 @@ class AuditService:
             decision = Decision(True, reason, "noisy")
             verdict = replace(_verdict(column, query, decision, NOISY_SUM), cost=noise.each)
             try:
-                entry = self._audits.decide(self.settings.dataset, question, verdict, _BUDGET)
+                entry = self._audits.decide(self.settings.dataset, question, verdict, _BUDGET, beside=self._beside)
             except LedgerError:
                 if self._ledger.budgets.of(self.settings.dataset, _BUDGET, column=column).left >= noise.each:
                     raise

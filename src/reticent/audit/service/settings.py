@@ -166,7 +166,9 @@ class Role:
 
 @dataclass(frozen=True)
 class Settings:
-    """A whole audited table. ``view`` is the name that stands after FROM."""
+    """A whole audited table. ``view`` is the name that stands after FROM; ``newest`` a second place for the ledger's newest position.
+
+    ``beside`` says whether answers may go on when something else was given out about the same people, with which they are not judged."""
 
     dataset: str
     source: Source
@@ -178,6 +180,8 @@ class Settings:
     users: Mapping[str, str] = field(default_factory=dict)
     reserved: tuple[str, ...] = ()
     ledger: Path | None = None
+    newest: Path | None = None
+    beside: Literal["refuse", "allow"] = "refuse"
 
     def __post_init__(self) -> None:
         if not self.dataset.strip():

@@ -1,0 +1,153 @@
+"""``reticent ledger``: what was given out, and withdrawing what never left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reticent.cli.console import Json, answer, table
+
+if TYPE_CHECKING:
+    from reticent.ledger import Entry, Ledger
+
+Place = Annotated[
+    Path | None, typer.Option("--ledger", help="The ledger; without it RETICENT_LEDGER, or the user's own.")
+]
+Newest = Annotated[
+    Path | None, typer.Option("--newest", help="A second place of the newest position (RETICENT_LEDGER_NEWEST).")
+]
+Dataset = Annotated[str, typer.Argument(help="The name of the data set.")]
+Reason = Annotated[str, typer.Option("--reason", help="Why; it stays on record.")]
+
+_app = typer.Typer(help="What was given out about every data set; withdraw what never left.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.add_typer(_app, name="ledger")
+
+
+@_app.command("list")
+def list_entries(ledger: Place = None, newest: Newest = None, as_json: Json = False) -> None:
+    """List everything that was given out or is reserved, by data set.
+
+    Example: reticent ledger list
+    """
+    with _opened(ledger, newest) as book:
+        found = [each for name in book.datasets() for each in book.entries(name)]
+        path = book.path
+    columns = ("data set", "number", "kind", "status", "since", "content")
+    rows = [(e.dataset, e.number, e.kind, e.status, e.changed, e.content[:12]) for e in found]
+    payload = {"ok": True, "ledger": path, "entries": [_plain(each) for each in found]}
+    answer(payload, as_json, lambda console: console.print(table(f"Ledger {path}", columns, rows)))
+
+
+@_app.command("show")
+def show(dataset: Dataset, ledger: Place = None, newest: Newest = None, as_json: Json = False) -> None:
+    """Show every entry of a data set: what it was judged beside, its hashes, and why one was withdrawn.
+
+    Example: reticent ledger show patients
+    """
+    with _opened(ledger, newest) as book:
+        found = _entries(book, dataset)
+    drawn = [
+        table(
+            f"{each.kind} {each.number} of {each.dataset}",
+            ("", ""),
+            [(name, value) for name, value in _plain(each).items() if value not in ("", {})],
+        )
+        for each in found
+    ]
+    payload = {"ok": True, "dataset": dataset, "entries": [_plain(each) for each in found]}
+    answer(payload, as_json, lambda console: console.print(*drawn))
+
+
+@_app.command("withdraw")
+def withdraw(
+    dataset: Dataset,
+    number: Annotated[int, typer.Argument(help="The entry's number, as listed.")],
+    reason: Reason,
+    ledger: Place = None,
+    newest: Newest = None,
+    as_json: Json = False,
+) -> None:
+    """Take back an entry that was reserved but never written; only you know that nothing of it left the house.
+
+    Example: reticent ledger withdraw patients 2 --reason "the disk was full"
+    """
+    from reticent.errors import PolicyError
+
+    with _opened(ledger, newest) as book:
+        found = {each.number: each for each in _entries(book, dataset)}
+        if number not in found:
+            listed = ", ".join(map(str, found))
+            raise PolicyError(f"The data set {dataset!r} has no entry {number}. Its entries are {listed}.")
+        taken = book.withdraw(found[number], reason)
+    said = f"{taken.kind} {taken.number} of {taken.dataset!r} is withdrawn: {taken.reason}"
+    answer({"ok": True, **_plain(taken)}, as_json, lambda console: console.print(said, markup=False))
+
+
+@_app.command("accept")
+def accept(reason: Reason, ledger: Place = None, newest: Newest = None, as_json: Json = False) -> None:
+    """Go on with a ledger that is older than it was, because a backup was put back deliberately.
+
+    What was given out since the backup is unknown, so every data set gets an entry that says so: nothing more is given out about it unless
+    that is allowed explicitly.
+
+    Example: reticent ledger accept --reason "restored the backup of Monday"
+    """
+    with _opened(ledger, newest, accept=reason) as book:
+        marked = book.restored
+    said = (
+        f"{len(marked)} data sets are marked: what was given out about them since the backup is unknown."
+        if marked
+        else "The ledger is the newest there is; nothing was changed."
+    )
+    payload = {"ok": True, "entries": [_plain(each) for each in marked]}
+    answer(payload, as_json, lambda console: console.print(said, markup=False))
+
+
+@contextmanager
+def _opened(path: Path | None, newest: Path | None, accept: str | None = None) -> Iterator[Ledger]:
+    """The ledger, which must be there: looking at one does not make it."""
+    from reticent.errors import LedgerError
+    from reticent.ledger import Ledger, LedgerPlace
+
+    place = LedgerPlace.of(path, newest)
+    if not place.path.exists():
+        raise LedgerError(
+            f"There is no ledger at {str(place.path)!r}. Name it with --ledger or RETICENT_LEDGER; one is made when something is first published."
+        )
+    with Ledger(place, accept=accept) as book:
+        yield book
+
+
+def _entries(book: Ledger, dataset: str) -> Sequence[Entry]:
+    from reticent.errors import PolicyError, did_you_mean
+
+    found = book.entries(dataset)
+    if not found:
+        raise PolicyError(
+            f"The ledger {str(book.path)!r} has no entry of a data set {dataset!r}.{did_you_mean(dataset, book.datasets())}"
+        )
+    return found
+
+
+def _plain(entry: Entry) -> dict[str, Any]:
+    return {
+        "dataset": entry.dataset,
+        "number": entry.number,
+        "kind": entry.kind,
+        "status": entry.status,
+        "made": entry.made,
+        "changed": entry.changed,
+        "content": entry.content,
+        "certificate": entry.certificate,
+        "beside": entry.note,
+        "reason": entry.reason,
+        "details": dict(entry.details),
+    }

@@ -1,0 +1,129 @@
+"""The same people under another name: keyed fingerprints of the values that identify them, few enough to be kept in the ledger.
+
+Of every identifying column a sample is kept as keyed hashes. Whether a value is in the sample depends on the value alone, so two tables that share people
+share marks, whatever else about them changed. A table without identifiers is known by its rows: each distinct combination of values with the number
+of rows that have it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.data.table import Table
+from reticent.giving import MARK_BITS, MARKS_KEPT, Marks
+
+_FEWEST_ROWS = 20
+# Beyond these it would take more than a small part of the time that publishing takes.
+_MOST_PEOPLE, _MOST_ROWS = 2_000_000, 500_000
+_SMALL_RANGE = 1 << 20
+_Hashes = NDArray[np.uint64]
+
+
+def people_of(table: Table, key: bytes) -> tuple[Marks, ...]:
+    """The marks of a table: of its key and identifiers, else of its rows where they are in memory and enough to be told from others'."""
+    named = dict.fromkeys((*((table.key,) if table.key is not None else ()), *table.identifiers))
+    columns = [name for name in named if name in table.schema]
+    if columns and table.rows <= _MOST_PEOPLE:
+        parts = {name: [chunk[name] for chunk in table.held.chunks([name])] for name in columns}
+        marks = [people_marks(pl.concat(each), key) for each in parts.values() if each]
+        found = tuple(each for each in marks if each is not None)
+        if found:
+            return found
+    if table.streamed or table.rows > _MOST_ROWS:
+        return ()
+    rows = rows_marks(table.frame.select(*table.quasi, *table.sensitive), key)
+    return (rows,) if rows is not None else ()
+
+
+def people_marks(values: pl.Series, key: bytes) -> Marks | None:
+    """The marks of one identifying column; None where it only numbers the rows, which tells nobody from anybody."""
+    present = values.drop_nulls().unique()
+    if not len(present) or _only_numbers(present):
+        return None
+    texts = present.cast(pl.String).str.strip_chars().str.to_lowercase().unique().to_list()
+    spread = np.fromiter((zlib.crc32(text.encode()) for text in texts), dtype=np.uint64, count=len(texts)) << np.uint64(
+        32
+    )
+    level = 0
+    while np.count_nonzero(_levels(spread) >= level) > MARKS_KEPT:
+        level += 1
+    levels = _levels(spread)
+    return _marks(
+        "people", level, [(int(levels[place]), _hash(texts[place], key)) for place in np.flatnonzero(levels >= level)]
+    )
+
+
+def rows_marks(frame: pl.DataFrame, key: bytes) -> Marks | None:
+    """The marks of rows: keyed hashes of the distinct combinations, each with how often it occurs."""
+    if frame.height < _FEWEST_ROWS or not frame.width:
+        return None
+    combined = np.zeros(frame.height, dtype=np.uint64)
+    for place, name in enumerate(sorted(frame.columns)):
+        combined = _mixed(combined * np.uint64(0x9E3779B97F4A7C15) + _value_hashes(frame[name], place, key))
+    distinct, counts = np.unique(combined, return_counts=True)
+    if len(distinct) < _FEWEST_ROWS:
+        return None
+    level, levels = 0, _levels(distinct)
+    while np.count_nonzero(levels >= level) > MARKS_KEPT:
+        level += 1
+    kept = levels >= level
+    hashes = _mixed(distinct[kept] + counts[kept].astype(np.uint64))
+    return _marks("rows", level, list(zip(levels[kept].tolist(), hashes.tolist(), strict=True)))
+
+
+def _marks(kind: str, level: int, found: list[tuple[int, int]]) -> Marks:
+    """The level of a value goes before its hash, so that a finer sample can be cut down to a coarser one."""
+    return Marks(kind, level, tuple(sorted({each << MARK_BITS | mark >> (64 - MARK_BITS) for each, mark in found})))
+
+
+def _levels(spread: _Hashes) -> NDArray[np.int64]:
+    """The number of leading zeros, of 32: half of all values have none, a quarter one, and so on."""
+    top = (spread >> np.uint64(32)).astype(np.float64)
+    return 32 - np.where(top > 0, np.floor(np.log2(np.maximum(top, 1))).astype(np.int64) + 1, 0)
+
+
+def _value_hashes(values: pl.Series, place: int, key: bytes) -> _Hashes:
+    """A hash for every row; each distinct value is hashed once."""
+    coded = values.cast(pl.Categorical) if values.dtype == pl.String else values
+    present = coded.drop_nulls()
+    distinct = present.unique()
+    hashes = np.array([_hash(f"{place} {text}", key) for text in distinct.cast(pl.String)], dtype=np.uint64)
+    numbers, rows = distinct.to_physical().to_numpy(), present.to_physical().to_numpy()
+    found = np.full(len(values), _hash(f"{place}", key), dtype=np.uint64)
+    if not len(distinct):
+        return found
+    low, high = numbers.min(), numbers.max()
+    if numbers.dtype.kind in "iu" and int(high) - int(low) < _SMALL_RANGE:
+        by_number = np.zeros(int(high) - int(low) + 1, dtype=np.uint64)
+        by_number[numbers - low] = hashes
+        told = by_number[rows - low]
+    else:
+        order = np.argsort(numbers)
+        told = hashes[order][np.searchsorted(numbers[order], rows)]
+    found[~coded.is_null().to_numpy()] = told
+    return found
+
+
+def _only_numbers(values: pl.Series) -> bool:
+    """Whether values are no more than running numbers: every table has those."""
+    if not values.dtype.is_integer():
+        return False
+    low, high = int(values.min()), int(values.max())  # type: ignore[arg-type]  # whole numbers
+    return high - low < 2 * len(values)
+
+
+def _hash(text: str, key: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), key=key, digest_size=8).digest(), "big")
+
+
+def _mixed(values: _Hashes) -> _Hashes:
+    """Each value mixed so that near ones end far apart (the finalizer of splitmix64)."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: _Hashes = values ^ (values >> np.uint64(31))
+    return mixed

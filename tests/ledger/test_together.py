@@ -1,0 +1,218 @@
+"""Releases, answers and grants of one data set meet in the ledger, under whatever name (issue 14, 2)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import reticent as rt
+from reticent.audit.service import AuditService
+from reticent.data.people import people_marks, people_of, rows_marks
+from reticent.errors import LedgerError
+from reticent.giving import Marks, unjudged
+from reticent.ledger import Entry, Ledger
+from reticent.policy.auditing import AuditPolicy
+from reticent.views import load_schema
+from reticent.views.policy import AccessControl
+
+FOUR = pl.DataFrame({"person": ["p1", "p2", "p3", "p4"], "zip": [1, 1, 2, 2], "salary": [100, 200, 1000, 5000]})
+AUDIT = """\
+dataset = "{name}"
+ledger = "ledger.sqlite"
+{beside}
+[database]
+source = "four.csv"
+key = "person"
+public = ["zip", "person"]
+
+[sensitive.salary]
+bounds = "ignored"
+"""
+SUM = "SELECT SUM(salary) FROM four WHERE person IN ('p1', 'p3')"
+
+
+def bucketized(place: Path, name: str = "d", **options):
+    table = rt.Table(FOUR, quasi=["zip"], sensitive="salary", identifiers=["person"], dataset=name)
+    method = rt.Lattice(format="bucketize")
+    return rt.publish(table, rt.DistinctLDiversity(2), method, ledger=place / "ledger.sqlite", **options)
+
+
+def audited(place: Path, name: str = "d", beside: str = ""):
+    FOUR.write_csv(place / "four.csv")
+    (place / "audit.toml").write_text(AUDIT.format(name=name, beside=beside), encoding="utf-8")
+    return AuditService(AuditPolicy.read(place / "audit.toml").settings)
+
+
+@pytest.mark.parametrize("name", ["d", "D ", "another name"])
+def test_an_audited_sum_after_a_release_is_denied_and_says_why(tmp_path: Path, name: str) -> None:
+    bucketized(tmp_path)
+    with audited(tmp_path, name) as service:
+        (told,) = service.ask(SUM).rows[0].answers
+        assert (told.answered, told.value, told.rule) == (False, None, "beside")
+        assert "release 1" in told.reason
+        assert not service.would_answer(SUM).rows[0].answers[0].answered
+        assert service.ask("SELECT COUNT(*) FROM four").rows[0].answers[0].value == 4
+
+
+def test_an_audited_sum_after_a_release_is_answered_if_allowed_and_the_promise_says_so(tmp_path: Path) -> None:
+    bucketized(tmp_path)
+    with audited(tmp_path, beside='beside = "allow"') as service:
+        assert service.ask(SUM).rows[0].answers[0].value == 1100
+        assert "release 1. They and this were not judged together" in service.guarantee("salary")[-1]
+
+
+@pytest.mark.parametrize("name", ["d", "D ", "another name"])
+def test_a_release_after_audited_answers_is_refused_and_allowed_never_says_that_there_was_nothing(
+    tmp_path: Path, name: str
+) -> None:
+    with audited(tmp_path) as service:
+        assert service.ask(SUM).rows[0].answers[0].value == 1100
+    with pytest.raises(LedgerError, match="was released already: answers 1"):
+        bucketized(tmp_path, name)
+    said = bucketized(tmp_path, name, again=True).certificate["ledger"]["statement"]
+    assert "knew no earlier one" not in said
+    assert "answers 1" in said
+    assert "not judged together" in said
+    # The answers that were given stay as they are; new ones would be beside the release.
+    with audited(tmp_path) as service:
+        assert service.ask(SUM).rows[0].answers[0].value == 1100
+        assert not service.ask("SELECT SUM(salary) FROM four").rows[0].answers[0].answered
+
+
+def test_a_granted_view_and_a_release_meet_too(tmp_path: Path) -> None:
+    schema = load_schema("CREATE TABLE four (person TEXT PRIMARY KEY, zip INTEGER, salary INTEGER)")
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        control = AccessControl(ledger, "d", schema)
+        control.define_view("zips", "SELECT zip FROM four", "steward")
+        control.allow("zips", by="steward", user="alice")
+        assert control.decide("alice", "zips").allowed
+        assert [(each.kind, each.status) for each in ledger.entries("d")] == [("grant", "given out")]
+    with pytest.raises(LedgerError, match="was released already: grant 1"):
+        bucketized(tmp_path)
+    bucketized(tmp_path, again=True)
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        told = AccessControl(ledger, "d", schema).decide("alice", "zips")
+        assert not told.allowed
+        assert "release 2" in told.reason
+        assert AccessControl(ledger, "d", schema, beside="allow").decide("alice", "zips").allowed
+
+
+def many(seed: int, rows: int = 300) -> pl.DataFrame:
+    ages = pl.Series("age", range(rows)).shuffle(seed=seed)
+    return pl.DataFrame(
+        {
+            "id": [f"{seed}-{row}" for row in range(rows)],
+            "age": ages,
+            "zip": ages.shuffle(seed=seed + 1) % 50,
+            "s": ["a", "b", "c"] * (rows // 3),
+        }
+    )
+
+
+def publish_named(place: Path, frame: pl.DataFrame, name: str, **roles):
+    table = rt.Table(frame, quasi=["age", "zip"], sensitive="s", dataset=name, **roles)
+    return rt.publish(table, rt.KAnonymity(2), ledger=place / "ledger.sqlite")
+
+
+@pytest.mark.parametrize("roles", [{"identifiers": ["id"]}, {"key": "id"}, {}])
+def test_a_changed_copy_of_the_same_people_under_another_name_is_recognised(tmp_path: Path, roles) -> None:
+    frame = many(1)
+    publish_named(tmp_path, frame, "first", **roles)
+    changed = frame.sample(200, seed=5).with_columns(
+        pl.when(pl.col("age") < 30).then(pl.lit("c")).otherwise("s").alias("s")
+    )
+    with pytest.raises(
+        LedgerError, match=r"The data set 'first' was released already.*'second' is about the same people as 'first'"
+    ):
+        publish_named(tmp_path, changed, "second", **roles)
+    assert publish_named(tmp_path, many(2), "third", **roles).certificate["ledger"]["release"] == 1
+
+
+def test_rows_that_are_only_numbered_are_not_the_same_people(tmp_path: Path) -> None:
+    for name, frame in (("first", many(1)), ("second", many(2))):
+        publish_named(tmp_path, frame.with_columns(id=pl.int_range(1, 301)), name, identifiers=["id"])
+
+
+def test_two_files_of_the_same_name_are_two_data_sets_and_a_copy_is_not(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("a", "b", "c")]
+    for folder, frame in zip(folders, (many(1), many(2), many(1)), strict=True):
+        folder.mkdir()
+        frame.write_csv(folder / "data.csv")
+    told = []
+    for k, folder in enumerate(folders, start=2):
+        table = rt.read(
+            folder / "data.csv",
+            quasi=["age", "zip"],
+            sensitive="s",
+            identifiers=["id"],
+            dataset=str(folder / "data.csv"),
+        )
+        try:
+            rt.publish(table, rt.KAnonymity(k), ledger=tmp_path / "ledger.sqlite")
+            told.append("published")
+        except LedgerError:
+            told.append("refused")
+    assert told == ["published", "published", "refused"]
+
+
+KEY = b"k" * 32
+
+
+@pytest.mark.parametrize(("shared", "same"), [(30_000, True), (9_000, True), (300, False), (0, False)])
+def test_overlaps_of_large_sets_are_estimated_from_a_sample(shared: int, same: bool) -> None:
+    one = people_marks(pl.Series([f"person {number}" for number in range(30_000)]), KEY)
+    other = people_marks(pl.Series([f"person {number}" for number in range(30_000 - shared, 60_000 - shared)]), KEY)
+    assert one is not None
+    assert other is not None
+    assert len(one.hashes) <= 4096
+    assert one.level > 0
+    assert one.overlaps(other) == other.overlaps(one) == same
+
+
+def test_a_small_part_of_a_large_set_is_found() -> None:
+    everybody = pl.Series([f"person {number}" for number in range(20_000)])
+    whole, part = people_marks(everybody, KEY), people_marks(everybody[500:700], KEY)
+    assert whole is not None
+    assert part is not None
+    assert whole.overlaps(part)
+
+
+def test_spelling_and_type_of_identifiers_do_not_matter_and_the_key_does() -> None:
+    numbers = pl.Series([10_000_000, 45_343_003, 91_000_000_001])
+    one, other = people_marks(numbers, KEY), people_marks(pl.Series(["45343003 ", "91000000001", "10000000"]), KEY)
+    assert one == other
+    assert people_marks(pl.Series(["Ann", "bob"]), KEY) == people_marks(pl.Series(["BOB", " ann"]), KEY)
+    assert people_marks(numbers, b"another key") != one
+
+
+def test_rows_with_missing_values_and_every_type_are_marked() -> None:
+    frame = many(3).with_columns(
+        day=pl.date_range(pl.date(2020, 1, 1), pl.date(2020, 1, 1) + pl.duration(days=299)),
+        truth=pl.col("age") % 2 == 0,
+        number=pl.when(pl.col("age") > 5).then(pl.col("age") / 7),
+    )
+    marks = rows_marks(frame, KEY)
+    assert marks is not None
+    assert marks == rows_marks(frame.sample(fraction=1, shuffle=True, seed=2), KEY)
+    assert rows_marks(frame.head(19), KEY) is None
+
+
+def test_marks_of_different_kinds_never_overlap() -> None:
+    assert not Marks("people", 0, (1, 2)).overlaps(Marks("rows", 0, (1, 2)))
+
+
+def test_the_same_people_are_found_whoever_was_first(tmp_path: Path) -> None:
+    def certify(entry: Entry) -> str:
+        return ""
+
+    marks = people_of(rt.Table(many(1), quasi=["age"], sensitive="s", identifiers=["id"]), KEY)
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        ledger.record("one", "a", certify)
+        ledger.know("one", marks)
+        ledger.know("one", marks)
+        with pytest.raises(LedgerError, match="'one' was released already"):
+            ledger.record("two", "b", certify, people=marks)
+        assert "of 'one'" not in ledger.record("two", "b", certify, people=marks, beside=unjudged).note
+        assert ledger.refusal("one", "answers", lambda given: unjudged(given) if len(given) == 2 else 1 / 0) is None
