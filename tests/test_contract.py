@@ -246,3 +246,21 @@ def test_the_command_line_prints_one_object(frame: pl.DataFrame, tmp_path: Path)
         (tmp_path / f"{name}.sql").write_text(text)
     options = [part for name in texts for part in (f"--{name}", str(tmp_path / f"{name}.sql"))]
     assert reticent("views", "check", *options)["status"] == "DISCLOSES"
+
+
+def test_inspecting_previewing_and_comparing(tmp_path: Path, frame: pl.DataFrame, table: rt.Table) -> None:
+    frame.write_csv(tmp_path / "file.csv")
+    for source in (str(tmp_path / "file.csv"), frame):
+        p = rt.inspect(source)
+        assert p.roles.keys() == set(frame.columns)
+        assert "[roles]" in p.policy
+        assert isinstance(p.table(), rt.Table)
+        assert all(isinstance(note, str) for note in p.notes)
+    found = rt.preview(table, rt.KAnonymity(3), method=None)
+    assert found.utility["loss"] > 0
+    assert found.loss_by_column.keys() == {"age", "zip"}
+    assert found.frame.height <= 12
+    assert min(found.groups.sizes) >= 3
+    compared = rt.compare(table, [rt.KAnonymity(2), rt.KAnonymity(3)], methods=[rt.Lattice(), rt.Mondrian()])
+    assert compared.table.height == 4
+    assert not (tmp_path / "ledger.sqlite").exists()

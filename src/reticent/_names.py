@@ -135,6 +135,7 @@ PUBLIC: dict[str, str] = {
     **dict.fromkeys(("Release", "apply", "publish", "verify"), "reticent.release"),
     "assess": "reticent.release.assessing",
     **dict.fromkeys(("inspect", "read"), "reticent.policy"),
+    **dict.fromkeys(("compare", "preview"), "reticent.report"),
     **dict.fromkeys(
         ("Cancelled", "DataError", "Denied", "Infeasible", "LedgerError", "PolicyError", "ReticentError"),
         "reticent.errors",

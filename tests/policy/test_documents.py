@@ -63,7 +63,7 @@ def test_every_setting_of_a_policy_is_documented() -> None:
 def test_every_option_of_a_documented_command_is_documented() -> None:
     text = (DOCS / "command-line.md").read_text()
     group = typer.main.get_command(app)
-    for name in ("inspect", "assess", "publish", "verify", "query"):
+    for name in ("inspect", "assess", "preview", "publish", "verify", "query"):
         command = group.commands[name]  # type: ignore[attr-defined]  # the application is a group
         section = text[text.index(f"\n## {name}\n") :].split("\n## ")[1]
         for parameter in command.params:

@@ -17,6 +17,7 @@ from reticent.cli import (
     keys,
     knowledge,
     ledger,
+    preview,
     publish,
     query,
     randomize,
@@ -51,7 +52,7 @@ def reticent(
     """Share data about people without giving anybody away."""
 
 
-_COMMANDS = (demo, inspect, assess, publish, verify, attack, query, apply, report)
+_COMMANDS = (demo, inspect, assess, preview, publish, verify, attack, query, apply, report)
 _GROUPS = (knowledge, belief, randomize, views, audit, ledger, keys)
 
 for command in (*_COMMANDS, *_GROUPS):

@@ -8,6 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reticent.cli.console import Json, answer, table, working
+from reticent.cli.options import (
+    DefinitionOption,
+    EngineOption,
+    FormatOption,
+    LedgerOption,
+    ObjectiveOption,
+    PolicyArgument,
+    SecondsOption,
+    SignOption,
+    SuppressionOption,
+)
+from reticent.cli.preview import show_preview
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,41 +33,31 @@ def register(app: typer.Typer) -> None:
 
 
 def publish(
-    policy: Annotated[Path, typer.Argument(help="The policy (.toml).")],
+    policy: PolicyArgument,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The folder that the release is written to; a new one.")
     ] = None,
     again: Annotated[
         bool | None, typer.Option("--again", help="Allow another release of a data set that was released before.")
     ] = None,
-    sign: Annotated[
-        Path | None, typer.Option("--sign", help="The private key (.key) to sign the certificate with.")
-    ] = None,
+    sign: SignOption = None,
     report: Annotated[
         bool | None, typer.Option("--report", help="Write the steward's report to private/report.html.")
     ] = None,
-    suppression: Annotated[
-        str | None, typer.Option(help="The share of rows that may be left out, such as 0.05.")
-    ] = None,
-    objective: Annotated[str | None, typer.Option(help="What to keep small: loss, discernibility, kl ...")] = None,
-    definition: Annotated[
-        str | None, typer.Option("--definition", help="Such as 'KAnonymity(5) & EntropyLDiversity(l=3)'.")
-    ] = None,
-    release_format: Annotated[
-        str | None, typer.Option("--format", help="generalize, or bucketize: exact values, joined by bucket.")
-    ] = None,
-    seconds: Annotated[
-        float | None, typer.Option(help="Stop searching after this long and take the best found.")
-    ] = None,
+    suppression: SuppressionOption = None,
+    objective: ObjectiveOption = None,
+    definition: DefinitionOption = None,
+    release_format: FormatOption = None,
+    seconds: SecondsOption = None,
     files: Annotated[
         str | None, typer.Option("--files", help="The kind of the released files: csv or parquet.")
     ] = None,
-    engine: Annotated[
-        str | None, typer.Option("--engine", help="local: rows in memory; streaming: a table larger than memory.")
-    ] = None,
-    ledger: Annotated[
-        Path | None, typer.Option("--ledger", help="The ledger that remembers what was given out.")
-    ] = None,
+    engine: EngineOption = None,
+    ledger: LedgerOption = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Show what would be published, as `reticent preview` does; record nothing."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Find the least distorted release that keeps the promise, certify it and write it.
@@ -66,6 +68,9 @@ def publish(
 
     method = {"suppression": suppression, "objective": objective, "format": release_format, "seconds": seconds}
     loaded = Policy.read(policy)
+    if dry_run:
+        show_preview(loaded, definition, engine, method, compare=False, attacks=False, as_json=as_json)
+        return
     with working("Searching for the least distorted release ...", as_json) as context:
         found = publish_policy(
             loaded,

@@ -4,12 +4,14 @@ It is for the steward: the search, the cost and everything about the table befor
 variant leaves all of that out and shows only what follows from the published files.
 
 ``writing``  writes the page; ``facts`` gathers what it tells, ``page`` lays it out
+``previewing``  what a release would be, one or several side by side (``rt.preview``, ``rt.compare``)
 ``figures``  draws; ``knowledge_figure`` the curves of background knowledge, ``lattice_figure`` the search
 """
 
 from __future__ import annotations
 
 from reticent.report.figures import percent
+from reticent.report.previewing import Compared, Preview, compare, preview
 from reticent.report.writing import write_report, write_stewards_report
 
-__all__ = ["percent", "write_report", "write_stewards_report"]
+__all__ = ["Compared", "Preview", "compare", "percent", "preview", "write_report", "write_stewards_report"]

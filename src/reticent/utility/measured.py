@@ -59,6 +59,11 @@ class Measured(Mapping[str, float]):
     def _weighted(self) -> Picture | None:
         return self._picture.weighted()
 
+    @cached_property
+    def loss_by_column(self) -> dict[str, float]:
+        """The loss of every quasi column by itself."""
+        return dict(zip(self._picture.columns, measures.column_losses(self._picture).tolist(), strict=True))
+
     def __getitem__(self, name: str) -> float:
         if name not in self._known:
             picture = self._weighted if name in _WEIGHTED and self._weighted is not None else self._picture
