@@ -7,8 +7,8 @@
 ``domain``      what is public of a column's values; ``pieces`` labels cut where the condition cuts them; ``covering`` what a
                 condition covers of a region; ``expanding`` by writing regions out; ``bounding`` when they are too large to go through
 
-Nothing of the text is ever passed on as text. Known are comparisons of columns, constants and linear arithmetic, ``between``, ``in``,
-``is null``, ``like 'abc%'``, ``and``, ``or``, ``not`` and parentheses, with SQL's three-valued logic for nulls.
+Nothing of the text is ever passed on as text. Known are comparisons of columns, constants, linear arithmetic and a few functions of whole numbers (``% div abs
+sign floor ceil``), ``between``, ``in``, ``is null``, ``like 'abc%'``, ``and``, ``or``, ``not`` and parentheses, with SQL's three-valued logic for nulls.
 """
 
 from reticent.data.predicate.condition import Condition

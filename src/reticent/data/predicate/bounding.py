@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from reticent.data.predicate.evaluation import truth
 from reticent.data.predicate.expanding import expanded
 from reticent.data.predicate.linear import LinearForm, difference
-from reticent.data.predicate.nodes import And, Column, Comparison, Node, Operator, Or, scope
+from reticent.data.predicate.nodes import And, Column, Comparison, Node, Operator, Or, is_linear, scope
 from reticent.data.predicate.pieces import Pieces
 from reticent.data.predicate.regions import Covers, Regions
 from reticent.data.types import ValueType
@@ -143,9 +143,11 @@ def _decide(node: Node, sides: Mapping[str, _Side], count: int) -> tuple[Mask, M
     if len(names) == 1:
         side = sides[names[0]]
         true = truth(node, pl.DataFrame([side.pieces.values.alias(names[0])])).fill_null(False).to_numpy()
-        return side.any_of(true), ~side.any_of(~true)
+        # Where a stretch has values that are no pieces, a function may be true or false of them.
+        unclear = np.isin(side.labels, list(side.pieces.stretches)) & (not is_linear(node))
+        return side.any_of(true) | unclear, ~side.any_of(~true) & ~unclear
     involved = {name: sides[name] for name in names}
-    if not isinstance(node, Comparison) or (form := _form(node, involved)) is None:
+    if not isinstance(node, Comparison) or not is_linear(node) or (form := _form(node, involved)) is None:
         return np.ones(count, dtype=bool), np.zeros(count, dtype=bool)
     return _compared(form, node.operator, involved, count)
 

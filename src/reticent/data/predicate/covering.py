@@ -33,6 +33,7 @@ from reticent.data.predicate.nodes import (
     Text,
     Truth,
     atoms,
+    is_linear,
     operands,
     positive,
     scope,
@@ -128,12 +129,17 @@ def _together(node: Node, regions: Regions) -> Covers:
     crossing = {name for literal in _literals(node) if len(scope(literal)) > 1 for name in scope(literal)}
     classes = {name: _classes(node, name, regions.pieces[name], name in crossing) for name in names}
     sizes = [count for _, count in classes.values()]
-    whole = all(regions.pieces[name].complete for name in crossing)
+    whole = all(regions.pieces[name].complete for name in crossing | _behind_functions(node))
     if whole and prod(sizes) > _LARGEST_TABLE and cells_in_all(regions, names) <= _MOST_CELLS:
         return expanded(node, regions)
     if not whole or prod(sizes) > _LARGEST_TABLE:
         return bounded(node, regions)
     return _by_table(_table(node, classes, regions), names, classes, regions)
+
+
+def _behind_functions(node: Node) -> set[str]:
+    """The columns whose pieces a literal tells apart by a function: no constant cuts them so that a piece's answer does not change."""
+    return {name for literal in _literals(node) if not is_linear(literal) for name in scope(literal)}
 
 
 def _literals(node: Node) -> Iterator[Node]:
@@ -225,7 +231,7 @@ def _cuts(node: Node, name: str, kind: ValueType) -> Cuts:
     constants: list[object] = []
     prefixes: list[str] = []
     for atom in atoms(node):
-        if scope(atom) != (name,):
+        if scope(atom) != (name,) or not is_linear(atom):
             continue
         if isinstance(atom, StartsWith):
             prefixes.append(atom.prefix)

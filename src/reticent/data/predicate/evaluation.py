@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from reticent.data.hierarchy import unused
 from reticent.data.predicate.linear import LinearForm, difference, threshold
 from reticent.data.predicate.nodes import (
     MIRRORED,
@@ -26,6 +28,7 @@ from reticent.data.predicate.nodes import (
     Column,
     Comparison,
     Constant,
+    Function,
     IsNull,
     Member,
     Node,
@@ -67,10 +70,71 @@ def truth(node: Node, frame: pl.DataFrame) -> pl.Series:
             return _missing(operand, frame)
         case StartsWith(operand=operand, prefix=prefix):
             return _prefix(operand, prefix, frame)
-        case Member():
-            return _member(node, frame)
+        case Member(operand=operand):
+            frame, (operand,) = _worked_out(frame, operand)
+            return _member(Member(operand, node.values), frame)
         case Comparison():
-            return _comparison(node, frame)
+            frame, (left, right) = _worked_out(frame, node.left, node.right)
+            return _comparison(Comparison(node.operator, left, right), frame)
+
+
+def _worked_out(frame: pl.DataFrame, *given: Operand) -> tuple[pl.DataFrame, tuple[Operand, ...]]:
+    """Operands that are linear: what functions give becomes columns of the frame."""
+    columns: dict[str, pl.Series] = {}
+
+    def linear(operand: Operand) -> Operand:
+        if isinstance(operand, Arithmetic):
+            return Arithmetic(operand.operator, linear(operand.left), linear(operand.right))
+        if not isinstance(operand, Function):
+            return operand
+        inner = linear(operand.operand)
+        name = unused("function", {*frame.columns, *columns})
+        columns[name] = _function(operand, inner, frame.with_columns(**columns)).alias(name)
+        return Column(name)
+
+    found = tuple(map(linear, given))
+    return (frame.with_columns(**columns) if columns else frame), found
+
+
+def _function(function: Function, operand: Operand, frame: pl.DataFrame) -> pl.Series:
+    """A function of a linear operand: in whole numbers where no floating-point column takes part."""
+    names = list(dict.fromkeys(column.name for column in columns_in(operand)))
+    if not all(_is_exact(frame.schema[name]) for name in names):
+        value = _rounded(operand, frame, pl.Float64())
+        steps = {"abs": value.abs, "sign": value.sign, "floor": value.floor, "ceil": value.ceil}
+        return steps[function.name]()
+    form = _on_whole_columns(LinearForm.of(operand), frame)
+    terms, constant, denominator = form.integers()
+    if function.name == "abs" and denominator != 1:
+        # The absolute value of a decimal number is one; that of a sum of them is rounded.
+        return (
+            frame[operand.name].abs() if isinstance(operand, Column) else _rounded(operand, frame, pl.Float64()).abs()
+        )
+    if not terms:
+        found = pl.repeat(int(function.of(form.constant)), frame.height, dtype=pl.Int64, eager=True)
+    elif _fits(terms, constant, frame):
+        totals = _whole_sum(terms, constant, frame, int).fill_null(0).to_numpy()
+        found = _whole_function(function, totals, denominator)
+    else:
+        found = _whole_sum(terms, constant, frame, lambda total: int(function.of(Fraction(total, denominator))))
+    return pl.select(pl.when(~_missing(operand, frame)).then(found)).to_series()
+
+
+def _whole_function(function: Function, totals: NDArray[np.int64], denominator: int) -> pl.Series:
+    """A function of ``totals / denominator`` in 64 bits; only floor, ceil and sign are asked of fractions."""
+    match function.name:
+        case "%":
+            return pl.Series(np.fmod(totals, function.by))
+        case "div":
+            return pl.Series((totals - np.fmod(totals, function.by)) // function.by)
+        case "abs":
+            return pl.Series(np.abs(totals))
+        case "sign":
+            return pl.Series(np.sign(totals))
+        case "floor":
+            return pl.Series(np.floor_divide(totals, denominator))
+        case "ceil":
+            return pl.Series(-np.floor_divide(-totals, denominator))
 
 
 def _constant(value: bool | None, frame: pl.DataFrame) -> pl.Series:
@@ -230,17 +294,25 @@ def _whole_sum(
 ) -> pl.Series:
     """``sum of terms[c] * c + constant``: in 64 bits where it fits; where it does not, what ``shortened`` makes of Python's integers."""
     columns = {name: _whole(name, frame) for name in terms}
-    bound = abs(constant)
-    for name, series in columns.items():
-        extremes = [abs(int(value)) for value in (series.min(), series.max()) if value is not None]  # type: ignore[arg-type]  # whole numbers
-        bound += abs(terms[name]) * max(extremes, default=0)
-    if bound <= _LARGEST and all(abs(factor) <= _LARGEST for factor in terms.values()):
+    if _fits(terms, constant, frame):
         total = reduce(operators.add, (series.cast(pl.Int64) * terms[name] for name, series in columns.items()))
         return total + constant
     unknown = reduce(operators.or_, (series.is_null() for series in columns.values()))
     lists = [np.array(series.fill_null(0).to_list(), dtype=object) * terms[name] for name, series in columns.items()]
-    totals = pl.Series([shortened(total) for total in reduce(operators.add, lists) + constant])
+    found = [shortened(total) for total in reduce(operators.add, lists) + constant]
+    wide = any(isinstance(value, int) and abs(value) > _LARGEST for value in found)
+    totals = pl.Series(found, dtype=pl.Int128() if wide else None)
     return pl.select(pl.when(~unknown).then(totals)).to_series()
+
+
+def _fits(terms: dict[str, int], constant: int, frame: pl.DataFrame) -> bool:
+    """Whether a sum of whole numbers stays within 64 bits, whatever the order of its terms."""
+    bound = abs(constant)
+    for name, factor in terms.items():
+        series = _whole(name, frame)
+        extremes = [abs(int(value)) for value in (series.min(), series.max()) if value is not None]  # type: ignore[arg-type]  # whole numbers
+        bound += abs(factor) * max(extremes, default=0)
+    return bound <= _LARGEST and all(abs(factor) <= _LARGEST for factor in terms.values())
 
 
 def _rounded(operand: Operand, frame: pl.DataFrame, dtype: pl.DataType) -> pl.Series:

@@ -13,6 +13,7 @@ from reticent.data.predicate.nodes import (
     Column,
     Comparison,
     Constant,
+    Function,
     IsNull,
     Member,
     Node,
@@ -66,7 +67,7 @@ def suggested(node: Node, name: str) -> ValueType:
     for atom in atoms(node):
         sides = operands(atom)
         if any(column.name == name for side in sides for column in columns_in(side)):
-            if any(isinstance(side, Number | Arithmetic) for side in sides):
+            if any(isinstance(side, Number | Arithmetic | Function) for side in sides):
                 return ValueType.REAL
             if any(isinstance(side, Truth) for side in sides):
                 return ValueType.BOOLEAN
@@ -116,6 +117,33 @@ def _kind(operand: Operand, kinds: Mapping[str, ValueType], text: str) -> ValueT
                 if not (kind := _kind(side, kinds, text)).is_numeric:
                     raise ConditionError(f"+ - * are for numbers, but {_describe(side, kind)}.", text, side.span)
             return ValueType.REAL
+        case Function(operand=inner):
+            if not (kind := _kind(inner, kinds, text)).is_numeric:
+                raise ConditionError(f"{operand.name} is for numbers, but {_describe(inner, kind)}.", text, inner.span)
+            whole = _is_whole(inner, kinds)
+            if not whole and (operand.is_division or (operand.name == "abs" and _is_exact(inner, kinds))):
+                raise ConditionError(f"{operand.name} is for whole numbers.", text, operand.span)
+            return ValueType.REAL if operand.name == "abs" and not whole else ValueType.INTEGER
+
+
+def _is_whole(operand: Operand, kinds: Mapping[str, ValueType]) -> bool:
+    """Whether a numeric operand has whole numbers only."""
+    match operand:
+        case Column(name=name):
+            return kinds[name].is_whole
+        case Number(value=value):
+            return value.denominator == 1
+        case Arithmetic(left=left, right=right):
+            return _is_whole(left, kinds) and _is_whole(right, kinds)
+        case Function(name=name, operand=inner):
+            return name != "abs" or _is_whole(inner, kinds)
+        case _:
+            return False
+
+
+def _is_exact(operand: Operand, kinds: Mapping[str, ValueType]) -> bool:
+    """Whether all columns of an operand hold whole numbers."""
+    return all(kinds[column.name].is_whole for column in columns_in(operand))
 
 
 def _check_pair(left: Operand, right: Operand, kinds: Mapping[str, ValueType], text: str) -> None:
@@ -146,8 +174,8 @@ def _describe(operand: Operand, kind: ValueType) -> str:
             return f"column {name!r} holds {_HOLDS[kind]}"
         case Text() | Number() | Truth():
             return f"{operand} is {'a text' if kind is ValueType.TEXT else 'a number' if kind.is_numeric else 'a truth value'}"
-        case Arithmetic():
-            return "the arithmetic gives a number"
+        case Arithmetic() | Function():
+            return f"{operand} is a number"
 
 
 def _remedy(left: Operand, first: ValueType, right: Operand, second: ValueType) -> str:

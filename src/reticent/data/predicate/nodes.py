@@ -5,6 +5,7 @@ Nodes compare by what they say; ``span``, where they stood in the text, only ser
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -144,8 +145,44 @@ class Arithmetic:
         return f"({self.left} {self.operator} {self.right})"
 
 
+FunctionName = Literal["%", "div", "abs", "sign", "floor", "ceil"]
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of a number: the remainder (``%``) and the whole quotient (``div``) by a constant, cut toward zero as databases do, the
+    absolute value, the sign, and the next whole number below or above."""
+
+    name: FunctionName
+    operand: Operand
+    by: int = 1
+    span: Span = field(default=_NOWHERE, compare=False)
+
+    def __str__(self) -> str:
+        return f"({self.operand} {self.name} {self.by})" if self.is_division else f"{self.name}({self.operand})"
+
+    @property
+    def is_division(self) -> bool:
+        """Whether it divides, which only whole numbers allow."""
+        return self.name in ("%", "div")
+
+    def of(self, value: Fraction) -> Fraction:
+        """The function of a number."""
+        match self.name:
+            case "abs":
+                return abs(value)
+            case "sign":
+                return Fraction((value > 0) - (value < 0))
+            case "floor":
+                return Fraction(math.floor(value))
+            case "ceil":
+                return Fraction(math.ceil(value))
+        quotient = abs(value) // abs(self.by) * (1 if (value > 0) == (self.by > 0) else -1)
+        return Fraction(quotient) if self.name == "div" else value - self.by * quotient
+
+
 Constant = Number | Text | Truth
-Operand = Column | Number | Text | Truth | Arithmetic
+Operand = Column | Number | Text | Truth | Arithmetic | Function
 
 
 @dataclass(frozen=True)
@@ -288,6 +325,20 @@ def columns_in(operand: Operand) -> Iterator[Column]:
         case Arithmetic(left=left, right=right):
             yield from columns_in(left)
             yield from columns_in(right)
+        case Function(operand=inner):
+            yield from columns_in(inner)
+
+
+def has_function(operand: Operand) -> bool:
+    """Whether an operand is more than linear in its columns."""
+    if isinstance(operand, Arithmetic):
+        return has_function(operand.left) or has_function(operand.right)
+    return isinstance(operand, Function)
+
+
+def is_linear(node: Node) -> bool:
+    """Whether no function stands under a node."""
+    return not any(has_function(operand) for atom in atoms(node) for operand in operands(atom))
 
 
 def scope(node: Node) -> tuple[str, ...]:

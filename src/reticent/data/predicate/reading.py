@@ -17,6 +17,8 @@ from reticent.data.predicate.nodes import (
     Column,
     Comparison,
     Constant,
+    Function,
+    FunctionName,
     IsNull,
     Member,
     Node,
@@ -44,6 +46,14 @@ _COMPARISONS: dict[type[exp.Expr], Operator] = {
     exp.GT: ">",
     exp.GTE: ">=",
 }
+_FUNCTIONS: dict[type[exp.Expr], FunctionName] = {
+    exp.Mod: "%",
+    exp.IntDiv: "div",
+    exp.Abs: "abs",
+    exp.Sign: "sign",
+    exp.Floor: "floor",
+    exp.Ceil: "ceil",
+}
 _READ: tuple[type[exp.Expr], ...] = (
     exp.Paren,
     exp.And,
@@ -61,6 +71,7 @@ _READ: tuple[type[exp.Expr], ...] = (
     exp.Sub,
     exp.Mul,
     *_COMPARISONS,
+    *_FUNCTIONS,
 )
 # What the expressions that are read below can carry; each is looked at where it matters.
 _ARGUMENTS = frozenset(
@@ -79,7 +90,7 @@ _ARGUMENTS = frozenset(
         "to",
     }
 )
-_KNOWN = "=, <>, <, <=, >, >=, between, in, is null, like 'abc%', and, or, not, + - *"
+_KNOWN = "=, <>, <, <=, >, >=, between, in, is null, like 'abc%', and, or, not, + - * %, div, abs, sign, floor, ceil"
 
 
 def read(text: str) -> Node:
@@ -186,7 +197,12 @@ class _Reader:
                 raise self.fault(
                     "a comparison with null is never true. Write 'is null' or 'is not null'.", node.parent or node
                 )
-        raise self.fault("this is not a column, a number or a text in single quotes (with + - * between them).", node)
+        if type(node) in _FUNCTIONS:
+            return self._function(node, _FUNCTIONS[type(node)])
+        raise self.fault(
+            "this is not a column, a number or a text in single quotes (with + - * % div, abs, sign, floor, ceil).",
+            node,
+        )
 
     def check_arguments(self, node: exp.Expr) -> None:
         """Refuse an expression that says more than is read here: nothing may be passed over in silence."""
@@ -245,7 +261,7 @@ class _Reader:
         value = self.operand(node)
         if isinstance(value, Column) and any(name.quoted for name in node.find_all(exp.Identifier)):
             raise self.fault(f"a list holds constants. If {value.name!r} is a text, put it in single quotes.", node)
-        if isinstance(value, Column | Arithmetic):
+        if isinstance(value, Column | Arithmetic | Function):
             raise self.fault("a list holds constants: numbers, or texts in single quotes.", node)
         return value
 
@@ -261,6 +277,21 @@ class _Reader:
         return (
             StartsWith(operand, body, span) if pattern.value.endswith("%") else Comparison("=", operand, pattern, span)
         )
+
+    def _function(self, node: exp.Expr, name: FunctionName) -> Operand:
+        inner, span, by = self.operand(node.this), self.span(node), 1
+        if name in ("%", "div"):
+            divisor = self.operand(node.expression)
+            whole = isinstance(divisor, Number) and divisor.value.denominator == 1 and 0 < abs(divisor.value) < 2**63
+            if not isinstance(divisor, Number) or not whole:
+                raise self.fault(f"{name} needs a whole number other than 0 on its right.", node.expression)
+            by = int(divisor.value)
+        found = Function(name, inner, by, span)
+        if not isinstance(inner, Number):
+            return found
+        if found.is_division and inner.value.denominator != 1:
+            raise self.fault(f"{name} is for whole numbers.", node.this)
+        return Number(found.of(inner.value), span)
 
     def _product(self, node: exp.Mul) -> Operand:
         left, right = self.operand(node.this), self.operand(node.expression)
