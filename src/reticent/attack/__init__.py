@@ -5,6 +5,7 @@
 ``probabilistic``  the same with mistakes in the list, and people who are not in the data
 ``homogeneity``    groups that share a sensitive value; ``exclusion`` after ruling some values out
 ``skewness``       groups unlike the whole; ``similarity`` groups whose values mean nearly the same
+``remainder``      what a declared histogram tells about those left out
 ``singling_out``   descriptions that one row fits
 ``sighting``       records looked up in a randomized release, where most are not true
 ``inference``      a trained model (``models``) against a control group; ``control`` makes one by holding people out
@@ -22,6 +23,7 @@ from reticent.attack.inference import Inference
 from reticent.attack.linkage import Linkage
 from reticent.attack.minimality import Minimality
 from reticent.attack.probabilistic import ProbabilisticLinkage
+from reticent.attack.remainder import Remainder
 from reticent.attack.sighting import Sighting
 from reticent.attack.similarity import Similarity
 from reticent.attack.singling_out import SinglingOut
@@ -37,6 +39,7 @@ __all__ = [
     "Linkage",
     "Minimality",
     "ProbabilisticLinkage",
+    "Remainder",
     "Sighting",
     "Similarity",
     "SinglingOut",

@@ -18,6 +18,7 @@ from reticent.attack.minimality import Minimality
 from reticent.attack.models import ModelName
 from reticent.attack.people import listed_people, listing, own_people
 from reticent.attack.probabilistic import ProbabilisticLinkage
+from reticent.attack.remainder import Remainder
 from reticent.attack.sighting import Sighting
 from reticent.attack.similarity import Similarity
 from reticent.attack.singling_out import SinglingOut
@@ -89,6 +90,7 @@ def _every(
 def _after(seen: Seen, secret: str, kinds: Mapping[str, Sequence[str]] | None) -> list[Adversary]:
     """Those who are after one sensitive column and need no list of people."""
     found: list[Adversary] = [Homogeneity(column=secret), Exclusion(column=secret), Skewness(column=secret)]
+    found.append(Remainder(column=secret))
     domain = seen.true_groups.domain
     if kinds is not None:
         found.append(Similarity(categories=kinds, column=secret))
