@@ -41,12 +41,12 @@ def write_whole(path: str | Path, chunks: bytes | Iterable[bytes], mode: int = 0
     sync_folder(target.parent)
 
 
-def write_new(path: Path, chunks: bytes | Iterable[bytes], mode: int = 0o644) -> None:
-    """Write and sync a file that does not exist yet; for use inside :func:`folder_aside`."""
+def write_new(path: Path, chunks: bytes | Iterable[bytes], mode: int = 0o644, *, sync: bool = True) -> None:
+    """Write a file that does not exist yet, and sync it unless it is only on its way; for use inside :func:`folder_aside` and :class:`Scratch`."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         os.fchmod(handle, mode)
-        _write(handle, chunks)
+        _write(handle, chunks, sync)
     finally:
         os.close(handle)
 
@@ -113,12 +113,13 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _write(handle: int, chunks: bytes | Iterable[bytes]) -> None:
+def _write(handle: int, chunks: bytes | Iterable[bytes], sync: bool = True) -> None:
     for chunk in [chunks] if isinstance(chunks, bytes) else chunks:
         rest = memoryview(chunk)
         while rest:
             rest = rest[os.write(handle, rest) :]
-    os.fsync(handle)
+    if sync:
+        os.fsync(handle)
 
 
 def _move(aside: Path, target: Path, replace: bool) -> None:

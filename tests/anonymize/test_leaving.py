@@ -64,7 +64,7 @@ def test_the_one_person_of_a_postcode_who_is_left_out_is_not_given_away(method, 
     release = rt.publish(table, DEFINITIONS[definition][0], METHODS[method]("0.2"), insecure_seed=1)
     _, left_out, of = told(release, "ill")
     assert not any(left_out.values())
-    assert (of == "published rows") == (release.draft.suppressed > 0)
+    assert (of == "published rows") == (release.private.suppressed > 0)
 
 
 def random_table(rng: random.Random, method: str) -> rt.Table:
@@ -110,7 +110,7 @@ def test_whatever_the_files_tell_about_those_left_out_satisfies_every_claim(meth
                 assert few is None or rows >= few
                 assert passes is None or passes(shares(left_out), shares(whole))
                 seen["told"] += 1
-        seen["left out"] += release.draft.suppressed > 0
+        seen["left out"] += release.private.suppressed > 0
         folder = release.save(tmp_path / str(number))
         assert rt.verify(folder).holds
         assert rt.assess(folder, asked).holds
@@ -124,7 +124,7 @@ def test_more_is_left_out_where_that_costs_less_and_the_remainder_is_judged():
     frame = pl.DataFrame(rows, schema=["zip", "ill"], orient="row")
     table = rt.Table(frame, quasi=["zip"], sensitive="ill")
     release = rt.publish(table, rt.TCloseness("0.1"), rt.Lattice(suppression="0.2", node={"zip": 0}))
-    assert release.draft.suppressed == 2
+    assert release.private.suppressed == 2
     assert len(release.groups) == 2
     leaving = _leaving(groups_of([[6, 4], [4, 6], [1, 0], [0, 1]]), rt.TCloseness("0.1"), 4)
     ways = list(leaving.ways(np.array([False, False, True, True])))
@@ -154,7 +154,7 @@ def test_values_of_those_left_out_stay_in_the_domain_only_if_they_were_declared(
     for sensitive, known in ((["ill"], False), ({"ill": ["a", "b", "plague"]}, True)):
         table = rt.Table(frame, quasi=["zip"], sensitive=sensitive)
         release = rt.publish(table, rt.TCloseness("0.3"), rt.Lattice(suppression="0.1", node={"zip": 0}))
-        assert release.draft.suppressed == 1
+        assert release.private.suppressed == 1
         assert ("plague" in str(release.certificate)) is known
         assert "plague" not in str(release.tables)
 

@@ -166,7 +166,7 @@ def test_a_population_is_counted_as_a_reader_of_the_labels_counts_it(values):
         )
         for labels in shown.iter_rows()
     ]
-    assert Counter(counts) == Counter(release.draft.evidence.published.extras["population"].tolist())
+    assert Counter(counts) == Counter(release.private.evidence.published.extras["population"].tolist())
 
 
 def test_what_does_not_judge_groups_says_so():

@@ -153,8 +153,8 @@ def test_a_definition_works_in_search_and_mondrian_joined_and_verified_by_policy
     assert definition_from_text(spelled(name, parameters)) == definition
     joined: Definition = definition & KAnonymity(2)
     release = rt.publish(table, joined, method=policy.method())
-    assert joined.holds(release.draft.evidence.published)
-    assert int(release.draft.evidence.published.sizes.min()) >= 2
+    assert joined.holds(release.private.evidence.published)
+    assert int(release.private.evidence.published.sizes.min()) >= 2
     if method == "Lattice":
         best = rt.search(table, definition, suppression=suppression).best
         assert best is not None

@@ -115,7 +115,7 @@ def test_wishes_are_met_and_leave_no_trace(method, tmp_path):
     table = Table(frame, quasi=quasi, sensitive={"illness": Hierarchy.taxonomy(TREE)}, private=["wish", "limit"])
     definition = PersonalPrivacy("1/8", "wish", thresholds="limit") & KAnonymity(3)
     release = rt.publish(table, definition, method=method, insecure_seed=1)
-    assert definition.holds(release.draft.evidence.published)
+    assert definition.holds(release.private.evidence.published)
     release.save(tmp_path / "release")
     for file in (tmp_path / "release" / "public").iterdir():
         content = file.read_bytes()

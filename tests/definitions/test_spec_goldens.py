@@ -9,7 +9,7 @@ import pytest
 from benchmarks import reproduce_ldiversity
 
 from reticent.belief import Belief, PopulationModel, Setting, excluding, negative, positive, posterior, semantic_sets
-from reticent.data import Groups, SensitiveColumn
+from reticent.data import FrameRows, Groups, SensitiveColumn
 from reticent.data.meaning import Anything, Interval
 from reticent.definitions import DistinctLDiversity, RangeDiversity, TCloseness
 from reticent.release.counting import count_labels
@@ -42,7 +42,7 @@ MEANINGS = {
     ids=["Q1: a point", "Q2: a window"],
 )
 def test_counting_queries_on_the_static_fixture(condition: str, estimate: int, actual: int, error: int) -> None:
-    found = count_labels({"data": RELEASE}, MEANINGS, condition, "intersect").value
+    found = count_labels(FrameRows(RELEASE), MEANINGS, condition, "intersect").value
     assert found == estimate
     assert abs(found - actual) / actual == error
 

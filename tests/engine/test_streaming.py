@@ -13,13 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reticent.anonymize import Datafly, Lattice, Mondrian
-from reticent.data import Table
+from reticent.data import StoredRows, Table
 from reticent.definitions import DistinctLDiversity, KAnonymity, KMap, TCloseness
 from reticent.engine import count_table
 from reticent.errors import DataError, Infeasible, PolicyError
 from reticent.release import Release, open_public, publish, verify
 from reticent.release.assessing import assess
-from reticent.release.stored import StoredTables
 from tests.engine.making import QUASI, frame_of
 
 # So little that every table is streamed, in chunks of a thousand rows.
@@ -132,9 +131,9 @@ def test_both_engines_publish_the_same(seed, files, nulls, sensitive, other, sev
         local, streamed = both(frame, **roles)
         first = publish(local, definition, method, files=files)
         second = publish(streamed, definition, method, files=files)
-    assert isinstance(second.tables, StoredTables)
+    assert isinstance(second.public.rows["data"], StoredRows)
     assert second.frame.equals(first.frame)
-    assert second.draft.suppressed == first.draft.suppressed
+    assert second.private.suppressed == first.private.suppressed
     assert {n: dict(m) for n, m in second.meanings.items()} == {n: dict(m) for n, m in first.meanings.items()}
     same_release(first, second, tmp_path_factory.mktemp("releases"))
 
@@ -259,7 +258,7 @@ def test_a_saved_release_is_judged_where_it_lies(tmp_path, monkeypatch):
     expected = [small.count(each).describe() for each in conditions]
     monkeypatch.setenv("RETICENT_MEMORY", LITTLE)
     large = open_public(folder)
-    assert isinstance(large.tables, StoredTables)
+    assert isinstance(large.rows["data"], StoredRows)
     assert [large.count(each).describe() for each in conditions] == expected
     assert assess(folder, KAnonymity(3)).value == definition.parts()[0].assess(small.groups).value
     same = verify(folder)

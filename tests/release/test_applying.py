@@ -27,7 +27,7 @@ def test_the_same_rows_are_recoded_as_they_were_published(release, tmp_path: Pat
     folder = release.save(tmp_path / "release")
     for scheme in (
         release,
-        release.draft.recoding,
+        release.private.recoding,
         folder,
         str(folder),
         folder / "private" / "recoding.json",

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import reticent as rt
-from reticent.data import NULL_LABEL, Hierarchy, Table
+from reticent.data import NULL_LABEL, FrameRows, Hierarchy, Table
 from reticent.data.meaning import Anything, Interval, Value
 from reticent.data.predicate import ConditionError
 from reticent.engine import count_table, engine_of
@@ -123,7 +123,7 @@ def test_a_generalized_release_answers_like_brute_force_over_leaves(
     levels = tuple(data.draw(st.integers(0, hierarchy.height)) for hierarchy in table.hierarchies)
     published, meanings = generalized(table, levels)
     domains = {hierarchy.column: hierarchy.leaves.to_list() for hierarchy in table.hierarchies}
-    found = count_labels({"data": published}, meanings, condition, kinds=KINDS, domains=domains)
+    found = count_labels(FrameRows(published), meanings, condition, kinds=KINDS, domains=domains)
     shares = []
     for row in published.to_dicts():
         region: dict[str, list[Any]] = {}
@@ -137,7 +137,7 @@ def test_a_generalized_release_answers_like_brute_force_over_leaves(
     assert found.bounds == (sum(one == 1 for one in shares), sum(one > 0 for one in shares))
     assert found.standard_error == pytest.approx(math.sqrt(sum(one * (1 - one) for one in shares)))
     assert found.rows == table.rows
-    wide = count_labels({"data": published}, meanings, condition, "intersect", kinds=KINDS, domains=domains)
+    wide = count_labels(FrameRows(published), meanings, condition, "intersect", kinds=KINDS, domains=domains)
     truth = actual(table.frame, condition)
     assert wide.value == found.bounds[1] >= truth >= found.bounds[0]
     assert wide.standard_error is None
@@ -149,7 +149,7 @@ def test_bounds_hold_also_when_no_domain_is_public(table: Table, data: st.DataOb
     levels = tuple(data.draw(st.integers(0, hierarchy.height)) for hierarchy in table.hierarchies)
     published, meanings = generalized(table, levels)
     kinds = data.draw(st.sampled_from([KINDS, {"admitted": "date"}]))
-    found = count_labels({"data": published}, meanings, condition, kinds=kinds)
+    found = count_labels(FrameRows(published), meanings, condition, kinds=kinds)
     assert found.bounds[0] <= actual(table.frame, condition) <= found.bounds[1]
     assert found.bounds[0] - 1e-9 <= found.value <= found.bounds[1] + 1e-9
 
@@ -210,7 +210,7 @@ def test_bounds_of_a_condition_that_no_product_decides_are_those_of_a_transport(
 
 def test_an_unknown_share_has_the_error_of_not_knowing_it() -> None:
     data = pl.DataFrame({"income": ["*"] * 12})
-    found = count_labels({"data": data}, {"income": {"*": Anything()}}, "income > 1000")
+    found = count_labels(FrameRows(data), {"income": {"*": Anything()}}, "income > 1000")
     assert (found.value, found.bounds) == (6.0, (0, 12))
     assert found.standard_error == pytest.approx(math.sqrt(12 / 4 + 12**2 / 12))
 
@@ -256,15 +256,15 @@ def test_what_cannot_be_counted_is_refused() -> None:
     data = pl.DataFrame({"age": ["[20, 25)"], "disease": ["flu"]})
     meanings = {"age": {"[20, 25)": Interval(20, 25)}}
     with pytest.raises(ConditionError, match=r"no column 'agee'. Did you mean 'age'"):
-        count_labels({"data": data}, meanings, "agee > 3")
+        count_labels(FrameRows(data), meanings, "agee > 3")
     with pytest.raises(ConditionError, match="holds numbers"):
-        count_labels({"data": data}, meanings, "age > 'x'")
+        count_labels(FrameRows(data), meanings, "age > 'x'")
     with pytest.raises(PolicyError, match=r"no estimator 'uniforn'. Did you mean 'uniform'"):
-        count_labels({"data": data}, meanings, "age > 3", "uniforn")
+        count_labels(FrameRows(data), meanings, "age > 3", "uniforn")
     with pytest.raises(DataError, match="'noisy' is not a published format"):
         format_of("noisy")
     with pytest.raises(DataError, match="which the manifest does not explain"):
-        count_labels({"data": data}, {"age": {}}, "age > 3", kinds={"age": "integer"})
+        count_labels(FrameRows(data), {"age": {}}, "age > 3", kinds={"age": "integer"})
     quasi = pl.DataFrame({"age": [20, 21], "bucket": [1, 2]})
     sensitive = pl.DataFrame({"disease": ["flu"], "bucket": [1]})
     with pytest.raises(DataError, match="more rows in one of its two tables"):

@@ -88,7 +88,7 @@ def test_what_the_search_found_and_who_was_left_out_stays_private(tmp_path: Path
     outlier = pl.DataFrame({**frame_of_patients()[0].to_dict(as_series=False), "zip": [99999], "age": [98]})
     frame = pl.concat([frame_of_patients(), outlier.cast(frame_of_patients().schema)])
     release = publish(table_of_patients(frame=frame), KAnonymity(4), Lattice(suppression="0.1"))
-    assert release.draft.suppressed == 1
+    assert release.private.suppressed == 1
     release.save(tmp_path / "release")
     text = public_text(tmp_path / "release")
     for secret in ("suppressed_rows", "lattice_nodes", "evaluated", "non_uniform", "99999", "9999", "proven", '"13"'):
@@ -116,7 +116,7 @@ def test_the_public_side_depends_only_on_what_it_shows(form: str, definition, tm
         release = publish(
             table_of_patients(frame=frame, dataset=None), definition, Lattice(format=form, suppression="0.1")
         )
-        assert release.draft.suppressed == len(outlier)
+        assert release.private.suppressed == len(outlier)
         public = release.save(tmp_path / str(number)) / "public"
         certificate = json.loads((public / "certificate.json").read_text())
         del certificate["created"]

@@ -461,7 +461,7 @@ def test_closeness_of_every_distance_verifies_with_rows_left_out(form: str, tmp_
             frame=pl.concat([frame_of_patients(), odd]), sensitive={"condition": kind}, dataset=None
         )
         release = publish(table, definition, Lattice(suppression="0.1", format=form))
-        assert release.draft.suppressed == 1
+        assert release.private.suppressed == 1
         assert verify(release.save(tmp_path / distance)).holds
 
 

@@ -120,7 +120,7 @@ def test_the_page_tells_the_whole_story(whole: str, release: Release) -> None:
         "What it cost",
         "What remains",
         "Certificate",
-        f"{release.draft.suppressed:,} rows left out",
+        f"{release.private.suppressed:,} rows left out",
     ):
         assert words in text, words
     for claim in release.certificate["claims"]:
@@ -155,7 +155,7 @@ def test_a_saved_release_is_reported_from_its_folder(release: Release, tmp_path:
     release.save(tmp_path / "release")
     text = Page(written(tmp_path / "release", tmp_path)).text
     assert "The release keeps its promise." in text
-    assert f"{release.draft.suppressed:,} rows left out" in text
+    assert f"{release.private.suppressed:,} rows left out" in text
     assert "How it was made" in text
     assert "as it stood" not in text
 
@@ -195,7 +195,7 @@ def test_without_a_private_side_the_stewards_report_says_what_to_do(release: Rel
 def test_a_broken_promise_is_told_at_the_top(release: Release, tmp_path: Path) -> None:
     side = release.public
     claims = [{**side.certificate["claims"][0], "parameters": {"k": 1000}}]
-    broken = PublicSide(side.manifest, {**side.certificate, "claims": claims}, side.tables)
+    broken = PublicSide(side.manifest, {**side.certificate, "claims": claims}, side.rows)
     text = Page(written(replace(release, public=broken), tmp_path)).text
     assert "The release does not keep its promise." in text
     assert "fewer than 1000 people" in text
@@ -204,7 +204,7 @@ def test_a_broken_promise_is_told_at_the_top(release: Release, tmp_path: Path) -
 def test_a_promise_that_this_version_does_not_know_is_not_called_kept(release: Release, tmp_path: Path) -> None:
     side = release.public
     claims = [*side.certificate["claims"], {**side.certificate["claims"][0], "definition": "Unheard", "parameters": {}}]
-    strange = PublicSide(side.manifest, {**side.certificate, "claims": claims}, side.tables)
+    strange = PublicSide(side.manifest, {**side.certificate, "claims": claims}, side.rows)
     text = Page(written(replace(release, public=strange), tmp_path)).text
     assert "Not every promise could be checked." in text
     assert "keeps its promise" not in text

@@ -7,9 +7,8 @@
 ``leaving``   which groups are left out, and what may be told about the people in them
 """
 
-from reticent.anonymize.base import Method
 from reticent.anonymize.datafly import Datafly
 from reticent.anonymize.lattice import Lattice, Node, NodeView, Search, search
 from reticent.anonymize.mondrian import Mondrian
 
-__all__ = ["Datafly", "Lattice", "Method", "Mondrian", "Node", "NodeView", "Search", "search"]
+__all__ = ["Datafly", "Lattice", "Mondrian", "Node", "NodeView", "Search", "search"]

@@ -85,7 +85,7 @@ def publish(
             method=method,
             context=context,
         )
-    if not hasattr(found.release, "draft"):
+    if not hasattr(found.release, "private"):
         # A mechanism groups nothing: what it made is a randomized view or perturbed records.
         from reticent.cli.randomized import answer_published
 
@@ -95,7 +95,7 @@ def publish(
 
 
 def _payload(found: Published) -> dict[str, Any]:
-    release, draft = found.release, found.release.draft
+    release, private = found.release, found.release.private
     return {
         "ok": True,
         "path": found.path,
@@ -105,9 +105,9 @@ def _payload(found: Published) -> dict[str, Any]:
         "levels": {column: level for column, level, _ in _levels(found)},
         "groups": {"count": len(release.groups), "smallest": int(release.groups.people.min())},
         "rows": int(release.groups.sizes.sum()),
-        "suppressed": draft.suppressed,
-        "proven": draft.search.get("proven"),
-        "bound": draft.search.get("bound"),
+        "suppressed": private.suppressed,
+        "proven": private.search.get("proven"),
+        "bound": private.search.get("bound"),
         "utility": dict(release.utility),
         "unpublished": list(found.table.unpublished),
         "certificate": dict(release.certificate),
@@ -117,10 +117,10 @@ def _payload(found: Published) -> dict[str, Any]:
 def _render(console: Console, found: Published) -> None:
     from reticent.cli.wording import shown
 
-    release, draft = found.release, found.release.draft
+    release, private = found.release, found.release.private
     rows = int(release.groups.sizes.sum())
     console.print(
-        f"Published {rows:,} rows in {len(release.groups):,} groups; {draft.suppressed:,} rows were left out.",
+        f"Published {rows:,} rows in {len(release.groups):,} groups; {private.suppressed:,} rows were left out.",
         markup=False,
     )
     promises = [(_claim(claim), claim["covers"]) for claim in release.certificate["claims"]]
@@ -130,9 +130,10 @@ def _render(console: Console, found: Published) -> None:
         console.print(table("Levels", ("column", "level"), levels))
     costs = [(name, shown(value)) for name, value in release.utility.items()]
     console.print(table("What it cost (for your eyes only)", ("measure", "value"), costs))
-    if not draft.search.get("proven", True):
+    if not private.search.get("proven", True):
         console.print(
-            f"The time was up: a better release may exist, but none below {shown(draft.search['bound'])}.", markup=False
+            f"The time was up: a better release may exist, but none below {shown(private.search['bound'])}.",
+            markup=False,
         )
     if found.table.unpublished:
         console.print(f"Without a role, so not published: {', '.join(found.table.unpublished)}.", markup=False)
@@ -144,7 +145,7 @@ def _render(console: Console, found: Published) -> None:
 
 def _levels(found: Published) -> list[tuple[str, int, int]]:
     """Every column with its level and the coarsest there is; nothing where a method gives columns no single level."""
-    search = found.release.draft.search
+    search = found.release.private.search
     if "chosen" not in search:
         return []
     return list(zip(search["columns"], search["chosen"], search["heights"], strict=True))

@@ -37,7 +37,16 @@ from reticent.data.seen import NOT_TRUE, NOWHERE, SEVERAL, Channel, MadeBy, Seen
 from reticent.data.sensitive import SensitiveColumn
 from reticent.data.table import Table
 from reticent.data.types import ValueType, to_plain
-from reticent.data.writers import BLOCKS, Checksum, as_csv, as_parquet, csv_layout, parquet_blocks, write_frame
+from reticent.data.writers import (
+    BLOCKS,
+    Checksum,
+    as_csv,
+    as_parquet,
+    csv_blocks,
+    csv_layout,
+    parquet_blocks,
+    write_frame,
+)
 
 __all__ = [
     "BLOCKS",
@@ -99,6 +108,7 @@ __all__ = [
     "as_parquet",
     "as_polars",
     "check_header",
+    "csv_blocks",
     "csv_layout",
     "engine_named",
     "find_place",

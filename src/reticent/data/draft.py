@@ -4,36 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
 from reticent.data.evidence import Evidence
 from reticent.data.meaning import Meaning
 from reticent.data.recoding import Recoding
-from reticent.data.rows import StreamRows
-
-Format = Literal["generalize", "bucketize"]
+from reticent.data.rows import Rows
+from reticent.giving import Beside, SeriesState, Spending, alone
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A recoding, the evidence that was judged, the tables to publish, and how they came about.
+    """The tables to publish, the evidence that was judged, and how they came about.
 
-    ``tables`` are the public tables by name (``data``, or ``quasi`` and ``sensitive``), their rows in any order. ``meanings`` maps, column by column, each
-    label that occurs in them to its meaning; ``domains`` are the declared domains of quasi columns. ``suppressed`` rows, ``search`` figures,
-    ``utility`` and the ``private`` tables (pseudonyms) stay with the steward. Tables made from a streamed table are streams.
+    ``tables`` are the public tables of its ``format`` by name, their rows in any order, or in that of the format where it has one; rows that can be
+    read only once are written to files first. ``details`` are the format's own part of the manifest. ``meanings`` maps, column by column, each
+    label that occurs in the tables to its meaning; ``domains`` are the declared domains of quasi columns.
+
+    ``suppressed`` rows, ``search`` figures, ``utility``, the ``recoding`` and the ``private`` tables (pseudonyms) stay with the steward. The ledger
+    is told whether the release may go out ``beside`` what is out already, what it ``spend``s, and the ``state`` of a series that it leaves behind.
     """
 
-    format: Format
-    recoding: Recoding | None
+    format: str
+    tables: Mapping[str, pl.DataFrame | Rows]
     evidence: Evidence
-    tables: Mapping[str, pl.DataFrame | StreamRows]
-    meanings: Mapping[str, Mapping[str, Meaning]]
-    suppressed: int
     method: Mapping[str, Any]
-    utility: Mapping[str, float]
-    search: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
+    recoding: Recoding | None = None
+    meanings: Mapping[str, Mapping[str, Meaning]] = field(default_factory=dict)
     domains: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    private: Mapping[str, pl.DataFrame | StreamRows] = field(default_factory=dict)
+    private: Mapping[str, pl.DataFrame | Rows] = field(default_factory=dict)
+    suppressed: int = 0
+    utility: Mapping[str, float] = field(default_factory=dict)
+    search: Mapping[str, Any] = field(default_factory=dict)
+    beside: Beside = alone
+    spend: tuple[Spending, ...] = ()
+    state: SeriesState | None = None
     insecure: bool = False

@@ -60,6 +60,7 @@ from reticent.definitions.judging import (
     verdict,
 )
 from reticent.definitions.likeness import BetaLikeness, DeltaDisclosure
+from reticent.definitions.method import Method
 from reticent.definitions.nt_closeness import NTCloseness
 from reticent.definitions.numeric import EpsilonMAnonymity, KEAnonymity, RangeDiversity
 from reticent.definitions.personal import PersonalPrivacy
@@ -110,6 +111,7 @@ __all__ = [
     "LAlphaDiversity",
     "MEligible",
     "MUnique",
+    "Method",
     "NTCloseness",
     "NegatedKnowledge",
     "NegativePositiveDiversity",

@@ -170,25 +170,25 @@ class Tour:
             self.table, self.policy.definition, self.policy.method(), ledger=self.path("ledger.sqlite")
         )
         self.release.save(self.path("release"))
-        draft = self.release.draft
+        private = self.release.private
         columns, rows = _excerpt(self.release.frame)
         return Step(
             "Publish: the least distorted release that is safe",
-            f"The columns can be made coarser in {draft.search['lattice_nodes']:,} ways. The one that keeps the promise and gives up "
+            f"The columns can be made coarser in {private.search['lattice_nodes']:,} ways. The one that keeps the promise and gives up "
             "least is searched for, and proven to be the best.",
-            f"{self.release.frame.height:,} rows in {len(self.release.groups):,} groups of people who look alike; {draft.suppressed:,} "
+            f"{self.release.frame.height:,} rows in {len(self.release.groups):,} groups of people who look alike; {private.suppressed:,} "
             "rows are left out.",
             columns=columns,
             rows=rows,
             notes=tuple(f"Promised: {claim['covers']}" for claim in self.release.certificate["claims"]),
             facts={
-                "levels": dict(zip(draft.search["columns"], draft.search["chosen"], strict=True)),
+                "levels": dict(zip(private.search["columns"], private.search["chosen"], strict=True)),
                 "rows": self.release.frame.height,
                 "groups": len(self.release.groups),
-                "suppressed": draft.suppressed,
-                "loss": draft.utility["loss"],
-                "nodes": draft.search["lattice_nodes"],
-                "proven": draft.search["proven"],
+                "suppressed": private.suppressed,
+                "loss": private.utility["loss"],
+                "nodes": private.search["lattice_nodes"],
+                "proven": private.search["proven"],
             },
         )
 

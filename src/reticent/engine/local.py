@@ -95,7 +95,7 @@ class LocalEngine:
         frame = rows.frame()
         ordered = in_order(frame) if order == "sorted" else frame
         content = FORMATS[kind](ordered)
-        write_new(target, content, mode=0o600)
+        write_new(target, content, mode=0o600, sync=False)
         return Written(FrameRows(ordered), hashlib.sha256(content).hexdigest(), len(content))
 
     def single_rows(self, table: Table, order: NDArray[np.int64]) -> FrequencySet:

@@ -75,7 +75,7 @@ class StreamingEngine:
             chunks = rows.chunks()
             if order == "sorted":
                 chunks = in_order(rows, Path(work.enter_context(TemporaryDirectory(dir=target.parent))))
-            write_new(target, checksum.passing(BLOCKS[kind](rows.schema, chunks)), mode=0o600)
+            write_new(target, checksum.passing(BLOCKS[kind](rows.schema, chunks)), mode=0o600, sync=False)
         return Written(StoredRows(rows.schema, path=target), checksum.sha256, checksum.size)
 
     def recode(self, table: Table, recoding: Recoding, context: Context) -> Recoded:

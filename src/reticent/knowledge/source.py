@@ -90,7 +90,7 @@ def _of_table(table: Table, key: str | None, column: str | None, levels: Mapping
 
 def _private(source: Any) -> Mapping[str, Any]:
     """The steward's lists of people, where the source is a release that was just made."""
-    return source.draft.private if isinstance(source, Release) else {}
+    return source.private.tables if isinstance(source, Release) else {}
 
 
 def _columns(source: Any) -> list[str]:

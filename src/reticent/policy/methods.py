@@ -10,7 +10,7 @@ from reticent._names import load
 from reticent.errors import PolicyError, did_you_mean
 
 if TYPE_CHECKING:
-    from reticent.anonymize.base import Method
+    from reticent.definitions import Method
 
 
 def method_from(name: str, parameters: Mapping[str, Any]) -> Method:

@@ -20,8 +20,8 @@ from reticent.policy.methods import method_from
 from reticent.policy.sections import Sections
 
 if TYPE_CHECKING:
-    from reticent.anonymize.base import Method
     from reticent.data.sensitive import Kind
+    from reticent.definitions import Method
 
 _ROLES = ("identifiers", "quasi", "sensitive", "other", "private")
 _ORDERED = "ordered"

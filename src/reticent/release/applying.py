@@ -46,9 +46,9 @@ def _recoding_of(given: Any) -> Recoding:
         raise DataError(
             f"There is no recoding at {str(path)!r}: give the folder of a saved release, or its {RECODING}."
         )
-    draft = given if isinstance(given, Draft) else getattr(given, "draft", None)
-    if isinstance(draft, Draft) and draft.recoding is not None:
-        return draft.recoding
+    recoding = getattr(given if isinstance(given, Draft) else getattr(given, "private", None), "recoding", None)
+    if isinstance(recoding, Recoding):
+        return recoding
     raise PolicyError(
         f"A {type(given).__name__} has no recoding; give a release of groups, its folder, or its {RECODING}."
     )

@@ -71,9 +71,10 @@ def _failing_rows(table: Table, definition: Definition) -> NDArray[np.int64]:
 
 def _of_release(release: Release, definition: Definition) -> Evidence:
     """The groups as they were judged; sets of columns and populations are looked up in the public tables, beside the steward's whole table."""
-    side, groups = release.public, release.groups
+    side = release.public
     if len(side.manifest.adversary_sets) == 1 and _population(definition) is None:
-        return release.draft.evidence
+        return release.private.evidence
+    groups = release.groups
     marginals = {name: groups.marginal(name) for name in side.manifest.named("sensitive")}
     reference = {name: ReferenceColumn(each.domain.columns[0], each.reference) for name, each in marginals.items()}
     return _of_public(side, definition, reference)

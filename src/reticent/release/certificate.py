@@ -76,15 +76,18 @@ def fingerprint(content: bytes) -> dict[str, Any]:
     return {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
 
 
-def content_hash(content: Mapping[str, Any], files: Mapping[str, Mapping[str, Any]]) -> str:
+def content_hash(content: Mapping[str, Any], manifest: Manifest, rows: Mapping[str, str]) -> str:
     """One hash of everything that a release tells about the data: equal for releases that tell the same.
 
-    The plain words and the version that wrote them tell nothing about the data, so a newer version makes no other release.
+    ``rows`` are the hashes of the tables' rows. The plain words, the version that wrote them, the layout and the kind of file tell nothing about
+    the data, so a newer version or another kind of file makes no other release.
     """
+    described = manifest.as_json()
     told = {
         "claims": [(claim["definition"], claim["parameters"]) for claim in content["claims"]],
         "reference": content["reference"],
-        "files": {name: said for name, said in files.items() if name != STATEMENT},
+        "rows": dict(rows),
+        **{name: described[name] for name in ("format", "method", "unit", "columns", "quasi_sets", "details")},
     }
     return hashlib.sha256(canonical(told)).hexdigest()
 

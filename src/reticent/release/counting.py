@@ -15,11 +15,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import NULL_LABEL, Meaning, ValueType, unused
+from reticent.data import NULL_LABEL, FrameRows, Meaning, Rows, ValueType, unused
 from reticent.data.predicate import Condition, Covers, Domain
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.release.buckets import Pairs
-from reticent.release.stored import distinct_rows, height, schema_of
 
 Estimator = Literal["uniform", "intersect"]
 Frames = Mapping[str, pl.DataFrame]
@@ -68,7 +67,7 @@ class Count:
 
 
 def count_labels(
-    tables: Frames,
+    rows: Rows,
     meanings: Meanings,
     condition: str | Condition,
     estimator: str = "uniform",
@@ -77,7 +76,7 @@ def count_labels(
     domains: Mapping[str, Sequence[Any]] | None = None,
     may_miss: bool = False,
 ) -> Count:
-    """How many rows of the table ``data`` meet a condition, where its labels stand for ``meanings``.
+    """How many ``rows`` meet a condition, where their labels stand for ``meanings``.
 
     ``kinds`` (types as manifests name them) and ``domains`` (declared values) are of the quasi columns and sharpen the answer; without a kind,
     numbers may be fractional. ``may_miss`` says that values may be missing although no domain lists that.
@@ -86,7 +85,7 @@ def count_labels(
     of its region that meets the condition.
     """
     described = _described(meanings, kinds, domains, may_miss)
-    return _generalized(tables, meanings, _parsed(condition), _chosen(estimator), described)
+    return _generalized(rows, meanings, _parsed(condition), _chosen(estimator), described)
 
 
 def count_buckets(
@@ -147,11 +146,11 @@ def _domain(name: str, kind: str | None, declared: Sequence[Any] | None, may_mis
 
 
 def _generalized(
-    tables: Frames, meanings: Meanings, condition: Condition, estimator: Estimator, domains: Mapping[str, Domain]
+    published: Rows, meanings: Meanings, condition: Condition, estimator: Estimator, domains: Mapping[str, Domain]
 ) -> Count:
-    condition.check_names(schema_of(tables, "data").names())
-    rows = height(tables, "data")
-    sizes, found = _covered(tables, meanings, condition, domains)
+    condition.check_names(published.schema.names())
+    rows = published.height
+    sizes, found = _covered(published, meanings, condition, domains)
     certain, possible = int(sizes[found.certain].sum()), int(sizes[found.possible].sum())
     if estimator == "intersect":
         return Count(condition.text, estimator, possible, (certain, possible), None, rows)
@@ -160,12 +159,12 @@ def _generalized(
 
 
 def _covered(
-    tables: Frames, meanings: Meanings, condition: Condition, domains: Mapping[str, Domain]
+    published: Rows, meanings: Meanings, condition: Condition, domains: Mapping[str, Domain]
 ) -> tuple[NDArray[np.int64], Covers]:
     """The rows that share their labels in the condition's columns, and what the condition covers of them."""
     if not condition.scope:
-        return np.array([height(tables, "data")]), condition.covers({}, {})
-    groups, sizes = distinct_rows(tables, "data", condition.scope)
+        return np.array([published.height]), condition.covers({}, {})
+    groups, sizes = published.counted(condition.scope)
     codes: dict[str, NDArray[np.int64]] = {}
     labels: dict[str, list[Meaning]] = {}
     known: dict[str, Domain] = {name: domain for name, domain in domains.items() if name in condition.scope}
@@ -236,7 +235,7 @@ def _bucketized(
         met = int(condition.mask(quasi).sum()) if not other else int(weights.filter(condition.mask(sensitive)).sum())
         error = 0.0 if estimator == "uniform" else None
         return Count(condition.text, estimator, met, (met, met), error, quasi.height)
-    kinds_of_people = distinct_rows({"quasi": quasi}, "quasi", [bucket, *(name for name in own if name != bucket)])
+    kinds_of_people = FrameRows(quasi).counted([bucket, *(name for name in own if name != bucket)])
     pairs = Pairs.of(kinds_of_people, _kinds_of_values(sensitive, weights, [bucket, *other]), bucket, condition)
     low, high = pairs.bounds()
     if estimator == "intersect":

@@ -14,21 +14,30 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, cast
 import polars as pl
 
 from reticent._names import FORMATS, load
-from reticent.data import NULL_LABEL, Draft, Evidence, Groups, Kind, Plan, Seen, Table, ValueType
+from reticent.data import (
+    NULL_LABEL,
+    Draft,
+    Evidence,
+    Groups,
+    Kind,
+    Plan,
+    Rows,
+    Seen,
+    Table,
+    ValueType,
+)
 from reticent.data.meaning import Missing, texts_of
 from reticent.data.predicate import Condition
 from reticent.definitions import Definition, columns_compared, unkept
 from reticent.errors import DataError, PolicyError
 from reticent.release.manifest import ManifestColumn
 from reticent.release.reference import ReferenceColumn, declared_reference, with_named_values
-from reticent.release.stored import counted, schema_of
 from reticent.release.tables import labels_of
 
 if TYPE_CHECKING:
     from reticent.release.public import PublicSide
 
 Order = Literal["sorted", "own"]
-Frames = Mapping[str, pl.DataFrame]
 
 PSEUDONYM = "pseudonym"
 
@@ -96,13 +105,13 @@ class Format(ABC):
         """Why the definition cannot be claimed for this kind of release; None if it can. Publish asks first of all, and verify again."""
         return unkept(f"A release of format {self.name!r}", self.keeps, definition)
 
-    def arranged(self, tables: Frames, columns: Sequence[ManifestColumn]) -> Frames:
-        """Drafted tables with nothing in their values that tells how the original was ordered; the order of rows is settled later."""
-        return tables
+    def arranged(self, rows: Mapping[str, Rows], draft: Draft, table: Table) -> Mapping[str, Rows]:
+        """Drafted rows with nothing in their values that tells how the original was ordered; the order of rows is settled later."""
+        return rows
 
     @abstractmethod
-    def columns(self, draft: Draft, table: Table, tables: Frames) -> tuple[ManifestColumn, ...]:
-        """Every column of the public ``tables`` with its role and type; a column without a role is refused."""
+    def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
+        """Every column of the public ``rows`` with its role and type; a column without a role is refused."""
 
     @abstractmethod
     def check(self, public: PublicSide) -> None:
@@ -113,7 +122,7 @@ class Format(ABC):
         """What a definition is judged by, from the public side alone."""
 
     @abstractmethod
-    def seen(self, tables: Frames, columns: Sequence[ManifestColumn]) -> Seen:
+    def seen(self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]) -> Seen:
         """What an adversary sees in public tables with these columns: labels, what they mean, groups."""
 
     @abstractmethod
@@ -186,15 +195,15 @@ class GroupFormat(Format):
         # A declared domain says which values there can be, and nothing about missing ones (see _quasi_column).
         return {"kinds": kinds, "domains": public.manifest.domains, "may_miss": True}
 
-    def columns(self, draft: Draft, table: Table, tables: Frames) -> tuple[ManifestColumn, ...]:
-        main, own = self.tables[0], self.own_columns(draft, list(table.sensitive))
+    def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
+        main, own = rows[self.tables[0]], self.own_columns(draft, list(table.sensitive))
         for name in own:
             if name in table.schema:
                 raise PolicyError(
                     f"A release of format {self.name!r} has a column {name!r} of its own. Rename the column of that name."
                 )
-        quasi, _ = counted(tables, main, [name for name in schema_of(tables, main) if name in table.quasi])
-        listed = {name: dtype for each in tables for name, dtype in schema_of(tables, each).items()}
+        quasi, _ = main.counted([name for name in main.schema if name in table.quasi])
+        listed = {name: dtype for each in rows.values() for name, dtype in each.schema.items()}
         return tuple(
             self._quasi_column(table, draft, quasi[name])
             if name in table.quasi
@@ -236,7 +245,7 @@ class GroupFormat(Format):
 
     def _check_labels(self, public: PublicSide) -> None:
         """The labels that occur are exactly those that the manifest explains, and no two mean the same."""
-        rows, _ = counted(public.tables, self.tables[0], public.manifest.named("quasi"))
+        rows, _ = public.rows[self.tables[0]].counted(public.manifest.named("quasi"))
         for column in public.manifest.columns:
             if column.role != "quasi":
                 continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,14 +12,14 @@ from typing import Any
 
 import polars as pl
 
-from reticent.data import Groups, Meaning, Seen, StoredRows
+from reticent.data import FrameRows, Groups, Meaning, Rows, Seen, StoredRows
 from reticent.data.memory import file_fits
 from reticent.data.predicate import Condition
 from reticent.errors import DataError
 from reticent.release.certificate import CERTIFICATE, MANIFEST
 from reticent.release.format import Answer, Format, format_of
 from reticent.release.manifest import ROLES, Manifest
-from reticent.release.stored import StoredTables
+from reticent.release.spool import judging
 from reticent.release.tables import published_schema, read_table
 from reticent.release.values import parsed
 
@@ -31,12 +31,12 @@ _TABLES = (".csv", ".parquet")
 class PublicSide:
     """The published tables with their manifest and certificate.
 
-    Tables too large for memory stay in their files: ``frame`` and ``tables[name]`` load them, everything else looks at distinct rows.
+    Tables too large for memory stay in their files: ``frame`` and ``tables[name]`` load them, everything else looks at ``rows``.
     """
 
     manifest: Manifest
     certificate: Mapping[str, Any]
-    tables: Mapping[str, pl.DataFrame] = field(repr=False)
+    rows: Mapping[str, Rows] = field(repr=False)
 
     @property
     def format(self) -> str:
@@ -47,6 +47,16 @@ class PublicSide:
     def form(self) -> Format:
         """The format that reads it."""
         return format_of(self.manifest.format)
+
+    @property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """The tables by name, each loaded when it is taken out."""
+        return _Loading(self.rows)
+
+    @property
+    def reader(self) -> Any:
+        """What analysts of this kind of release work with: estimates from a randomized view, for example."""
+        return self.form.reader(self)
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -61,7 +71,9 @@ class PublicSide:
     @cached_property
     def seen(self) -> Seen:
         """What an adversary sees in the public tables; :func:`reticent.release.seen_of` adds what the certificate tells."""
-        return replace(self.form.seen(self.tables, self.manifest.columns), sets=self.manifest.adversary_sets)
+        return replace(
+            self.form.seen(self.rows, self.manifest.columns, self.manifest.details), sets=self.manifest.adversary_sets
+        )
 
     @property
     def groups(self) -> Groups:
@@ -71,6 +83,22 @@ class PublicSide:
     def count(self, condition: str | Condition, estimator: str = "uniform") -> Answer:
         """How many rows meet a condition, as well as the release can tell (R-UM-4)."""
         return self.form.count(self, condition, estimator)
+
+
+class _Loading(Mapping[str, pl.DataFrame]):
+    """Rows by name, as frames."""
+
+    def __init__(self, rows: Mapping[str, Rows]) -> None:
+        self._rows = rows
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        return self._rows[name].frame()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
 
 
 def public_folder(path: str | Path) -> Path:
@@ -120,27 +148,23 @@ def read_public(files: Mapping[str, PublicFile]) -> PublicSide:
         if table.files not in ((f"{name}.csv",), (f"{name}.parquet",)):
             raise DataError(f"manifest.json: table {name!r} cannot be in files called {', '.join(table.files)}.")
     contents = {name: _needed(files, table.files[0]) for name, table in manifest.tables.items()}
-    tables: Mapping[str, pl.DataFrame]
-    if form.streams and all(isinstance(content, Path) for content in contents.values()):
-        tables = _stored(contents, manifest)
-    else:
-        tables = {name: read_table(_bytes(content), name, manifest) for name, content in contents.items()}
-    side = PublicSide(manifest, certificate, tables)
+    side = PublicSide(
+        manifest,
+        certificate,
+        {name: _rows(content, name, manifest, form.streams) for name, content in contents.items()},
+    )
     form.check(side)
     return side
 
 
-def _stored(contents: Mapping[str, PublicFile], manifest: Manifest) -> StoredTables:
-    """The tables as they lie on disk."""
+def _rows(content: PublicFile, name: str, manifest: Manifest, streams: bool) -> Rows:
+    """A table in memory, or as it lies on disk."""
     judged = (*manifest.named("quasi"), *manifest.named("sensitive"))
-    tables = {
-        name: StoredRows(published_schema(name, manifest), path=path, judged=judged)
-        for name, path in contents.items()
-        if isinstance(path, Path)
-    }
-    for table in tables.values():
-        table.check()
-    return StoredTables(tables)
+    if not streams or isinstance(content, bytes):
+        return judging(FrameRows(read_table(_bytes(content), name, manifest)), judged)
+    stored = StoredRows(published_schema(name, manifest), path=content, judged=judged)
+    stored.check()
+    return stored
 
 
 def small_file(files: Mapping[str, PublicFile], name: str) -> bytes:

@@ -1,18 +1,20 @@
-"""Publishing: from a table and a definition to a release. Nothing leaves before it was judged and recorded."""
+"""Publishing: from a table and a definition to a release. Nothing leaves before it was judged and recorded.
+
+One way for every method and format: arguments, what method and format refuse, ledger, draft, roles, public files, checks, judgement, entry in the
+ledger, certificate.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, cast
 
-import polars as pl
-
-from reticent.data import Context, Draft, StreamRows, Table, in_order
+from reticent._names import load
+from reticent.data import Context, Draft, Table
 from reticent.data.people import people_of
-from reticent.definitions import Definition, judge, unkept, verdict
+from reticent.definitions import Definition, Method, judge, unkept, verdict
 from reticent.errors import Cancelled, DataError, PolicyError, did_you_mean
-from reticent.giving import alone, unjudged
+from reticent.giving import unjudged
 from reticent.ledger import Entry, Ledger, LedgerPlace, now
 from reticent.randomness import Randomness
 from reticent.release.certificate import (
@@ -25,22 +27,19 @@ from reticent.release.certificate import (
     fingerprint,
 )
 from reticent.release.claims import check_claims
-from reticent.release.format import PSEUDONYM, Format, format_of
+from reticent.release.format import PSEUDONYM, Format, format_of, role_of
 from reticent.release.manifest import Manifest, ManifestTable
 from reticent.release.public import PublicSide
 from reticent.release.reference import reference_of
-from reticent.release.release import Release
+from reticent.release.release import PrivateSide, Release
 from reticent.release.signing import private_key, sign
-from reticent.release.stored import StoredTables, height, schema_of, write_sorted
-from reticent.release.tables import FILE_KINDS, file_bytes, settled_frames
+from reticent.release.spool import Spool
+from reticent.release.tables import FILE_KINDS
 from reticent.release.values import readable
 from reticent.release.wording import statement
 
-if TYPE_CHECKING:
-    from reticent.anonymize.base import Method
-
 FileKind = Literal["csv", "parquet"]
-Frames = Mapping[str, pl.DataFrame]
+_DEFAULT = "Lattice"
 
 
 def publish(
@@ -60,35 +59,42 @@ def publish(
 
     Without a ``method`` it is :class:`reticent.anonymize.Lattice`. A data set that has a name is released once: another release is a
     :class:`LedgerError` unless ``again``. Everything is judged once more on the public tables before the ledger is
-    written, and the ledger is written before this returns. Public rows of a streamed table wait in a folder below ``scratch`` (that for
-    temporary files, if not said) until they are saved.
+    written, and the ledger is written before this returns: the release is reserved there, and given out when it is saved. Public files are
+    spooled under ``scratch`` (default: the temp directory) until then.
 
     ``context`` (a new one for each publication) reports progress and can stop the run; it is made from ``insecure_seed`` and ``scratch`` if
     not given.
     """
-    chosen = _method(table, definition, method)
-    if callable(getattr(chosen, "view", None)):
-        return _from_mechanism(table, definition, chosen, ledger, again, signing_key, insecure_seed, files)
     if files not in FILE_KINDS:
         raise PolicyError(f"files must be 'csv' or 'parquet', but it is {files!r}.{did_you_mean(files, FILE_KINDS)}")
+    chosen = _method(table, definition, method)
     key = private_key(signing_key) if signing_key is not None else None
+    if callable(getattr(chosen, "view", None)):
+        return _from_mechanism(table, definition, chosen, ledger, again, key, insecure_seed, files)
     context = _context(context, insecure_seed, scratch)
     book = _ledger(table, ledger)
     try:
         # Domains that come from the data come from a population too, in the draft and in the recoding of later rows.
         table = definition.prepare(table)
         draft = chosen.draft(table, definition, context)
-        form = _format(draft)
+        form = _format(draft, definition)
         context.step("sorting and writing rows")
-        tables, prints = _public_tables(table, draft, form, files, context.scratch)
-        manifest = _manifest(table, draft, form, tables, files)
+        spool = Spool.of(draft, form, table, files, context)
+        side = PublicSide(_manifest(table, draft, form, spool, files), {}, spool.rows)
+        _check_roles(table, side.manifest)
+        _check_rows(draft, side)
         context.step("checking what the files show")
-        form.check(PublicSide(manifest, {}, tables))
-        words = form.words(PublicSide(manifest, {}, tables))
+        form.check(side)
+        words = form.words(side)
         reference = reference_of(definition, draft.evidence, table.sensitive)
-        content = content_of(definition, manifest, words, reference, draft.insecure or not context.randomness.is_secure)
-        _judge(definition, draft, PublicSide(manifest, content, tables))
-        prints = _fingerprints(manifest, tables, statement(content, words), prints)
+        insecure = draft.insecure or not context.randomness.is_secure
+        content = content_of(definition, side.manifest, words, reference, insecure)
+        _judge(definition, draft, PublicSide(side.manifest, content, side.rows))
+        prints = {
+            MANIFEST: fingerprint(readable(side.manifest.as_json())),
+            STATEMENT: fingerprint(statement(content, words).encode()),
+            **spool.prints,
+        }
         # From here on the ledger may know of it, so nothing stops any more.
         context.step("recording")
         certificates: list[dict[str, Any]] = []
@@ -101,14 +107,22 @@ def publish(
             entry = None
             certify(None)
         else:
-            beside, people = unjudged if again else alone, people_of(table, book.people_key)
-            entry = book.record(table.dataset, content_hash(content, prints), certify, beside=beside, people=people)
+            entry = book.record(
+                table.dataset,
+                content_hash(content, side.manifest, spool.row_hashes()),
+                certify,
+                beside=unjudged if again else draft.beside,
+                spend=draft.spend,
+                state=draft.state,
+                people=people_of(table, book.people_key),
+            )
     except Cancelled as stopped:
         raise Cancelled(f"{stopped} Nothing was recorded and nothing was written.", stopped.stage) from None
     finally:
         if book is not None and book is not ledger:
             book.close()
-    return Release(PublicSide(manifest, certificates[-1], tables), draft, entry)
+    private = PrivateSide(draft.evidence, draft.suppressed, draft.utility, draft.search, draft.private, draft.recoding)
+    return Release(PublicSide(side.manifest, certificates[-1], side.rows), private, entry, _spool=spool)
 
 
 def _from_mechanism(
@@ -117,12 +131,11 @@ def _from_mechanism(
     method: Any,
     ledger: str | Path | LedgerPlace | Ledger | None,
     again: bool,
-    signing_key: Any,
+    key: Any,
     insecure_seed: int | None,
     files: FileKind,
 ) -> Release:
     """A mechanism groups nothing: it returns a view, judged by its plan and recorded, which stands in for a release."""
-    key = private_key(signing_key) if signing_key is not None else None
     signer = None if key is None else lambda body: sign(body, key)
     made: Release = method.view(
         table, definition, ledger=ledger, again=again, insecure_seed=insecure_seed, files=files, signer=signer
@@ -131,24 +144,24 @@ def _from_mechanism(
 
 
 def _method(table: Table, definition: Definition, method: Method | None) -> Method:
+    """The method, if it and the format that it publishes can keep the definition."""
     if not isinstance(table, Table):
         raise PolicyError(f"publish needs a Table (rt.Table or rt.read), but it got a {type(table).__name__}.")
     if not isinstance(definition, Definition):
         raise PolicyError(f"publish needs a definition such as KAnonymity(5), but it got {definition!r}.")
-    if method is None:
-        from reticent.anonymize import Lattice
-
-        method = Lattice()
-    if isinstance(method, type) or not isinstance(getattr(method, "keeps", None), frozenset):
-        raise PolicyError(f"publish needs a method such as Lattice(), but it got {method!r}.")
-    name = type(method).__name__
-    reason = unkept(name, method.keeps, definition)
-    if reason is None and table.streamed and not method.streams:
+    chosen = cast(Method, load("method", _DEFAULT)()) if method is None else method
+    if isinstance(chosen, type) or not isinstance(getattr(chosen, "keeps", None), frozenset):
+        raise PolicyError(f"publish needs a method such as Lattice(), but it got {chosen!r}.")
+    name = type(chosen).__name__
+    reason = unkept(name, chosen.keeps, definition)
+    if reason is None and table.streamed and not chosen.streams:
         reason = f"{name} needs all rows in memory, and this table is streamed. Say engine='local' if it fits, or use Lattice."
-    reason = reason or method.refusal(table, definition)
+    reason = reason or chosen.refusal(table, definition)
     if reason is not None:
         raise PolicyError(reason, setting=("method", "name"))
-    return method
+    if table.pseudonyms and PSEUDONYM in table.schema:
+        raise PolicyError(f"Pseudonyms are published in a column {PSEUDONYM!r}. Rename the column of that name.")
+    return chosen
 
 
 def _context(given: Context | None, insecure_seed: int | None, scratch: str | Path | None) -> Context:
@@ -166,7 +179,7 @@ def _ledger(table: Table, given: str | Path | LedgerPlace | Ledger | None) -> Le
     return given if isinstance(given, Ledger) else Ledger(given)
 
 
-def _format(draft: Draft) -> Format:
+def _format(draft: Draft, definition: Definition) -> Format:
     try:
         form = format_of(draft.format)
     except DataError:
@@ -176,45 +189,41 @@ def _format(draft: Draft) -> Format:
             f"The method {draft.method.get('name')!r} drafted the tables {sorted(draft.tables)} as {draft.format!r}, which is not a "
             "published format."
         )
+    refused = form.refusal(definition)
+    if refused is not None:
+        raise PolicyError(f"{definition} cannot be claimed for a release of format {form.name!r}. {refused}")
     return form
 
 
-def _public_tables(
-    table: Table, draft: Draft, form: Format, files: FileKind, scratch: Path | None
-) -> tuple[Frames, dict[str, dict[str, Any]]]:
-    """The drafted tables as they are published, and what is known already of the files they will be."""
-    if table.pseudonyms and PSEUDONYM in table.schema:
-        raise PolicyError(f"Pseudonyms are published in a column {PSEUDONYM!r}. Rename the column of that name.")
-    frames = {name: rows for name, rows in draft.tables.items() if isinstance(rows, pl.DataFrame)}
-    if len(frames) == len(draft.tables):
-        settled = settled_frames(frames)
-        arranged = form.arranged(settled, form.columns(draft, table, settled))
-        return {name: in_order(frame) for name, frame in arranged.items()}, {}
-    streams = {name: rows for name, rows in draft.tables.items() if isinstance(rows, StreamRows)}
-    stored, prints = write_sorted(streams, files, (*table.quasi, *table.sensitive), scratch)
-    _check_rows(draft, stored)
-    return stored, {f"{name}.{files}": told for name, told in prints.items()}
+def _manifest(table: Table, draft: Draft, form: Format, spool: Spool, files: FileKind) -> Manifest:
+    return Manifest(
+        draft.format,
+        form.columns(draft, table, spool.rows),
+        {name: ManifestTable((f"{name}.{files}",), tuple(rows.schema)) for name, rows in spool.rows.items()},
+        draft.method,
+        table.unit,
+        table.quasi_sets,
+        draft.details,
+    )
 
 
-def _check_rows(draft: Draft, tables: StoredTables) -> None:
-    """A stream is read several times, so its source must stand still."""
-    drafted, written = int(draft.evidence.published.sizes.sum()), height(tables, format_of(draft.format).tables[0])
+def _check_roles(table: Table, manifest: Manifest) -> None:
+    """Whatever role a format gives a column: one that the table has is published only if it has a role there that is."""
+    for column in manifest.columns:
+        if column.name in table.schema:
+            role_of(table, column.name)
+
+
+def _check_rows(draft: Draft, side: PublicSide) -> None:
+    """Rows of a source are read several times, so it must stand still."""
+    if not draft.evidence.groups:
+        return
+    drafted, written = int(draft.evidence.published.sizes.sum()), side.rows[side.form.tables[0]].height
     if drafted != written:
         raise DataError(
             f"The source changed while it was read: {drafted} rows were to be published, and then there were {written}. Nothing was published; "
             "publish a copy that nobody writes to."
         )
-
-
-def _manifest(table: Table, draft: Draft, form: Format, tables: Frames, files: FileKind) -> Manifest:
-    return Manifest(
-        draft.format,
-        form.columns(draft, table, tables),
-        {name: ManifestTable((f"{name}.{files}",), tuple(schema_of(tables, name))) for name in tables},
-        draft.method,
-        table.unit,
-        table.quasi_sets,
-    )
 
 
 def _judge(definition: Definition, draft: Draft, side: PublicSide) -> None:
@@ -233,14 +242,3 @@ def _judge(definition: Definition, draft: Draft, side: PublicSide) -> None:
 def _population(definition: Definition) -> Any:
     """The population that the definition compares with, if it does."""
     return next((getattr(part, "population", None) for part in definition.parts() if part.needs_population), None)
-
-
-def _fingerprints(
-    manifest: Manifest, tables: Frames, said: str, known: Mapping[str, dict[str, Any]]
-) -> dict[str, dict[str, Any]]:
-    contents = {MANIFEST: readable(manifest.as_json()), STATEMENT: said.encode()}
-    prints = {name: fingerprint(each) for name, each in contents.items()}
-    for name, table in manifest.tables.items():
-        file = table.files[0]
-        prints[file] = known.get(file) or fingerprint(file_bytes(tables[name], Path(file).suffix.lstrip(".")))
-    return prints

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 import reticent
-from reticent.data import Draft, Groups, Meaning, StreamRows, Table, as_parquet, parquet_blocks, to_plain
+from reticent.data import Evidence, Groups, Meaning, Recoding, Rows, Table, as_parquet, parquet_blocks, to_plain
 from reticent.data.predicate import Condition
 from reticent.errors import DataError
 from reticent.files import folder_aside, write_new
@@ -20,8 +20,7 @@ from reticent.release.certificate import CERTIFICATE, MANIFEST, STATEMENT
 from reticent.release.format import Answer
 from reticent.release.manifest import Manifest
 from reticent.release.public import PublicSide
-from reticent.release.stored import stored_bytes
-from reticent.release.tables import file_bytes
+from reticent.release.spool import Spool
 from reticent.release.values import readable
 from reticent.release.wording import statement
 
@@ -30,16 +29,30 @@ _PUBLIC, _PRIVATE = "public", "private"
 
 
 @dataclass(frozen=True)
-class Release:
-    """What :func:`publish` returns: recorded in the ledger, certified, ready to be saved.
+class PrivateSide:
+    """What only the steward may see: the evidence as it was judged, what was left out, what the release costs, the figures of the search, private
+    ``tables`` (pseudonyms), and the ``recoding`` that later rows are treated by.
+    """
 
-    ``public`` is everything that others may see. The rest is the steward's: the ``draft`` with the search's figures, the utility,
-    the recoding that later rows are treated by, and the ledger's ``entry``.
+    evidence: Evidence
+    suppressed: int = 0
+    utility: Mapping[str, float] = field(default_factory=dict)
+    search: Mapping[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, pl.DataFrame | Rows] = field(default_factory=dict)
+    recoding: Recoding | None = None
+
+
+@dataclass(frozen=True)
+class Release:
+    """What :func:`publish` returns: reserved in the ledger (``entry``), certified, ready to be saved.
+
+    ``public`` is everything that others may see, ``private`` the steward's. The public files are spooled until they are saved.
     """
 
     public: PublicSide
-    draft: Draft = field(repr=False)
+    private: PrivateSide = field(repr=False)
     entry: Entry | None = None
+    _spool: Spool = field(repr=False, kw_only=True)
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -74,12 +87,17 @@ class Release:
     @property
     def groups(self) -> Groups:
         """The groups that were judged. Their reference is the whole table, so this is the steward's."""
-        return self.draft.evidence.published
+        return self.private.evidence.published
 
     @property
     def utility(self) -> Mapping[str, float]:
         """What the release costs; it compares with the raw table, so it is the steward's."""
-        return self.draft.utility
+        return self.private.utility
+
+    @property
+    def reader(self) -> Any:
+        """What analysts of this kind of release work with."""
+        return self.public.reader
 
     def count(self, condition: str | Condition, estimator: str = "uniform") -> Answer:
         """How many rows meet a condition, as well as the public side can tell (R-UM-4)."""
@@ -121,33 +139,23 @@ class Release:
         manifest = self.public.manifest
         yield STATEMENT, statement(self.certificate, self.public.form.words(self.public)).encode()
         yield MANIFEST, readable(manifest.as_json())
-        for name, table in manifest.tables.items():
-            yield (
-                table.files[0],
-                stored_bytes(self.tables, name)
-                or file_bytes(self.tables[name], Path(table.files[0]).suffix.lstrip(".")),
-            )
+        for table in manifest.tables.values():
+            for file in table.files:
+                yield file, self._spool.content(file)
         yield CERTIFICATE, readable(self.certificate)
 
-    def _private_files(self) -> list[tuple[str, Content]]:
-        draft = self.draft
-        figures = {"suppressed_rows": draft.suppressed, **draft.search}
-        return [
-            *self._recoding_files(),
-            ("utility.json", readable(to_plain(draft.utility))),
-            ("search.json", readable(to_plain(figures))),
-            *((f"{name}.parquet", _as_parquet(rows)) for name, rows in draft.private.items()),
-        ]
-
-    def _recoding_files(self) -> list[tuple[str, Content]]:
-        recoding = self.draft.recoding
-        if recoding is None:
-            return []
-        return [(RECODING, readable(recoding.as_json())), (POINTS, as_parquet(recoding.stored()))]
-
-
-def _as_parquet(rows: pl.DataFrame | StreamRows) -> Content:
-    return parquet_blocks(rows.schema, rows.chunks()) if isinstance(rows, StreamRows) else as_parquet(rows)
+    def _private_files(self) -> Iterator[tuple[str, Content]]:
+        private = self.private
+        if private.recoding is not None:
+            yield RECODING, readable(private.recoding.as_json())
+            yield POINTS, as_parquet(private.recoding.stored())
+        yield "utility.json", readable(to_plain(private.utility))
+        yield "search.json", readable(to_plain({"suppressed_rows": private.suppressed, **private.search}))
+        for name, rows in private.tables.items():
+            yield (
+                f"{name}.parquet",
+                as_parquet(rows) if isinstance(rows, pl.DataFrame) else parquet_blocks(rows.schema, rows.chunks()),
+            )
 
 
 def _check_target(target: Path, overwrite: bool) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reticent.data import Draft, MadeBy, Seen, SeenColumn, Table
+from reticent.data import Draft, FrameRows, MadeBy, Seen, SeenColumn, Table
 from reticent.engine import count_table
 from reticent.errors import PolicyError, did_you_mean
 from reticent.release.format import GroupFormat, format_of
@@ -83,10 +83,10 @@ def _levels(table: Table, wanted: Mapping[str, int]) -> tuple[int, ...]:
 
 def _of_draft(draft: Draft) -> Seen:
     form = format_of(draft.format)
-    tables = {name: rows for name, rows in draft.tables.items() if isinstance(rows, pl.DataFrame)}
-    if len(tables) < len(draft.tables) or not isinstance(form, GroupFormat):
-        raise PolicyError("A draft of a streamed table is seen once it is published.")
-    return form.seen(tables, form.drafted(draft))
+    rows = {name: FrameRows(each) if isinstance(each, pl.DataFrame) else each for name, each in draft.tables.items()}
+    if not isinstance(form, GroupFormat):
+        raise PolicyError(f"A draft of format {draft.format!r} is seen once it is published.")
+    return form.seen(rows, form.drafted(draft), draft.details)
 
 
 def _of_public(side: PublicSide) -> Seen:

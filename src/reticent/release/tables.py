@@ -6,30 +6,28 @@ Rows are sorted by their content, so that their order tells nothing about that o
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from reticent.data import Meaning, ValueType, check_header
+from reticent.data import Checksum, Meaning, ValueType, check_header
 from reticent.data.meaning import null_label
-from reticent.data.writers import as_csv, as_parquet, csv_layout
+from reticent.data.writers import csv_layout
 from reticent.errors import DataError
+from reticent.files import read_blocks
 from reticent.release.manifest import Manifest
-from reticent.release.values import settled
 
-Frames = Mapping[str, pl.DataFrame]
-
-FILE_KINDS: Mapping[str, Callable[[pl.DataFrame], bytes]] = {"csv": as_csv, "parquet": as_parquet}
+FILE_KINDS = ("csv", "parquet")
 
 
-def settled_frames(tables: Frames) -> dict[str, pl.DataFrame]:
-    """The draft's tables with every column of a published type."""
-    return {name: pl.DataFrame([settled(column) for column in frame]) for name, frame in tables.items()}
-
-
-def file_bytes(frame: pl.DataFrame, kind: str) -> bytes:
-    """A table as the bytes of its file."""
-    return FILE_KINDS[kind](frame)
+def hash_file(path: Path) -> dict[str, Any]:
+    """What a certificate says about a file, without holding it."""
+    checksum = Checksum()
+    for _ in checksum.passing(read_blocks(path)):
+        pass
+    return {"sha256": checksum.sha256, "bytes": checksum.size}
 
 
 def read_table(content: bytes, name: str, manifest: Manifest) -> pl.DataFrame:

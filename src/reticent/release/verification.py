@@ -16,6 +16,7 @@ from typing import Any
 from polars.exceptions import PolarsError
 
 import reticent
+from reticent.data import stand_in_order
 from reticent.definitions import all_of
 from reticent.errors import DataError, ReticentError
 from reticent.ledger import TIME_FORMAT
@@ -34,7 +35,7 @@ from reticent.release.claims import Check, check_claims, read_claims
 from reticent.release.manifest import check_layout
 from reticent.release.public import PublicFile, PublicSide, public_folder, read_files, read_public, small_file
 from reticent.release.signing import is_signed_by, public_key, stated_key
-from reticent.release.stored import hash_file, stands_in_order
+from reticent.release.tables import hash_file
 from reticent.release.values import parsed, readable
 
 
@@ -237,8 +238,8 @@ def _check_agreement(side: PublicSide, written: bytes) -> Check:
 def _check_order(side: PublicSide) -> Check:
     if side.form.order == "own":
         return Check("order", "holds", "Rows are in the order that the format defines.")
-    for name in side.tables:
-        if not stands_in_order(side.tables, name):
+    for name, rows in side.rows.items():
+        if not stand_in_order(rows):
             return Check("order", "fails", f"The rows of {name} are not sorted, so their order may tell something.")
     return Check("order", "holds", "Rows are sorted by their own values: their order tells nothing.")
 

@@ -88,10 +88,11 @@ def risks(
             "Several rows may be about one person. That the groups hold as many people as claimed is the publisher's word: the published "
             "files show rows."
         )
-    found.append(
-        "Whoever knows how the release was made, and that the least distorted safe one was chosen, can sometimes conclude that finer "
-        "ones were not safe."
-    )
+    if any(part.kind == "groups" for part in definition.parts()):
+        found.append(
+            "Whoever knows how the release was made, and that the least distorted safe one was chosen, can sometimes conclude that finer "
+            "ones were not safe."
+        )
     found.append(
         "Other data about the same people, earlier and later releases and other publishers' among them, were not judged together with this one."
     )

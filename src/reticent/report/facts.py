@@ -66,10 +66,10 @@ class PrivateFacts:
     @classmethod
     def of(cls, release: Release) -> PrivateFacts:
         """From a release that was just made."""
-        draft = release.draft
-        columns = [column.name for column in draft.evidence.published.domain.columns]
-        whole = {name: _counts(draft.evidence.published.marginal(name), whole=True) for name in columns}
-        return cls(draft.suppressed, draft.utility, draft.search, whole)
+        private = release.private
+        columns = [column.name for column in private.evidence.published.domain.columns]
+        whole = {name: _counts(private.evidence.published.marginal(name), whole=True) for name in columns}
+        return cls(private.suppressed, private.utility, private.search, whole)
 
     @classmethod
     def read(cls, path: Path) -> PrivateFacts:

@@ -10,22 +10,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from reticent.attack import Findings, attack
 from reticent.attack import compare as attacks_compared
 from reticent.data import Context, Groups, Table
-from reticent.definitions import Definition
+from reticent.definitions import Definition, Method
 from reticent.errors import Infeasible, PolicyError
 from reticent.randomness import Randomness
 from reticent.release import Release, publish
 from reticent.report.facts import Comparison
 from reticent.utility import Measured
-
-if TYPE_CHECKING:
-    from reticent.anonymize import Method
 
 _ROWS_SHOWN = 20
 
@@ -56,12 +53,12 @@ class Preview:
     @property
     def suppressed(self) -> int:
         """How many rows would be left out."""
-        return self._draft.draft.suppressed
+        return self._draft.private.suppressed
 
     @property
     def groups(self) -> Groups | None:
         """The groups that were judged; None where rows are drawn at random and there are none."""
-        evidence = self._draft.draft.evidence
+        evidence = self._draft.private.evidence
         return evidence.published if evidence.groups else None
 
     @cached_property
@@ -83,7 +80,7 @@ class Preview:
     @property
     def search(self) -> Mapping[str, Any]:
         """The figures of the search, such as the chosen levels and whether no better release exists."""
-        return self._draft.draft.search
+        return self._draft.private.search
 
     @cached_property
     def attacks(self) -> tuple[Comparison, ...]:

@@ -17,7 +17,7 @@ from reticent.anonymize.lattice.search import Node, Search, Strategy, levels_of,
 from reticent.anonymize.leaving import Leaving, LeftOut, told_too_much
 from reticent.anonymize.sets import Columns, adversary_sets, named_sets, seen_as
 from reticent.data import Context, FrequencySet, Groups, Kind, Levels, Meaning, Recoded, Table
-from reticent.data.draft import Draft, Format
+from reticent.data.draft import Draft
 from reticent.data.recoding import BUCKET, declared_domains, shown_meanings
 from reticent.definitions import Definition, GroupDefinition
 from reticent.definitions.feasibility import require_feasible
@@ -43,7 +43,7 @@ class Lattice:
 
     objective: str | Callable[[NodeView], float] = "loss"
     suppression: Number = 0
-    format: Format = "generalize"
+    format: Literal["generalize", "bucketize"] = "generalize"
     weights: Mapping[str, float] | None = None
     seconds: float | None = None
     strategy: Strategy = "default"

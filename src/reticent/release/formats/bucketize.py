@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Draft, Seen, in_order, unused
+from reticent.data import Draft, FrameRows, Rows, Seen, Table, in_order, unused
 from reticent.data.predicate import Condition
 from reticent.errors import DataError, PolicyError
-from reticent.release.format import Answer, Frames, GroupFormat, Words
+from reticent.release.format import Answer, GroupFormat, Words
 from reticent.release.manifest import Manifest, ManifestColumn
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Bucketize(GroupFormat):
     exact: ClassVar[bool] = True
 
     def own_columns(self, draft: Draft, hidden: Sequence[str]) -> Mapping[str, str]:
-        quasi, sensitive = (draft.tables[name].columns for name in self.tables)
+        quasi, sensitive = (list(draft.tables[name].schema) for name in self.tables)
         shared = [name for name in quasi if name in sensitive]
         if len(shared) != 1:
             raise PolicyError(
@@ -39,8 +39,10 @@ class Bucketize(GroupFormat):
         counts = [name for name in sensitive if name not in hidden and name not in shared]
         return {shared[0]: "bucket", **dict.fromkeys(counts[:1], "count")}
 
-    def arranged(self, tables: Frames, columns: Sequence[ManifestColumn]) -> Frames:
-        return _renumbered(tables, next(column.name for column in columns if column.role == "bucket"))
+    def arranged(self, rows: Mapping[str, Rows], draft: Draft, table: Table) -> Mapping[str, Rows]:
+        frames = {name: each.frame() for name, each in rows.items()}
+        bucket = next(iter(self.own_columns(draft, list(table.sensitive))))
+        return {name: FrameRows(frame) for name, frame in _renumbered(frames, bucket).items()}
 
     def check(self, public: PublicSide) -> None:
         manifest, tables = public.manifest, public.tables
@@ -72,12 +74,12 @@ class Bucketize(GroupFormat):
             )
         super().check(public)
 
-    def seen(self, tables: Frames, columns: Sequence[ManifestColumn]) -> Seen:
+    def seen(self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]) -> Seen:
         quasi = {column.name: column.labels for column in columns if column.role == "quasi"}
         sensitive, bucket, count = (
             [column.name for column in columns if column.role == role] for role in ("sensitive", "bucket", "count")
         )
-        people, values = (tables[name] for name in self.tables)
+        people, values = (rows[name].frame() for name in self.tables)
         times = values[count[0]].to_numpy().astype(np.int64) if count else None
         return Seen.in_buckets(people, values, quasi, sensitive, bucket[0], times)
 
@@ -113,7 +115,7 @@ def counts_of(public: PublicSide) -> NDArray[np.int64]:
     return counts.to_numpy()
 
 
-def _renumbered(tables: Frames, bucket: str) -> dict[str, pl.DataFrame]:
+def _renumbered(tables: Mapping[str, pl.DataFrame], bucket: str) -> dict[str, pl.DataFrame]:
     """Buckets numbered from 1 in the order of what they contain; buckets that contain the same cannot be told apart."""
     keys = pl.DataFrame({bucket: pl.concat([frame[bucket] for frame in tables.values()]).unique()})
     for name, frame in tables.items():

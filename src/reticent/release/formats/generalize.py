@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from reticent.data import Seen
+from reticent.data import Rows, Seen
 from reticent.data.predicate import Condition
-from reticent.release.format import Answer, Frames, GroupFormat, Words
+from reticent.release.format import Answer, GroupFormat, Words
 from reticent.release.manifest import ManifestColumn
-from reticent.release.stored import counted
 
 if TYPE_CHECKING:
     from reticent.release.public import PublicSide
@@ -23,15 +22,15 @@ class Generalize(GroupFormat):
     streams: ClassVar[bool] = True
     sensitive_table: ClassVar[str] = "data"
 
-    def seen(self, tables: Frames, columns: Sequence[ManifestColumn]) -> Seen:
+    def seen(self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]) -> Seen:
         quasi = {column.name: column.labels for column in columns if column.role == "quasi"}
         sensitive = [column.name for column in columns if column.role == "sensitive"]
-        return Seen.in_rows(*counted(tables, "data", [*quasi, *sensitive]), quasi, sensitive)
+        return Seen.in_rows(*rows["data"].counted([*quasi, *sensitive]), quasi, sensitive)
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
         from reticent.release.counting import count_labels
 
-        return count_labels(public.tables, public.meanings, condition, estimator, **self.known(public))
+        return count_labels(public.rows["data"], public.meanings, condition, estimator, **self.known(public))
 
     def words(self, public: PublicSide) -> Words:
         return Words(

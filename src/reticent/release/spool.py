@@ -1,0 +1,97 @@
+"""The public files on their way: written once, hashed while they are written, kept in a scratch folder until the release is saved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from reticent.data import (
+    Checksum,
+    Context,
+    Draft,
+    FrameRows,
+    Rows,
+    StoredRows,
+    Table,
+    ValueType,
+    csv_blocks,
+    engine_named,
+)
+from reticent.errors import DataError
+from reticent.files import Scratch, read_blocks
+from reticent.release.format import Format
+from reticent.release.values import settled
+
+
+@dataclass(frozen=True)
+class Spool:
+    """Public tables as ``rows`` and as files; ``prints`` is what the certificate says about each file."""
+
+    rows: Mapping[str, Rows]
+    files: Mapping[str, Path]
+    prints: Mapping[str, Mapping[str, Any]]
+    # The folder goes when nobody refers to it any more.
+    _scratch: Scratch = field(repr=False)
+
+    @classmethod
+    def of(cls, draft: Draft, form: Format, table: Table, kind: str, context: Context) -> Spool:
+        """Write the tables of a draft as files of a ``kind``, in the order that its format says."""
+        drafted = {
+            name: FrameRows(rows) if isinstance(rows, pl.DataFrame) else rows for name, rows in draft.tables.items()
+        }
+        public = form.arranged({name: _settled(rows) for name, rows in drafted.items()}, draft, table)
+        judged = (*table.quasi, *table.sensitive)
+        try:
+            scratch = Scratch(context.scratch)
+            rows, files, prints = {}, {}, {}
+            for name, each in public.items():
+                file = f"{name}.{kind}"
+                files[file] = scratch.folder / file
+                made = engine_named(each.engine).write(each, files[file], kind, form.order)
+                rows[name] = judging(made.rows, judged)
+                prints[file] = {"sha256": made.sha256, "bytes": made.size}
+        except OSError as error:
+            where = error.filename or context.scratch or "the folder for temporary files (TMPDIR)"
+            raise DataError(
+                f"The release could not be written to {str(where)!r} on its way: {error.strerror or error}. Make room there, or name another "
+                "folder with TMPDIR. Nothing was published."
+            ) from error
+        return cls(rows, files, prints, scratch)
+
+    def content(self, file: str) -> Iterator[bytes]:
+        """The bytes of a file."""
+        return read_blocks(self.files[file])
+
+    def row_hashes(self) -> dict[str, str]:
+        """A hash of the rows of each table, the same whatever kind of file they are in: that of the table as CSV."""
+        return {
+            name: str(self.prints[f"{name}.csv"]["sha256"]) if f"{name}.csv" in self.prints else _csv_hash(rows)
+            for name, rows in self.rows.items()
+        }
+
+
+def judging(rows: Rows, columns: Sequence[str]) -> Rows:
+    """The same rows, of which the distinct ones of some columns are kept, since these are asked for again and again."""
+    own = tuple(name for name in rows.schema if name in columns)
+    if isinstance(rows, FrameRows):
+        return FrameRows(rows.held, own)
+    return replace(rows, judged=own) if isinstance(rows, StoredRows) else rows
+
+
+def _csv_hash(rows: Rows) -> str:
+    checksum = Checksum()
+    for _ in checksum.passing(csv_blocks(rows.schema, rows.chunks())):
+        pass
+    return checksum.sha256
+
+
+def _settled(rows: Rows) -> Rows:
+    """The rows with every column of a published type."""
+    schema = pl.Schema({name: ValueType.published(dtype).dtype for name, dtype in rows.schema.items()})
+    if schema == rows.schema and not any(dtype.is_float() for dtype in schema.dtypes()):
+        return rows
+    return rows.mapped(schema, lambda part: pl.DataFrame([settled(column) for column in part]))
