@@ -17,7 +17,7 @@ from reticent.data.hierarchy import Hierarchy
 from reticent.data.meaning import Anything, Interval, Missing, Prefix, Value, Values
 from reticent.data.predicate import Condition, Domain, Verdict, bounding, covering, expanding
 from reticent.data.predicate.nodes import positive
-from reticent.data.predicate.regions import Regions
+from reticent.data.predicate.regions import LabelProducts
 from reticent.errors import DataError
 from tests.oracles.predicate_region import share
 
@@ -115,7 +115,7 @@ def test_a_constant_among_parts_that_hang_together_is_read() -> None:
     assert (found.verdict, found.share) == (Verdict.SOME, 0.5)
 
 
-def cut_region(asked: Condition, region: Any) -> Regions:
+def cut_region(asked: Condition, region: Any) -> LabelProducts:
     meanings = {name: [meaning] for name, (meaning, _) in region.items()}
     return covering.cut_regions(asked.node, meanings, dict.fromkeys(region, np.zeros(1, dtype=np.int64)), DOMAINS, 1)
 

@@ -1,7 +1,7 @@
 """Tables about people, and the few shapes that everything else is built from.
 
 ``table``        a frame with a role for every column
-``hierarchy``    chains of partitions; ``recipes``, ``recipes_numbers`` and ``recipes_dates`` have the kinds, made of
+``hierarchy``    chains of partitions; ``recipes`` has the kinds, made of
                  ``leaves`` and ``levels``; ``descriptions`` reads them from plain data
 ``meaning``      what a label stands for; ``types`` the types of values, and their way into JSON
 ``frames``       frames of any kind as polars frames

@@ -169,14 +169,14 @@ class Hierarchy(ABC):
         Each width is a multiple of the one before, so that levels nest. ``domain=(low, high)`` declares the values
         that can occur, both ends included; without it the leaves come from the data and stay private.
         """
-        from reticent.data.recipes_numbers import Intervals
+        from reticent.data.recipes import Intervals
 
         return Intervals(tuple(widths), origin, domain)
 
     @staticmethod
     def cuts(levels: Sequence[Sequence[float | str]], domain: tuple[Any, Any] | None = None) -> Hierarchy:
         """Intervals between explicit cut points, one list a level, each a subset of the list before."""
-        from reticent.data.recipes_numbers import Cuts
+        from reticent.data.recipes import Cuts
 
         return Cuts(tuple(tuple(level) for level in levels), domain)
 
@@ -194,7 +194,7 @@ class Hierarchy(ABC):
         timezone: str | None = None,
     ) -> Hierarchy:
         """Days, then the named coarser units, then suppressed. A timestamp column needs ``timezone``."""
-        from reticent.data.recipes_dates import Dates
+        from reticent.data.recipes import Dates
 
         return Dates(tuple(levels), domain, timezone)
 

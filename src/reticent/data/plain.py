@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from reticent.data.hierarchy import Hierarchy
-from reticent.data.recipes_dates import Dates
+from reticent.data.recipes import Dates
 from reticent.data.rows import Rows
 from reticent.errors import DataError
 

@@ -1,29 +1,33 @@
-"""The kinds of hierarchy for codes and categories: listed, suppression, masking, taxonomy.
+"""The kinds of hierarchy: listed, suppression, masking, taxonomy; intervals and cuts of numbers; dates.
 
-Each is a frozen value that checks itself when it is made, and binds to a column when it meets one. Numbers are in
-``recipes_numbers``, dates in ``recipes_dates``.
+Each is a frozen value that checks itself when it is made, and binds to a column when it meets one. Numbers are exact at any size.
 """
 
 from __future__ import annotations
 
+import bisect
 import csv
+import datetime
 import gzip
 import io
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from reticent.data.hierarchy import BoundHierarchy, Hierarchy, Level
-from reticent.data.leaves import leaves_of, parse_leaves
-from reticent.data.levels import group, identity, level_by_label, optional, suppressed, values_of
-from reticent.data.meaning import SUPPRESSED, Prefix
+from reticent.data.leaves import check_range, leaves_of, numeric_leaves, parse_leaves
+from reticent.data.levels import group, identity, level_by_label, level_by_number, optional, suppressed, values_of
+from reticent.data.meaning import SUPPRESSED, Interval, Prefix
 from reticent.errors import DataError, PolicyError
-from reticent.exact import whole
+from reticent.exact import exact, whole
 
 
 @dataclass(frozen=True)
@@ -226,3 +230,245 @@ def _tree_of(paths: Sequence[tuple[str, ...]]) -> Any:
     for path in paths:
         branches.setdefault(path[0], []).append(path[1:])
     return {name: _tree_of(below) for name, below in branches.items()}
+
+
+@dataclass(frozen=True)
+class Intervals(Hierarchy):
+    """Half-open intervals ``[origin + i * width, origin + (i + 1) * width)`` on each level, then suppressed."""
+
+    widths: tuple[float | str, ...]
+    origin: float | str = 0
+    domain: tuple[Any, Any] | None = None
+
+    def __post_init__(self) -> None:
+        exact(self.origin, "origin")
+        if not self.widths:
+            raise PolicyError(
+                "intervals: widths is empty. Give at least one width, or use suppression.", setting=("widths",)
+            )
+        exact_widths = [exact(width, "widths") for width in self.widths]
+        for low, high in zip([None, *exact_widths], exact_widths, strict=False):
+            if high <= 0:
+                raise PolicyError(f"intervals: a width of {high} is not positive.", setting=("widths",), value=high)
+            if low is not None and (high / low).denominator != 1:
+                raise PolicyError(
+                    f"intervals: width {high} is not a multiple of width {low}, so its intervals would cut through the finer ones. "
+                    "Choose widths that divide each other, such as 5, 10, 20.",
+                    setting=("widths",),
+                    value=high,
+                )
+        check_range(self.domain)
+
+    def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
+        leaves = numeric_leaves(series, self.domain, column)
+        origin, whole = exact(self.origin, "origin"), leaves.dtype.is_integer()
+        levels = [identity(leaves)]
+        for given in self.widths:
+            width = exact(given, "widths")
+            numbers = _floor_divide(leaves, origin, width)
+            levels.append(level_by_number(numbers, lambda i, w=width: (origin + i * w, origin + (i + 1) * w)))
+        levels.append(suppressed(leaves))
+        return BoundHierarchy(column, leaves, tuple(levels), data_dependent=self.domain is None or not whole)
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "kind": "intervals",
+            "widths": list(self.widths),
+            "origin": self.origin,
+            **optional(domain=self.domain),
+        }
+
+
+@dataclass(frozen=True)
+class Cuts(Hierarchy):
+    """Intervals between explicit cut points; the outermost ones are open-ended."""
+
+    points: tuple[tuple[float | str, ...], ...]
+    domain: tuple[Any, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.points:
+            raise PolicyError("cuts: no level given. Give at least one list of cut points.", setting=("levels",))
+        finer: set[Fraction] | None = None
+        for number, level in enumerate(self.points, start=1):
+            cuts = [exact(point, "cuts") for point in level]
+            if cuts != sorted(set(cuts)) or not cuts:
+                raise PolicyError(
+                    f"cuts, level {number}: the points {list(level)} must be rising and at least one.",
+                    setting=("levels",),
+                )
+            if finer is not None and not set(cuts) <= finer:
+                extra = sorted(set(cuts) - finer)[0]
+                raise PolicyError(
+                    f"cuts, level {number}: point {extra} is not among those of level {number - 1}, so the levels do not nest."
+                )
+            finer = set(cuts)
+        check_range(self.domain)
+
+    def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
+        leaves = numeric_leaves(series, self.domain, column)
+        whole = leaves.dtype.is_integer()
+        levels = [identity(leaves)]
+        for given in self.points:
+            cuts = [exact(point, "cuts") for point in given]
+            edges: list[Fraction | None] = [None, *cuts, None]
+            numbers = _count_below(leaves, cuts)
+            levels.append(level_by_number(numbers, lambda i, e=edges: (e[i], e[i + 1])))
+        levels.append(suppressed(leaves))
+        return BoundHierarchy(column, leaves, tuple(levels), data_dependent=self.domain is None or not whole)
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "cuts", "levels": [list(level) for level in self.points], **optional(domain=self.domain)}
+
+
+def _floor_divide(leaves: pl.Series, origin: Fraction, width: Fraction) -> NDArray[Any]:
+    """``floor((leaf - origin) / width)``, exactly: in 64-bit integers where these suffice, otherwise in Python's."""
+    if leaves.dtype.is_integer() and len(leaves):
+        scale = origin.denominator * width.denominator
+        shift, step = int(origin * scale), int(width * scale)
+        ends = [int(end) * scale - shift for end in (leaves[0], leaves[-1])]
+        reach = max(
+            abs(number) for number in (*ends, *(int(end) * scale for end in (leaves[0], leaves[-1])), shift, step)
+        )
+        if reach < 2**63:
+            quotient: NDArray[np.int64] = np.floor_divide(leaves.cast(pl.Int64).to_numpy() * scale - shift, step)
+            return quotient
+    return _integers([(exact(value, "value") - origin) // width for value in leaves.to_list()])
+
+
+def _count_below(leaves: pl.Series, cuts: Sequence[Fraction]) -> NDArray[Any]:
+    """How many of the rising ``cuts`` are at or below each leaf, exactly."""
+    if leaves.dtype.is_integer():
+        # A whole number reaches a cut when it reaches the next whole number.
+        rising = [-((-cut) // 1) for cut in cuts]
+        if all(-(2**63) <= cut < 2**63 for cut in rising) and leaves.dtype not in (pl.UInt64, pl.Int128):
+            return np.searchsorted(np.array(rising, dtype=np.int64), leaves.cast(pl.Int64).to_numpy(), side="right")
+    return _integers([bisect.bisect_right(cuts, exact(value, "value")) for value in leaves.to_list()])
+
+
+def _integers(numbers: Sequence[int]) -> NDArray[Any]:
+    """Whole numbers as an array of 64-bit integers, or of Python's where one does not fit."""
+    fits = all(-(2**63) <= number < 2**63 for number in numbers)
+    return np.array(numbers, dtype=np.int64 if fits else object)
+
+
+_DATE_UNITS = ("month", "quarter", "half", "year", "decade")
+
+
+@dataclass(frozen=True)
+class Dates(Hierarchy):
+    """Days, coarser calendar units, and suppressed."""
+
+    units: tuple[str, ...] = ("month", "quarter", "year")
+    domain: tuple[Any, Any] | None = None
+    timezone: str | None = None
+
+    def __post_init__(self) -> None:
+        for unit in self.units:
+            if unit not in _DATE_UNITS:
+                raise PolicyError(
+                    f"dates: {unit!r} is not one of {', '.join(_DATE_UNITS)}.", setting=("levels",), value=unit
+                )
+        if list(self.units) != sorted(set(self.units), key=_DATE_UNITS.index) or not self.units:
+            raise PolicyError(
+                f"dates: levels must grow coarser ({', '.join(_DATE_UNITS)}), but they are {list(self.units)}."
+            )
+        if self.domain is not None:
+            low, high = (_as_date(bound) for bound in self.domain)
+            if low > high:
+                raise PolicyError(
+                    f"dates: domain must be a pair (first, last), but it is ({low}, {high}).", setting=("domain",)
+                )
+        if self.timezone is not None:
+            _check_timezone(self.timezone)
+
+    def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
+        leaves = self._leaves(series, column)
+        days = self.days(leaves, column)
+        levels = [identity(leaves)]
+        if leaves.dtype != pl.Date:
+            levels.append(self._unit_level(days, "day"))
+        levels.extend(self._unit_level(days, unit) for unit in self.units)
+        levels.append(suppressed(leaves))
+        return BoundHierarchy(column, leaves, tuple(levels), data_dependent=self.domain is None)
+
+    def days(self, series: pl.Series, column: str) -> pl.Series:
+        """The calendar day of every value."""
+        if series.dtype == pl.Date:
+            return series
+        if not isinstance(series.dtype, pl.Datetime):
+            raise DataError(
+                f"Column {column!r} has type {series.dtype}, not dates. Read it as dates, or choose another hierarchy."
+            )
+        if self.timezone is None:
+            raise DataError(
+                f"Column {column!r} holds timestamps: say in which timezone= a day begins, such as 'Europe/Paris'."
+            )
+        local = series if series.dtype.time_zone is None else series.dt.convert_time_zone(self.timezone)
+        return local.dt.date()
+
+    def _leaves(self, series: pl.Series, column: str) -> pl.Series:
+        if self.domain is None:
+            return series.drop_nulls().unique().sort()
+        if series.dtype != pl.Date:
+            raise DataError(
+                f"Column {column!r} has type {series.dtype}; a declared domain of days needs a column of dates."
+            )
+        low, high = (_as_date(bound) for bound in self.domain)
+        return pl.date_range(low, high, eager=True)
+
+    @staticmethod
+    def _unit_level(days: pl.Series, unit: str) -> Level:
+        year, month = days.dt.year().to_numpy(), days.dt.month().to_numpy()
+        months = {"month": 1, "quarter": 3, "half": 6, "year": 12, "decade": 120}.get(unit)
+        if months is None:
+            labels, parts = group(days.to_list())
+            meanings = tuple(Interval(day, day + datetime.timedelta(days=1)) for day in labels)
+            return Level(parts, tuple(day.isoformat() for day in labels), meanings)
+        number = (year.astype(np.int64) * 12 + month - 1) // months
+        present, numbers = np.unique(number, return_inverse=True)
+        starts = [int(value) * months for value in present]
+        meanings = tuple(Interval(_month_start(start), _month_start(start + months)) for start in starts)
+        return Level(numbers.astype(np.int32), tuple(_unit_label(unit, start) for start in starts), meanings)
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "dates", "levels": list(self.units), **optional(domain=self.domain, timezone=self.timezone)}
+
+
+def _as_date(value: Any) -> datetime.date:
+    if isinstance(value, datetime.date):
+        return value
+    try:
+        return datetime.date.fromisoformat(str(value))
+    except ValueError:
+        raise PolicyError(
+            f"dates: the domain bound {value!r} is not a day such as 2024-01-31.", setting=("domain",), value=value
+        ) from None
+
+
+def _month_start(months: int) -> datetime.date | None:
+    """The first day of a month counted from year 0; None beyond the calendar, so that the interval is open there."""
+    year, month = divmod(months, 12)
+    return datetime.date(year, month + 1, 1) if datetime.MINYEAR <= year <= datetime.MAXYEAR else None
+
+
+def _check_timezone(name: str) -> None:
+    try:
+        pl.select(pl.lit(datetime.datetime(2000, 1, 1)).dt.replace_time_zone("UTC").dt.convert_time_zone(name))
+    except pl.exceptions.PolarsError:
+        raise PolicyError(
+            f"dates: there is no timezone {name!r}. Write it as 'Europe/Paris' or 'UTC'.",
+            setting=("timezone",),
+            value=name,
+        ) from None
+
+
+def _unit_label(unit: str, start: int) -> str:
+    year, month = divmod(start, 12)
+    return {
+        "month": f"{year:04d}-{month + 1:02d}",
+        "quarter": f"{year:04d}-Q{month // 3 + 1}",
+        "half": f"{year:04d}-H{month // 6 + 1}",
+        "year": f"{year:04d}",
+        "decade": f"{year:04d}s",
+    }[unit]

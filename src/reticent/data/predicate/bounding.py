@@ -21,7 +21,7 @@ from reticent.data.predicate.expanding import expanded
 from reticent.data.predicate.linear import LinearForm, difference
 from reticent.data.predicate.nodes import And, Column, Comparison, Node, Operator, Or, is_linear, scope
 from reticent.data.predicate.pieces import Pieces
-from reticent.data.predicate.regions import Covers, Regions
+from reticent.data.predicate.regions import Covers, LabelProducts
 from reticent.data.types import ValueType
 
 _GRID = 4096
@@ -105,7 +105,7 @@ class _Side:
         return Pieces(values, labels, np.arange(len(values)), np.ones(len(values)), measured, True)
 
 
-def bounded(node: Node, regions: Regions) -> Covers:
+def bounded(node: Node, regions: LabelProducts) -> Covers:
     """Decide every region as far as the ends of its labels do, and sample its share."""
     names = scope(node)
     ids, firsts = regions.distinct(names)
@@ -118,7 +118,7 @@ def bounded(node: Node, regions: Regions) -> Covers:
     possible, certain = (decided[ids] for decided in _decide(node, sides, len(firsts)))
     cells = max(_GRID >> 6, min(_GRID, _MOST_CELLS // len(firsts)))
     count = max(2, int(cells ** (1 / len(names))))
-    grid = Regions({name: side.sampled(count) for name, side in sides.items()}, regions.codes, regions.count)
+    grid = LabelProducts({name: side.sampled(count) for name, side in sides.items()}, regions.codes, regions.count)
     measured = np.logical_and.reduce([grid.pieces[name].measured[regions.codes[name]] for name in names])
     sampled = expanded(node, grid).share
     share = np.where(certain, 1.0, np.where(possible, np.where(measured, sampled, 0.5), 0.0))

@@ -16,7 +16,7 @@ from reticent.data.predicate.domain import Domain
 from reticent.data.predicate.evaluation import truth
 from reticent.data.predicate.kinds import check, check_names, kinds_of, suggested
 from reticent.data.predicate.nodes import Always, And, Column, Comparison, Member, Node, Or, constant, scope
-from reticent.data.predicate.regions import Cover, Covers
+from reticent.data.predicate.regions import Coverage, Covers
 from reticent.data.types import ValueType
 from reticent.errors import DataError
 
@@ -100,7 +100,7 @@ class Condition:
         count = len(next(iter(codes.values()))) if codes else 1
         return covers(self.node, cut_regions(self.node, meanings, codes, known, count))
 
-    def cover(self, cells: Mapping[str, Meaning], domains: Mapping[str, Domain] | None = None) -> Cover:
+    def cover(self, cells: Mapping[str, Meaning], domains: Mapping[str, Domain] | None = None) -> Coverage:
         """How much of one region, given by the meaning of its label in every column, the condition covers."""
         one = np.zeros(1, dtype=np.int64)
         return self.covers(dict.fromkeys(cells, one), {name: [meaning] for name, meaning in cells.items()}, domains)[0]

@@ -38,8 +38,8 @@ from reticent.data.predicate.nodes import (
     positive,
     scope,
 )
-from reticent.data.predicate.pieces import Cuts, Pieces, constant_of, pieces_of, pieces_of_leaves
-from reticent.data.predicate.regions import Covers, Regions
+from reticent.data.predicate.pieces import CutPoints, Pieces, constant_of, pieces_of, pieces_of_leaves
+from reticent.data.predicate.regions import Covers, LabelProducts
 from reticent.data.types import ValueType
 
 _LARGEST_TABLE = 1 << 20
@@ -53,7 +53,7 @@ def cut_regions(
     codes: Mapping[str, NDArray[np.int64]],
     domains: Mapping[str, Domain],
     count: int,
-) -> Regions:
+) -> LabelProducts:
     """Regions whose labels are cut where the node cuts them, in the columns that it speaks about.
 
     A column without meanings is shown as it is: its code is the position of its leaf.
@@ -66,15 +66,15 @@ def cut_regions(
             cut[name] = pieces_of(meanings[name], domains[name], _cuts(node, name, kind))
         elif leaves is not None:
             cut[name] = pieces_of_leaves(leaves)
-    return Regions(cut, {name: codes[name] for name in kinds}, count)
+    return LabelProducts(cut, {name: codes[name] for name in kinds}, count)
 
 
-def covers(node: Node, regions: Regions) -> Covers:
+def covers(node: Node, regions: LabelProducts) -> Covers:
     """Decide every region."""
     return _covers(positive(node), regions)
 
 
-def _covers(node: Node, regions: Regions) -> Covers:
+def _covers(node: Node, regions: LabelProducts) -> Covers:
     if isinstance(node, And | Or):
         components = list(_independent(node.parts))
         if len(components) > 1:
@@ -120,7 +120,7 @@ def _any_of(found: Sequence[Covers]) -> Covers:
     return Covers(share, possible, certain, measured)
 
 
-def _together(node: Node, regions: Regions) -> Covers:
+def _together(node: Node, regions: LabelProducts) -> Covers:
     """Decide a part whose columns hang together, over the product of the classes of their pieces."""
     names = scope(node)
     if not names:
@@ -170,7 +170,7 @@ def _true_for(literal: Node, columns: Mapping[str, pl.Series]) -> NDArray[np.boo
     return truth(literal, frame).fill_null(False).to_numpy()
 
 
-def _table(node: Node, classes: Mapping[str, Classes], regions: Regions) -> NDArray[np.bool_]:
+def _table(node: Node, classes: Mapping[str, Classes], regions: LabelProducts) -> NDArray[np.bool_]:
     """Whether the node is true, for every combination of classes, one axis a column."""
     names = list(classes)
     values = {}
@@ -195,7 +195,7 @@ def _table(node: Node, classes: Mapping[str, Classes], regions: Regions) -> NDAr
 
 
 def _by_table(
-    table: NDArray[np.bool_], names: Sequence[str], classes: Mapping[str, Classes], regions: Regions
+    table: NDArray[np.bool_], names: Sequence[str], classes: Mapping[str, Classes], regions: LabelProducts
 ) -> Covers:
     """Add the table up over the pieces of every region; regions with the same labels are added up once."""
     matrices = {name: regions.pieces[name].matrix(*classes[name]) for name in names}
@@ -226,7 +226,7 @@ def _contract(table: NDArray[np.bool_], rows: Sequence[NDArray[np.float64]]) -> 
     return left.reshape(len(rows[0]))
 
 
-def _cuts(node: Node, name: str, kind: ValueType) -> Cuts:
+def _cuts(node: Node, name: str, kind: ValueType) -> CutPoints:
     """The constants that a node compares a column with."""
     constants: list[object] = []
     prefixes: list[str] = []
@@ -239,7 +239,7 @@ def _cuts(node: Node, name: str, kind: ValueType) -> Cuts:
             constants += _numeric_cuts(atom)
         else:
             constants += [side.value for side in operands(atom) if isinstance(side, Text | Truth)]
-    return Cuts(tuple(constant_of(value, kind) for value in dict.fromkeys(constants)), tuple(prefixes))
+    return CutPoints(tuple(constant_of(value, kind) for value in dict.fromkeys(constants)), tuple(prefixes))
 
 
 def _numeric_cuts(atom: Atom) -> list[object]:

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from reticent.data.predicate.evaluation import truth
 from reticent.data.predicate.nodes import Node, scope
-from reticent.data.predicate.regions import Covers, Regions
+from reticent.data.predicate.regions import Covers, LabelProducts
 
 _LARGEST_CHUNK = 1 << 21
 
 
-def cells_in_all(regions: Regions, names: tuple[str, ...]) -> float:
+def cells_in_all(regions: LabelProducts, names: tuple[str, ...]) -> float:
     """How many rows writing out the distinct regions would take."""
     _, firsts = regions.distinct(names)
     return float(
@@ -21,7 +21,7 @@ def cells_in_all(regions: Regions, names: tuple[str, ...]) -> float:
     )
 
 
-def expanded(node: Node, regions: Regions) -> Covers:
+def expanded(node: Node, regions: LabelProducts) -> Covers:
     """Decide every region by going through its cells."""
     names = scope(node)
     ids, firsts = regions.distinct(names)
@@ -47,7 +47,7 @@ def expanded(node: Node, regions: Regions) -> Covers:
     return Covers(share[ids], some[ids], every[ids], measured[ids])
 
 
-def _held(regions: Regions, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _held(regions: LabelProducts, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """For every label of a column where its pieces begin, and how many they are."""
     pieces = regions.pieces[name]
     counts = np.bincount(pieces.labels, minlength=len(pieces.measured)).astype(np.int64)
@@ -55,7 +55,7 @@ def _held(regions: Regions, name: str) -> tuple[NDArray[np.int64], NDArray[np.in
 
 
 def _written_out(
-    regions: Regions, names: tuple[str, ...], sizes: NDArray[np.int64], begins: NDArray[np.int64]
+    regions: LabelProducts, names: tuple[str, ...], sizes: NDArray[np.int64], begins: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], list[NDArray[np.int64]], NDArray[np.float64]]:
     """The region of every cell, its piece in every column, and its weight."""
     cells = sizes.prod(axis=0)

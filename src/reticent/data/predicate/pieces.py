@@ -59,14 +59,14 @@ class Pieces:
 
 
 @dataclass(frozen=True)
-class Cuts:
+class CutPoints:
     """Where a condition cuts a column: constants that it compares with, and beginnings that it asks for."""
 
     constants: tuple[Any, ...] = ()
     prefixes: tuple[str, ...] = ()
 
 
-def pieces_of(meanings: Sequence[Meaning], domain: Domain, cuts: Cuts) -> Pieces:
+def pieces_of(meanings: Sequence[Meaning], domain: Domain, cuts: CutPoints) -> Pieces:
     """Cut the labels of a column, given by their meanings, into pieces."""
     kind, leaves = domain.kind, domain.leaves
     if leaves is None:
@@ -136,7 +136,7 @@ def _from_truth(meanings: Sequence[Meaning]) -> Pieces:
     return _assemble(values, members, weights, [True] * len(members), True)
 
 
-def _from_line(meanings: Sequence[Meaning], kind: ValueType, cuts: Cuts) -> Pieces:
+def _from_line(meanings: Sequence[Meaning], kind: ValueType, cuts: CutPoints) -> Pieces:
     """Points and the gaps between them; the last piece is null."""
     parts = [meaning.stretch(kind) for meaning in meanings]
     lists = [meaning.listed(kind) for meaning in meanings]
@@ -215,7 +215,7 @@ def _inside(part: Stretch, line: NDArray[Any]) -> NDArray[np.int64]:
     return np.arange(low, high)
 
 
-def _from_text(meanings: Sequence[Meaning], cuts: Cuts) -> Pieces:
+def _from_text(meanings: Sequence[Meaning], cuts: CutPoints) -> Pieces:
     """The texts that labels list, all digits under a mask, and around each constant of the condition the texts just beside it."""
     listed = {value for meaning in meanings for value in meaning.listed(ValueType.TEXT) or ()}
     strangers: dict[str, None] = dict.fromkeys(_beside([*cuts.constants, *cuts.prefixes]))

@@ -22,7 +22,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class Cover:
+class Coverage:
     """What a condition covers of one region. ``measured`` is False where the share is not known and 1/2 stands for it."""
 
     verdict: Verdict
@@ -43,13 +43,13 @@ class Covers:
     certain: NDArray[np.bool_]
     measured: NDArray[np.bool_]
 
-    def __getitem__(self, region: int) -> Cover:
+    def __getitem__(self, region: int) -> Coverage:
         verdict = Verdict.ALL if self.certain[region] else Verdict.SOME if self.possible[region] else Verdict.NONE
-        return Cover(verdict, float(self.share[region]), bool(self.measured[region]))
+        return Coverage(verdict, float(self.share[region]), bool(self.measured[region]))
 
 
 @dataclass(frozen=True)
-class Regions:
+class LabelProducts:
     """Regions to be covered: for every column its labels' pieces, and for every region the number of its label."""
 
     pieces: Mapping[str, Pieces]
