@@ -10,6 +10,7 @@ import ctypes
 import errno
 import os
 import shutil
+import stat
 import sys
 import tempfile
 import weakref
@@ -49,6 +50,26 @@ def write_new(path: Path, chunks: bytes | Iterable[bytes], mode: int = 0o644, *,
         _write(handle, chunks, sync)
     finally:
         os.close(handle)
+
+
+def check_own(path: Path, *, shared: bool = False) -> str | None:
+    """Why a file is not to be trusted with what only we may write: it is somebody else's, a link, or others have rights on it.
+
+    None where it is ours alone, or not there. With ``shared`` others may own it and have rights.
+    """
+    try:
+        found = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if stat.S_ISLNK(found.st_mode) or (stat.S_ISREG(found.st_mode) and found.st_nlink > 1):
+        return "it is a link, so another name stands for the same file"
+    if shared or sys.platform == "win32" or not stat.S_ISREG(found.st_mode):
+        return None
+    if found.st_uid != os.geteuid():
+        return f"it belongs to somebody else (user {found.st_uid})"
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        return f"others have rights on it (mode {stat.S_IMODE(found.st_mode):04o}); take them away with chmod 600"
+    return None
 
 
 @contextmanager

@@ -247,3 +247,16 @@ def test_a_view_can_be_audited_and_its_changes_are_noticed(make_place):
         connection.execute(f"UPDATE {table} SET salary = salary + 1 WHERE id = 1")
     assert value(service, "age > 0") == 28801
     assert service.sync() == {"salary": 0, "bonus": 0}
+
+
+def test_a_percent_sign_in_a_column_of_postgres_is_a_character_like_any_other(make_place):
+    renamed = {"salary": "pay 100%s", "age": "%age", "id": "%(id)s"}
+    text = (
+        POLICY.replace('"age"', '"%age"')
+        .replace("[sensitive.salary]", '[sensitive."pay 100%s"]')
+        .replace('"id"', '"%(id)s"')
+    )
+    place = make_place("postgres").fill(PEOPLE.rename(renamed))
+    service = place.service(text)
+    found = service.ask('SELECT SUM("pay 100%s") FROM staff WHERE "%age" > 20').rows[0].answers[0]
+    assert found.value == sum(PEOPLE["salary"])

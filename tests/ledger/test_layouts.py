@@ -74,6 +74,9 @@ def test_answers_budgets_and_variables_are_kept(second: Path) -> None:
 def test_an_update_happens_once_and_takes_the_key_of_audited_sql_along(second: Path) -> None:
     before = second.with_name("ledger.sqlite-audit-key")
     before.write_bytes(b"k" * 32)
+    with pytest.raises(LedgerError, match="others have rights on it"):
+        Ledger(second)
+    before.chmod(0o600)
     Ledger(second).close()
     assert not before.exists()
     with Ledger(second) as ledger:

@@ -136,6 +136,7 @@ def test_a_budget_is_set_up_once(ledger: Ledger) -> None:
 def test_a_file_of_something_else_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     path.write_bytes(b"these are my diaries, not a ledger, and they are long enough" * 20)
+    path.chmod(0o600)
     before = path.read_bytes()
     with pytest.raises(LedgerError, match=r"is not a ledger.*Nothing was published"):
         Ledger(path)
@@ -146,6 +147,7 @@ def test_a_database_of_something_else_is_refused_and_left_alone(tmp_path: Path) 
     path = tmp_path / "other.sqlite"
     with sqlite3.connect(path) as other:
         other.execute("CREATE TABLE diaries (page TEXT)")
+    path.chmod(0o600)
     with pytest.raises(LedgerError, match="a database of something else"):
         Ledger(path)
     with sqlite3.connect(path) as other:

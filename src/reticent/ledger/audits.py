@@ -220,7 +220,10 @@ class Audits:
                 "GROUP BY audit_questions.id ORDER BY audit_questions.id DESC LIMIT ?4",
                 (reading.known(dataset), asker, before, limit),
             ).fetchall()
-        return [Question(number, who, text, made, _numbers(listed)) for number, who, text, made, listed in rows]
+            try:
+                return [Question(number, who, text, made, _numbers(listed)) for number, who, text, made, listed in rows]
+            except (ValueError, AttributeError):
+                raise sqlite3.DatabaseError("who asked what is not what was written") from None
 
     def asked_since(self, dataset: str, asker: str, moment: str) -> int:
         """How many questions somebody has asked since a moment, for quotas."""

@@ -7,7 +7,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-VARIABLE, SECOND = "RETICENT_LEDGER", "RETICENT_LEDGER_NEWEST"
+from reticent.errors import LedgerError
+from reticent.files import check_own
+
+VARIABLE, SECOND, SHARED = "RETICENT_LEDGER", "RETICENT_LEDGER_NEWEST", "RETICENT_LEDGER_SHARED"
+_SQLITE = ("-wal", "-shm", "-journal")
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,18 @@ class LedgerPlace:
         """The files that hold the newest position."""
         beside = self.path.with_name(f"{self.path.name}-newest")
         return (beside,) if self.second is None else (beside, self.second)
+
+
+def check_trusted(path: Path) -> None:
+    """Refuse a file of the ledger that somebody else may have planted or can change, with what SQLite keeps beside it."""
+    shared = bool(os.environ.get(SHARED))
+    for each in (path, *(path.with_name(f"{path.name}{suffix}") for suffix in _SQLITE)):
+        wrong = check_own(each, shared=shared)
+        if wrong is not None:
+            raise LedgerError(
+                f"The ledger's file {str(each)!r} is not used: {wrong}. Nothing was published. If others are meant to have it, "
+                f"set {SHARED}=1; otherwise name a ledger of your own with ledger= or {VARIABLE}."
+            )
 
 
 def ledger_path(given: str | Path | None = None) -> Path:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from reticent.errors import LedgerError
-from reticent.files import sync_folder
+from reticent.files import write_whole
 
 _BYTES = 32
 
@@ -37,21 +36,9 @@ class Secret:
 
     @classmethod
     def create(cls, path: Path) -> Secret:
-        """The key in a file, made whole or not at all if there is none; of two processes that try at once one wins and both use its key."""
+        """The key in a file, made whole or not at all if there is none; one process at a time."""
         if not path.exists():
-            aside = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
-            handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            try:
-                os.write(handle, secrets.token_bytes(_BYTES))
-                os.fsync(handle)
-                try:
-                    os.link(aside, path)
-                    sync_folder(path.parent)
-                except FileExistsError:
-                    pass
-            finally:
-                os.close(handle)
-                os.unlink(aside)
+            write_whole(path, secrets.token_bytes(_BYTES), mode=0o600)
         return cls.read(path)
 
     @property

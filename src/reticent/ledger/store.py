@@ -25,7 +25,7 @@ from reticent.errors import LedgerError, PolicyError
 from reticent.ledger import newest
 from reticent.ledger.layouts import SEALED, VERSION, expected_schema, rows_to_seal, schema_of, upgrade
 from reticent.ledger.newest import Position
-from reticent.ledger.place import LedgerPlace
+from reticent.ledger.place import LedgerPlace, check_trusted
 from reticent.ledger.secret import Secret
 
 _APPLICATION = 0x52455449
@@ -186,6 +186,8 @@ class Store:
         self.place, self.timeout = place, timeout
         self._names: Names = {}
         with self._explained():
+            for each in (self.path, place.key, *place.newest):
+                check_trusted(each)
             create_privately(self.path)
             self._connection = sqlite3.connect(self.path, timeout=timeout, isolation_level=None)
             try:
@@ -353,6 +355,7 @@ class Store:
         if layout == VERSION:
             return
         before = self.path.with_name(f"{self.path.name}-audit-key")
+        check_trusted(before)
         if before.exists() and not self.place.key.exists():
             os.rename(before, self.place.key)
         chain = Chain(Secret.create(self.place.key).derived("the chain of entries"))

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from reticent.errors import LedgerError
+from reticent.ledger.place import check_trusted
 from reticent.ledger.store import create_privately, key_of
 
 
@@ -23,6 +24,7 @@ class Turns:
         name = hashlib.sha256(key_of(dataset).encode()).hexdigest()[:16]
         self.path = ledger.with_name(f"{ledger.name}-turn-{name}")
         self.timeout = timeout
+        check_trusted(self.path)
         create_privately(self.path)
         self._connection = sqlite3.connect(self.path, timeout=timeout, isolation_level=None)
 

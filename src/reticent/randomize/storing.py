@@ -217,7 +217,8 @@ def _written(
     name = f"{manifest.table}.{files}"
     with folder_aside(target, replace=overwrite) as aside:
         public = aside / "public"
-        public.mkdir(mode=0o755)
+        public.mkdir()
+        public.chmod(0o755)
         frames = (manifest.domain.unpack(keys) for keys in chunks)
         rows = (_write_csv if files == "csv" else _write_parquet)(public / name, frames)
         write_new(public / MANIFEST, _readable(manifest.as_json()))

@@ -124,7 +124,9 @@ class Release:
         try:
             with folder_aside(target, replace=overwrite) as aside:
                 public, private = aside / _PUBLIC, aside / _PRIVATE
-                public.mkdir(mode=0o755)
+                public.mkdir()
+                # Whatever the umask: the public side is for everybody.
+                public.chmod(0o755)
                 private.mkdir(mode=0o700)
                 for name, content in self._public_files():
                     write_new(public / name, content)

@@ -194,7 +194,19 @@ class PostgresDatabase:
 
     def _fetch(self, statement: sql.Composed | sql.SQL, parameters: Any = ()) -> list[Any]:
         self.statements.append(statement.as_string(self._open))
-        return self._open.execute(statement, parameters).fetchall()
+        # Where parameters are bound, a percent sign in a name would be taken for one.
+        found: list[Any] = self._open.execute(self._escaped(statement), parameters).fetchall()
+        return found
+
+    def _escaped(self, part: Any) -> Any:
+        from psycopg import sql
+
+        if isinstance(part, sql.Composed):
+            return sql.Composed([self._escaped(each) for each in part])
+        if isinstance(part, sql.Identifier):
+            name: Any = part.as_string(self._open).replace("%", "%%")
+            return sql.SQL(name)
+        return part
 
     def _table(self) -> sql.Identifier:
         from psycopg import sql
