@@ -33,12 +33,14 @@ def exact(value: Number, name: str, *, low: Number | None = None, high: Number |
     return number
 
 
-def whole(value: object, name: str, *, low: int) -> int:
-    """``value`` as an integer of at least ``low``; anything else is a :class:`PolicyError` naming the parameter."""
+def whole(value: object, name: str, *, low: int, high: int | None = None) -> int:
+    """``value`` as an integer from ``low`` to ``high``; anything else is a :class:`PolicyError` naming the parameter."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise PolicyError(f"{name} must be a whole number, but it is {value!r}.", **_fields(name, value))
     if value < low:
         raise PolicyError(f"{name} must be at least {low}, but it is {value}.", **_fields(name, value))
+    if high is not None and value > high:
+        raise PolicyError(f"{name} must be at most {high:,}, but it is {value:,}.", **_fields(name, value))
     return value
 
 

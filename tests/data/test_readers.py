@@ -196,7 +196,9 @@ def test_a_wrong_value_of_a_declared_type_is_refused_with_its_line(tmp_path: Pat
 def test_an_endless_field_is_read_or_refused_with_its_line(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "a,b\n" + "x" * 200_000 + ",2\n")
     assert read_frame(path)["b"].to_list() == [2]
-    assert refusal(write(path, path.read_text() + "3\n")).startswith("a.csv, line 2: field larger than field limit")
+    assert refusal(write(path, path.read_text() + "3\n")).startswith(
+        "a.csv, line 2: a value of more than 131,072 characters"
+    )
 
 
 def test_a_wrong_encoding_is_refused_with_its_line(tmp_path: Path) -> None:

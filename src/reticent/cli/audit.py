@@ -203,7 +203,9 @@ def token(
 
 
 def stories(
-    people: Annotated[int, typer.Option(help="How many made-up people the attacks are played on.", min=12)] = 400,
+    people: Annotated[
+        int, typer.Option(help="How many made-up people the attacks are played on.", min=12, max=10_000)
+    ] = 400,
     as_json: Json = False,
 ) -> None:
     """Tell the three stories of refusals that leak, each attack played against a leaky auditor and against ours.

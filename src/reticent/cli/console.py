@@ -173,6 +173,15 @@ class _Progress:
 def run(app: typer.Typer) -> int:
     """Run the command line and turn every outcome into an exit code: 0, 1, 2, or 3 for our own failure."""
     as_json = "--json" in sys.argv
+    for place, word in enumerate(sys.argv[1:], start=1):
+        if not word.isascii() and any(0xD800 <= ord(character) < 0xE000 for character in word):
+            shown = word.encode("utf-8", "replace").decode()
+            _complain(
+                "UsageError",
+                f"Argument {place} ({shown!r}) is not valid UTF-8. Rename the file, or check the terminal's encoding.",
+                as_json,
+            )
+            return BAD_INPUT
     try:
         code = app(standalone_mode=False)
         return code if isinstance(code, int) else HOLDS

@@ -214,13 +214,12 @@ def audit(
 
     Example: reticent randomize audit view --tuple '{"age": 25, "nationality": "British", "score": 99}' --prior 1/200
     """
-    import json
-
+    from reticent.documents import parse_json
     from reticent.errors import PolicyError
     from reticent.randomize import audit_block, audit_tuple, open_view
 
     try:
-        tuples = [json.loads(text) for text in records]
+        tuples = [parse_json(text) for text in records]
     except ValueError as error:
         raise PolicyError(f"--tuple must be a JSON object: {error}.") from None
     opened = open_view(view)

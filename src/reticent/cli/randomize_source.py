@@ -13,12 +13,11 @@ if TYPE_CHECKING:
 
 def read_domain(path: Path) -> ViewDomain:
     """The domain that a file declares; ``[domain]`` may stand around it."""
-    import tomllib
-
+    from reticent.documents import parse_toml
     from reticent.errors import PolicyError
     from reticent.randomize import ViewDomain
 
-    found = _read(path) if path.suffix == ".json" else _read(path, tomllib.loads)
+    found = _read(path) if path.suffix == ".json" else _read(path, parse_toml)
     if not isinstance(found, dict) or not isinstance(found.get("domain", found), dict):
         raise PolicyError(f"{path} must map every column to its values.")
     return ViewDomain.from_json(found.get("domain", found))
@@ -39,13 +38,12 @@ def read_plan(path: Path) -> Plan:
 
 def _read(path: Path, loads: Callable[[str], Any] | None = None) -> Any:
     """What a file of settings says; JSON, if nothing else is said."""
-    import json
-
+    from reticent.documents import parse_json, read_document
     from reticent.errors import PolicyError
 
     try:
-        return (loads or json.loads)(path.read_text(encoding="utf-8"))
+        return (loads or parse_json)(read_document(path).decode("utf-8"))
     except FileNotFoundError:
         raise PolicyError(f"There is no file {str(path)!r}.") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise PolicyError(f"{path} cannot be read: {error}.") from None

@@ -7,7 +7,8 @@ a stream instead where the wanted columns do not fit.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -33,6 +34,7 @@ from reticent.data.readers_sql import (
 )
 from reticent.data.rows import StreamRows
 from reticent.data.table import EngineName, Table, check_engine
+from reticent.documents import check_ordinary
 from reticent.errors import DataError, PolicyError, did_you_mean
 
 _PARQUET = (".parquet", ".pq")
@@ -140,7 +142,8 @@ class Source:
             return fits(duckdb_rows(self._selection(str(path))), columns)
         if suffix in (*_PARQUET, *_ARROW):
             _names(rows := _scan(path, suffix), path)
-            return fits(int(rows.select(pl.len()).collect(engine="streaming").item()), columns)
+            with whole_file(path):
+                return fits(int(rows.select(pl.len()).collect(engine="streaming").item()), columns)
         return text_fits(path)
 
     def columns(self) -> list[str]:
@@ -167,7 +170,10 @@ class Source:
         return CsvFile(path, delimiter, self.encoding, tuple(self.null_values), dict(self.types))
 
     def _of(self, rows: pl.DataFrame | pl.LazyFrame, columns: Sequence[str] | None) -> pl.DataFrame:
-        return cast_declared(self._chosen(rows.lazy(), columns).collect(engine="streaming"), self.types)
+        chosen = self._chosen(rows.lazy(), columns)
+        with whole_file(self.name):
+            found = chosen.collect(engine="streaming")
+        return cast_declared(found, self.types)
 
     def _chosen(self, rows: pl.LazyFrame, columns: Sequence[str] | None) -> pl.LazyFrame:
         available = _names(rows, self.name)
@@ -221,6 +227,7 @@ def _existing(location: str | Path) -> Path:
     if not path.exists():
         near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         raise DataError(f"There is no file {str(path)!r}.{did_you_mean(path.name, near)}")
+    check_ordinary(path)
     if _suffix(path) not in (*_TEXT, *_PARQUET, *_ARROW, *_DUCKDB):
         raise DataError(
             f"{path}: cannot tell what kind of file this is. Name it .csv, .tsv, .txt (any of these also .gz), .parquet, .arrow or .duckdb."
@@ -238,8 +245,15 @@ def _scan(path: Path, suffix: str) -> pl.LazyFrame:
 
 
 def _names(rows: pl.LazyFrame, name: object) -> list[str]:
-    try:
+    with whole_file(name):
         return rows.collect_schema().names()
-    except (pl.exceptions.PolarsError, OSError) as error:
-        first = str(error).strip().split("\n")[0]
+
+
+@contextmanager
+def whole_file(name: object) -> Iterator[None]:
+    """Let what polars says of a damaged file be an error that names the file."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, OSError, pl.exceptions.PanicException) as error:
+        first = str(error).strip().split("\n")[0].rstrip(".")
         raise DataError(f"{name} cannot be read: {first}. Is the file whole?") from None

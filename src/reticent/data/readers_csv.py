@@ -12,7 +12,9 @@ import csv
 import gzip
 import io
 import itertools
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +29,9 @@ from reticent.errors import DataError, did_you_mean
 # Arrow reads some thirty blocks ahead, so this decides how much memory a file takes; a record must fit into one.
 _BLOCK = 1 << 21
 _SAMPLE = 1 << 16
+_LONGEST_HEADER = 1 << 23
+_MOST_COLUMNS = 5_000
+_CONVERTED_IN_MEMORY = 1 << 29
 _DELIMITERS = (",", ";", "\t", "|")
 _UNDEFINED_IN_CP1252 = (b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d")
 
@@ -92,21 +97,26 @@ class CsvFile:
     def layout(self) -> Layout:
         """Encoding, delimiter and column names."""
         encoding, odd_quotes = _survey(self.path, self.encoding)
-        with _open(self.path) as stream:
-            sample = stream.read(_SAMPLE)
-            cut = bool(stream.read(1))
-        text = codecs.getincrementaldecoder(encoding)().decode(sample, final=False).lstrip("\ufeff")
+        text, cut = _beginning(self.path, encoding)
         if not text.strip():
             raise DataError(f"{self.path} is empty. A CSV file needs a line of column names and a line for each row.")
         delimiter = self.delimiter or _find_delimiter(text, cut)
         blank = next(number for number, line in enumerate(text.splitlines()) if line.strip())
-        record = next(row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if any(row))
+        try:
+            record = next(row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if any(row))
+        except csv.Error as error:
+            raise DataError(f"{self.path}, line {blank + 1}: the column names cannot be read ({error}).") from None
         names = tuple(name.strip() or f"column_{number}" for number, name in enumerate(record, start=1))
+        if len(names) > _MOST_COLUMNS:
+            raise DataError(
+                f"{self.path}, line {blank + 1}: {len(names):,} columns, and at most {_MOST_COLUMNS:,} are read. Select the columns about people first."
+            )
+        places: dict[str, int] = {}
         for number, name in enumerate(names):
-            if name in names[:number]:
+            if places.setdefault(name, number) != number:
                 raise DataError(
                     f"{self.path}, line {blank + 1}: two columns are called {name!r} "
-                    f"(the {_nth(names.index(name))} and the {_nth(number)}). Give every column its own name."
+                    f"(the {_nth(places[name])} and the {_nth(number)}). Give every column its own name."
                 )
         layout = Layout(encoding, delimiter, names, blank)
         if odd_quotes:
@@ -144,14 +154,8 @@ class CsvFile:
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
-        ragged: list[Any] = []
-
-        def refuse(row: Any) -> str:
-            ragged.append(row)
-            return "error"
-
         names = list(layout.names)
-        with _open(self.path) as stream:
+        with _arrow_stream(self.path, layout.encoding) as stream:
             try:
                 reader = arrow_csv.open_csv(
                     stream,
@@ -161,13 +165,11 @@ class CsvFile:
                         column_names=names,
                         skip_rows=layout.blank_lines,
                         skip_rows_after_names=1,
-                        encoding="utf8" if layout.encoding in ("utf-8", "utf-8-sig") else layout.encoding,
                     ),
                     parse_options=arrow_csv.ParseOptions(
                         delimiter=layout.delimiter,
                         newlines_in_values=True,
                         ignore_empty_lines=len(names) > 1,
-                        invalid_row_handler=refuse,
                     ),
                     convert_options=arrow_csv.ConvertOptions(
                         column_types=dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string())),
@@ -179,19 +181,23 @@ class CsvFile:
                 )
                 yield from reader
             except pa.ArrowInvalid as error:
-                raise self._malformed(layout, error, bool(ragged)) from None
+                raise self._malformed(layout, error) from None
 
-    def _malformed(self, layout: Layout, error: Exception, ragged: bool) -> DataError:
+    def _malformed(self, layout: Layout, error: Exception) -> DataError:
         """The first record that breaks the form, found by reading slowly."""
         width = len(layout.names)
-        if ragged:
-            for line, record in self._records(layout):
-                if record and len(record) != width:
-                    return DataError(
-                        f"{self.path}, line {line}: {len(record)} fields where the header has {width}. Put quotes around values that "
-                        f"contain {layout.delimiter!r}, or complete the row."
-                    )
-        return DataError(f"{self.path} cannot be read as CSV: {error}.")
+        for line, record in self._records(layout):
+            if record and len(record) != width:
+                return DataError(
+                    f"{self.path}, line {line}: {len(record)} fields where the header has {width}. Put quotes around values that "
+                    f"contain {layout.delimiter!r}, or complete the row."
+                )
+            if sum(map(len, record)) > _BLOCK // 2:
+                return DataError(
+                    f"{self.path}, line {line}: a record of more than {_BLOCK // 2:,} characters. Leave such a column out of the file: it is "
+                    "free text, which is not published anyway."
+                )
+        return DataError(f"{self.path} cannot be read as CSV: {str(error).rstrip('.')}.")
 
     def _records(self, layout: Layout, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
         """Every record with the line on which it begins, header included."""
@@ -205,6 +211,11 @@ class CsvFile:
             except csv.Error as error:
                 if strict:
                     raise
+                if "field larger than field limit" in str(error):
+                    raise DataError(
+                        f"{self.path}, line {begins}: a value of more than {csv.field_size_limit():,} characters. Leave such a column out of the "
+                        "file, or close the quotation mark that is open."
+                    ) from None
                 raise DataError(f"{self.path}, line {begins}: {error}. Is a quotation mark missing?") from None
 
     def _typed(self, block: _Block, name: str, kinds: Mapping[str, Kind], layout: Layout) -> pl.Series:
@@ -286,6 +297,84 @@ def _open(path: Path) -> IO[bytes]:
     return io.BufferedReader(gzip.GzipFile(fileobj=raw), _BLOCK) if packed else raw
 
 
+@contextmanager
+def _arrow_stream(path: Path, encoding: str) -> Iterator[Any]:
+    """The file's text as UTF-8 for Arrow.
+
+    Arrow reads ahead in threads of its own. Where these call Python (a file object, a codec, a handler of bad rows) after an error has ended the program, the
+    process aborts, so files are read by Arrow itself. Other encodings are converted here: before anything is read where memory allows it, and
+    otherwise piece by piece, where the reader sees the end of the text as soon as we are done.
+    """
+    import pyarrow as pa
+
+    if encoding in ("utf-8", "utf-8-sig"):
+        with pa.OSFile(str(path)) as raw:
+            packed = raw.read(2) == b"\x1f\x8b"
+            raw.seek(0)
+            with pa.CompressedInputStream(raw, "gzip") if packed else raw as stream:
+                yield stream
+        return
+    with _open(path) as stream:
+        converted = _Converted(stream, encoding)
+        if path.stat().st_size < _CONVERTED_IN_MEMORY:
+            # A buffer of Arrow's own: one of Python's would be let go by Arrow's threads.
+            memory = pa.BufferOutputStream()
+            for block in iter(lambda: converted.read(_BLOCK), b""):
+                memory.write(block)
+            yield pa.BufferReader(memory.getvalue())
+            return
+        try:
+            yield pa.PythonFile(converted, mode="r")
+        finally:
+            converted.end()
+
+
+class _Converted(io.RawIOBase):
+    """The bytes of a text in another encoding as UTF-8. Mutable: it is read once, and ends when it is told to."""
+
+    def __init__(self, stream: IO[bytes], encoding: str) -> None:
+        self._stream, self._decoder = stream, codecs.getincrementaldecoder(encoding)()
+        self._left = b""
+        self._turn = threading.Lock()
+
+    def readable(self) -> bool:
+        return True
+
+    def end(self) -> None:
+        """Let a reader who is still there find the end; waits until a read that is under way has returned."""
+        with self._turn:
+            self._stream, self._left = io.BytesIO(), b""
+
+    def read(self, size: int = -1) -> bytes:
+        with self._turn:
+            wanted = size if size >= 0 else 1 << 62
+            while len(self._left) < wanted:
+                block = self._stream.read(_BLOCK)
+                self._left += self._decoder.decode(block, final=not block).encode()
+                if not block:
+                    break
+            given, self._left = self._left[:wanted], self._left[wanted:]
+            return given
+
+
+def _beginning(path: Path, encoding: str) -> tuple[str, bool]:
+    """The first text of a file, with the whole line of column names, and whether more follows."""
+    with _open(path) as stream:
+        sample, more = b"", True
+        while more and len(sample) < _LONGEST_HEADER:
+            block = stream.read(_SAMPLE)
+            sample, more = sample + block, bool(block)
+            text = codecs.getincrementaldecoder(encoding)().decode(sample, final=False).lstrip("\ufeff")
+            if text.lstrip("\r\n \t").count("\n") > 1:
+                break
+        else:
+            if more:
+                raise DataError(
+                    f"{path}: the line of column names is longer than {_LONGEST_HEADER:,} bytes. Is this a CSV file?"
+                )
+        return text, bool(stream.read(1))
+
+
 def _survey(path: Path, declared: str | None) -> tuple[str, bool]:
     """The encoding, after every byte has been looked at once, and whether the quotation marks are odd in number.
 
@@ -353,7 +442,10 @@ def _find_delimiter(text: str, cut: bool) -> str:
     """The delimiter that divides the most records alike; among equals, into the most fields."""
     best, best_score = ",", (0.0, 0)
     for delimiter in _DELIMITERS:
-        records = [record for record in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if record]
+        try:
+            records = [record for record in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if record]
+        except csv.Error:
+            continue
         records = records[:-1] if cut and len(records) > 1 else records
         width = len(records[0]) if records else 0
         if width < 2:

@@ -26,8 +26,11 @@ from reticent.data.hierarchy import BoundHierarchy, Hierarchy, Level
 from reticent.data.leaves import check_range, leaves_of, numeric_leaves, parse_leaves
 from reticent.data.levels import group, identity, level_by_label, level_by_number, optional, suppressed, values_of
 from reticent.data.meaning import SUPPRESSED, Interval, Prefix
+from reticent.documents import parse_json, parse_toml, read_document
 from reticent.errors import DataError, PolicyError
 from reticent.exact import exact, whole
+
+_LONGEST_CODE = 1_000
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class Listed(Hierarchy):
     @classmethod
     def read(cls, path: Path, separator: str) -> Listed:
         try:
-            content = path.read_bytes()
+            content = read_document(path)
             text = (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).decode("utf-8-sig")
         except FileNotFoundError:
             raise DataError(f"There is no hierarchy file {str(path)!r}.", setting=("file",)) from None
@@ -107,7 +110,7 @@ class Masking(Hierarchy):
     domain: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        whole(self.digits, "masking: digits", low=1)
+        whole(self.digits, "masking: digits", low=1, high=_LONGEST_CODE)
         kept = [whole(length, "masking: keep", low=0) for length in self.kept]
         if kept != sorted(set(kept), reverse=True) or not kept or kept[0] != self.digits:
             raise PolicyError(
@@ -172,8 +175,8 @@ class Taxonomy(Hierarchy):
             return cls(tuple(_leaf_paths(tree, ())))
         path = Path(tree)
         try:
-            content = path.read_text(encoding="utf-8")
-            parsed = tomllib.loads(content) if path.suffix == ".toml" else json.loads(content)
+            content = read_document(path).decode("utf-8")
+            parsed = parse_toml(content) if path.suffix == ".toml" else parse_json(content)
         except FileNotFoundError:
             raise DataError(f"There is no taxonomy file {str(path)!r}.", setting=("file",)) from None
         except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:

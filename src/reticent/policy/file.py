@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from reticent.documents import LARGEST_SETTINGS, parse_toml, read_document
 from reticent.errors import DataError, PolicyError, ReticentError, did_you_mean
 from reticent.policy.complaints import schema_error, syntax_error
 from reticent.policy.places import Places
@@ -24,7 +25,7 @@ Setting = tuple[str | int, ...]
 def checked(text: str, file: str, model: type[Model]) -> tuple[Model, Places]:
     """The sections of a file and where they stand; what is no TOML or not in ``model`` is an error with its place."""
     try:
-        content = tomllib.loads(text)
+        content = parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise syntax_error(file, text, error) from None
     places = Places(text)
@@ -48,7 +49,7 @@ class PolicyFile:
         """Read and check a policy file."""
         file = Path(path)
         try:
-            text = file.read_bytes().decode("utf-8-sig")
+            text = read_document(file, LARGEST_SETTINGS).decode("utf-8-sig")
         except FileNotFoundError:
             near = [other.name for other in file.parent.glob("*.toml")] if file.parent.is_dir() else []
             raise PolicyError(f"There is no policy file {str(file)!r}.{did_you_mean(file.name, near)}") from None

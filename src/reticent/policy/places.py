@@ -23,6 +23,7 @@ _STRINGS = (
     re.compile(r'"(?:[^"\\\n]|\\.)*"'),
     re.compile(r"'[^'\n]*'"),
 )
+_WIDEST = 160
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,9 @@ class Place:
     def excerpt(self) -> str:
         """The line, with a mark under the column."""
         number = str(self.line)
-        shown = self.text.replace("\t", " ")
-        return f"  {number} | {shown}\n  {' ' * len(number)} | {' ' * (self.column - 1)}^"
+        start = max(0, self.column - _WIDEST // 2) if len(self.text) > _WIDEST else 0
+        shown = self.text.replace("\t", " ")[start : start + _WIDEST]
+        return f"  {number} | {shown}\n  {' ' * len(number)} | {' ' * (self.column - 1 - start)}^"
 
     def point(self, file: str, message: str) -> str:
         """The message with its place before it and the line under it."""

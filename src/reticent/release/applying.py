@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from reticent.data import Draft, Recoding, Unseen, as_polars, read_recoding
+from reticent.documents import read_document
 from reticent.errors import DataError, PolicyError
 from reticent.release.values import parsed, settled
 
@@ -55,7 +56,7 @@ def _recoding_of(given: Any) -> Recoding:
 
 
 def _read(path: Path) -> Recoding:
-    payload = parsed(path.read_bytes(), str(path))
+    payload = parsed(read_document(path), str(path))
     points = path.with_name(POINTS)
     if not points.is_file():
         raise DataError(f"{str(path)!r} is not a whole recoding: {POINTS} is missing beside it.")

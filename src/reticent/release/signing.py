@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reticent.documents import read_document
 from reticent.errors import DataError, PolicyError
 from reticent.files import write_whole
 from reticent.release.values import canonical
@@ -120,7 +121,7 @@ def _file(given: Any, what: str) -> bytes:
     if not isinstance(given, str | Path):
         raise PolicyError(f"The {what} must be a path or an {ALGORITHM} key, but it is a {type(given).__name__}.")
     try:
-        return Path(given).read_bytes()
+        return read_document(given)
     except OSError as error:
         raise DataError(f"The {what} {str(given)!r} cannot be read: {error.strerror}.") from None
 

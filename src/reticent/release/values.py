@@ -9,6 +9,7 @@ import polars as pl
 
 from reticent.data import ValueType
 from reticent.data.plain import clock_text, real
+from reticent.documents import parse_json
 from reticent.errors import DataError
 
 
@@ -37,13 +38,11 @@ def readable(value: Any) -> bytes:
 def parsed(content: bytes, name: str) -> dict[str, Any]:
     """The object that a JSON file holds; anything else is a :class:`DataError` that names the file."""
     try:
-        value = json.loads(content.decode("utf-8"))
+        value = parse_json(content.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise DataError(f"{name} is not UTF-8 text ({error.reason} at byte {error.start}).") from None
     except json.JSONDecodeError as error:
         raise DataError(f"{name} is not JSON: {error.msg} in line {error.lineno}, column {error.colno}.") from None
-    except (RecursionError, ValueError):
-        raise DataError(f"{name} is not JSON that can be read.") from None
     if not isinstance(value, dict):
         raise DataError(f"{name} must hold one JSON object.")
     return value

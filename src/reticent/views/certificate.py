@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from itertools import combinations, product
 from typing import Any
 
+from reticent.documents import parse_json
 from reticent.errors import PolicyError
 from reticent.views.budget import Budget, OutOfBudget
 from reticent.views.checking import Checker
@@ -56,7 +57,7 @@ def certify(
 def read_certificate(text: str) -> dict[str, Any]:
     """A certificate from its JSON text."""
     try:
-        found = json.loads(text)
+        found = parse_json(text)
     except json.JSONDecodeError as error:
         raise PolicyError(
             f"The certificate is no JSON: {error.msg}, at line {error.lineno}, column {error.colno}."

@@ -25,6 +25,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from reticent.documents import parse_toml
 from reticent.errors import PolicyError, did_you_mean
 from reticent.ledger import Ledger
 from reticent.views.checking import load_schema
@@ -41,9 +42,9 @@ def open_policy(path: Path, ledger: Path | None = None) -> Iterator[AccessContro
     New ones are recorded; those that the file stated earlier and no longer states are revoked, on record.
     """
     try:
-        found = tomllib.loads(read_text(path))
+        found = parse_toml(read_text(path))
     except tomllib.TOMLDecodeError as error:
-        raise PolicyError(f"{path} is no TOML: {error}.") from None
+        raise PolicyError(f"{path} is not TOML: {error}.") from None
     for field in found:
         if field not in _FIELDS:
             raise PolicyError(f"{path}: the field {field!r} is not known.{did_you_mean(field, _FIELDS)}")

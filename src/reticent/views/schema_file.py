@@ -10,13 +10,12 @@ tables:
 
 from __future__ import annotations
 
-import json
-import tomllib
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from reticent.documents import parse_json, parse_toml
 from reticent.errors import PolicyError, did_you_mean
 from reticent.views.schema import Column, Relation, Schema
 from reticent.views.texts import read_text
@@ -84,9 +83,9 @@ def _load(path: Path) -> Any:
     text = read_text(path)
     try:
         if path.suffix == ".json":
-            return json.loads(text)
+            return parse_json(text)
         if path.suffix == ".toml":
-            return tomllib.loads(text)
+            return parse_toml(text)
     except ValueError as error:
         raise PolicyError(f"{path} cannot be read: {error}.") from None
     try:

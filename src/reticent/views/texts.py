@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from reticent.documents import read_document
 from reticent.errors import PolicyError
 
 
 def read_text(path: Path) -> str:
     """The text of a file; one that is not text is refused by name."""
     try:
-        return path.read_text(encoding="utf-8")
+        return read_document(path).decode("utf-8")
     except UnicodeDecodeError as error:
-        raise PolicyError(f"{path} is no text in UTF-8 (byte {error.start + 1}); give a file of SQL or JSON.") from None
+        raise PolicyError(f"{path} is not valid UTF-8 (byte {error.start + 1}); give a file of SQL or JSON.") from None
 
 
 def is_path(given: str) -> bool:

@@ -25,6 +25,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from reticent.audit.decision import Answered, Query
+from reticent.documents import parse_json, read_document
 from reticent.errors import DataError, PolicyError, ReticentError, did_you_mean
 from reticent.exact import Number, exact, whole
 
@@ -213,7 +214,7 @@ def read_log(path: str | Path, *, column: str | None = None) -> Log:
     Where the lines name several columns, ``column`` says which one to audit.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_document(path).decode("utf-8")
     except OSError as error:
         raise DataError(f"The log {path} cannot be read: {error.strerror or error}.") from None
     except UnicodeDecodeError:
@@ -257,7 +258,7 @@ def parse_log(lines: Iterable[str], source: str = "the log", *, column: str | No
 def _fields(line: str, place: str) -> dict[str, Any]:
     try:
         # Decimal keeps the digits of an answer as they were written.
-        fields = json.loads(line, parse_float=Decimal)
+        fields = parse_json(line, parse_float=Decimal)
     except json.JSONDecodeError as error:
         raise DataError(f"{place}: not a JSON object ({error.msg} at character {error.colno}).") from None
     if not isinstance(fields, dict):

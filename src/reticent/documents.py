@@ -1,0 +1,77 @@
+"""Small documents that people and programs write, read within bounds: text, TOML and JSON.
+
+A device or a pipe never ends, a text nested ten thousand levels deep ends Python's own stack, and a number of a million digits takes minutes to read. Whatever is
+too large or too deep is refused here in words, before it is read or parsed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from reticent.errors import DataError
+
+LARGEST = 1 << 26
+LARGEST_SETTINGS = 1 << 20
+_DEEPEST_KEY = 50
+_LONGEST_NUMBER = re.compile(r"(?<![\w\"'])[-+]?[0-9_]{4000}")
+
+
+def read_document(path: str | Path, largest: int = LARGEST) -> bytes:
+    """The bytes of an ordinary file of at most ``largest`` bytes; anything else is a :class:`DataError` that names it.
+
+    What the system refuses (no such file, no right to read it) stays the system's own error.
+    """
+    place = Path(path)
+    state = place.stat()
+    if stat.S_ISDIR(state.st_mode):
+        raise IsADirectoryError(21, "Is a directory", str(place))
+    if not stat.S_ISREG(state.st_mode):
+        raise DataError(f"{place} is not an ordinary file but a pipe or a device. Save its content as a file.")
+    if state.st_size > largest:
+        raise DataError(f"{place} has {state.st_size:,} bytes; at most {largest:,} are read here.")
+    return place.read_bytes()
+
+
+def check_ordinary(path: Path) -> None:
+    """Refuse a pipe or a device, whose content may never end."""
+    if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+        raise DataError(f"{path} is not an ordinary file but a pipe or a device. Save its content as a file.")
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """The tables of a TOML text; :class:`tomllib.TOMLDecodeError` also where it is too large or too deep to be read."""
+    if len(text) > LARGEST_SETTINGS:
+        raise tomllib.TOMLDecodeError(
+            f"the text has {len(text):,} characters, and at most {LARGEST_SETTINGS:,} are read"
+        )
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.partition("=")[0].count(".") > _DEEPEST_KEY:
+            raise tomllib.TOMLDecodeError(f"a key has more than {_DEEPEST_KEY} parts (at line {number}, column 1)")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise tomllib.TOMLDecodeError("the text is nested too deeply") from None
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError as error:
+        raise tomllib.TOMLDecodeError(f"a number cannot be read: {str(error).partition(';')[0]}") from None
+
+
+def parse_json(text: str, parse_float: Callable[[str], Any] | None = None) -> Any:
+    """The value of a JSON text; :class:`json.JSONDecodeError` also where it is too deep or a number is too long to be read."""
+    try:
+        return json.loads(text, parse_float=parse_float)
+    except RecursionError:
+        raise json.JSONDecodeError("the text is nested too deeply", text, 0) from None
+    except json.JSONDecodeError:
+        raise
+    except ValueError as error:
+        found = _LONGEST_NUMBER.search(text)
+        reason = f"a number cannot be read: {str(error).partition(';')[0]}"
+        raise json.JSONDecodeError(reason, text, found.start() if found else 0) from None
