@@ -21,7 +21,10 @@ def register(app: typer.Typer) -> None:
 
 
 def verify(
-    release: Annotated[Path, typer.Argument(help="The folder of a release, or its public folder alone.")],
+    releases: Annotated[
+        list[Path],
+        typer.Argument(help="The folder of a release, or its public folder alone; those of a series, first to last."),
+    ],
     key: Annotated[
         str | None, typer.Option("--key", help="The publisher's public key: a .pub file, or its 64 digits.")
     ] = None,
@@ -37,7 +40,7 @@ def verify(
     from reticent import release as rooms
 
     with working("Recomputing every claim ...", as_json):
-        found = rooms.verify(release, population=population, key=key)
+        found = rooms.verify(releases[0] if len(releases) == 1 else releases, population=population, key=key)
     payload: dict[str, Any] = {
         "ok": found.holds,
         "holds": found.holds,

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-import polars as pl
-
 from reticent.data.readers import people_of
 from reticent.definitions import LEFT_OUT, Definition, columns_compared, judge, verdict
 from reticent.definitions.catalogue import definition_from, names
@@ -62,10 +60,12 @@ def read_claims(certificate: Mapping[str, Any]) -> list[Claim]:
     return claims
 
 
-def check_claims(side: PublicSide, population: Any = None) -> Iterator[Check]:
+def check_claims(
+    side: PublicSide, population: Any = None, earlier: tuple[PublicSide, ...] | None = None
+) -> Iterator[Check]:
     """Judge every claim on the groups that the public tables show, for each set of columns that an adversary may hold.
 
-    A claim that compares with a population is not re-checked without one.
+    A claim that compares with a population is not re-checked without one, nor one about a series without the ``earlier`` releases.
     """
     people = None if population is None else people_of(population)
     claims, reference, sound = read_claims(side.certificate), declared_reference(side), True
@@ -81,7 +81,8 @@ def check_claims(side: PublicSide, population: Any = None) -> Iterator[Check]:
             wrong = "It compares with the whole table's histogram, and the one that is declared is not it."
             yield Check(f"claim {claim.text}", "not re-checked", wrong, claim=True)
         else:
-            status, detail = _judged(claim.definition, side, reference, people)
+            about = Judged(claim.definition, reference, people, (claim.definition,), earlier)
+            status, detail = _judged(about, side)
             by_rows = side.manifest.unit == "person" and claim.definition.counts_people
             yield Check(f"claim {claim.text}{', counting rows' if by_rows else ''}", status, detail, claim=True)
     if side.manifest.unit == "person":
@@ -90,27 +91,25 @@ def check_claims(side: PublicSide, population: Any = None) -> Iterator[Check]:
         )
 
 
-def _judged(
-    definition: Definition,
-    side: PublicSide,
-    reference: Mapping[str, ReferenceColumn],
-    people: pl.DataFrame | None,
-) -> tuple[Status, str]:
+def _judged(about: Judged, side: PublicSide) -> tuple[Status, str]:
+    definition = about.definition
     refused = side.form.refusal(definition)
     if refused is not None:
         return "fails", refused
     if not definition.shown_by_files:
         return "not re-checked", "It depends on what people asked for, which is not published."
-    if definition.needs_population and people is None:
+    if definition.kind == "history" and about.earlier is None:
+        return "not re-checked", "It is about a series of releases. Verify all of its folders together, first to last."
+    if definition.needs_population and about.people is None:
         return "not re-checked", "It compares with a population, and none was given."
     if side.manifest.unit == "person" and definition.counts_people and definition.needs_population:
         return "not re-checked", "It compares people with people, and the published files show rows."
     compared = columns_compared(definition, side.manifest.named("sensitive"))
-    missing = [column for column in compared if column not in reference]
+    missing = [column for column in compared if column not in about.reference]
     if missing:
         return "fails", f"The histogram of {missing[0]!r}, with which it compares, was not published."
     try:
-        found = judge(definition, side.form.evidence(side, Judged(definition, reference, people, (definition,))))
+        found = judge(definition, side.form.evidence(side, about))
     except ReticentError as error:
         return "fails", str(error)
     told = verdict(definition, found)

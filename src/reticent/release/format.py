@@ -47,21 +47,27 @@ class Judged:
     """What evidence is asked for: a ``definition``, and what may be known beside the public tables.
 
     ``reference`` holds the whole table's histograms, ``people`` a population. Values that the ``naming`` definitions name and no published row has
-    are absent, not unknown.
+    are absent, not unknown. ``earlier`` are the releases before this one, first to last, where a series is judged.
     """
 
     definition: Definition
     reference: Mapping[str, ReferenceColumn] = field(default_factory=dict)
     people: pl.DataFrame | None = None
     naming: tuple[Definition, ...] = ()
+    earlier: tuple[PublicSide, ...] | None = None
 
 
 @dataclass(frozen=True)
 class Words:
-    """A release in plain language: ``what`` it is, and the residual ``risks`` that come with its format."""
+    """A release in plain language: ``what`` it is, and the residual ``risks`` that come with its format.
+
+    For the report: what the size of a ``group`` means to whoever looks for somebody, and what to know when ``attacked``.
+    """
 
     what: str
     risks: tuple[str, ...] = ()
+    group: str = ""
+    attacked: str = ""
 
 
 class Answer(Protocol):
@@ -138,6 +144,13 @@ class Format(ABC):
         return public
 
 
+@dataclass(frozen=True)
+class GroupHistory:
+    """A series as its public sides show it: the groups of each release, first to last."""
+
+    releases: tuple[Groups, ...]
+
+
 class GroupFormat(Format):
     """A release of true rows in groups: people of a group cannot be told apart in what a definition protects.
 
@@ -145,7 +158,7 @@ class GroupFormat(Format):
     anybody out; ``exact`` whether quasi values are published as they are and not as labels.
     """
 
-    keeps: ClassVar[frozenset[Kind]] = frozenset({"groups"})
+    keeps: ClassVar[frozenset[Kind]] = frozenset({"groups", "history"})
     sensitive_table: ClassVar[str]
     hides_identity: ClassVar[bool] = True
     exact: ClassVar[bool] = False
@@ -177,6 +190,9 @@ class GroupFormat(Format):
         return Evidence(
             {quasi: each.true_groups.bound_to(columns, reference) for quasi, each in shown.items()},
             remainder=self.left_out(public),
+            history=None
+            if about.earlier is None
+            else GroupHistory((*(each.groups for each in about.earlier), public.groups)),
         )
 
     def left_out(self, public: PublicSide) -> dict[str, Groups]:

@@ -16,9 +16,9 @@ from reticent.data import FrameRows, Groups, Meaning, Rows, Seen, StoredRows
 from reticent.data.memory import file_fits
 from reticent.data.predicate import Condition
 from reticent.errors import DataError
-from reticent.release.certificate import CERTIFICATE, MANIFEST
+from reticent.release.certificate import CERTIFICATE, LAYOUT, MANIFEST
 from reticent.release.format import Answer, Format, format_of
-from reticent.release.manifest import ROLES, Manifest
+from reticent.release.manifest import ROLES, Manifest, check_layout
 from reticent.release.spool import judging
 from reticent.release.tables import published_schema, read_table
 from reticent.release.values import parsed
@@ -132,6 +132,7 @@ def read_files(folder: Path) -> dict[str, PublicFile]:
 def read_public(files: Mapping[str, PublicFile]) -> PublicSide:
     """The public side that files hold; whatever does not fit is a :class:`DataError` that says where."""
     certificate = parsed(small_file(files, CERTIFICATE), CERTIFICATE)
+    check_layout(certificate.get("layout"), LAYOUT, CERTIFICATE)
     manifest = Manifest.from_json(parsed(small_file(files, MANIFEST), MANIFEST))
     form = format_of(manifest.format)
     if set(manifest.tables) != set(form.tables):

@@ -7,9 +7,10 @@ any change of any byte is found.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from polars.exceptions import PolarsError
 import reticent
 from reticent.data import stand_in_order
 from reticent.definitions import all_of
-from reticent.errors import DataError, ReticentError
+from reticent.errors import DataError, PolicyError, ReticentError
 from reticent.ledger import TIME_FORMAT
 from reticent.release import wording
 from reticent.release.certificate import (
@@ -33,7 +34,15 @@ from reticent.release.certificate import (
 )
 from reticent.release.claims import Check, check_claims, read_claims
 from reticent.release.manifest import check_layout
-from reticent.release.public import PublicFile, PublicSide, public_folder, read_files, read_public, small_file
+from reticent.release.public import (
+    PublicFile,
+    PublicSide,
+    open_public,
+    public_folder,
+    read_files,
+    read_public,
+    small_file,
+)
 from reticent.release.signing import is_signed_by, public_key, stated_key
 from reticent.release.tables import hash_file
 from reticent.release.values import parsed, readable
@@ -63,14 +72,60 @@ class Verification:
         return tuple(check for check in self.checks if check.status == "fails")
 
 
-def verify(path: str | Path, population: Any = None, key: Any = None) -> Verification:
+def verify(path: str | Path | Sequence[str | Path], population: Any = None, key: Any = None) -> Verification:
     """Recompute everything that a release claims, from ``public/`` and nothing else.
+
+    A list of folders is a series of releases of one data set, first to last: each is verified, and what the last claims about the series is judged
+    on all of them together.
 
     ``key`` is the publisher's public key (a path, a key, or its hexadecimal digits): then the signature must be theirs. A
     ``population`` (a frame, a table or a file with the quasi columns) is for claims that compare with one; without it they are
     not re-checked.
     """
     known = public_key(key) if key is not None else None
+    if not isinstance(path, str | Path):
+        return _series([Path(each) for each in path], population, known)
+    return _verified(path, population, known)
+
+
+def _series(folders: Sequence[Path], population: Any, known: Any) -> Verification:
+    """The releases of a series, each beside those before it, and whether they are one."""
+    if not folders:
+        raise PolicyError("verify got an empty list. Give the folders of a series, first to last.")
+    checks: list[Check] = []
+    earlier: list[PublicSide] = []
+    signed = True
+    for number, folder in enumerate(folders, start=1):
+        found = _verified(folder, population, known, tuple(earlier))
+        signed = signed and found.signed
+        checks += [check._replace(name=f"release {number}, {check.name}") for check in found.checks]
+        if found.failures:
+            break
+        earlier.append(open_public(folder))
+    else:
+        checks.append(_check_series([side.certificate["ledger"] for side in earlier]))
+    return Verification(public_folder(folders[-1]), tuple(checks), signed)
+
+
+def _check_series(told: Sequence[Mapping[str, Any]]) -> Check:
+    """Releases of one data set in their order; that none is missing is the ledger's word."""
+    numbers = [each["release"] for each in told]
+    if len({each["dataset"] for each in told}) > 1:
+        return Check("series", "fails", "The folders are releases of different data sets.")
+    if None in numbers:
+        return Check("series", "not re-checked", "The data set has no name, so the order of its releases is not known.")
+    if any(after <= before for before, after in pairwise(numbers)):
+        return Check(
+            "series", "fails", f"The folders are not in the order of their releases: {', '.join(map(str, numbers))}."
+        )
+    return Check(
+        "series", "holds", f"Releases {', '.join(map(str, numbers))} of {told[0]['dataset']!r}, in their order."
+    )
+
+
+def _verified(
+    path: str | Path, population: Any, known: Any, earlier: tuple[PublicSide, ...] | None = None
+) -> Verification:
     from reticent.randomize.storing import is_view
 
     if is_view(path):
@@ -100,7 +155,7 @@ def verify(path: str | Path, population: Any = None, key: Any = None) -> Verific
         side = read_public(files)
         checks.append(_check_agreement(side, small_file(files, MANIFEST)))
         checks.append(_check_order(side))
-        checks.extend(check_claims(side, population))
+        checks.extend(check_claims(side, population, earlier))
         checks.append(_check_wording(side, files))
     except ReticentError as error:
         checks.append(Check("consistency", "fails", str(error)))

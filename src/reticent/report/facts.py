@@ -19,6 +19,7 @@ from reticent.definitions import Definition, KAnonymity
 from reticent.engine import count_table
 from reticent.errors import DataError
 from reticent.propose import ExposedGroup, Risk
+from reticent.release import Words
 from reticent.release.claims import Check, check_claims, read_claims
 from reticent.release.public import PublicSide
 from reticent.release.release import Release
@@ -92,7 +93,7 @@ class ReportFacts:
     """Everything that a report tells. What is None or empty is not known, or not for the public."""
 
     title: str
-    format: str
+    words: Words
     verdict: ReportVerdict
     promises: tuple[Promise, ...]
     groups: Groups
@@ -138,7 +139,7 @@ def gather(
     least = [part.k for definition in known for part in definition.parts() if isinstance(part, KAnonymity)]
     facts = ReportFacts(
         title=_title(side),
-        format=side.format,
+        words=side.form.words(side),
         verdict=_verdict(side, checks),
         promises=tuple(
             Promise(claim.text, said["covers"], said["does_not_cover"], outcome.detail)

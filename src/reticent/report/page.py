@@ -108,12 +108,7 @@ def _promises(facts: ReportFacts) -> str:
 
 def _crowds(facts: ReportFacts) -> str:
     drawn = figures.crowd_sizes(facts.groups.people, facts.before, facts.least)
-    lead = (
-        "Whoever looks for somebody finds this many people who cannot be told apart."
-        if facts.format == "generalize"
-        else "Whoever finds somebody finds a bucket with this many people, each of whom may have any of its values."
-    )
-    return _section(drawn.title, lead, _key(facts.before is not None, round_after=False) + _figure(drawn))
+    return _section(drawn.title, facts.words.group, _key(facts.before is not None, round_after=False) + _figure(drawn))
 
 
 def _sensitive(facts: ReportFacts) -> str:
@@ -288,7 +283,7 @@ def _attacks(facts: ReportFacts) -> str:
         "What adversaries achieve",
         "Attacks that were run, on the table as it stood (identifiers dropped) and on the published files. Thin lines: 95\u00a0% intervals. "
         "Notches: what is reached without the release, or about people who are not in it.",
-        f"<p>{escape(_outcome(facts.attacks))}{_BUCKETS if facts.format == 'bucketize' else ''}</p>{_ATTACK_KEY}{drawn}"
+        f"<p>{escape(' '.join(filter(None, [_outcome(facts.attacks), facts.words.attacked])))}</p>{_ATTACK_KEY}{drawn}"
         f'<h3>One example each</h3><div class="quotes">{quotes}</div>',
     )
 
@@ -405,7 +400,6 @@ def _key(both: bool, *, round_after: bool) -> str:
     )
 
 
-_BUCKETS = " Buckets show quasi values exactly, so people can be found in them; what they hide is whose of a bucket's values is whose."
 _ATTACK_KEY = (
     '<div class="key"><span><i class="bad"></i>as it stood</span><span><i class="good"></i>published: no more than anyway</span>'
     '<span><i class="warn"></i>published: still succeeds</span></div>'

@@ -96,6 +96,8 @@ class Bucketize(GroupFormat):
                 "Quasi-identifying values are published exactly, so that anybody can see whether a person with certain values is in the table; "
                 "only the link to the sensitive values is hidden.",
             ),
+            group="Whoever finds somebody finds a bucket with this many people, each of whom may have any of its values.",
+            attacked="Buckets show quasi values exactly, so people can be found in them; what they hide is whose of a bucket's values is whose.",
         )
 
 

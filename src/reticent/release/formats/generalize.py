@@ -38,6 +38,7 @@ class Generalize(GroupFormat):
             (
                 "It is not hidden that somebody is in the table: whoever knows that a person is, finds the person's group.",
             ),
+            group="Whoever looks for somebody finds this many people who cannot be told apart.",
         )
 
 

@@ -1,0 +1,93 @@
+"""Layout 2 of a release says what layout 1 said, and folders of layout 1 are refused in words.
+
+The fixtures were written by version 0.3.0 (commit f1dc096).
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import reticent as rt
+from reticent.errors import DataError
+from reticent.release import open_public, verify
+
+EARLIER = Path(__file__).resolve().parents[1] / "fixtures" / "release" / "layout-1"
+TABLE = rt.Table(
+    pl.DataFrame({"age": [i % 8 for i in range(80)], "s": ["abcd"[i // 8 % 4] for i in range(80)]}),
+    quasi={"age": rt.Hierarchy.intervals(widths=[2, 4], domain=(0, 7))},
+    sensitive="s",
+)
+
+
+def published(form: str, **more: Any) -> rt.Release:
+    if form == "generalize":
+        return rt.publish(TABLE, rt.KAnonymity(2) & rt.DistinctLDiversity(2), **more)
+    return rt.publish(TABLE, rt.DistinctLDiversity(2), rt.Lattice(format="bucketize"), insecure_seed=1, **more)
+
+
+def read(folder: Path, name: str) -> dict[str, Any]:
+    return json.loads((folder / "public" / f"{name}.json").read_bytes())
+
+
+def translated(manifest: dict[str, Any]) -> dict[str, Any]:
+    """A manifest of layout 1 as layout 2 writes it: the bucket and its count are columns, a table has several files."""
+    own = {manifest.pop(role): role for role in ("bucket", "count") if manifest[role] is not None}
+    manifest.pop("bucket", None)
+    manifest.pop("count", None)
+    tables = {
+        name: {"files": [table["file"]], "columns": table["columns"]} for name, table in manifest["tables"].items()
+    }
+    described = {column["name"]: column for column in manifest["columns"]}
+    described |= {name: {"name": name, "role": role, "type": "integer"} for name, role in own.items()}
+    order = dict.fromkeys(name for table in tables.values() for name in table["columns"])
+    return {
+        **manifest,
+        "layout": 2,
+        "tables": tables,
+        "details": {},
+        "columns": [described[name] for name in order],
+    }
+
+
+@pytest.mark.parametrize("form", ["generalize", "bucketize"])
+def test_a_manifest_says_what_it_said(form: str, tmp_path: Path) -> None:
+    folder = published(form).save(tmp_path / "release")
+    assert read(folder, "manifest") == translated(read(EARLIER / form, "manifest"))
+
+
+@pytest.mark.parametrize("form", ["generalize", "bucketize"])
+def test_a_certificate_says_what_it_said(form: str, tmp_path: Path) -> None:
+    folder = published(form).save(tmp_path / "release")
+    before, after = read(EARLIER / form, "certificate"), read(folder, "certificate")
+    changed = {"layout", "reticent", "created", "files"}
+    assert {name: entry for name, entry in after.items() if name not in changed} == {
+        name: entry for name, entry in before.items() if name not in changed
+    }
+    # The files are the same but for the manifest.
+    assert {name: entry for name, entry in after["files"].items() if name != "manifest.json"} == {
+        name: entry for name, entry in before["files"].items() if name != "manifest.json"
+    }
+
+
+@pytest.mark.parametrize("form", ["generalize", "bucketize"])
+def test_a_folder_of_an_earlier_version_is_refused_in_words(form: str) -> None:
+    with pytest.raises(DataError, match="published by an earlier version of Reticent; publish anew"):
+        open_public(EARLIER / form)
+    (failure,) = verify(EARLIER / form).failures
+    assert "published by an earlier version of Reticent; publish anew" in failure.detail
+
+
+@pytest.mark.parametrize("form", ["generalize", "bucketize"])
+def test_the_kind_of_file_makes_no_other_release(form: str, ledger_file: Path) -> None:
+    """A data set is released once; the same rows in another kind of file are the same release."""
+    table = rt.Table(TABLE.frame, quasi=dict(TABLE.quasi), sensitive="s", dataset="people")
+    method = rt.Lattice(format=form)
+    first = rt.publish(table, rt.DistinctLDiversity(2), method, insecure_seed=1)
+    second = rt.publish(table, rt.DistinctLDiversity(2), method, insecure_seed=1, files="parquet")
+    assert first.entry.number == second.entry.number == 1
+    assert second.frame.equals(first.frame)
