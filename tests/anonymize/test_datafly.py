@@ -46,7 +46,7 @@ def compare(case: str, rng: random.Random, folder=None) -> str:
     draft = method.draft(table, definition)
     levels, kept = expected
     assert tuple(draft.recoding.levels.values()) == levels, told
-    assert sorted(draft.tables["data"]["row"]) == sorted(row.number for row in kept), told
+    assert sorted(draft.tables["data"].frame()["row"]) == sorted(row.number for row in kept), told
     assert draft.suppressed == len(world.rows) - len(kept)
     if folder is not None:
         release = rt.publish(table, definition, method=method)

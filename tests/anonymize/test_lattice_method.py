@@ -39,7 +39,7 @@ def test_identifiers_vanish_others_stay_and_columns_without_a_role_are_not_publi
         pl.Series("name", [f"person {i}" for i in range(100)]), pl.lit("x").alias("note"), pl.lit(1).alias("ward")
     )
     table = Table(frame, quasi=people(100).quasi, sensitive="illness", identifiers=["name"], other=["ward"])
-    data = Lattice().draft(table, KAnonymity(3)).tables["data"]
+    data = Lattice().draft(table, KAnonymity(3)).tables["data"].frame()
     assert data.columns == ["age", "job", "town", "illness", "ward"]
 
 
@@ -47,27 +47,27 @@ def test_pseudonyms_are_random_and_translated_on_the_private_side_only():
     frame = people(60).frame.with_columns(pl.Series("name", [f"person {i // 2}" for i in range(60)]))
     table = Table(frame, quasi=["town"], sensitive="illness", identifiers=["name"], pseudonyms=["name"])
     draft = Lattice().draft(table, KAnonymity(3))
-    data, key = draft.tables["data"], draft.private["pseudonyms"]
+    data, key = draft.tables["data"].frame(), draft.private["pseudonyms"].frame()
     assert "name" not in data.columns
     assert set(data["pseudonym"]) == set(key["pseudonym"])
     assert key.height == 30
     assert draft.insecure is False
-    again = Lattice().draft(table, KAnonymity(3)).tables["data"]
+    again = Lattice().draft(table, KAnonymity(3)).tables["data"].frame()
     assert set(again["pseudonym"]).isdisjoint(data["pseudonym"])
 
 
 def test_buckets_keep_quasi_values_exact_and_shuffle_the_sensitive_ones():
     table = people(400)
     draft = Lattice(format="bucketize").draft(table, EntropyLDiversity(2))
-    quasi, sensitive = draft.tables["quasi"], draft.tables["sensitive"]
+    quasi, sensitive = draft.tables["quasi"].frame(), draft.tables["sensitive"].frame()
     assert quasi.columns == ["age", "job", "town", "bucket"]
     assert sensitive.columns == ["bucket", "illness"]
     assert Counter(quasi["bucket"]) == Counter(sensitive["bucket"])
     assert sorted(quasi["age"]) == sorted(table.frame["age"])
     assert Counter(draft.evidence.published.sizes.tolist()) == Counter(Counter(sensitive["bucket"]).values())
     seeded = [Lattice(format="bucketize").draft(table, EntropyLDiversity(2), Context(Randomness(s))) for s in (1, 1, 2)]
-    assert seeded[0].tables["sensitive"].equals(seeded[1].tables["sensitive"])
-    assert not seeded[0].tables["sensitive"].equals(seeded[2].tables["sensitive"])
+    assert seeded[0].tables["sensitive"].frame().equals(seeded[1].tables["sensitive"].frame())
+    assert not seeded[0].tables["sensitive"].frame().equals(seeded[2].tables["sensitive"].frame())
     assert seeded[0].insecure
 
 
@@ -88,9 +88,9 @@ def test_people_with_several_rows_count_once():
 def test_null_as_a_category_stays_itself_below_the_top():
     frame = pl.DataFrame({"age": [20, 21, None, None, 40, 41], "s": list("xyxyxy")})
     table = Table(frame, quasi={"age": Hierarchy.intervals([20], domain=(0, 99))}, sensitive="s", nulls="category")
-    data = Lattice().draft(table, KAnonymity(2)).tables["data"]
+    data = Lattice().draft(table, KAnonymity(2)).tables["data"].frame()
     assert Counter(data["age"]) == {"[20, 40)": 2, "(missing)": 2, "[40, 60)": 2}
-    assert Lattice().draft(table, KAnonymity(3)).tables["data"]["age"].unique().to_list() == ["*"]
+    assert Lattice().draft(table, KAnonymity(3)).tables["data"].frame()["age"].unique().to_list() == ["*"]
 
 
 def test_a_named_node_is_taken_as_it_is_or_refused():

@@ -24,7 +24,7 @@ from reticent.randomness import Randomness
 
 
 def published_groups(draft, columns) -> Counter:
-    data = draft.tables["data"]
+    data = draft.tables["data"].frame()
     return Counter(data.group_by(columns).len()["len"].to_list())
 
 
@@ -51,7 +51,7 @@ def test_every_published_row_lies_in_its_cells_and_every_group_passes(values, ti
     table, definition = people(), KAnonymity(5) & DistinctLDiversity(2)
     draft = Mondrian(split=split, ties=ties, values=values).draft(table, definition, Context(Randomness(3)))
     assert definition.holds(draft.evidence.published)
-    data = draft.tables["data"]
+    data = draft.tables["data"].frame()
     assert data.height == table.rows
     assert Counter(draft.evidence.published.sizes.tolist()) == published_groups(draft, list(table.quasi))
     assert sorted(data["illness"].to_list()) == sorted(table.frame["illness"].to_list())
@@ -211,7 +211,7 @@ def test_a_column_of_very_many_values_is_described_alike(values, monkeypatch):
     for largest in (1 << 26, 0):
         monkeypatch.setattr(stage, "LARGEST_TABLE", largest)
         drafts.append(Mondrian(values=values).draft(table, KAnonymity(5)))
-    first, second = (draft.tables["data"].sort(pl.all()) for draft in drafts)
+    first, second = (draft.tables["data"].frame().sort(pl.all()) for draft in drafts)
     assert first.equals(second)
     assert drafts[0].meanings == drafts[1].meanings
 
@@ -227,7 +227,7 @@ def test_values_that_look_like_labels_are_told_apart():
     assert sum(len(each) for each in covered) == 6
     full = Lattice().draft(table, KAnonymity(4))
     assert full.recoding.levels == {"q": 0}
-    assert full.tables["data"]["q"].n_unique() == 6
+    assert full.tables["data"].frame()["q"].n_unique() == 6
 
 
 @pytest.fixture(scope="module")
@@ -260,7 +260,7 @@ def test_nodes_are_cut_between_the_highest_branches_first():
     tree = Hierarchy.taxonomy({"x": ["a", "b", "c"], "y": ["d", "e"]})
     frame = pl.DataFrame({"q": list("aabbbcccddee"), "s": ["u"] * 12})
     shown = Mondrian(values="hierarchy").draft(Table(frame, quasi={"q": tree}, sensitive="s"), KAnonymity(4))
-    assert shown.tables["data"]["q"].unique(maintain_order=True).to_list() == ["x", "y"]
+    assert shown.tables["data"].frame()["q"].unique(maintain_order=True).to_list() == ["x", "y"]
 
 
 def test_numbers_that_floats_cannot_tell_apart_are_cut_in_their_order():
@@ -282,7 +282,7 @@ def test_what_the_whole_table_fails_may_hold_for_parts_of_it_where_rows_may_go()
         Mondrian().draft(table, definition)
     draft = Mondrian(suppression="0.5").draft(table, definition)
     assert draft.suppressed == 4
-    assert sorted(draft.tables["data"]["q"].unique()) == ["1", "2"]
+    assert sorted(draft.tables["data"].frame()["q"].unique()) == ["1", "2"]
     with pytest.raises(Infeasible, match="leaves 4 of 8 rows in groups that do not satisfy"):
         Mondrian(suppression="0.4").draft(table, definition)
     with pytest.raises(Infeasible, match="even all 8 rows in one group do not"):
@@ -295,7 +295,7 @@ def test_columns_that_nobody_holds_together_are_cut_apart():
     linked = Table(table.frame, quasi=table.quasi, sensitive="illness", quasi_sets=[["age", "job"], ["job", "town"]])
     losses = [Mondrian().draft(each, KAnonymity(20)).utility["loss"] for each in (apart, linked, table)]
     assert losses[0] < losses[1] == losses[2]
-    shown = Mondrian().draft(apart, KAnonymity(20)).tables["data"]
+    shown = Mondrian().draft(apart, KAnonymity(20)).tables["data"].frame()
     for columns in (["age"], ["job", "town"]):
         assert shown.group_by(columns).len()["len"].min() >= 20
     assert shown.group_by(["age", "job", "town"]).len()["len"].min() < 20

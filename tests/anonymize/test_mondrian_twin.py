@@ -368,7 +368,7 @@ def compare(case: str, rng: random.Random, folder: Any = None) -> str:
 
 def published(draft: Draft, columns: Sequence[Column]) -> dict[int, tuple[frozenset, ...]]:
     """What a reader makes of the published labels, row by row."""
-    data = draft.tables["data"]
+    data = draft.tables["data"].frame()
     cells = [
         {label: leaves_meant(meaning, column) for label, meaning in meanings.items()}
         for meanings, column in zip(draft.meanings.values(), columns, strict=True)

@@ -73,10 +73,10 @@ def test_the_rows_of_a_table_are_placed_where_they_were_published(name: str, see
         labels, kept = recoding.place(table.frame, "error")
         placed = labels.with_columns(table.frame["ill"].filter(pl.Series(kept)))
         if name != "buckets":
-            assert looks(placed) == looks(draft.tables["data"])
+            assert looks(placed) == looks(draft.tables["data"].frame())
             continue
         # Buckets: the same people, and those of one bucket look alike.
-        quasi = draft.tables["quasi"]
+        quasi = draft.tables["quasi"].frame()
         assert looks(table.frame.filter(pl.Series(kept)).select(list(table.quasi))) == looks(
             quasi.select(list(table.quasi))
         )
@@ -158,4 +158,4 @@ def test_the_label_of_missing_values_is_the_one_that_was_published() -> None:
     assert isinstance(draft.recoding, Levels)
     later = pl.DataFrame({"town": pl.Series([None], dtype=pl.String)})
     assert draft.recoding.place(later, "error")[0]["town"].to_list() == ["(missing)'"]
-    assert "(missing)'" in draft.tables["data"]["town"].to_list()
+    assert "(missing)'" in draft.tables["data"].frame()["town"].to_list()

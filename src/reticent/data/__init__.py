@@ -32,13 +32,14 @@ from reticent.data.keys import Distinct, first_rows, number, pack, positions, su
 from reticent.data.meaning import NULL_LABEL, SUPPRESSED, LeafIndex, Meaning
 from reticent.data.ordering import group_rows, in_order, is_in_order
 from reticent.data.recoding import Allocation, Levels, Recoded, Recoding, RegionColumn, Regions, Unseen, read_recoding
-from reticent.data.rows import FrameRows, Profile, Rows, StoredRows, StreamRows, check_header, stand_in_order
+from reticent.data.rows import CodedRows, FrameRows, Profile, Rows, StoredRows, StreamRows, check_header, stand_in_order
 from reticent.data.seen import NOT_TRUE, NOWHERE, SEVERAL, Channel, MadeBy, Seen, SeenColumn, WholeColumn
 from reticent.data.sensitive import SensitiveColumn
 from reticent.data.table import Table
 from reticent.data.types import ValueType, to_plain
 from reticent.data.writers import (
     BLOCKS,
+    FORMATS,
     Checksum,
     as_csv,
     as_parquet,
@@ -50,6 +51,7 @@ from reticent.data.writers import (
 
 __all__ = [
     "BLOCKS",
+    "FORMATS",
     "NOT_TRUE",
     "NOWHERE",
     "NULL_LABEL",
@@ -62,6 +64,7 @@ __all__ = [
     "BoundHierarchy",
     "Channel",
     "Checksum",
+    "CodedRows",
     "Codes",
     "Columns",
     "Comparison",

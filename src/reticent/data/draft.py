@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import polars as pl
-
 from reticent.data.evidence import Evidence
 from reticent.data.meaning import Meaning
 from reticent.data.recoding import Recoding
@@ -28,14 +26,14 @@ class Draft:
     """
 
     format: str
-    tables: Mapping[str, pl.DataFrame | Rows]
+    tables: Mapping[str, Rows]
     evidence: Evidence
     method: Mapping[str, Any]
     details: Mapping[str, Any] = field(default_factory=dict)
     recoding: Recoding | None = None
     meanings: Mapping[str, Mapping[str, Meaning]] = field(default_factory=dict)
     domains: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    private: Mapping[str, pl.DataFrame | Rows] = field(default_factory=dict)
+    private: Mapping[str, Rows] = field(default_factory=dict)
     suppressed: int = 0
     utility: Mapping[str, float] = field(default_factory=dict)
     search: Mapping[str, Any] = field(default_factory=dict)

@@ -32,12 +32,17 @@ def is_in_order(frame: pl.DataFrame) -> bool:
 
 def _keys(columns: Sequence[pl.Series], rows: int) -> tuple[NDArray[Any], int]:
     """One integer a row, in the order of the rows' values."""
-    known = [_values(column) for column in columns]
-    codes = [
-        encode(column, values, column.name, len(values) - 1 if values.null_count() else None)
-        for column, values in zip(columns, known, strict=True)
-    ]
-    return pack(codes, [max(len(values), 1) for values in known], rows)
+    found = [_codes(column) for column in columns]
+    return pack([codes for codes, _ in found], [max(size, 1) for _, size in found], rows)
+
+
+def _codes(column: pl.Series) -> tuple[NDArray[Any], int]:
+    """The place of every value of a column in the order of the values, nulls last, and how many places there are."""
+    if isinstance(column.dtype, pl.Enum) and column.dtype.categories.is_sorted():
+        size, places = len(column.dtype.categories), column.to_physical()
+        return (places.fill_null(size) if places.null_count() else places).to_numpy(), size + 1
+    values = _values(column)
+    return encode(column, values, column.name, len(values) - 1 if values.null_count() else None), len(values)
 
 
 def _values(column: pl.Series) -> pl.Series:

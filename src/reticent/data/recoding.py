@@ -21,7 +21,7 @@ from reticent.data.hierarchy import BoundHierarchy, Codes, Hierarchy
 from reticent.data.keys import first_rows, number, pack, positions
 from reticent.data.meaning import LeafIndex, Meaning
 from reticent.data.plain import plain
-from reticent.data.rows import StreamRows
+from reticent.data.rows import Rows
 from reticent.data.table import Table
 from reticent.data.types import ValueType, to_plain
 from reticent.errors import DataError, did_you_mean
@@ -40,8 +40,8 @@ _GROUP, _COUNT = "group", "count"
 class Recoded:
     """What an engine makes of a table: its public rows by the name of their table, and what must stay with the steward."""
 
-    tables: Mapping[str, pl.DataFrame | StreamRows]
-    private: Mapping[str, pl.DataFrame | StreamRows]
+    tables: Mapping[str, Rows]
+    private: Mapping[str, Rows]
 
 
 class Recoding(ABC):
@@ -210,14 +210,13 @@ class Levels(Recoding):
         """The published group of every row, given its parts; -1 where it has none."""
         return positions(self.published, codes, [len(column.labels) for column in self.columns])
 
-    def shown(self, codes: Sequence[Codes]) -> pl.DataFrame:
-        """The labels of rows, given their parts."""
-        return pl.DataFrame(
-            [
-                pl.Series(column.name, column.labels, dtype=pl.String).gather(parts)
-                for column, parts in zip(self.columns, codes, strict=True)
-            ]
-        )
+    def shown(self, codes: Sequence[Codes], *, coded: bool = False) -> pl.DataFrame:
+        """The labels of rows, given their parts: as text, or ``coded`` as enums with sorted categories."""
+        shown = []
+        for column, parts in zip(self.columns, codes, strict=True):
+            labels = pl.Series(column.name, column.labels, dtype=pl.String)
+            shown.append(_coded(labels, parts) if coded else labels.gather(parts))
+        return pl.DataFrame(shown)
 
     def _placed(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]:
         codes = [column.parts(rows[column.name], unseen) for column in self.columns]
@@ -352,9 +351,13 @@ class Regions(Recoding):
         """For every column the meaning of each label."""
         return {each.name: dict(zip(each.shown.to_list(), each.meanings, strict=True)) for each in self.columns}
 
-    def shown(self, groups: Ids) -> pl.DataFrame:
-        """What is published of rows, given their groups."""
-        return pl.DataFrame([column.shown.gather(column.of_group.take(groups)) for column in self.columns])
+    def shown(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame:
+        """What is published of rows, given their groups; text may be ``coded`` as enums with sorted categories."""
+        shown = []
+        for column in self.columns:
+            places = column.of_group.take(groups)
+            shown.append(_coded(column.shown, places) if coded else column.shown.gather(places))
+        return pl.DataFrame(shown)
 
     def groups_of(self, codes: Sequence[Codes]) -> Ids:
         """The group of every row, given its leaves; -1 where it has none."""
@@ -532,6 +535,13 @@ def shown_meanings(
 def declared_domains(hierarchies: Sequence[BoundHierarchy]) -> dict[str, list[Any]]:
     """The declared domains; one that was taken from the data stays private."""
     return {each.column: each.leaves.to_list() for each in hierarchies if not each.data_dependent}
+
+
+def _coded(values: pl.Series, places: NDArray[Any]) -> pl.Series:
+    """``values`` at some places; text without nulls as an enum with sorted categories, by whose codes rows are sorted and grouped."""
+    if values.dtype != pl.String or values.null_count():
+        return values.gather(places)
+    return values.cast(pl.Enum(values.unique().sort())).gather(places)
 
 
 def _distinct(series: pl.Series) -> tuple[pl.Series, Ids]:

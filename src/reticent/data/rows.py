@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from reticent.data.context import Context
 from reticent.data.hierarchy import unused
 from reticent.data.memory import budget, rows_at_once
-from reticent.data.ordering import is_in_order
+from reticent.data.ordering import in_order, is_in_order
 from reticent.data.writers import csv_header, csv_layout
 from reticent.errors import DataError, PolicyError
 
@@ -27,6 +27,7 @@ Counted = tuple[pl.DataFrame, NDArray[np.int64]]
 Change = Callable[[pl.DataFrame], pl.DataFrame]
 # A distinct row of a key and its quasi values, and the table that finds equal ones.
 _BYTES_PER_PERSON_CELL = 64
+_ROWS_OF_TEXT = 100_000
 
 
 @runtime_checkable
@@ -61,7 +62,8 @@ class Rows(Protocol):
     def mapped(self, schema: pl.Schema, change: Change, needs: Sequence[str] = ()) -> Rows:
         """The rows with ``change`` applied to each part of them, which gives them the types of ``schema``.
 
-        A part has any of the columns, but always those that ``change`` ``needs``; it may leave rows out.
+        Without ``needs`` it changes every column by itself. A part has any of the columns, but always those that ``change`` ``needs``; then it may
+        leave rows out.
         """
 
     def frame(self) -> pl.DataFrame:
@@ -144,8 +146,52 @@ class FrameRows(_CountedRows):
     def frame(self) -> pl.DataFrame:
         return self.held
 
+    def judging(self, columns: Sequence[str]) -> Self:
+        """The same rows, of which the distinct ones of some columns are kept once they were asked for."""
+        return type(self)(self.held, [name for name in self.schema if name in columns])
+
+    def ordered(self) -> Self:
+        """The rows sorted by all columns in turn, nulls last."""
+        return type(self)(in_order(self.held), self.judged)
+
     def _grouped(self, columns: Sequence[str]) -> pl.DataFrame:
         return self.held.group_by(columns or pl.lit(0), maintain_order=True).agg(self._count)
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class CodedRows(FrameRows):
+    """Rows in memory whose text columns are held as codes: enums with sorted categories. They sort, group and are written without their text."""
+
+    def __init__(self, frame: pl.DataFrame, judged: Sequence[str] = ()) -> None:
+        super().__init__(frame, judged)
+        text = {name: pl.String() for name, dtype in frame.schema.items() if isinstance(dtype, pl.Enum)}
+        object.__setattr__(self, "schema", pl.Schema({**frame.schema, **text}))
+
+    def values(self, column: str) -> pl.Series:
+        return self.held[column].unique().cast(self.schema[column])
+
+    def chunks(self, columns: Sequence[str] | None = None) -> Chunks:
+        wanted = self.held if columns is None else self.held.select(columns)
+        for part in wanted.iter_slices(_ROWS_OF_TEXT):
+            yield self._as_text(part)
+
+    def mapped(self, schema: pl.Schema, change: Change, needs: Sequence[str] = ()) -> FrameRows:
+        coded = [name for name, dtype in self.held.schema.items() if isinstance(dtype, pl.Enum)]
+        if needs or any(schema[name] != pl.String for name in coded):
+            return FrameRows(change(self.frame()), self.judged)
+        changed = change(self.held.drop(coded)) if len(coded) < self.held.width else pl.DataFrame()
+        return CodedRows(pl.DataFrame([self.held[name] if name in coded else changed[name] for name in schema]))
+
+    def frame(self) -> pl.DataFrame:
+        return self._as_text(self.held)
+
+    def _grouped(self, columns: Sequence[str]) -> pl.DataFrame:
+        return self._as_text(super()._grouped(columns))
+
+    def _as_text(self, part: pl.DataFrame) -> pl.DataFrame:
+        return part.with_columns(
+            pl.col(name).cast(pl.String) for name, dtype in part.schema.items() if isinstance(dtype, pl.Enum)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,6 +302,10 @@ class StoredRows(_CountedRows):
     @cached_property
     def height(self) -> int:
         return int(self._judged[self._times].sum())
+
+    def judging(self, columns: Sequence[str]) -> StoredRows:
+        """The same rows, of which the distinct ones of some columns are kept once they were asked for."""
+        return replace(self, judged=tuple(name for name in self.schema if name in columns))
 
     def values(self, column: str) -> pl.Series:
         return self.counted([column])[0][column]

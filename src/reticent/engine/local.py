@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
@@ -12,6 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.data import (
+    FORMATS,
+    Checksum,
     Codes,
     Context,
     Distinct,
@@ -25,8 +26,8 @@ from reticent.data import (
     SensitiveDomain,
     Table,
     Written,
+    csv_blocks,
     first_rows,
-    in_order,
     number,
     pack,
     positions,
@@ -34,10 +35,11 @@ from reticent.data import (
 )
 from reticent.data.encoding import looked_up
 from reticent.data.frequencies import WEIGHT, FrequencySet, Levels
-from reticent.data.writers import FORMATS
 from reticent.engine.recoding import recode_frame
 from reticent.errors import DataError
 from reticent.files import write_new
+
+_ROWS_AT_ONCE = 200_000
 
 
 class LocalEngine:
@@ -92,11 +94,15 @@ class LocalEngine:
 
     def write(self, rows: Rows, target: Path, kind: str, order: Order = "sorted") -> Written:
         """Write rows as a new CSV or Parquet file, sorted unless they keep their own order."""
-        frame = rows.frame()
-        ordered = in_order(frame) if order == "sorted" else frame
-        content = FORMATS[kind](ordered)
-        write_new(target, content, mode=0o600, sync=False)
-        return Written(FrameRows(ordered), hashlib.sha256(content).hexdigest(), len(content))
+        held = rows if isinstance(rows, FrameRows) else FrameRows(rows.frame())
+        ordered = held.ordered() if order == "sorted" else held
+        checksum = Checksum()
+        if kind == "csv":
+            blocks = csv_blocks(ordered.schema, ordered.held.iter_slices(_ROWS_AT_ONCE))
+        else:
+            blocks = iter([FORMATS[kind](ordered.frame())])
+        write_new(target, checksum.passing(blocks), mode=0o600, sync=False)
+        return Written(ordered, checksum.sha256, checksum.size)
 
     def single_rows(self, table: Table, order: NDArray[np.int64]) -> FrequencySet:
         """Every row as a point of its own, in the given order: for methods that may part people with equal quasi values."""

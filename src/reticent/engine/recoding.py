@@ -8,7 +8,19 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Allocation, Codes, Levels, Recoded, Recoding, Regions, StreamRows, Table
+from reticent.data import (
+    Allocation,
+    CodedRows,
+    Codes,
+    FrameRows,
+    Levels,
+    Recoded,
+    Recoding,
+    Regions,
+    Rows,
+    StreamRows,
+    Table,
+)
 from reticent.data.recoding import BUCKET
 from reticent.randomness import Randomness
 
@@ -23,27 +35,27 @@ def recode_frame(table: Table, recoding: Recoding, encode: Encode, randomness: R
     """The public rows of a table in memory, and what stays private: pseudonyms, and who is where."""
     if isinstance(recoding, Levels) and recoding.exact:
         return _bucketized(table, recoding, encode, randomness)
-    labels, kept = _recoded(table, recoding, encode)
-    rows = table.frame.filter(pl.Series(kept))
+    labels, kept = _recoded(table, recoding, encode, coded=True)
+    rows = table.frame if kept.all() else table.frame.filter(pl.Series(kept))
     data = labels.with_columns([rows[name] for name in (*table.sensitive, *table.other)])
     data, private = _pseudonymized(table, rows, data, randomness)
-    return Recoded({"data": data}, private)
+    return Recoded({"data": CodedRows(data)}, private)
 
 
-def _recoded(part: Table, recoding: Recoding, encode: Encode) -> tuple[pl.DataFrame, Mask]:
+def _recoded(part: Table, recoding: Recoding, encode: Encode, coded: bool = False) -> tuple[pl.DataFrame, Mask]:
     """The published quasi columns of the kept rows of a part of a table, and which rows these are."""
     if isinstance(recoding, Levels):
         codes = encode(part, tuple(recoding.levels.values()))
         if recoding.complete:
-            return recoding.shown(codes), np.ones(part.rows, dtype=bool)
+            return recoding.shown(codes, coded=coded), np.ones(part.rows, dtype=bool)
         kept = recoding.groups_of(codes) >= 0
-        return recoding.shown([parts[kept] for parts in codes]), kept
+        return recoding.shown([parts[kept] for parts in codes], coded=coded), kept
     assert isinstance(recoding, Regions)
     if isinstance(recoding, Allocation) and recoding.rows is not None:
         group = recoding.rows
     else:
         group = recoding.groups_of(encode(part, (0,) * len(recoding.columns)))
-    return recoding.shown(group[group >= 0]), group >= 0
+    return recoding.shown(group[group >= 0], coded=coded), group >= 0
 
 
 def recode_parts(table: Table, recoding: Recoding, encode: Encode) -> Recoded:
@@ -87,15 +99,16 @@ def _bucketized(table: Table, recoding: Levels, encode: Encode, randomness: Rand
     quasi, private = _pseudonymized(table, rows, quasi, randomness)
     shuffled = randomness.order(len(rows))
     sensitive = rows.select(list(table.sensitive)).with_columns(names)[shuffled].sort(BUCKET, maintain_order=True)
-    return Recoded({"quasi": quasi, "sensitive": sensitive.select([BUCKET, *table.sensitive])}, private)
+    shuffled_values = sensitive.select([BUCKET, *table.sensitive])
+    return Recoded({"quasi": FrameRows(quasi), "sensitive": FrameRows(shuffled_values)}, private)
 
 
 def _pseudonymized(
     table: Table, rows: pl.DataFrame, data: pl.DataFrame, randomness: Randomness
-) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
+) -> tuple[pl.DataFrame, dict[str, Rows]]:
     """A random name for each row's person, and what stays private: the list that translates it back, and who is where."""
     listed = _listed(table)
-    private = {"people": rows.select(listed)} if listed else {}
+    private: dict[str, Rows] = {"people": FrameRows(rows.select(listed))} if listed else {}
     if not table.pseudonyms:
         return data, private
     people = rows.select(table.pseudonyms).unique(maintain_order=True)
@@ -103,7 +116,7 @@ def _pseudonymized(
     names = rows.select(table.pseudonyms).join(
         translation, on=list(table.pseudonyms), how="left", maintain_order="left", nulls_equal=True
     )
-    return data.with_columns(names[PSEUDONYM]), {**private, "pseudonyms": translation}
+    return data.with_columns(names[PSEUDONYM]), {**private, "pseudonyms": FrameRows(translation)}
 
 
 def _listed(table: Table) -> list[str]:

@@ -90,7 +90,8 @@ def _of_table(table: Table, key: str | None, column: str | None, levels: Mapping
 
 def _private(source: Any) -> Mapping[str, Any]:
     """The steward's lists of people, where the source is a release that was just made."""
-    return source.private.tables if isinstance(source, Release) else {}
+    tables = source.private.tables if isinstance(source, Release) else {}
+    return {name: pl.concat(rows.chunks()) for name, rows in tables.items()}
 
 
 def _columns(source: Any) -> list[str]:

@@ -38,7 +38,7 @@ class PrivateSide:
     suppressed: int = 0
     utility: Mapping[str, float] = field(default_factory=dict)
     search: Mapping[str, Any] = field(default_factory=dict)
-    tables: Mapping[str, pl.DataFrame | Rows] = field(default_factory=dict)
+    tables: Mapping[str, Rows] = field(default_factory=dict)
     recoding: Recoding | None = None
 
 
@@ -156,7 +156,7 @@ class Release:
         for name, rows in private.tables.items():
             yield (
                 f"{name}.parquet",
-                as_parquet(rows) if isinstance(rows, pl.DataFrame) else parquet_blocks(rows.schema, rows.chunks()),
+                as_parquet(rows.frame()) if rows.engine == "local" else parquet_blocks(rows.schema, rows.chunks()),
             )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reticent.data import Draft, FrameRows, MadeBy, Seen, SeenColumn, Table
+from reticent.data import Draft, MadeBy, Seen, SeenColumn, Table
 from reticent.engine import count_table
 from reticent.errors import PolicyError, did_you_mean
 from reticent.release.format import GroupFormat, format_of
@@ -83,10 +83,9 @@ def _levels(table: Table, wanted: Mapping[str, int]) -> tuple[int, ...]:
 
 def _of_draft(draft: Draft) -> Seen:
     form = format_of(draft.format)
-    rows = {name: FrameRows(each) if isinstance(each, pl.DataFrame) else each for name, each in draft.tables.items()}
     if not isinstance(form, GroupFormat):
         raise PolicyError(f"A draft of format {draft.format!r} is seen once it is published.")
-    return form.seen(rows, form.drafted(draft), draft.details)
+    return form.seen(draft.tables, form.drafted(draft), draft.details)
 
 
 def _of_public(side: PublicSide) -> Seen:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +40,7 @@ class Spool:
     @classmethod
     def of(cls, draft: Draft, form: Format, table: Table, kind: str, context: Context) -> Spool:
         """Write the tables of a draft as files of a ``kind``, in the order that its format says."""
-        drafted = {
-            name: FrameRows(rows) if isinstance(rows, pl.DataFrame) else rows for name, rows in draft.tables.items()
-        }
-        public = form.arranged({name: _settled(rows) for name, rows in drafted.items()}, draft, table)
+        public = form.arranged({name: _settled(rows) for name, rows in draft.tables.items()}, draft, table)
         judged = (*table.quasi, *table.sensitive)
         try:
             scratch = Scratch(context.scratch)
@@ -76,10 +73,7 @@ class Spool:
 
 def judging(rows: Rows, columns: Sequence[str]) -> Rows:
     """The same rows, of which the distinct ones of some columns are kept, since these are asked for again and again."""
-    own = tuple(name for name in rows.schema if name in columns)
-    if isinstance(rows, FrameRows):
-        return FrameRows(rows.held, own)
-    return replace(rows, judged=own) if isinstance(rows, StoredRows) else rows
+    return rows.judging(columns) if isinstance(rows, FrameRows | StoredRows) else rows
 
 
 def _csv_hash(rows: Rows) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from reticent.anonymize.base import GROUPS, fitting
@@ -79,6 +78,9 @@ class Lattice:
         exact_values = self.format == "bucketize"
         codes = tuple(parts[published] for parts in points.codes)
         recoding = Levels.of(table, levels, codes, exact=exact_values, complete=not suppressed.any())
+        figures = _search_figures(found, best)
+        # What the search kept of the lattice is large, and so are the recoded rows.
+        del found
         recoded = engine_of(table, context).recode(table, recoding, context)
         return Draft(
             format=self.format,
@@ -89,7 +91,7 @@ class Lattice:
             suppressed=int(points.sizes[suppressed].sum()),
             method=self.describe(),
             utility=Measured(lambda: Picture.of_levels(frequencies, levels, suppressed, exact_values)),
-            search=_search_figures(found, best),
+            search=figures,
             domains=declared_domains(table.hierarchies),
             private=recoded.private,
             insecure=not context.randomness.is_secure,
@@ -232,8 +234,7 @@ def _meanings(table: Table, recoding: Levels, recoded: Recoded) -> dict[str, dic
     if not recoding.exact:
         return shown_meanings(table.hierarchies, tuple(recoding.levels.values()), recoding.published)
     rows = recoded.tables["quasi"]
-    assert isinstance(rows, pl.DataFrame)
-    leaves = [hierarchy.codes(rows[hierarchy.column].unique()) for hierarchy in table.hierarchies]
+    leaves = [hierarchy.codes(rows.values(hierarchy.column).unique()) for hierarchy in table.hierarchies]
     return shown_meanings(table.hierarchies, (0,) * len(leaves), leaves)
 
 
