@@ -12,7 +12,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "attacks.md"
 
 def test_the_examples_of_the_page_run() -> None:
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     together: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, str(PAGE), "exec"), together)

@@ -27,6 +27,7 @@ from reticent.belief.bayes import (
 )
 from reticent.belief.buckets import BucketBelief, bucket_posterior
 from reticent.belief.calculators import Guess, excluding, homogeneous_groups, knowing, worst_knowing
+from reticent.belief.release import Person, Tests, beliefs_of, people_asked
 from reticent.belief.semantic import (
     Adversary,
     PossibleView,
@@ -54,6 +55,7 @@ __all__ = [
     "Concern",
     "Guess",
     "ModelJudgement",
+    "Person",
     "PopulationModel",
     "PossibleView",
     "Predicate",
@@ -62,7 +64,9 @@ __all__ = [
     "SemanticDefinition",
     "SemanticVerdict",
     "Setting",
+    "Tests",
     "advise",
+    "beliefs_of",
     "believe",
     "breach",
     "bucket_posterior",
@@ -75,6 +79,7 @@ __all__ = [
     "judge",
     "knowing",
     "negative",
+    "people_asked",
     "perfect_privacy",
     "positive",
     "posterior",

@@ -11,7 +11,7 @@ from reticent.cli.console import Json, answer, table, working
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reticent.belief.release import Person, Tests
+    from reticent.belief import Person, Tests
 
 LIMITS = (
     "The release is taken for a simple random sample of the population that was given, and the adversary for somebody who knows that "
@@ -60,7 +60,7 @@ def belief(
 
     Example: reticent belief release --population people.csv --where age=31 --delta 0.1
     """
-    from reticent.belief.release import Tests, beliefs_of, people_asked
+    from reticent.belief import Tests, beliefs_of, people_asked
     from reticent.data.readers import people_of
     from reticent.policy import Policy
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -20,6 +20,7 @@ from reticent.data.frequencies import POPULATION
 from reticent.data.groups import Groups
 from reticent.data.keys import first_rows, number, pack, sum_by
 from reticent.data.meaning import NULL_LABEL, Meaning, Missing, Value, null_label
+from reticent.data.rows import Rows
 from reticent.data.sensitive import SensitiveColumn, bind_sensitive
 from reticent.errors import DataError, PolicyError, did_you_mean
 
@@ -113,6 +114,7 @@ class Seen:
     ``sets`` are the sets of columns of which an adversary knows one (R-LD-4). ``people`` says how many people the rows of a cell are about, where it
     is known that somebody may have several. ``reference`` has the whole table's histograms, as far as they were declared, and ``made`` how
     the release was made; None for a table as it stands. ``called`` are the release's own names of its groups, where it has some (buckets).
+    ``others`` are the columns that nothing protects, each with the rows that show it.
     """
 
     columns: tuple[SeenColumn, ...]
@@ -125,6 +127,7 @@ class Seen:
     reference: Mapping[str, WholeColumn] = field(default_factory=dict)
     made: MadeBy | None = None
     called: pl.Series | None = None
+    others: Mapping[str, Rows] = field(default_factory=dict, repr=False)
 
     @classmethod
     def in_rows(
@@ -249,6 +252,18 @@ class Seen:
             groups=self.true_groups.merged(ids, count) if apart else self.groups,
             people=None if self.people is None else sum_by(ids, self.people, count),
         )
+
+    def occurrences(self) -> Iterator[tuple[pl.Series, _Array]]:
+        """The values of each sensitive and each unprotected column, and how many rows show each."""
+        groups = self.true_groups
+        for column in groups.domain.columns:
+            counts = groups.marginal(column.name).histograms.total(column.size)
+            shown = np.flatnonzero(counts)
+            yield column.labels.gather(shown).alias(column.name), counts[shown]
+        for name, rows in self.others.items():
+            values, times = rows.counted([name])
+            order = values[name].arg_sort(nulls_last=True).to_numpy()
+            yield values[name].gather(order), times[order]
 
     def ask(self, people: pl.DataFrame, columns: Sequence[str] | None = None, *, null_is_unknown: bool = True) -> Asked:
         """Compare people with the labels of some columns (all of them, if not said); those with the same values are asked about once."""

@@ -71,9 +71,10 @@ class PublicSide:
     @cached_property
     def seen(self) -> Seen:
         """What an adversary sees in the public tables; :func:`reticent.release.seen_of` adds what the certificate tells."""
-        return replace(
-            self.form.seen(self.rows, self.manifest.columns, self.manifest.details), sets=self.manifest.adversary_sets
-        )
+        unprotected = self.manifest.named("other")
+        others = {name: rows for rows in self.rows.values() for name in rows.schema if name in unprotected}
+        seen = self.form.seen(self.rows, self.manifest.columns, self.manifest.details)
+        return replace(seen, sets=self.manifest.adversary_sets, others=others)
 
     @property
     def groups(self) -> Groups:

@@ -64,7 +64,15 @@ def _of_table(table: Table, wanted: Mapping[str, int]) -> Seen:
             SeenColumn(hierarchy.column, places.astype(np.int64), labels, tuple(meanings[code] for code in present))
         )
     sets = tuple(tuple(names) for names in table.quasi_sets or (tuple(table.quasi),))
-    return Seen(tuple(columns), found.sizes, np.arange(len(found)), found.groups(), sets, found.extras.get("persons"))
+    return Seen(
+        tuple(columns),
+        found.sizes,
+        np.arange(len(found)),
+        found.groups(),
+        sets,
+        found.extras.get("persons"),
+        others=dict.fromkeys(table.other, table.held),
+    )
 
 
 def _levels(table: Table, wanted: Mapping[str, int]) -> tuple[int, ...]:
