@@ -17,11 +17,38 @@ from reticent.exact import Number, exact
 
 @dataclass(frozen=True)
 class _Kinds:
-    """For every group its largest kind of values: how many rows, and the kind in words; and how many rows of the whole are of that kind."""
+    """For every group one kind of values: how many of its rows are of it, a value of that kind, how many rows of the whole are of it, and whether
+    it holds the share of the group and not of the whole.
+    """
 
     counts: NDArray[np.int64]
     cells: NDArray[np.int64]
     whole: NDArray[np.int64]
+    telling: NDArray[np.bool_]
+
+    @classmethod
+    def of(
+        cls,
+        groups: Groups,
+        owners: NDArray[np.int64],
+        inside: NDArray[np.int64],
+        cells: NDArray[np.int64],
+        whole: NDArray[np.int64],
+        limit: Fraction,
+    ) -> _Kinds:
+        """The kind that tells most of each group: one that holds the share of it and not of the whole before one that does not, then the largest."""
+        rows = int(groups.reference.sum())
+        mostly = inside * limit.denominator >= groups.sizes[owners] * limit.numerator
+        telling = mostly & ~(whole * limit.denominator >= rows * limit.numerator)
+        order = np.lexsort((-inside, ~telling, owners))
+        filled, firsts = np.unique(owners[order], return_index=True)
+        nothing = np.zeros(len(groups), dtype=np.int64)
+        found = cls(nothing, nothing.copy(), nothing.copy(), nothing.astype(bool))
+        for mine, theirs in zip(
+            (found.counts, found.cells, found.whole, found.telling), (inside, cells, whole, telling), strict=True
+        ):
+            mine[filled] = theirs[order[firsts]]
+        return found
 
 
 @dataclass(frozen=True)
@@ -29,8 +56,8 @@ class Similarity:
     """Somebody who knows a person's group learns the kind of value that (almost) all of it have (R-LD-40, R-PM-6).
 
     With numbers, a kind is a range of the given ``width``: a group is affected when some range holds at least the share ``threshold``
-    of it (default width: a tenth of the published range). With ``categories`` (name -> values) a kind is a category; a value
-    in none is its own. All people of an affected group are hit, unless all that was published is of that kind anyway.
+    of it, and not of all that was published (default width: a tenth of the published range). With ``categories`` (name -> values) a kind is a
+    category; a value in none is its own. All people of an affected group are hit.
     Diversity of ranges (of this width) or of categories with c = ``threshold`` stops it, and so does (epsilon, m)-anonymity with epsilon =
     ``width`` and 1/m below ``threshold``.
     """
@@ -60,11 +87,9 @@ class Similarity:
         """Find the groups whose values are nearly the same."""
         sensitive, groups = secrets(seen, self.column, "Similarity")
         width = None if self.categories is not None else self._width(groups, sensitive)
-        found = _ranges(groups, width) if width is not None else self._categories(groups)
-        limit, rows = exact(self.threshold, "threshold"), int(groups.reference.sum())
-        mostly = found.counts * limit.denominator >= groups.sizes * limit.numerator
-        anyway = found.whole * limit.denominator >= rows * limit.numerator
-        affected = np.flatnonzero(mostly & ~anyway & (groups.sizes > 0))
+        limit = exact(self.threshold, "threshold")
+        found = _ranges(groups, width, limit) if width is not None else self._categories(groups, limit)
+        affected = np.flatnonzero(found.telling)
         kind = f"within a range of {float(width):g}" if width is not None else "of one category"
         return Findings(
             self.name,
@@ -94,7 +119,7 @@ class Similarity:
         spread = float(present.max() - present.min()) if len(present) else 0.0
         return exact(spread, "width") / 10
 
-    def _categories(self, groups: Groups) -> _Kinds:
+    def _categories(self, groups: Groups, limit: Fraction) -> _Kinds:
         column = groups.domain.columns[0]
         category = np.arange(column.size)
         for members in (self.categories or {}).values():
@@ -105,10 +130,8 @@ class Similarity:
         merged = Histograms.from_cells(
             histograms.owners, category[histograms.values], histograms.counts, len(groups), column.size
         )
-        first = merged.falling[np.minimum(merged.offsets[:-1], max(len(merged.values) - 1, 0))]
-        kinds = merged.values[first]
-        whole = sum_by(category, groups.reference, column.size)
-        return _Kinds(merged.top, kinds.astype(np.int64), whole[kinds])
+        kinds, whole = merged.values.astype(np.int64), sum_by(category, groups.reference, column.size)
+        return _Kinds.of(groups, merged.owners, merged.counts, kinds, whole[kinds], limit)
 
     def _example(
         self, groups: Groups, sensitive: str, found: _Kinds, affected: NDArray[np.int64], width: Fraction | None
@@ -133,8 +156,8 @@ class Similarity:
         )
 
 
-def _ranges(groups: Groups, width: Fraction) -> _Kinds:
-    """The range of ``width`` that holds most rows of each group; ranges begin at a value that occurs."""
+def _ranges(groups: Groups, width: Fraction, limit: Fraction) -> _Kinds:
+    """Ranges of ``width`` that begin at a value which occurs in the group."""
     column, histograms = groups.domain.columns[0], groups.histograms
     numbers = column.numbers()
     assert numbers is not None
@@ -151,12 +174,6 @@ def _ranges(groups: Groups, width: Fraction) -> _Kinds:
     owners, ranks = histograms.owners[cells], rank[histograms.values[cells]]
     ends = np.searchsorted(keys, owners * column.size + reach[ranks], "right")
     inside = sums[ends] - sums[:-1]
-    order = np.lexsort((-inside, owners))
-    first = order[np.minimum(histograms.offsets[:-1], max(len(order) - 1, 0))]
     whole_sums = np.concatenate([[0], np.cumsum(groups.reference[rising])])
-    start = ranks[first]
-    return _Kinds(
-        np.where(histograms.distinct > 0, inside[first], 0),
-        rising[start],
-        whole_sums[reach[start] + 1] - whole_sums[start],
-    )
+    whole = whole_sums[reach[ranks] + 1] - whole_sums[ranks]
+    return _Kinds.of(groups, owners, inside, rising[ranks], whole, limit)
