@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 import reticent as rt
 from reticent.attack import attack
 from reticent.belief import beliefs_of
-from reticent.data import NOWHERE, SEVERAL, Seen, Table
+from reticent.data import NOWHERE, SEVERAL, Context, Seen, StoredRows, Table
 from reticent.data.meaning import Interval, Missing, Value, Values
 from reticent.errors import PolicyError
 from reticent.knowledge import Subject, watch, what_if
+from reticent.randomness import Randomness
 from reticent.release import seen_of
-from reticent.release.stored import StoredTables
 
 
 def frame(rows: int = 200, seed: int = 1) -> pl.DataFrame:
@@ -45,10 +45,11 @@ def test_draft_release_public_side_and_folder_look_alike(method: str, tmp_path: 
     definition = rt.DistinctLDiversity(2)
     release = rt.publish(table(), definition, METHODS[method], insecure_seed=3)
     release.save(tmp_path / "release")
+    draft = METHODS[method].draft(table(), definition, Context(Randomness(3)))
     looks = [
         seen_of(target).looks()
         for target in (
-            release.draft,
+            draft,
             release,
             release.public,
             tmp_path / "release",
@@ -145,14 +146,14 @@ def test_a_release_of_a_streamed_table_is_attacked_believed_and_watched_without_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     release = rt.publish(table(engine="streaming"), rt.KAnonymity(3))
-    assert isinstance(release.tables, StoredTables)
+    assert isinstance(release.public.rows["data"], StoredRows)
     people = frame().drop_nulls("age")
     expected = [found.as_dict() for found in attack(rt.publish(table(), rt.KAnonymity(3)))]
 
-    def refuse(self: StoredTables, name: str) -> pl.DataFrame:
-        raise AssertionError(f"{name} was loaded")
+    def refuse(self: StoredRows) -> pl.DataFrame:
+        raise AssertionError(f"{self.path} was loaded")
 
-    monkeypatch.setattr(StoredTables, "__getitem__", refuse)
+    monkeypatch.setattr(StoredRows, "frame", refuse)
     assert [found.as_dict() for found in attack(release)] == expected
     assert beliefs_of(release, people)
     assert rt.assess(release.public, rt.KAnonymity(3)).holds
