@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+import reticent as rt
 from reticent.errors import LedgerError
 from reticent.giving import unjudged
 from reticent.ledger import Entry, Ledger
+from tests.release.conftest import table_of_patients
 
 # Written by the code of commit f1dc096, then dumped as SQL.
 SECOND = Path(__file__).parents[1] / "fixtures" / "ledger" / "layout2.sql"
@@ -107,3 +109,32 @@ def test_an_update_that_fails_leaves_the_older_layout_as_it_was(second: Path) ->
     with sqlite3.connect(second) as raw:
         assert raw.execute("SELECT name FROM sqlite_master ORDER BY name").fetchall() == before
         assert raw.execute("PRAGMA user_version").fetchone() == (2,)
+
+
+# The hashes that commit f1dc096 made of releases of the same table.
+FORMER = {
+    "44c227938048f731022c28069933ad6a5ae617c1710afbd9b1dfd15bbb98d218": (rt.KAnonymity(4), rt.Lattice(), "csv"),
+    "545f1a158c109160e3ed5bee8fc0c42c5030b671df4ccf4fd18d849c85f68be5": (rt.KAnonymity(3), rt.Lattice(), "parquet"),
+    "bcf069f9312fd918bd7214639c2690b580c8f0a01cf8b5ae0455288149deb0e4": (
+        rt.DistinctLDiversity(2),
+        rt.Lattice(format="bucketize"),
+        "csv",
+    ),
+    "75ddea608e21974f011a67c02c0cf71890e122ab2bc8ff22dedb1011d33dfec3": (rt.KAnonymity(2), rt.Mondrian(), "csv"),
+    "0e6df2250bc306302fa8629992e6793f6a89d2080335b40b5ce21cfd3827b49c": (rt.TCloseness(1), rt.Lattice(), "csv"),
+}
+
+
+@pytest.mark.parametrize("content", FORMER)
+def test_what_an_earlier_version_published_is_not_another_release_after_the_update(
+    tmp_path: Path, content: str
+) -> None:
+    definition, method, files = FORMER[content]
+    path = tmp_path / "ledger.sqlite"
+    with Ledger(path) as ledger:
+        first = ledger.give_out(ledger.record("patients", content, certify))
+    for kind in (files, "parquet", "csv"):
+        release = rt.publish(table_of_patients(), definition, method, ledger=path, files=kind)
+        assert (release.certificate["ledger"]["release"], release.certificate["created"]) == (1, first.made)
+    with Ledger(path) as ledger:
+        assert [(each.number, each.status) for each in ledger.entries("patients")] == [(1, "given out")]

@@ -18,7 +18,7 @@ from reticent.release.format import Words
 from reticent.release.manifest import Manifest
 from reticent.release.reference import ReferenceColumn
 from reticent.release.signing import sign
-from reticent.release.values import canonical
+from reticent.release.values import canonical, readable
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -88,6 +88,39 @@ def content_hash(content: Mapping[str, Any], manifest: Manifest, rows: Mapping[s
         "reference": content["reference"],
         "rows": dict(rows),
         **{name: described[name] for name in ("format", "method", "unit", "columns", "quasi_sets", "details")},
+    }
+    return hashlib.sha256(canonical(told)).hexdigest()
+
+
+def former_hash(content: Mapping[str, Any], manifest: Manifest, files: Mapping[str, Mapping[str, Any]]) -> str | None:
+    """The hash that version 0.3 made of the same content, so that what it published is not taken for another release; None where it made none.
+
+    It was a hash of files: of the tables, and of a manifest in the first layout.
+    """
+    if manifest.format not in ("generalize", "bucketize") or any(
+        len(each.files) > 1 for each in manifest.tables.values()
+    ):
+        return None
+    files_of = {name: each.files[0] for name, each in manifest.tables.items()}
+    described = {name: value for name, value in manifest.as_json().items() if name != "details"}
+    former = {
+        **described,
+        "layout": 1,
+        "columns": [column for column in described["columns"] if column["role"] not in ("bucket", "count")],
+        "tables": {
+            name: {"file": files_of[name], "columns": list(each.columns)} for name, each in manifest.tables.items()
+        },
+        **{role: manifest.only(role) for role in ("bucket", "count")},
+    }
+    reference = content["reference"]
+    told = {
+        "claims": [(claim["definition"], claim["parameters"]) for claim in content["claims"]],
+        "reference": reference
+        and {name: {key: value for key, value in column.items() if key != "of"} for name, column in reference.items()},
+        "files": {
+            MANIFEST: fingerprint(readable(former)),
+            **{name: dict(files[name]) for name in files_of.values()},
+        },
     }
     return hashlib.sha256(canonical(told)).hexdigest()
 

@@ -25,6 +25,7 @@ from reticent.release.certificate import (
     content_hash,
     content_of,
     fingerprint,
+    former_hash,
 )
 from reticent.release.claims import check_claims
 from reticent.release.format import PSEUDONYM, Format, format_of, role_of
@@ -115,6 +116,7 @@ def publish(
                 spend=draft.spend,
                 state=draft.state,
                 people=people_of(table, book.people_key),
+                formerly=former_hash(content, side.manifest, prints),
             )
     except Cancelled as stopped:
         raise Cancelled(f"{stopped} Nothing was recorded and nothing was written.", stopped.stage) from None
