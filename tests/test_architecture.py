@@ -60,7 +60,6 @@ EXCEPTIONS = {
 PAST_THE_DOOR = 196
 # Class names that are used more than once; the list only gets shorter.
 NAMED_TWICE = {
-    "Evidence",
     "History",
     "Plan",
     "Adversary",
@@ -78,9 +77,7 @@ NAMED_TWICE = {
     "Estimate",
     "Event",
     "Judge",
-    "Kind",
     "Levels",
-    "Listed",
     "Manifest",
     "Outcome",
     "Places",
@@ -92,12 +89,10 @@ NAMED_TWICE = {
     "SensitiveColumn",
     "Setting",
     "Source",
-    "Space",
     "Table",
     "Trial",
     "Verdict",
     "Verification",
-    "View",
     "Witness",
 }
 

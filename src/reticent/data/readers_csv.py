@@ -22,7 +22,7 @@ from typing import IO, Any
 
 import polars as pl
 
-from reticent.data.readers_types import TEXT, Evidence, Kind, declared_kind, is_missing_word
+from reticent.data.readers_types import TEXT, TextKind, TypeEvidence, declared_kind, is_missing_word
 from reticent.data.rows import StreamRows
 from reticent.errors import DataError, did_you_mean
 
@@ -135,9 +135,9 @@ class CsvFile:
                     f"{self.path}, line {begins}: a quotation mark opens and never closes. Close it, or double it inside a value."
                 ) from None
 
-    def _kinds(self, layout: Layout, wanted: Sequence[str], blocks: Iterable[_Block]) -> dict[str, Kind]:
+    def _kinds(self, layout: Layout, wanted: Sequence[str], blocks: Iterable[_Block]) -> dict[str, TextKind]:
         declared = {name: declared_kind(name, self.types[name]) for name in wanted if name in self.types}
-        evidence = Evidence([name for name in wanted if name not in declared], layout.delimiter != ",")
+        evidence = TypeEvidence([name for name in wanted if name not in declared], layout.delimiter != ",")
         for block in blocks:
             evidence.add({name: block.columns[name][0] for name in evidence.columns})
         return {**evidence.kinds(), **declared}
@@ -218,7 +218,7 @@ class CsvFile:
                     ) from None
                 raise DataError(f"{self.path}, line {begins}: {error}. Is a quotation mark missing?") from None
 
-    def _typed(self, block: _Block, name: str, kinds: Mapping[str, Kind], layout: Layout) -> pl.Series:
+    def _typed(self, block: _Block, name: str, kinds: Mapping[str, TextKind], layout: Layout) -> pl.Series:
         """A column of a block in its type."""
         texts, codes = block.columns[name]
         if kinds[name] == TEXT:

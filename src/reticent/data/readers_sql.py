@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from reticent.data.memory import rows_at_once
-from reticent.data.readers_types import TEXT, Kind, declared_kind
+from reticent.data.readers_types import TEXT, TextKind, declared_kind
 from reticent.data.rows import Chunks, StreamRows
 from reticent.errors import DataError, PolicyError, did_you_mean
 
@@ -357,7 +357,7 @@ def declared_stream(stream: StreamRows, types: Mapping[str, str]) -> StreamRows:
     return StreamRows(cast_declared(pl.DataFrame(schema=stream.schema), types).schema, make)
 
 
-def _as_kind(frame: pl.DataFrame, name: str, kind: Kind, first_row: int) -> pl.Series:
+def _as_kind(frame: pl.DataFrame, name: str, kind: TextKind, first_row: int) -> pl.Series:
     text = frame[name].cast(pl.String)
     if kind == TEXT:
         return text

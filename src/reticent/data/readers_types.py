@@ -40,7 +40,7 @@ _TRUTH = {"true": True, "false": False}
 
 
 @dataclass(frozen=True)
-class Kind:
+class TextKind:
     """A type that text can be read as, and the format it uses."""
 
     name: str
@@ -98,17 +98,17 @@ _READERS: Mapping[str, Callable[[pl.Expr, str | None], pl.Expr]] = {
     "boolean": _read_truth,
     "text": _read_text,
 }
-TEXT = Kind("text")
+TEXT = TextKind("text")
 _CANDIDATES = (
-    Kind("integer"),
-    Kind("number"),
-    Kind("boolean"),
-    *(Kind("date", form) for form in _DATES),
-    *(Kind("timestamp", form) for form in _TIMESTAMPS),
+    TextKind("integer"),
+    TextKind("number"),
+    TextKind("boolean"),
+    *(TextKind("date", form) for form in _DATES),
+    *(TextKind("timestamp", form) for form in _TIMESTAMPS),
 )
 
 
-def declared_kind(column: str, given: str) -> Kind:
+def declared_kind(column: str, given: str) -> TextKind:
     """The kind that ``types={column: given}`` asks for."""
     name, _, form = given.partition(":")
     if name not in TYPES or (form and name not in ("date", "timestamp")):
@@ -118,7 +118,7 @@ def declared_kind(column: str, given: str) -> Kind:
             setting=("types", column),
             value=given,
         )
-    return Kind(name, form or None)
+    return TextKind(name, form or None)
 
 
 def is_missing_word(text: pl.Expr) -> pl.Expr:
@@ -127,16 +127,16 @@ def is_missing_word(text: pl.Expr) -> pl.Expr:
 
 
 @dataclass
-class Evidence:
+class TypeEvidence:
     """Which kinds the columns can still have after the batches seen so far. Mutable: it is a running tally."""
 
     columns: Sequence[str]
     comma_decimals: bool = False
-    _open: dict[str, list[Kind]] = field(init=False)
+    _open: dict[str, list[TextKind]] = field(init=False)
     _filled: set[str] = field(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
-        extra = (Kind("number with comma"),) if self.comma_decimals else ()
+        extra = (TextKind("number with comma"),) if self.comma_decimals else ()
         self._open = {column: [*_CANDIDATES, *extra] for column in self.columns}
 
     def add(self, texts: Mapping[str, pl.Series]) -> None:
@@ -151,11 +151,11 @@ class Evidence:
             self._filled.add(column)
             self._open[column] = _fitting(_fitting(kinds, distinct.head(50)), distinct)
 
-    def kinds(self) -> dict[str, Kind]:
+    def kinds(self) -> dict[str, TextKind]:
         """The kind of each column: the first that all values fit, otherwise text."""
         return {column: self._decide(column, kinds) for column, kinds in self._open.items()}
 
-    def _decide(self, column: str, kinds: list[Kind]) -> Kind:
+    def _decide(self, column: str, kinds: list[TextKind]) -> TextKind:
         if column not in self._filled or not kinds:
             return TEXT
         forms = {kind.format for kind in kinds}
@@ -164,7 +164,7 @@ class Evidence:
         return kinds[0]
 
 
-def _fitting(kinds: Sequence[Kind], values: pl.DataFrame) -> list[Kind]:
+def _fitting(kinds: Sequence[TextKind], values: pl.DataFrame) -> list[TextKind]:
     if not kinds:
         return []
     verdicts = values.select(kind.fits(pl.first()).all().alias(str(kind)) for kind in kinds).row(0, named=True)
