@@ -116,6 +116,8 @@ FORMATS: dict[str, Home] = {
     "bucketize": Home(
         "reticent.release.formats.bucketize", "exact quasi values, and sensitive values by bucket", "BUCKETIZE"
     ),
+    "view": Home("reticent.randomize.format", "tuples of a public domain, some true and most not", "VIEW"),
+    "records": Home("reticent.randomize.format", "records perturbed one by one", "RECORDS"),
 }
 ENGINES: dict[str, Home] = {
     "local": Home("reticent.engine.local", "rows in memory", "LocalEngine"),

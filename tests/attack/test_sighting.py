@@ -71,9 +71,9 @@ def test_a_bound_on_belief_stops_who_looks_records_up(kind: str, tmp_path: Path)
 @pytest.mark.parametrize("kind", WEAK)
 def test_without_a_list_all_that_is_shown_is_believed_or_not(kind: str) -> None:
     weak, safe = made(WEAK, kind), made(SAFE, kind)
-    assert attack(weak)[0].hits == len(weak)
+    assert attack(weak)[0].hits == weak.frame.height
     assert attack(safe)[0].hits == 0
-    assert attack(safe)[0].people == len(safe)
+    assert attack(safe)[0].people == safe.frame.height
 
 
 def test_the_bound_is_met_exactly_at_the_promise_and_not_below() -> None:
@@ -91,7 +91,7 @@ def test_records_are_counted_one_by_one() -> None:
     """By hand: which rows of the table the view has, and Bayes for each."""
     weak = made(WEAK, "view")
     shown = set(weak.frame.rows())
-    prior, s, beta = Fraction(1, 10), weak.rates.s, weak.rates.beta
+    prior, s, beta = Fraction(1, 10), weak.reader.rates.s, weak.reader.rates.beta
     expected = 0
     for row in TABLE.frame.rows():
         one, other = (s, beta) if row in shown else (1 - s, 1 - beta)

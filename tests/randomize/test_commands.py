@@ -99,7 +99,7 @@ def test_the_contract_of_the_room(tmp_path, monkeypatch):
         ({"a": [1, "x"]}, "of one kind .* such as 'x' and 1"),
         ({"a": -4}, "at least 1, but it is -4"),
         ({"a": {"values": 5}}, "values must be a list, but it is 5"),
-        ({"a": {"kind": "txt", "values": ["x"]}}, "kind must be one of .*'txt'"),
+        ({"a": {"type": "txt", "values": ["x"]}}, "type must be one of .*'txt'"),
         ({"a": {"from": 1, "to": "x"}}, "whole numbers, but one of its numbers is 'x'"),
         ({"a": {"from": 5, "to": 1}}, "which has no value"),
         ({"a": "abc"}, "a list of values"),
@@ -125,8 +125,8 @@ def test_files_that_are_not_there_or_not_readable_are_named(run):
         (("publish", "scores.csv", "--plan", "nowhere.json", "-o", "view"), "no file 'nowhere.json'"),
         (("publish", "scores.csv", "--plan", "list.json", "-o", "view"), "holds no plan"),
         (("publish", "scores.csv", "--plan", "no-plan.json", "-o", "view"), "no plan of version 1"),
-        (("verify", "nowhere"), "no view at 'nowhere'"),
-        (("estimate", "nowhere", "true"), "no view at 'nowhere'"),
+        (("verify", "nowhere"), "no release at 'nowhere'"),
+        (("estimate", "nowhere", "true"), "no release at 'nowhere'"),
     ]:
         with pytest.raises((PolicyError, DataError), match=message):
             run(*words)
@@ -187,7 +187,7 @@ def test_perturbed_records_and_series_answer_sums_averages_and_groups(run):
     assert run("estimate", "records", "true", "--sum", "score")["interval"] == [6 * 81, 6 * 100]
     assert run("estimate", "records", "true", "--average", "score")["interval"][0] >= 81
     groups = run("estimate", "records", "score > 90", "--group-by", "nationality", "--error", "1/4")["groups"]
-    assert groups == made.group_by("nationality", "score > 90", error="1/4").to_dicts()
+    assert groups == made.reader.group_by("nationality", "score > 90", error="1/4").to_dicts()
     series = randomize.Series(randomize.plan(n=8, domain=scores_domain(), k=1, gamma="1/2", views=2))
     series = series.publish(scores_frame(), insecure_seed=1).publish(scores_frame(), insecure_seed=2)
     series.save("s")

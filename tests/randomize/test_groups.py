@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from reticent.data.predicate import Condition
 from reticent.errors import DataError, PolicyError
 from reticent.randomize import FrappPlan, Series, View, ViewDomain, perturb, plan, publish
-from reticent.randomize.published import Published
+from reticent.randomize.reader import Reader
 from tests.randomize.examples import printed_view
 
 DOMAIN = {"a": range(6), "b": ["x", "y", None], "c": [0.5, None, 2.0, -3.0], "d": range(50)}
@@ -28,7 +28,7 @@ def _frame(rows: int, seed: int) -> pl.DataFrame:
     return pl.DataFrame(columns).unique(maintain_order=True)
 
 
-def _made(kind: str, rows: int, seed: int) -> Published:
+def _made(kind: str, rows: int, seed: int) -> Reader:
     frame, domain = _frame(rows, seed), ViewDomain.of(DOMAIN)
     if kind == "records":
         return perturb(
@@ -79,7 +79,7 @@ def test_cells_beyond_every_integer_are_estimates_too(kind):
     drawn = np.random.default_rng(1)
     frame = pl.DataFrame({name: drawn.integers(0, 50, 40) for name in names})
     domain = ViewDomain.of({name: range(50) for name in names})
-    made: Published
+    made: Reader
     if kind == "records":
         made = perturb(frame, FrappPlan(40, domain, Fraction(1, 3)), insecure_seed=1)
     elif kind == "later":

@@ -56,8 +56,9 @@ def test_an_upper_bound_of_n_is_known_instead_of_n(tmp_path):
     assert (made.n, made.d) == (10, Fraction(1, 120))
     publish_to(scores_frame(), made, tmp_path / "view", insecure_seed=1)
     manifest = json.loads((tmp_path / "view" / "public" / "manifest.json").read_text())
-    assert manifest["plan"]["n"] == 10
-    assert 6 not in [value for value in manifest["plan"].values() if isinstance(value, int)]
+    stated = manifest["details"]["plan"]
+    assert stated["n"] == 10
+    assert 6 not in [value for value in stated.values() if isinstance(value, int)]
     with pytest.raises(PolicyError, match="upper bound"):
         plan(n=6, domain=scores_domain(), k=1, gamma="1/3", n_public=5)
 
@@ -133,8 +134,8 @@ def test_printed_error_constants_are_multiples_of_each_other():
 
 def test_a_view_without_a_name_says_that_nothing_keeps_track_of_it(tmp_path):
     made = plan(n=6, domain=scores_domain(), k=1, gamma="1/3")
-    for place, dataset, said in (("named", "scores", "refuses"), ("unnamed", None, "nothing keeps a second")):
+    for place, dataset, said in (("named", "scores", "release 1 of the data set"), ("unnamed", None, "was not named")):
         publish_to(scores_frame(), made, tmp_path / place, dataset=dataset, ledger=tmp_path / "book", insecure_seed=1)
         certificate = json.loads((tmp_path / place / "public" / "certificate.json").read_text())
-        assert said in certificate["other_views"]
-    assert publish(scores_frame(), made).manifest.secure
+        assert said in certificate["ledger"]["statement"]
+    assert publish(scores_frame(), made).secure

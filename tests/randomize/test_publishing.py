@@ -21,7 +21,6 @@ from reticent.randomize import (
     ViewDomain,
     audit_tuple,
     frapp_plan,
-    is_view,
     marginals,
     open_view,
     perturb,
@@ -29,10 +28,10 @@ from reticent.randomize import (
     publish,
     publish_to,
     sampling,
-    verify_view,
 )
 from reticent.randomize.draws import Draws
 from reticent.randomize.sampling import ListedKeys, sample
+from reticent.release import verify
 from tests.randomize.examples import SCORES, printed_view, scores_domain, scores_frame, scores_plan
 
 
@@ -178,17 +177,16 @@ def test_a_view_comes_back_from_its_files_and_tells_no_seed(tmp_path, files):
     assert view.frame.equals(
         view.frame.sort("age", pl.col("nationality").cast(pl.Enum(SCORES["domain"]["nationality"])), "score")
     )
-    assert is_view(tmp_path / "view")
     manifest = (tmp_path / "view" / "public" / "manifest.json").read_text()
     assert "seed" not in manifest
     assert "NOT RELEASABLE" in (tmp_path / "view" / "public" / "certificate.json").read_text()
-    assert verify_view(tmp_path / "view")["ok"]
+    assert verify(tmp_path / "view").holds
     file = tmp_path / "view" / "public" / f"view.{files}"
     if files == "csv":
         file.write_text("\n".join(file.read_text().splitlines()[:-1]) + "\n")
-        assert not verify_view(tmp_path / "view")["ok"]
+        assert not verify(tmp_path / "view").holds
     (tmp_path / "view" / "public" / "manifest.json").unlink()
-    with pytest.raises(DataError, match="rejected"):
+    with pytest.raises(DataError, match=r"manifest\.json is missing"):
         open_view(tmp_path / "view")
 
 
@@ -196,9 +194,11 @@ def test_a_manifest_of_another_version_or_with_too_little_noise_is_refused(tmp_p
     publish(scores_frame(), scores_plan(), insecure_seed=4).save(tmp_path / "view")
     path = tmp_path / "view" / "public" / "manifest.json"
     written = json.loads(path.read_text())
-    for change in ({"version": 1}, {"plan": written["plan"] | {"beta": "1/300"}}):
+    details = written["details"]
+    noiseless = details | {"plan": details["plan"] | {"beta": "1/300"}}
+    for change, said in (({"layout": 1}, "earlier version"), ({"details": noiseless}, "posterior")):
         path.write_text(json.dumps(written | change))
-        with pytest.raises(Exception, match=r"version|posterior"):
+        with pytest.raises(DataError, match=said):
             open_view(tmp_path / "view")
 
 
@@ -277,7 +277,7 @@ def test_an_audit_tells_the_exact_belief():
 def test_a_secure_view_draws_from_the_operating_system():
     made = plan(n=6, domain=scores_domain(), k=1, gamma="1/3")
     first, second = publish(scores_frame(), made), publish(scores_frame(), made)
-    assert first.manifest.secure
+    assert first.secure
     assert not np.array_equal(first.keys, second.keys)
 
 
@@ -319,7 +319,7 @@ def test_views_of_domains_beyond_every_integer_come_back_and_are_verified(tmp_pa
     frame = pl.DataFrame({f"c{i}": generator.integers(0, 50, 40) for i in range(columns)})
     made = plan(n=40, domain={name: range(50) for name in frame.columns}, k=4, gamma="1/2")
     publish_to(frame, made, tmp_path / "view", files=files, insecure_seed=1)
-    assert verify_view(tmp_path / "view")["ok"]
+    assert verify(tmp_path / "view").holds
     view = open_view(tmp_path / "view")
     assert view.frame.equals(publish(frame, made, insecure_seed=1).frame)
     found = view.estimate("c0 < c1")

@@ -52,7 +52,7 @@ def test_a_view_with_a_source_keeps_the_belief_that_was_asked_for():
         table, rt.BoundedBelief("1/12", "1/2"), method=rt.AlphaBeta(domain=DOMAIN, source=WEIGHTS), insecure_seed=1
     )
     assert made.certificate["claims"][0]["parameters"] == {"d": "1/12", "gamma": "1/2", "adversary": "independent"}
-    chances = made.plan.source_rates
+    chances = made.reader.plan.source_rates
     noise = [chances.scale * _chance(*each) for each in TUPLES]
     worst = _worst([Fraction(1, 12)] * 6, chances.alpha, noise)
     assert max(worst) == worst[TUPLES.index((2, "y"))] == Fraction(1, 2)

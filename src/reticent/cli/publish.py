@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from reticent.policy import Published
+    from reticent.release import Release
 
 
 def register(app: typer.Typer) -> None:
@@ -85,12 +86,6 @@ def publish(
             method=method,
             context=context,
         )
-    if not hasattr(found.release, "private"):
-        # A mechanism groups nothing: what it made is a randomized view or perturbed records.
-        from reticent.cli.randomized import answer_published
-
-        answer_published(found, as_json)
-        return
     answer(_payload(found), as_json, lambda console: _render(console, found))
 
 
@@ -103,9 +98,10 @@ def _payload(found: Published) -> dict[str, Any]:
         "format": release.format,
         "tables": {name: found.path / "public" / each.files[0] for name, each in release.manifest.tables.items()},
         "levels": {column: level for column, level, _ in _levels(found)},
-        "groups": {"count": len(release.groups), "smallest": int(release.groups.people.min())},
-        "rows": int(release.groups.sizes.sum()),
+        "groups": _groups(release),
+        "rows": _rows(release),
         "suppressed": private.suppressed,
+        "worst_posterior": private.search.get("worst_posterior"),
         "proven": private.search.get("proven"),
         "bound": private.search.get("bound"),
         "utility": dict(release.utility),
@@ -118,18 +114,17 @@ def _render(console: Console, found: Published) -> None:
     from reticent.cli.wording import shown
 
     release, private = found.release, found.release.private
-    rows = int(release.groups.sizes.sum())
-    console.print(
-        f"Published {rows:,} rows in {len(release.groups):,} groups; {private.suppressed:,} rows were left out.",
-        markup=False,
-    )
+    groups = _groups(release)
+    grouped = f" in {groups['count']:,} groups; {private.suppressed:,} rows were left out" if groups else ""
+    console.print(f"Published {_rows(release):,} rows{grouped}.", markup=False)
     promises = [(_claim(claim), claim["covers"]) for claim in release.certificate["claims"]]
     console.print(table("What is promised", ("definition", "in plain words"), promises))
     levels = [(column, f"{level} of {height}") for column, level, height in _levels(found)]
     if levels:
         console.print(table("Levels", ("column", "level"), levels))
     costs = [(name, shown(value)) for name, value in release.utility.items()]
-    console.print(table("What it cost (for your eyes only)", ("measure", "value"), costs))
+    if costs:
+        console.print(table("What it cost (for your eyes only)", ("measure", "value"), costs))
     if not private.search.get("proven", True):
         console.print(
             f"The time was up: a better release may exist, but none below {shown(private.search['bound'])}.",
@@ -141,6 +136,18 @@ def _render(console: Console, found: Published) -> None:
     if found.report is not None:
         console.print(f"The report is {found.report}.", markup=False)
     console.print(f"Anybody can check it: reticent verify {found.path}", markup=False)
+
+
+def _rows(release: Release) -> int:
+    """How many rows were published."""
+    return release.public.rows[release.public.form.tables[0]].height
+
+
+def _groups(release: Release) -> dict[str, int] | None:
+    """How many groups there are and how many people are in the smallest; None where rows are not true rows."""
+    if not release.private.evidence.groups:
+        return None
+    return {"count": len(release.groups), "smallest": int(release.groups.people.min())}
 
 
 def _levels(found: Published) -> list[tuple[str, int, int]]:

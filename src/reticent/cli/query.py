@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -19,7 +19,10 @@ def query(
     release: Annotated[Path, typer.Argument(help="The folder of a release.")],
     condition: Annotated[str, typer.Argument(help='A condition as in SQL, such as "age between 30 and 40".')],
     estimator: Annotated[
-        str, typer.Option(help="uniform: the expected number; intersect: everybody who could meet it.")
+        str,
+        typer.Option(
+            help="uniform: the expected number; intersect: everybody who could meet it; people: rows behind distinct records."
+        ),
     ] = "uniform",
     as_json: Json = False,
 ) -> None:
@@ -27,11 +30,9 @@ def query(
 
     Example: reticent query release "age between 30 and 40 and diagnosis = 'flu'"
     """
-    from reticent.randomize import is_view, open_published
     from reticent.release import open_public
 
-    opened: Any = open_published(release) if is_view(release) else open_public(release)
-    found = opened.count(condition, estimator)
+    found = open_public(release).count(condition, estimator)
     answer(
         {"ok": True, **found.describe()}, as_json, lambda console: console.print(*found.lines(), sep="\n", markup=False)
     )

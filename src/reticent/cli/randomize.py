@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from reticent.cli.console import Json, answer, table, working
-from reticent.cli.randomize_source import read_domain, read_plan
+from reticent.cli.verify import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from rich.console import Console
 
-    from reticent.randomize import Plan
+    from reticent.randomize import Plan, ViewDomain
 
 Domain = Annotated[
     Path,
@@ -76,6 +76,10 @@ def plan(
     count: Annotated[
         int | None, typer.Option(help="Add a column of how often a record occurs, capped at this.")
     ] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option(help="A public distribution to draw noise from (.toml or .json): weights for each column."),
+    ] = None,
     rho: Annotated[str | None, typer.Option(help="The error constant that must be reached, at least 1.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the plan to this file (.json).")] = None,
     as_json: Json = False,
@@ -92,6 +96,7 @@ def plan(
     made = make(
         n, read_domain(domain), k, gamma, preset, adversary, views,  # type: ignore[arg-type]  # checked by the planner
         d=d, floor=floor, frozen=frozen, n_public=n_public, count=count, rho=rho,
+        source=None if source is None else read_settings(source),
     )  # fmt: skip
     if output is not None:
         write_whole(output, json.dumps(made.as_json(), indent=2, ensure_ascii=False).encode() + b"\n")
@@ -121,16 +126,13 @@ def publish(
     """
     from reticent.data.readers import read_frame
     from reticent.randomize import publish_to
-    from reticent.release.signing import private_key
-    from reticent.release.signing import sign as signature_of
 
     made = read_plan(plan_file)
-    key = private_key(sign) if sign is not None else None
     with working("Drawing the view ...", as_json):
         rows = publish_to(
             read_frame(data), made, output, read_domain(domain) if domain else None, dataset,
-            duplicates=duplicates, files=files, ledger=ledger, again=again, insecure_seed=insecure_seed,
-            signer=None if key is None else lambda body: signature_of(body, key),
+            duplicates=duplicates, files=cast(Any, files), ledger=ledger, again=again, insecure_seed=insecure_seed,
+            signing_key=sign,
         )  # fmt: skip
     payload = {
         "ok": True,
@@ -303,21 +305,6 @@ def republish(
     )
 
 
-def verify(
-    view: Annotated[Path, typer.Argument(help="The folder of the view.")],
-    as_json: Json = False,
-) -> None:
-    """Check a view from its public folder alone.
-
-    Example: reticent randomize verify view
-    """
-    from reticent.randomize import verify_view
-
-    found = verify_view(view)
-    said = "; ".join(found["problems"]) or f"The promise holds: no belief passes {found['worst_posterior']}."
-    answer(found, as_json, lambda console: console.print(said, markup=False))
-
-
 def chart(
     domain: Domain,
     n: PublicNumber,
@@ -339,6 +326,54 @@ def chart(
         as_json,
         lambda console: console.print(f"Drew {output}.", markup=False),
     )
+
+
+def read_domain(path: Path) -> ViewDomain:
+    """The domain that a file declares; ``[domain]`` may stand around it."""
+    from reticent.errors import PolicyError
+    from reticent.randomize import ViewDomain
+
+    found = read_settings(path)
+    if not isinstance(found.get("domain", found), dict):
+        raise PolicyError(f"{path} must map every column to its values.")
+    return ViewDomain.from_json(found.get("domain", found))
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """What a file (.json, else TOML) says about columns."""
+    from reticent.documents import parse_toml
+    from reticent.errors import PolicyError
+
+    found = _read(path) if path.suffix == ".json" else _read(path, parse_toml)
+    if not isinstance(found, dict):
+        raise PolicyError(f"{path} must map every column to its values.")
+    return found
+
+
+def read_plan(path: Path) -> Plan:
+    """The plan that a file holds."""
+    from reticent.errors import PolicyError
+    from reticent.randomize import Plan
+
+    written = _read(path)
+    if not isinstance(written, dict):
+        raise PolicyError(
+            f"{path} holds no plan: it must be one JSON object, as 'reticent randomize plan -o' writes it."
+        )
+    return Plan.from_json(written)
+
+
+def _read(path: Path, loads: Callable[[str], Any] | None = None) -> Any:
+    """What a file of settings says; JSON, if nothing else is said."""
+    from reticent.documents import parse_json, read_document
+    from reticent.errors import PolicyError
+
+    try:
+        return (loads or parse_json)(read_document(path).decode("utf-8"))
+    except FileNotFoundError:
+        raise PolicyError(f"There is no file {str(path)!r}.") from None
+    except ValueError as error:
+        raise PolicyError(f"{path} cannot be read: {error}.") from None
 
 
 def _rates(made: Plan) -> dict[str, Any]:

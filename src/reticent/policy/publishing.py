@@ -56,7 +56,7 @@ def publish_policy(
     replaced = {name: value for name, value in (method or {}).items() if value is not None}
     how = policy.method(**replaced)
     wants_report = said.report if report is None else report
-    if wants_report and hasattr(how, "view"):
+    if wants_report and "groups" not in how.keeps:
         raise PolicyError(
             "The steward's report is about groups of rows, and this method makes none. Publish without the report; STATEMENT.txt says what is "
             "promised."
@@ -79,7 +79,7 @@ def publish_policy(
 
 def _save(release: Release, target: Path) -> None:
     """Save the release; one that is stopped on the way is withdrawn, and the message says so."""
-    entry = getattr(release, "entry", None)
+    entry = release.entry
     try:
         with withdrawn_if_unsaved(entry):
             release.save(target)

@@ -3,24 +3,23 @@ can still be estimated (alpha-beta publishing, spec 003).
 
 ``plans``        from public facts to a plan: its rates, guarantee and cost; ``rates`` the arithmetic, ``feasibility`` what can be had at all
 ``domain``       the public domain and its tuples as keys; ``keys`` sorted sets of them
-``publishing``   publish: a view in memory; ``storing`` the same as files, chunk by chunk, and back; ``instance`` the private tuples
+``drafting``     tuples as they are drawn, and the draft that they make; ``methods`` AlphaBeta and Frapp; ``instance`` the private tuples
+``format``       the formats ``view`` and ``records`` of a release; ``details`` what their manifests hold; ``publishing`` the calls of this room
 ``sampling``     the sampler of uniform noise; ``sources`` non-uniform noise; ``draws`` randomness
-``published``    what views and perturbed records share
-``view``         a view and what it can be asked; ``estimating``, ``intervals``, ``bounds`` how answers and errors are made
+``reader``       what analysts work with; ``view`` a view and what it can be asked; ``estimating``, ``intervals``, ``bounds`` how answers and errors are made
 ``weighing``     what rows hold of a query; ``grouping`` one count for each combination of values; ``marginals`` those of one to three columns at once
 ``counting``     exact counts over the domain; ``elimination`` the algorithm
 ``series``       several views of data that change
 ``posteriors``   the exact audit of beliefs, and the adversaries who hold them; ``meaning`` how much a view says at all
-``frapp``        the baseline and what it does to linear queries; ``records`` what it makes; ``chart`` error against gamma; ``methods`` AlphaBeta and
-                 Frapp for ``publish``
+``frapp``        the baseline and what it does to linear queries; ``records`` what it makes; ``chart`` error against gamma
 """
 
 from reticent.randomize.counting import count_domain
+from reticent.randomize.details import FrappManifest, ViewManifest
 from reticent.randomize.domain import Attribute, ViewDomain
 from reticent.randomize.estimating import Estimate
 from reticent.randomize.feasibility import Feasibility, feasibility
 from reticent.randomize.frapp import FrappPlan, error_constants, frapp_plan, kept_share
-from reticent.randomize.manifest import ViewManifest
 from reticent.randomize.marginals import Marginal, marginals
 from reticent.randomize.meaning import ViewMeaning, is_meaningless, least_k, statistical_difference, view_meaning
 from reticent.randomize.methods import AlphaBeta, Frapp
@@ -35,12 +34,11 @@ from reticent.randomize.posteriors import (
     tuple_posterior,
     worlds_posterior,
 )
-from reticent.randomize.publishing import publish
+from reticent.randomize.publishing import open_published, open_view, publish, publish_to
 from reticent.randomize.rates import Rates, rates_for
-from reticent.randomize.records import FrappManifest, FrappView, perturb
+from reticent.randomize.records import FrappView, perturb
 from reticent.randomize.series import Series, independent_posterior, read_views
 from reticent.randomize.sources import NoiseSource, SourceRates
-from reticent.randomize.storing import is_view, open_published, open_view, publish_to, verify_view
 from reticent.randomize.view import View
 
 
@@ -81,7 +79,6 @@ __all__ = [
     "frapp_plan",
     "independent_posterior",
     "is_meaningless",
-    "is_view",
     "kept_share",
     "least_k",
     "marginals",
@@ -95,7 +92,6 @@ __all__ = [
     "read_views",
     "statistical_difference",
     "tuple_posterior",
-    "verify_view",
     "view_meaning",
     "worlds_posterior",
 ]

@@ -22,14 +22,6 @@ from reticent.errors import DataError, PolicyError, did_you_mean
 Keys = NDArray[Any]
 Codes = NDArray[np.int64]
 
-_NAMES = {
-    ValueType.INTEGER: "integer",
-    ValueType.REAL: "number",
-    ValueType.TEXT: "text",
-    ValueType.DATE: "date",
-    ValueType.DATETIME: "timestamp",
-    ValueType.BOOLEAN: "truth",
-}
 _WORD_LIMIT = 2**62
 _WHOLE_LIMIT = 2**63
 _LARGEST_COLUMN = 20_000_000
@@ -52,12 +44,14 @@ class Attribute:
 
     @classmethod
     def of(cls, name: str, declared: Any) -> Attribute:
-        """A column from a number of values, a list of values, a range, or ``{"from": 17, "to": 90, "step": 1}``."""
+        """A column from a number of values, a list of values, a range, ``{"from": 17, "to": 90, "step": 1}``, or what :meth:`ViewDomain.as_json` wrote."""
         if isinstance(declared, Attribute):
             return declared
         if isinstance(declared, int) and not isinstance(declared, bool):
             return cls(name, declared)
-        if isinstance(declared, Mapping):
+        if isinstance(declared, Mapping) and "values" in declared:
+            declared = _listed(name, declared)
+        elif isinstance(declared, Mapping):
             declared = _steps(name, declared)
         if isinstance(declared, range):
             _check_ends(name, declared)
@@ -285,7 +279,7 @@ class ViewDomain:
     @classmethod
     def from_json(cls, declared: Mapping[str, Any]) -> ViewDomain:
         """The domain that :meth:`as_json` wrote."""
-        return cls(tuple(_read(name, entry) for name, entry in declared.items()))
+        return cls.of(declared)
 
 
 def _steps(name: str, declared: Mapping[str, Any]) -> range:
@@ -294,13 +288,18 @@ def _steps(name: str, declared: Mapping[str, Any]) -> range:
         raise PolicyError(
             f"domain[{name!r}] must be written as {{'from': .., 'to': .., 'step': ..}}, both ends included."
         )
-    low, high, step = declared["from"], declared["to"], declared.get("step", 1)
+    low, high, step = (_whole(end) for end in (declared["from"], declared["to"], declared.get("step", 1)))
     for value in (low, high, step):
         if isinstance(value, bool) or not isinstance(value, int):
             raise PolicyError(f"domain[{name!r}]: steps go by whole numbers, but one of its numbers is {value!r}.")
     if step < 1 or high < low:
         raise PolicyError(f"domain[{name!r}] goes from {low} to {high} by {step}, which has no value.")
     return range(low, high + 1, step)
+
+
+def _whole(value: Any) -> Any:
+    """A whole number; those beyond 2^53 are written as text."""
+    return int(value) if isinstance(value, str) and value.removeprefix("-").isdecimal() and len(value) < 25 else value
 
 
 def _check_ends(name: str, declared: range) -> None:
@@ -351,21 +350,20 @@ def _plain(attribute: Attribute) -> Any:
         return {"from": first, "to": first + step * (attribute.size - 1), "step": step}
     texts = attribute.kind.is_temporal
     values = attribute.values.cast(pl.String).to_list() if texts else attribute.values.to_list()
-    return {"kind": _NAMES[attribute.kind], "values": values}
+    return {"type": attribute.kind.value, "values": values}
 
 
-def _read(name: str, entry: Any) -> Attribute:
-    if not isinstance(entry, Mapping) or "values" not in entry:
-        return Attribute.of(name, entry)
+def _listed(name: str, entry: Mapping[str, Any]) -> pl.Series:
+    """Values of a stated type; days and large numbers are written as text."""
     from reticent.data.predicate import Domain
 
-    kinds, kind, listed = {name: kind for kind, name in _NAMES.items()}, entry.get("kind", "text"), entry["values"]
-    if kind not in kinds:
+    types, kind, listed = [each.value for each in ValueType], entry.get("type", "text"), entry["values"]
+    if kind not in types:
         raise PolicyError(
-            f"domain[{name!r}]: kind must be one of {', '.join(kinds)}, but it is {kind!r}.{did_you_mean(kind, kinds)}"
+            f"domain[{name!r}]: type must be one of {', '.join(types)}, but it is {kind!r}.{did_you_mean(kind, types)}"
         )
     if not isinstance(listed, list):
         raise PolicyError(f"domain[{name!r}]: values must be a list, but it is {listed!r}.")
-    values = Domain.of_values(kinds[kind], listed).leaves
+    values = Domain.of_values(ValueType(kind), listed).leaves
     assert values is not None
-    return Attribute.of(name, values.alias(name))
+    return values.alias(name)

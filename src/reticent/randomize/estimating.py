@@ -27,7 +27,8 @@ class Estimate:
 
     ``value`` is the raw estimate; it may be negative, and it is what sums and averages must use. ``clipped`` is for display only. ``interval`` holds
     the true answer with probability at least 1 - ``error``; so does ``value`` plus or minus ``bound``. ``shown`` is what the view shows,
-    ``domain_count`` what the domain holds; where that was sampled ``domain_error`` is its standard error.
+    ``domain_count`` what the domain holds; where that was sampled ``domain_error`` is its standard error. ``counts`` says what is counted: records,
+    distinct records, or people.
     """
 
     condition: str
@@ -40,6 +41,7 @@ class Estimate:
     shown: Fraction
     domain_count: Fraction
     domain_error: float = 0.0
+    counts: str = "records"
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -50,6 +52,7 @@ class Estimate:
         """The answer as plain data."""
         return {
             "condition": self.condition,
+            "counts": self.counts,
             "value": self.value,
             "decimal": float(self.value),
             "standard_error": self.standard_error,
@@ -67,7 +70,7 @@ class Estimate:
         """The answer for people."""
         low, high = (f"{end:,}" if isinstance(end, int) else f"{end:,.2f}" for end in self.interval)
         return [
-            f"{float(self.value):,.2f} (standard error {self.standard_error:,.2f})",
+            f"{float(self.value):,.2f} {self.counts} (standard error {self.standard_error:,.2f})",
             f"With {float(100 * (1 - self.error)):g}% confidence between {low} and {high}.",
         ]
 

@@ -1,33 +1,27 @@
-"""AlphaBeta and Frapp as methods: how a table with roles and a :class:`BoundedBelief` become a randomized view.
-
-They group nothing, so they return a view (or perturbed records) instead of a draft; ``publish`` of the release room hands over to :meth:`view`.
-"""
+"""AlphaBeta and Frapp as methods: how a table with roles and a :class:`BoundedBelief` become a draft of tuples that were drawn."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from reticent.data import Kind, Table
+from reticent.data import Context, Draft, Kind, Table
 from reticent.definitions import Definition
 from reticent.definitions.mechanisms import BoundedBelief
 from reticent.errors import PolicyError
 from reticent.exact import whole
-from reticent.giving import alone, unjudged
+from reticent.randomize.details import FrappManifest, ViewManifest
 from reticent.randomize.domain import ViewDomain
+from reticent.randomize.drafting import Drawn, draw
+from reticent.randomize.draws import Draws
 from reticent.randomize.frapp import FrappPlan
 from reticent.randomize.plans import Plan, plan
-from reticent.randomize.published import Signer
-from reticent.randomize.publishing import digest_of, opened, publish
-from reticent.randomize.records import FrappView, perturb
-from reticent.randomize.storing import certificate_of
-from reticent.randomize.view import View
 
 
 class _Mechanism(ABC):
-    """What both methods do with a table: plan, draw, record, and state what is claimed."""
+    """What both methods do with a table: plan, draw, and draft what was drawn."""
 
     keeps: ClassVar[frozenset[Kind]] = frozenset({"plan"})
     streams: ClassVar[bool] = False
@@ -38,25 +32,16 @@ class _Mechanism(ABC):
             return None
         return f"{type(self).__name__} keeps BoundedBelief(d, gamma, adversary), not {definition}. Choose a grouping method for that."
 
-    def view(
-        self,
-        table: Table,
-        definition: Definition,
-        *,
-        ledger: Any = None,
-        again: bool = False,
-        insecure_seed: int | None = None,
-        files: str = "csv",
-        signer: Signer | None = None,
-    ) -> View | FrappView:
-        """The release, recorded in the ledger when the table's data set has a name; ``signer`` signs it when it is saved."""
-        made = self._drawn(table, _belief(definition, type(self).__name__), ledger, again, insecure_seed)
-        return replace(made, certificate=certificate_of(made.manifest, table.dataset), files=files, signer=signer)
+    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+        """The tuples as they are drawn, with the plan as their evidence."""
+        seed = None if context is None else context.randomness.insecure_seed
+        return self._drawn(table, definition, seed).draft(table, definition, context)
 
     @abstractmethod
-    def _drawn(
-        self, table: Table, promise: BoundedBelief, ledger: Any, again: bool, insecure_seed: int | None
-    ) -> View | FrappView: ...
+    def _drawn(self, table: Table, definition: Definition, insecure_seed: int | None) -> Drawn[Any]: ...
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True)
@@ -64,7 +49,8 @@ class AlphaBeta(_Mechanism):
     """Alpha-beta publishing (3.2): true tuples with probability s, all others of the public domain with beta.
 
     Guarantee: that of the definition, verified on the rates exactly. Adversary: the definition's.
-    ``domain`` lists the values of every column; without it they are the leaves of declared hierarchies. Cost: O(n + beta m).
+    ``domain`` lists the values of every column; without it they are the leaves of declared hierarchies. ``count`` adds a column of how many rows share a
+    tuple, capped there (with ``duplicates="count"``), so that people can be counted. Cost: O(n + beta m).
     """
 
     preset: str = "tight"
@@ -73,6 +59,7 @@ class AlphaBeta(_Mechanism):
     duplicates: str = "refuse"
     floor: str | None = None
     source: Mapping[str, Any] | None = None
+    count: int | None = None
 
     def plan(self, table: Table, definition: Definition) -> Plan:
         """The plan for a table: its size is taken as public, or ``n_public`` instead."""
@@ -87,22 +74,24 @@ class AlphaBeta(_Mechanism):
             floor=self.floor,
             n_public=self.n_public,
             source=self.source,
+            count=self.count,
         )
 
-    def _drawn(self, table: Table, promise: BoundedBelief, ledger: Any, again: bool, insecure_seed: int | None) -> View:
-        return publish(
-            table.frame,
-            self.plan(table, promise),
-            dataset=table.dataset,
-            duplicates=self.duplicates,
-            ledger=ledger,
-            again=again,
-            insecure_seed=insecure_seed,
-        )
+    def _drawn(self, table: Table, definition: Definition, insecure_seed: int | None) -> Drawn[ViewManifest]:
+        made = self.plan(table, definition)
+        return draw(table.frame, made, duplicates=self.duplicates, method=self.describe(), insecure_seed=insecure_seed)
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""
-        return {"name": "AlphaBeta", "preset": self.preset, "duplicates": self.duplicates}
+        chosen = {"floor": self.floor, "count": self.count, "n_public": self.n_public}
+        more = {name: value for name, value in chosen.items() if value is not None}
+        return {
+            "name": "AlphaBeta",
+            "preset": self.preset,
+            "duplicates": self.duplicates,
+            **more,
+            **_declared(self.domain),
+        }
 
 
 @dataclass(frozen=True)
@@ -121,26 +110,14 @@ class Frapp(_Mechanism):
         rows = table.rows if self.n_public is None else whole(self.n_public, "n_public", low=table.rows)
         return FrappPlan.for_belief(rows, _domain(table, self.domain), promise)
 
-    def _drawn(
-        self, table: Table, promise: BoundedBelief, ledger: Any, again: bool, insecure_seed: int | None
-    ) -> FrappView:
-        made = perturb(table.frame, self.plan(table, promise), insecure_seed=insecure_seed)
-        if table.dataset is not None:
-            digest = digest_of(made.keys)
-            with opened(ledger) as book:
-                book.record(
-                    table.dataset,
-                    digest,
-                    lambda entry: digest,
-                    kind=made.manifest.format,
-                    beside=unjudged if again else alone,
-                    details=promise.parameters(),
-                )
-        return made
+    def _drawn(self, table: Table, definition: Definition, insecure_seed: int | None) -> Drawn[FrappManifest]:
+        made, draws = self.plan(table, definition), Draws(insecure_seed)
+        keys = made.perturb(table.frame, draws)
+        return Drawn(FrappManifest(made), iter([keys]), draws.is_secure, made.n, self.describe())
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""
-        return {"name": "Frapp"}
+        return {"name": "Frapp", **_declared(self.domain)}
 
 
 def _belief(definition: Definition, method: str) -> BoundedBelief:
@@ -149,6 +126,11 @@ def _belief(definition: Definition, method: str) -> BoundedBelief:
             f"{method} keeps BoundedBelief(d, gamma, adversary), not {definition}. Choose a grouping method for that."
         )
     return definition
+
+
+def _declared(domain: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The declared domain as a parameter that makes the method again."""
+    return {} if domain is None else {"domain": ViewDomain.of(domain).as_json()}
 
 
 def _domain(table: Table, declared: Mapping[str, Any] | None) -> ViewDomain:

@@ -1,121 +1,45 @@
-"""Perturbed records (FRAPP, 3.9) as a release: their public manifest, and counts, sums and averages estimated from them (R-AB-27)."""
+"""Perturbed records (FRAPP, 3.9): counts, sums and averages estimated from them (R-AB-27)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
 from reticent.data.predicate import Condition
-from reticent.definitions.base import Assessment
-from reticent.definitions.mechanisms import BoundedBelief
-from reticent.errors import DataError, PolicyError
-from reticent.exact import Number, exact, whole
+from reticent.exact import Number
 from reticent.randomize.bounds import level_of
 from reticent.randomize.counting import checked, count_or_refuse
-from reticent.randomize.domain import Keys, ViewDomain
+from reticent.randomize.details import FrappManifest
+from reticent.randomize.domain import Keys
 from reticent.randomize.draws import Draws
 from reticent.randomize.estimating import Estimate, average_of, fitting
 from reticent.randomize.frapp import FrappPlan, Perturbed, RecordLayer
 from reticent.randomize.grouping import QueryCells
-from reticent.randomize.published import Published, Signer
+from reticent.randomize.reader import Reader
 from reticent.randomize.weighing import held, moment, numbers, without_nulls
 
-VERSION = 2
+if TYPE_CHECKING:
+    from reticent.release import PublicSide, Release
+
 _ERROR = Fraction(1, 20)
 
 
 @dataclass(frozen=True)
-class FrappManifest:
-    """The public description of perturbed records: their plan, and how they were drawn."""
-
-    format: ClassVar[str] = "frapp"
-    table: ClassVar[str] = "records"
-    is_set: ClassVar[bool] = False
-
-    plan: FrappPlan
-    secure: bool = True
-
-    @property
-    def domain(self) -> ViewDomain:
-        """The public domain."""
-        return self.plan.domain
-
-    @property
-    def definition(self) -> BoundedBelief:
-        """What the records promise."""
-        if self.plan.promise is None:
-            raise PolicyError(
-                "These records were perturbed for comparison, by a plan that promises nothing. To release records, publish with "
-                "BoundedBelief(d, gamma, 'record') and method=Frapp(...)."
-            )
-        return self.plan.promise
-
-    def assess(self) -> Assessment:
-        """The promise, judged again on the plan."""
-        return self.definition.assess(self.plan)
-
-    def facts(self) -> dict[str, Any]:
-        """Figures that the certificate repeats."""
-        return {"kept": str(self.plan.kept)}
-
-    def words(self, rows: int) -> str:
-        """What perturbed records are, for everybody."""
-        return (
-            f"Perturbed records: each of the {rows:,} was kept with probability {float(self.plan.kept):.4g}, and else replaced by another record that the "
-            "public domain allows. No single record proves anything; counts over many can be estimated with stated errors."
-        )
-
-    def as_json(self) -> dict[str, Any]:
-        """The manifest as plain data."""
-        promised = self.definition.parameters()
-        return {
-            "format": self.format,
-            "version": VERSION,
-            "n": self.plan.n,
-            "domain": self.domain.as_json(),
-            "kept": str(self.plan.kept),
-            "promise": promised,
-            "secure": self.secure,
-        }
-
-    @classmethod
-    def from_json(cls, written: Mapping[str, Any]) -> FrappManifest:
-        """The manifest that :meth:`as_json` wrote; the promise is judged again."""
-        if written.get("version") != VERSION:
-            raise DataError(
-                f"The manifest of the records has version {written.get('version')!r}, and this version of Reticent reads {VERSION}."
-            )
-        try:
-            promise = BoundedBelief(**written["promise"])
-            plan = FrappPlan(
-                whole(written["n"], "n", low=1),
-                ViewDomain.from_json(written["domain"]),
-                exact(written["kept"], "kept"),
-                promise,
-            )
-            return cls(plan, written["secure"] is True)
-        except (AttributeError, KeyError, TypeError) as problem:
-            raise DataError(
-                f"The manifest of the records cannot be understood ({type(problem).__name__}: {problem})."
-            ) from None
-
-
-@dataclass(frozen=True)
-class FrappView(Published):
+class FrappView(Reader):
     """Perturbed records as keys in rising order, with estimates from them."""
 
     called: ClassVar[str] = "Perturbed records have"
+    method: ClassVar[str] = "Frapp"
 
     manifest: FrappManifest
     keys: Keys = field(repr=False)
-    certificate: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    files: str = "csv"
-    signer: Signer | None = field(default=None, repr=False)
+    secure: bool = True
+    given: Release | PublicSide | None = field(default=None, repr=False)
 
     @property
     def plan(self) -> FrappPlan:
@@ -137,7 +61,8 @@ class FrappView(Published):
         found = self._query(asked, column)
         bound, least, most = Fraction(found.bound(level)), len(self) * found.low, len(self) * found.high
         low, high = (max(least, min(end, most)) for end in (found.value - bound, found.value + bound))
-        return _answer(f"sum of {column} where {asked.text}", found, (float(low), float(high)), level)
+        made = _answer(f"sum of {column} where {asked.text}", found, (float(low), float(high)), level)
+        return replace(made, counts=f"of {column} in all")
 
     def average(self, column: str, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
         """The average of a numeric column, nulls left out: the ratio of a sum and a count, its standard error by the delta method.
@@ -165,6 +90,7 @@ class FrappView(Published):
             level,
             count.shown,
             count.total,
+            counts=f"{column} on average",
         )
 
     def group_by(
@@ -231,4 +157,4 @@ def _answer(
 def perturb(frame: Any, plan: FrappPlan, *, insecure_seed: int | None = None) -> FrappView:
     """Perturb every record of a table by a plan. Nothing is recorded; releases go through ``publish`` with method=Frapp(...)."""
     draws = Draws(insecure_seed)
-    return FrappView(FrappManifest(plan, draws.is_secure), plan.perturb(frame, draws))
+    return FrappView(FrappManifest(plan), plan.perturb(frame, draws), draws.is_secure)

@@ -7,32 +7,38 @@ from view to view unless the table is frozen.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from reticent.data import Table
+from reticent.data.frames import as_polars
 from reticent.errors import DataError, LedgerError, PolicyError
 from reticent.exact import whole
 from reticent.files import write_whole
+from reticent.giving import Given, Judgement, SeriesState, allow, alone, refuse
 from reticent.ledger import Ledger
+from reticent.randomize.details import ViewManifest
 from reticent.randomize.domain import Keys, ViewDomain
+from reticent.randomize.drafting import check_size
 from reticent.randomize.draws import Draws
 from reticent.randomize.estimating import Estimate
 from reticent.randomize.instance import full_domain, instance_of
 from reticent.randomize.keys import union, without
-from reticent.randomize.manifest import ViewManifest
 from reticent.randomize.plans import Plan
-from reticent.randomize.publishing import check_size, digest_of, record
+from reticent.randomize.publishing import open_view, released
 from reticent.randomize.sampling import ListedKeys, sample
-from reticent.randomize.storing import open_view
 from reticent.randomize.view import View
 
 _STATE = "series.json"
+_SERIES = "randomized views"
 
 
 @dataclass(frozen=True)
@@ -71,11 +77,11 @@ class Series:
                 f"The plan is for {self.plan.views} view{'s' * (self.plan.views > 1)}, published already. One more would break the promise; nothing was "
                 "published."
             )
-        check_size(self.plan)
         space = full_domain(self.plan, domain)
         listed = self.plan.on(space)
+        check_size(listed)
         true = instance_of(frame, listed, space, duplicates)
-        digest = digest_of(true) if self.plan.rates.frozen else None
+        digest = _digest(true) if self.plan.rates.frozen else None
         if self.digest is not None and digest != self.digest:
             raise DataError(
                 "The series is frozen, but the table has changed. Plan without frozen= for data that change."
@@ -83,11 +89,19 @@ class Series:
         rates, earlier, draws = self.plan.rates, self.shown, Draws(insecure_seed)
         sets = [ListedKeys(true, rates.s), ListedKeys(without(earlier, true), rates.carry)]
         keys = np.concatenate(list(sample(space, sets, rates.noise(index), draws)))
-        manifest = ViewManifest(listed, index, secure=draws.is_secure, duplicates=duplicates)
+        manifest = ViewManifest(listed, index, duplicates)
+        view = View(manifest, keys, earlier if index > 1 else None, draws.is_secure)
         if dataset is not None:
-            record(dataset, manifest, digest_of(keys), ledger)
-        view = View(manifest, keys, earlier if index > 1 else None)
+            table = Table(as_polars(frame), other=space.names, dataset=dataset)
+            beside = alone if index == 1 else partial(_next, index, self.plan.views)
+            view = replace(view, given=released(view, table, state=self._state(view), beside=beside, ledger=ledger))
         return Series(listed, (*self.views, view), digest)
+
+    def _state(self, view: View) -> SeriesState:
+        """What the ledger keeps of the series: which view it is at, named by its tuples, and the one that it follows."""
+        named = [f"{each.manifest.index}:{_digest(each.keys)}" for each in (*self.views[-1:], view)]
+        details = {"index": view.manifest.index, "views": self.plan.views}
+        return SeriesState(_SERIES, named[-1], details, follows=named[0] if self.views else None)
 
     def estimate(self, condition: str, *, error: Any = None) -> Estimate:
         """The estimate from the latest view, read beside the earlier ones."""
@@ -176,6 +190,20 @@ def read_views(paths: Sequence[str | Path]) -> tuple[View, ...]:
         views.append(view)
         earlier = view.keys if earlier is None else union(earlier, view.keys)
     return tuple(views)
+
+
+def _next(index: int, views: int, given: Sequence[Given]) -> Judgement:
+    """A later view goes out beside the earlier ones of its series, and nothing else; the series' state says that they are its own."""
+    if len(given) == index - 1:
+        return allow(f"It is view {index} of {views} that were planned and judged together.")
+    return refuse(
+        f"The ledger knows {len(given)} releases of this data set, but this would be view {index} of its series: the series at hand is not the one that was "
+        "published last. Open it again from its folder; nothing was published."
+    )
+
+
+def _digest(keys: Keys) -> str:
+    return hashlib.sha256(np.ascontiguousarray(keys).tobytes()).hexdigest()
 
 
 def _is_same(one: View, other: View) -> bool:

@@ -6,10 +6,10 @@ Nothing here has seen the table: estimates use the view and its manifest only (R
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
@@ -18,35 +18,37 @@ from reticent.errors import PolicyError
 from reticent.exact import Number
 from reticent.randomize.bounds import level_of
 from reticent.randomize.counting import DomainCount, checked, count_or_refuse, count_or_sample
+from reticent.randomize.details import ViewManifest
 from reticent.randomize.domain import Keys
 from reticent.randomize.estimating import Estimate, Stratum, answer, average_interval, average_of
 from reticent.randomize.grouping import Layer, QueryCells, at_most, bernstein_intervals
 from reticent.randomize.intervals import exact_interval
 from reticent.randomize.keys import among
-from reticent.randomize.manifest import ViewManifest
 from reticent.randomize.plans import COUNT, Plan
-from reticent.randomize.published import Published, Signer
 from reticent.randomize.rates import Rates
+from reticent.randomize.reader import Reader
 from reticent.randomize.sources import SourceRates
 from reticent.randomize.weighing import ROWS_AT_ONCE, held, numbers, possible_numbers, without_nulls
 
+if TYPE_CHECKING:
+    from reticent.release import PublicSide, Release
+
 
 @dataclass(frozen=True)
-class View(Published):
+class View(Reader):
     """A published view, or one that was opened again: its manifest and its tuples, as keys in rising order.
 
-    ``earlier`` are the tuples that earlier views of the same series showed; a later view can only be read beside them (R-AB-18). ``signer`` signs
-    the certificate when it is saved as ``files`` (csv or parquet).
+    ``earlier`` are the tuples that earlier views of the same series showed; a later view can only be read beside them (R-AB-18).
     """
 
     called: ClassVar[str] = "A randomized view has"
+    method: ClassVar[str] = "AlphaBeta"
 
     manifest: ViewManifest
     keys: Keys = field(repr=False)
     earlier: Keys | None = field(default=None, repr=False)
-    certificate: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    files: str = "csv"
-    signer: Signer | None = field(default=None, repr=False)
+    secure: bool = True
+    given: Release | PublicSide | None = field(default=None, repr=False)
 
     @property
     def plan(self) -> Plan:
@@ -77,7 +79,8 @@ class View(Published):
         answers hold together.
         """
         asked = checked(condition, self.domain)
-        return answer(asked.text, self._strata(asked), self.plan.n, level_of(error, self.plan.error, queries))
+        found = answer(asked.text, self._strata(asked), self.plan.n, level_of(error, self.plan.error, queries))
+        return replace(found, counts=self.manifest.counts)
 
     def sum(self, column: str, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
         """The sum of a numeric column over the tuples of the table that meet a condition (a linear query); nulls count nothing."""
@@ -93,7 +96,7 @@ class View(Published):
             largest=max(largest, Fraction(1)),
             whole=False,
         )
-        return replace(made, condition=f"sum of {column} where {asked.text}")
+        return replace(made, condition=f"sum of {column} where {asked.text}", counts=f"of {column} in all")
 
     def average(self, column: str, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
         """The average of a numeric column, nulls left out: the ratio of a sum and a count, its standard error by the delta method.
@@ -120,15 +123,22 @@ class View(Published):
             level,
             sum((each.shown for each in counts), Fraction(0)),
             sum((each.total for each in counts), Fraction(0)),
+            counts=f"{column} on average",
         )
 
     def rows_estimate(self, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
-        """How many rows of the original table meet a condition, where tuples carry a capped count (R-AB-8)."""
+        """How many rows of the original table meet a condition: tuples, or where these may repeat the sum of their capped counts (R-AB-8)."""
+        if self.manifest.duplicates == "refuse":
+            return replace(self.estimate(condition, error=error), counts="people")
         if self.manifest.duplicates != "count":
             raise PolicyError(
                 "This view has no count column: it counts distinct tuples. Plan with count= to count rows."
             )
-        return self.sum(COUNT, condition, error=error)
+        return replace(self.sum(COUNT, condition, error=error), counts="people")
+
+    def count(self, condition: str | Condition, estimator: str = "uniform") -> Estimate:
+        """The estimate by the name that it has on every release; the estimator ``people`` counts rows where tuples may repeat."""
+        return self.rows_estimate(condition) if estimator == "people" else super().count(condition, estimator)
 
     def group_by(
         self,

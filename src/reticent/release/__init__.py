@@ -17,7 +17,7 @@ from reticent.release.claims import Check
 from reticent.release.format import Format, GroupFormat, MechanismFormat, Words, format_of
 from reticent.release.manifest import Manifest
 from reticent.release.public import PublicSide, open_public
-from reticent.release.publishing import publish
+from reticent.release.publishing import FileKind, publish
 from reticent.release.release import Release
 from reticent.release.seen import public_side, seen_of
 from reticent.release.signing import KeyFiles, generate_keys
@@ -25,6 +25,7 @@ from reticent.release.verification import Verification, verify
 
 __all__ = [
     "Check",
+    "FileKind",
     "Format",
     "GroupFormat",
     "KeyFiles",

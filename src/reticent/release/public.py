@@ -180,13 +180,6 @@ def _bytes(content: PublicFile) -> bytes:
 
 def open_public(path: str | Path) -> PublicSide:
     """The public side of a saved release, as everybody can read it. Use ``verify`` to learn whether it keeps its promises."""
-    from reticent.randomize.storing import is_view
-
-    if is_view(path):
-        raise DataError(
-            f"{str(path)!r} is a randomized release, which has no groups of people who look alike. `reticent verify` checks its plan, "
-            "`reticent attack` attacks it, and `reticent randomize` counts in it."
-        )
     return read_public(read_files(public_folder(path)))
 
 

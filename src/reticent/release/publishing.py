@@ -33,7 +33,7 @@ from reticent.release.manifest import Manifest, ManifestTable
 from reticent.release.public import PublicSide
 from reticent.release.reference import reference_of
 from reticent.release.release import PrivateSide, Release
-from reticent.release.signing import private_key, sign
+from reticent.release.signing import private_key
 from reticent.release.spool import Spool
 from reticent.release.tables import FILE_KINDS
 from reticent.release.values import readable
@@ -70,8 +70,6 @@ def publish(
         raise PolicyError(f"files must be 'csv' or 'parquet', but it is {files!r}.{did_you_mean(files, FILE_KINDS)}")
     chosen = _method(table, definition, method)
     key = private_key(signing_key) if signing_key is not None else None
-    if callable(getattr(chosen, "view", None)):
-        return _from_mechanism(table, definition, chosen, ledger, again, key, insecure_seed, files)
     context = _context(context, insecure_seed, scratch)
     book = _ledger(table, ledger)
     try:
@@ -125,24 +123,6 @@ def publish(
             book.close()
     private = PrivateSide(draft.evidence, draft.suppressed, draft.utility, draft.search, draft.private, draft.recoding)
     return Release(PublicSide(side.manifest, certificates[-1], side.rows), private, entry, _spool=spool)
-
-
-def _from_mechanism(
-    table: Table,
-    definition: Definition,
-    method: Any,
-    ledger: str | Path | LedgerPlace | Ledger | None,
-    again: bool,
-    key: Any,
-    insecure_seed: int | None,
-    files: FileKind,
-) -> Release:
-    """A mechanism groups nothing: it returns a view, judged by its plan and recorded, which stands in for a release."""
-    signer = None if key is None else lambda body: sign(body, key)
-    made: Release = method.view(
-        table, definition, ledger=ledger, again=again, insecure_seed=insecure_seed, files=files, signer=signer
-    )
-    return made
 
 
 def _method(table: Table, definition: Definition, method: Method | None) -> Method:

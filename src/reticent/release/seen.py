@@ -16,7 +16,6 @@ from reticent.errors import PolicyError, did_you_mean
 from reticent.release.format import GroupFormat, format_of
 from reticent.release.public import PublicSide, open_public
 from reticent.release.reference import declared_reference
-from reticent.release.release import Release
 
 
 def seen_of(target: Any, levels: Mapping[str, int] | None = None) -> Seen:
@@ -32,18 +31,16 @@ def seen_of(target: Any, levels: Mapping[str, int] | None = None) -> Seen:
         raise PolicyError("Levels are those of a table's hierarchies; a release shows what was published.")
     if isinstance(target, Draft):
         return _of_draft(target)
-    randomized = _randomized(target)
-    return _of_public(public_side(target)) if randomized is None else randomized
+    return _of_public(public_side(target))
 
 
 def public_side(target: Any) -> PublicSide:
-    """The public side of a release: as publish returned it, opened, or in its folder."""
+    """The public side of a release: as publish returned it, as its reader, opened, or in its folder."""
     if isinstance(target, str | Path):
         return open_public(target)
-    if isinstance(target, Release):
-        return target.public
-    if isinstance(target, PublicSide):
-        return target
+    side = target if isinstance(target, PublicSide) else getattr(target, "public", None)
+    if isinstance(side, PublicSide):
+        return side
     raise PolicyError(
         f"To say what somebody sees, a table, a draft, a release or the folder of one is needed, not a {type(target).__name__}."
     )
@@ -100,40 +97,3 @@ def _of_public(side: PublicSide) -> Seen:
     made = MadeBy(side.manifest.method, tuple(side.certificate["claims"]))
     whole = {name: each for name, each in declared_reference(side).items() if each.of == "whole table"}
     return replace(side.seen, reference=whole, made=made)
-
-
-def _randomized(target: Any) -> Seen | None:
-    """A randomized release, until these are formats: what it shows, and how it was drawn."""
-    from reticent.data import Channel
-    from reticent.exact import exact
-    from reticent.randomize import FrappView, View, is_view, open_published
-    from reticent.randomize.keys import among
-
-    release = open_published(target) if isinstance(target, str | Path) and is_view(target) else target
-    if not isinstance(release, View | FrappView):
-        return None
-    promise, refusal = release.manifest.definition, None
-    d, gamma = (exact(each, "belief") for each in (promise.d, promise.gamma))
-    if isinstance(release, FrappView):
-        true, other = release.plan.kept, release.plan.replaced
-        noise: Any = 1 - (1 - float(other)) ** len(release)
-        method: dict[str, Any] = {
-            "name": "Frapp",
-            "domain": {each.name: each.listed for each in release.domain.attributes},
-        }
-    else:
-        true, other = release.rates.s, release.rates.beta
-        noise, method = other, {"name": "AlphaBeta"}
-        if release.plan.source is not None or release.manifest.index != 1:
-            refusal = (
-                "Sighting is for one view with uniform noise: with a source every record has noise of its own, and later views of a series must be "
-                "read beside the earlier ones (reticent randomize)."
-            )
-
-    def shows(people: pl.DataFrame) -> Any:
-        return among(release.domain.pack(release.domain.frame_columns(people)), release.keys)
-
-    is_set = isinstance(release, View)
-    channel = Channel(true, other, noise, d, gamma, shows, is_set, refusal)
-    claim = {"definition": type(promise).__name__, "parameters": promise.parameters()}
-    return replace(Seen.in_noise(release.frame), channel=channel, made=MadeBy(method, (claim,)))

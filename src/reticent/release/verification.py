@@ -126,10 +126,6 @@ def _check_series(told: Sequence[Mapping[str, Any]]) -> Check:
 def _verified(
     path: str | Path, population: Any, known: Any, earlier: tuple[PublicSide, ...] | None = None
 ) -> Verification:
-    from reticent.randomize.storing import is_view
-
-    if is_view(path):
-        return _verify_view(path, known)
     folder = public_folder(path)
     try:
         files = read_files(folder)
@@ -168,26 +164,6 @@ def _verified(
         checks.append(Check("consistency", "fails", "A table was changed while it was being checked."))
     checks.extend(_stated(certificate))
     return Verification(folder, tuple(checks), signed)
-
-
-def _verify_view(path: str | Path, known: Any) -> Verification:
-    """A randomized view, or perturbed records, have no groups: its file, its manifest and the plan that it was made by are checked."""
-    from reticent.randomize.storing import open_published, verify_view, view_folder
-
-    checks: list[Check] = []
-    signed = False
-    try:
-        origin, signed = _check_origin(open_published(path).certificate, known)
-        checks.append(origin)
-        found = verify_view(path)
-        held = f"The plan keeps it: no belief passes {found['worst_posterior']}."
-        checks += [Check("claim BoundedBelief", "fails", text, claim=True) for text in found["problems"]] or [
-            Check("claim BoundedBelief", "holds", held, claim=True)
-        ]
-    except ReticentError as error:
-        checks.append(Check("claim BoundedBelief", "fails", str(error), claim=True))
-    checks.append(Check("randomness", "not re-checked", "How the rows were drawn does not follow from them."))
-    return Verification(view_folder(path), tuple(checks), signed)
 
 
 def _states(files: Mapping[str, PublicFile]) -> dict[str, tuple[int, ...]]:

@@ -11,7 +11,6 @@ from reticent.data import Table
 from reticent.errors import PolicyError
 from reticent.files import write_whole
 from reticent.propose import ExposedGroup, Risk, exposures, risk_views
-from reticent.randomize import FrappView, View, is_view
 from reticent.release.public import PublicSide, open_public
 from reticent.release.release import Release
 from reticent.report.facts import Comparison, PrivateFacts, gather
@@ -64,11 +63,12 @@ def write_stewards_report(
 
 
 def _sides(release: Release | str | Path, public: bool) -> tuple[PublicSide, PrivateFacts | None]:
-    if isinstance(release, View | FrappView) or (isinstance(release, str | Path) and is_view(release)):
+    side = open_public(release) if isinstance(release, str | Path) else release.public
+    if "groups" not in side.form.keeps:
         raise PolicyError(
             "The report is about groups of rows, and a randomized release has none. STATEMENT.txt says what it promises, `reticent verify` whether "
             "that holds, and `reticent attack` what adversaries achieve."
         )
-    if isinstance(release, str | Path):
-        return open_public(release), None if public else PrivateFacts.read(Path(release))
-    return release.public, None if public else PrivateFacts.of(release)
+    if public:
+        return side, None
+    return side, PrivateFacts.read(Path(release)) if isinstance(release, str | Path) else PrivateFacts.of(release)
