@@ -8,9 +8,9 @@ from fractions import Fraction
 import pytest
 
 from reticent.belief import (
-    Adversary,
+    SemanticAdversary,
     SemanticDefinition,
-    Setting,
+    SemanticSetting,
     semantic_diversity,
     semantic_negative,
     semantic_sets,
@@ -22,7 +22,7 @@ from reticent.errors import DataError, PolicyError
 VALUES = ("a", "b", "c", "d")
 
 
-def setting(rng: random.Random) -> Setting:
+def setting(rng: random.Random) -> SemanticSetting:
     groups, released, number = [], [], 0
     for _ in range(rng.randint(1, 2)):
         size = rng.randint(1, 4)
@@ -31,7 +31,7 @@ def setting(rng: random.Random) -> Setting:
         rows = [rng.choice(VALUES) for _ in range(size)]
         groups.append(members)
         released.append({value: rows.count(value) for value in set(rows)})
-    return Setting(tuple(groups), tuple(released), VALUES)
+    return SemanticSetting(tuple(groups), tuple(released), VALUES)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -52,7 +52,7 @@ def test_syntactic_definitions_mean_what_they_say(seed):
 
 
 def test_the_worst_is_named():
-    world = Setting((("Umeko", "Ann", "Bob", "Cid"),), ({"a": 2, "b": 2},), ("a", "b"))
+    world = SemanticSetting((("Umeko", "Ann", "Bob", "Cid"),), ({"a": 2, "b": 2},), ("a", "b"))
     found = semantic_diversity(world, 3, 3).assess(world)
     assert not found.holds
     assert found.posterior == 1
@@ -63,14 +63,14 @@ def test_the_worst_is_named():
 
 
 def test_changes_of_belief_are_measured_both_ways():
-    world = Setting((("x", "y", "z"),), ({"a": 2, "b": 1},), ("a", "b"))
+    world = SemanticSetting((("x", "y", "z"),), ({"a": 2, "b": 1},), ("a", "b"))
     neutral, predicate = world.ruling_out("x", ()), world.value_of("x", "a")
     by_difference = SemanticDefinition(((neutral, predicate),), "difference", Fraction(1, 6))
     assert by_difference.assess(world).holds
     assert not SemanticDefinition(((neutral, predicate),), "difference", Fraction(1, 7)).assess(world).holds
     assert SemanticDefinition(((neutral, predicate),), "ratio", Fraction(4, 3)).assess(world).holds
     assert not SemanticDefinition(((neutral, predicate),), "ratio", Fraction(13, 10)).assess(world).holds
-    weighing = Adversary("thinks y has b", lambda database: Fraction(9 if database[1] == "b" else 1))
+    weighing = SemanticAdversary("thinks y has b", lambda database: Fraction(9 if database[1] == "b" else 1))
     found = SemanticDefinition(((weighing, predicate),), "positive", Fraction(10, 11)).assess(world)
     assert found.holds
     assert found.posterior == Fraction(10, 11)
@@ -78,12 +78,12 @@ def test_changes_of_belief_are_measured_both_ways():
 
 def test_what_cannot_be_enumerated_is_refused():
     with pytest.raises(PolicyError, match="The semantic engine is for small tables"):
-        Setting((tuple(f"p{i}" for i in range(30)),), ({"a": 30},), ("a", "b"))
+        SemanticSetting((tuple(f"p{i}" for i in range(30)),), ({"a": 30},), ("a", "b"))
     with pytest.raises(PolicyError, match="has 1 people and 2 values"):
-        Setting((("x",),), ({"a": 2},), ("a",))
+        SemanticSetting((("x",),), ({"a": 2},), ("a",))
     with pytest.raises(PolicyError, match=r"The value 'aa' is not in the domain"):
-        Setting((("x",),), ({"aa": 1},), ("a",))
-    world = Setting((("x",),), ({"a": 1},), ("a", "b"))
+        SemanticSetting((("x",),), ({"aa": 1},), ("a",))
+    world = SemanticSetting((("x",),), ({"a": 1},), ("a", "b"))
     with pytest.raises(DataError, match="What every adversary knows contradicts the release"):
         SemanticDefinition(((world.ruling_out("x", "a"), world.value_of("x", "b")),), "positive", Fraction(1)).assess(
             world

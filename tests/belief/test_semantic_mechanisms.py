@@ -10,8 +10,8 @@ from fractions import Fraction
 import pytest
 
 from reticent.belief import (
-    Adversary,
     RandomSetting,
+    SemanticAdversary,
     differential_privacy,
     gamma_amplification,
     perfect_privacy,
@@ -88,7 +88,7 @@ def test_amplification_bounds_every_breach_whatever_the_prior():
         if gamma == math.inf:
             continue
         weights = [Fraction(rng.randint(1, 9)) for _ in setting.possible]
-        prior = Adversary("drawn", lambda database, s=setting, w=weights: w[s.possible.index(database)])
+        prior = SemanticAdversary("drawn", lambda database, s=setting, w=weights: w[s.possible.index(database)])
         low = Fraction(rng.randint(1, 9), 20)
         # The least rho2 that gamma allows: rho2 (1 - rho1) / (rho1 (1 - rho2)) = gamma.
         high = gamma * low / (1 - low + gamma * low)
@@ -100,8 +100,8 @@ def test_amplification_bounds_every_breach_whatever_the_prior():
 def test_a_breach_needs_a_small_belief_before():
     setting = coins(Fraction(3, 4), 1)
     yes = setting.is_database(("y",))
-    seldom = Adversary("one in four", lambda database: Fraction(1 if database == ("y",) else 3))
-    often = Adversary("even", lambda database: Fraction(1))
+    seldom = SemanticAdversary("one in four", lambda database: Fraction(1 if database == ("y",) else 3))
+    often = SemanticAdversary("even", lambda database: Fraction(1))
     assert rho_privacy([seldom], [yes], "1/4", "1/2").assess(setting).holds
     broken = rho_privacy([seldom], [yes], "1/4", "0.49").assess(setting)
     assert (broken.holds, broken.prior, broken.posterior) == (False, Fraction(1, 4), Fraction(1, 2))

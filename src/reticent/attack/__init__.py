@@ -16,7 +16,7 @@
 from __future__ import annotations
 
 from reticent.attack.base import Adversary, Findings, wilson
-from reticent.attack.control import Trial, hold_out
+from reticent.attack.control import HoldOut, hold_out
 from reticent.attack.exclusion import Exclusion
 from reticent.attack.homogeneity import Homogeneity
 from reticent.attack.inference import Inference
@@ -34,6 +34,7 @@ __all__ = [
     "Adversary",
     "Exclusion",
     "Findings",
+    "HoldOut",
     "Homogeneity",
     "Inference",
     "Linkage",
@@ -44,7 +45,6 @@ __all__ = [
     "Similarity",
     "SinglingOut",
     "Skewness",
-    "Trial",
     "adversaries_for",
     "attack",
     "compare",

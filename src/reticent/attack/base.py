@@ -10,8 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import Groups, Seen
-from reticent.data.seen import NOT_TRUE
+from reticent.data import NOT_TRUE, Groups, Seen
 from reticent.errors import PolicyError
 
 Interval = tuple[float, float]

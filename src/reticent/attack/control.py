@@ -13,14 +13,13 @@ from reticent.attack.inference import Inference
 from reticent.data import MadeBy, Seen, Table
 from reticent.definitions import Definition, all_of
 from reticent.errors import PolicyError, ReticentError
-from reticent.release import publish, seen_of
-from reticent.release.claims import read_claims
+from reticent.release import publish, read_claims, seen_of
 
 _OUTSIDERS = "people who were held out of a release made in the same way"
 
 
 @dataclass(frozen=True)
-class Trial:
+class HoldOut:
     """A release of some of the people only, by the method and the definition of another, beside the people who were held out.
 
     A model that is trained on it is tried on both: what it guesses better about ``members`` than about ``held_out`` people, who were
@@ -42,7 +41,7 @@ class Trial:
         return [self.adversary(column=name, **options) for name in self.members.sensitive]
 
 
-def hold_out(table: Table, release: Any, seed: int = 0) -> Trial:
+def hold_out(table: Table, release: Any, seed: int = 0) -> HoldOut:
     """Make ``release`` (or what its folder claims) once more of a random half of the ``table``, and keep the other half apart.
 
     Nothing of it is recorded or leaves: the second release exists to be attacked. People with several rows are held out
@@ -60,7 +59,7 @@ def hold_out(table: Table, release: Any, seed: int = 0) -> Trial:
     members, held_out = _restricted(table, chosen), table.frame.filter(~pl.Series(chosen))
     # The trial's own randomness need not be secret: nothing of it leaves.
     made = seen_of(publish(members, definition, method, insecure_seed=seed))
-    return Trial(members, held_out, made if made.groups is not None else naively(made, members))
+    return HoldOut(members, held_out, made if made.groups is not None else naively(made, members))
 
 
 def naively(seen: Seen, table: Table) -> Seen:

@@ -11,11 +11,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.attack.base import Findings, needs_secret, secrets, wilson
-from reticent.attack.matching import Places, expect, places_of
+from reticent.attack.matching import LabelPlaces, expect, places_of
 from reticent.attack.models import MODELS, ModelName, Trained, checked_model
 from reticent.attack.people import drawn, listed_people, listing, really_have, shared_columns
-from reticent.data import Seen
-from reticent.data.fitting import Asked
+from reticent.data import AskedPeople, Seen
 from reticent.exact import Number, exact, whole
 
 _CONTROL = "control group"
@@ -101,7 +100,9 @@ class Inference:
     def _drawn(self, people: pl.DataFrame) -> pl.DataFrame:
         return people[drawn(people.height, self.sample, self.seed)]
 
-    def _guess(self, trained: Trained, places: Places, asked: Asked) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _guess(
+        self, trained: Trained, places: LabelPlaces, asked: AskedPeople
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Everybody's likeliest value, and how likely the model thinks it."""
         score = expect(asked, places) + float(exact(self.smoothing, "smoothing")) * trained.chances(asked)
         best = score.argmax(axis=1)

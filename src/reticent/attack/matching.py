@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Asked, Fitting, Seen, number, pack, sum_by
+from reticent.data import AskedPeople, Fitting, Seen, number, pack, sum_by
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Matches:
 
 
 @dataclass(frozen=True)
-class Places:
+class LabelPlaces:
     """Distinct label combinations with their candidates and rows, and the expected number of rows for each sensitive value."""
 
     codes: tuple[NDArray[np.int64], ...]
@@ -62,7 +62,7 @@ class Places:
         return _best(self.owners, self.values, self.weights, self.rows)
 
     def matrix(self) -> Any:
-        """Places by values: the expected number of rows."""
+        """LabelPlaces by values: the expected number of rows."""
         from scipy.sparse import csr_array
 
         return csr_array((self.weights, (self.owners, self.values)), shape=(len(self.rows), self.domain))
@@ -92,7 +92,7 @@ def match(seen: Seen, people: pl.DataFrame, quasi: Sequence[str], sensitive: str
     return found.of(asked.owners)
 
 
-def expect(asked: Asked, places: Places) -> NDArray[np.float64]:
+def expect(asked: AskedPeople, places: LabelPlaces) -> NDArray[np.float64]:
     """For each distinct person and sensitive value the number of rows that fit and (on average) have the value."""
     expected = np.zeros((len(asked), places.domain))
     for fits in asked.fits(places.codes):
@@ -100,7 +100,7 @@ def expect(asked: Asked, places: Places) -> NDArray[np.float64]:
     return expected
 
 
-def _matrix(fits: Fitting, places: Places) -> Any:
+def _matrix(fits: Fitting, places: LabelPlaces) -> Any:
     """People by places, 1 where they fit."""
     from scipy.sparse import csr_array
 
@@ -108,7 +108,7 @@ def _matrix(fits: Fitting, places: Places) -> Any:
     return csr_array((np.ones(len(fits.person), dtype=np.int64), (fits.person, fits.place)), shape=shape)
 
 
-def _matches(places: Places, fits: Fitting) -> Matches:
+def _matches(places: LabelPlaces, fits: Fitting) -> Matches:
     """What the places that fit say together about each of some people."""
     together = _matrix(fits, places)
     candidates, rows = together @ places.candidates, together @ places.rows
@@ -119,7 +119,7 @@ def _matches(places: Places, fits: Fitting) -> Matches:
     return Matches(candidates, *_best(expected.row, expected.col, expected.data, rows))
 
 
-def places_of(seen: Seen, quasi: Sequence[str], sensitive: str | None) -> Places:
+def places_of(seen: Seen, quasi: Sequence[str], sensitive: str | None) -> LabelPlaces:
     """Merge the published cells over the columns that the adversary can compare."""
     columns = [seen.column(name) for name in quasi]
     sizes = [len(column.meanings) for column in columns]
@@ -130,7 +130,7 @@ def places_of(seen: Seen, quasi: Sequence[str], sensitive: str | None) -> Places
     candidates, rows = (sum_by(ids, sizes, count) for sizes in (seen.candidates, seen.sizes))
     nothing = np.zeros(0, dtype=np.int64)
     if sensitive is None:
-        return Places(codes, candidates, rows, nothing, nothing, np.zeros(0), 0)
+        return LabelPlaces(codes, candidates, rows, nothing, nothing, np.zeros(0), 0)
     groups = seen.true_groups.marginal(sensitive)
     histograms, domain = groups.histograms, groups.domain.size
     # A row of a cell has each value of its group in proportion: the group is all that ties the two together.
@@ -142,4 +142,6 @@ def places_of(seen: Seen, quasi: Sequence[str], sensitive: str | None) -> Places
     keys = ids[cells].astype(np.int64) * domain + histograms.values[entries]
     distinct, inverse = np.unique(keys, return_inverse=True)
     expected = np.bincount(inverse, weights=share * histograms.counts[entries], minlength=len(distinct))
-    return Places(codes, candidates, rows, distinct // domain, distinct % domain, expected.astype(np.float64), domain)
+    return LabelPlaces(
+        codes, candidates, rows, distinct // domain, distinct % domain, expected.astype(np.float64), domain
+    )

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.attack.matching import Places
-from reticent.data.fitting import Asked
+from reticent.attack.matching import LabelPlaces
+from reticent.data import AskedPeople
 from reticent.errors import PolicyError, did_you_mean
 
 ModelName = Literal["naive bayes", "forest"]
@@ -23,7 +23,7 @@ _TREES, _LEAF = 100, 3
 class Trained(Protocol):
     """A model after training."""
 
-    def chances(self, asked: Asked) -> NDArray[np.float64]:
+    def chances(self, asked: AskedPeople) -> NDArray[np.float64]:
         """The chance of each value (a column) for each distinct person (a row)."""
 
 
@@ -31,14 +31,14 @@ class Trained(Protocol):
 class NaiveBayes:
     """Every column by itself: P(s) times the product of P(label | s) / P(label) over labels that fit the person."""
 
-    places: Places
+    places: LabelPlaces
 
     @classmethod
-    def train(cls, asked: Asked, places: Places, seed: int) -> NaiveBayes:
+    def train(cls, asked: AskedPeople, places: LabelPlaces, seed: int) -> NaiveBayes:
         """Counts are all there is to learn."""
         return cls(places)
 
-    def chances(self, asked: Asked) -> NDArray[np.float64]:
+    def chances(self, asked: AskedPeople) -> NDArray[np.float64]:
         """The chance of each value for each distinct person."""
         from scipy.sparse import csr_array
 
@@ -80,7 +80,7 @@ class Forest:
     domain: int
 
     @classmethod
-    def train(cls, asked: Asked, places: Places, seed: int) -> Forest:
+    def train(cls, asked: AskedPeople, places: LabelPlaces, seed: int) -> Forest:
         """Draw rows, and grow trees."""
         try:
             ensemble = import_module("sklearn.ensemble")
@@ -100,7 +100,7 @@ class Forest:
         classifier = ensemble.RandomForestClassifier(_TREES, min_samples_leaf=_LEAF, random_state=seed)
         return cls(classifier.fit(np.stack(features, axis=1), places.values[drawn]), encoders, places.domain)
 
-    def chances(self, asked: Asked) -> NDArray[np.float64]:
+    def chances(self, asked: AskedPeople) -> NDArray[np.float64]:
         """The chance of each value for each distinct person."""
         features = [
             encoder.codes(known)[values]
@@ -136,7 +136,7 @@ class Encoder:
 
 
 def _drawn_values(
-    asked: Asked, column: int, labels: NDArray[np.int64], random: np.random.Generator
+    asked: AskedPeople, column: int, labels: NDArray[np.int64], random: np.random.Generator
 ) -> NDArray[np.int64]:
     """For each label one of the listed values that it covers, drawn as often as the list has them; -1 where it covers none."""
     cover = asked.covers[column]
@@ -150,7 +150,7 @@ def _drawn_values(
     return np.where(high > low, picked, -1)
 
 
-MODELS: Mapping[str, Callable[[Asked, Places, int], Trained]] = {
+MODELS: Mapping[str, Callable[[AskedPeople, LabelPlaces, int], Trained]] = {
     "naive bayes": NaiveBayes.train,
     "forest": Forest.train,
 }

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.attack.base import Findings, needs_groups, secret_of
-from reticent.attack.matching import Places, places_of
+from reticent.attack.matching import LabelPlaces, places_of
 from reticent.attack.people import drawn, listed_people, listing, really_have, shared_columns
-from reticent.data import Asked, Seen, find_place, first_rows, number, pack, sum_by
+from reticent.data import AskedPeople, Seen, find_place, first_rows, number, pack, sum_by
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact
 
@@ -108,13 +108,13 @@ class ProbabilisticLinkage:
             return [float(exact(self.errors.get(name, 0), "errors")) for name in quasi]
         return [float(exact(self.errors, "errors"))] * len(quasi)
 
-    def _present(self, places: Places) -> float:
+    def _present(self, places: LabelPlaces) -> float:
         if self.present is not None:
             return float(exact(self.present, "present"))
         return min(1.0, int(places.candidates.sum()) / int(self.people.height))
 
     def _guesses(
-        self, seen: Seen, places: Places, place: NDArray[np.int64], sensitive: str | None
+        self, seen: Seen, places: LabelPlaces, place: NDArray[np.int64], sensitive: str | None
     ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
         """The value that everybody's likeliest place shows, -1 where it shows several."""
         if sensitive is None:
@@ -134,7 +134,7 @@ class _Posteriors:
 
 
 def _posteriors(
-    asked: Asked, places: Places, known: Sequence[NDArray[np.bool_]], rates: Sequence[float], present: float
+    asked: AskedPeople, places: LabelPlaces, known: Sequence[NDArray[np.bool_]], rates: Sequence[float], present: float
 ) -> _Posteriors:
     shares = [_shares(asked, column, known[column]) for column in range(len(rates))]
     single = all(
@@ -154,8 +154,8 @@ _Weighed = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
 
 
 def _weigh_by_agreement(
-    asked: Asked,
-    places: Places,
+    asked: AskedPeople,
+    places: LabelPlaces,
     known: Sequence[NDArray[np.bool_]],
     rates: Sequence[float],
     shares: Sequence[NDArray[np.float64]],
@@ -202,7 +202,7 @@ def _subsets(columns: int) -> Iterator[tuple[int, ...]]:
 
 
 def _agreeing_rows(
-    places: Places, agreeing: Sequence[int], labels: Sequence[NDArray[np.int64]], sizes: Sequence[int]
+    places: LabelPlaces, agreeing: Sequence[int], labels: Sequence[NDArray[np.int64]], sizes: Sequence[int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """For each person a place that agrees on some columns, and how many rows do."""
     people = len(labels[0])
@@ -216,8 +216,8 @@ def _agreeing_rows(
 
 
 def _weigh_all(
-    asked: Asked,
-    places: Places,
+    asked: AskedPeople,
+    places: LabelPlaces,
     known: Sequence[NDArray[np.bool_]],
     rates: Sequence[float],
     shares: Sequence[NDArray[np.float64]],
@@ -247,7 +247,7 @@ def _weigh_all(
     return best, total, place
 
 
-def _parts(asked: Asked, places: int) -> list[list[int]]:
+def _parts(asked: AskedPeople, places: int) -> list[list[int]]:
     """The columns, put together so that few people differ in a part: as few parts as tables of (people who differ, places) allow."""
     counts = [cover.value_count for cover in asked.covers]
     for wanted in range(1, len(counts) + 1):
@@ -260,7 +260,7 @@ def _parts(asked: Asked, places: int) -> list[list[int]]:
     return [[column] for column in range(len(counts))]
 
 
-def _alike(asked: Asked, columns: Sequence[int]) -> tuple[NDArray[np.int64], int]:
+def _alike(asked: AskedPeople, columns: Sequence[int]) -> tuple[NDArray[np.int64], int]:
     """Distinct people numbered by their values in some columns."""
     chosen = [asked.values[column] for column in columns]
     ids, count = number(*pack(chosen, [asked.covers[column].value_count for column in columns], len(asked)))
@@ -268,7 +268,7 @@ def _alike(asked: Asked, columns: Sequence[int]) -> tuple[NDArray[np.int64], int
 
 
 def _part(
-    columns: Sequence[int], tables: Sequence[NDArray[np.float32]], asked: Asked, places: Places
+    columns: Sequence[int], tables: Sequence[NDArray[np.float32]], asked: AskedPeople, places: LabelPlaces
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """What every place weighs in some columns, for people who differ there, and who is alike."""
     ids, count = _alike(asked, columns)
@@ -279,7 +279,7 @@ def _part(
     return together, ids
 
 
-def _shares(asked: Asked, column: int, known: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _shares(asked: AskedPeople, column: int, known: NDArray[np.bool_]) -> NDArray[np.float64]:
     """The share of the list that each label covers, among people whose detail is known; never 0."""
     cover, values = asked.covers[column], asked.values[column]
     times = np.bincount(values[known], weights=asked.times[known], minlength=cover.value_count)
@@ -288,7 +288,7 @@ def _shares(asked: Asked, column: int, known: NDArray[np.bool_]) -> NDArray[np.f
     return np.clip(covered / everybody, 0.5 / everybody, 1.0)
 
 
-def _firsts(asked: Asked) -> NDArray[np.int64]:
+def _firsts(asked: AskedPeople) -> NDArray[np.int64]:
     """Somebody of the list for each distinct person."""
     firsts = np.zeros(len(asked), dtype=np.int64)
     firsts[asked.owners] = np.arange(len(asked.owners))

@@ -40,7 +40,7 @@ class SinglingOut:
 
     def attack(self, seen: Seen) -> Findings:
         """Describe everybody."""
-        single = [_Values(values, counts) for values, counts in seen.occurrences()]
+        single = [_ShownValues(values, counts) for values, counts in seen.occurrences()]
         exact = [each for each in single if each.values.name in seen.others or each.is_measured]
         ways = [self._by_labels(seen), *(each.described() for each in exact)]
         best = max(ways, key=lambda way: int(way.isolated.sum()))
@@ -85,7 +85,7 @@ class SinglingOut:
 
 
 @dataclass(frozen=True)
-class _Values:
+class _ShownValues:
     """The values of one column that is published as it is, and how many rows have each."""
 
     values: pl.Series

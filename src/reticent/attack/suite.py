@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from reticent.attack.base import Adversary, Findings
-from reticent.attack.control import Trial, hold_out, naively
+from reticent.attack.control import HoldOut, hold_out, naively
 from reticent.attack.exclusion import Exclusion
 from reticent.attack.homogeneity import Homogeneity
 from reticent.attack.inference import Inference
@@ -152,7 +152,7 @@ def _compared_with_noise(
     people: Any,
     control: Any,
     who: str | None,
-    trial: Trial | None,
+    trial: HoldOut | None,
     model: ModelName,
 ) -> list[tuple[Findings | None, Findings]]:
     """Before and after, for a release whose rows are not true: records that are looked up, and a model that takes what is shown for true."""
@@ -201,7 +201,7 @@ def _named(found: Findings, adversary: Adversary, seen: Seen, columns: tuple[str
     return found if name == found.adversary else replace(found, adversary=name)
 
 
-def _applies(adversary: Adversary, columns: tuple[str, ...], trial: Trial | None) -> bool:
+def _applies(adversary: Adversary, columns: tuple[str, ...], trial: HoldOut | None) -> bool:
     """Whether an adversary runs on some columns: not with a list that has none of them, nor as a model that a trial tries better."""
     if isinstance(adversary, Inference) and trial is not None:
         return False
@@ -226,7 +226,7 @@ def _pair(adversary: Adversary, first: Seen, second: Seen) -> tuple[Findings, Fi
     return before, adversary.attack(second)
 
 
-def _trial(table: Table, seen: Seen, seed: int) -> Trial | None:
+def _trial(table: Table, seen: Seen, seed: int) -> HoldOut | None:
     """A trial of the release on half of the table; None where there is no secret, or the release cannot be made again."""
     if not table.sensitive:
         return None

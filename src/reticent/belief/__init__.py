@@ -29,13 +29,13 @@ from reticent.belief.buckets import BucketBelief, bucket_posterior
 from reticent.belief.calculators import Guess, excluding, homogeneous_groups, knowing, worst_knowing
 from reticent.belief.release import Person, Tests, beliefs_of, people_asked
 from reticent.belief.semantic import (
-    Adversary,
     PossibleView,
     Predicate,
     RandomSetting,
+    SemanticAdversary,
     SemanticDefinition,
+    SemanticSetting,
     SemanticVerdict,
-    Setting,
     differential_privacy,
     gamma_amplification,
     perfect_privacy,
@@ -47,7 +47,6 @@ from reticent.belief.semantic import (
 
 __all__ = [
     "ADVICE",
-    "Adversary",
     "Advice",
     "Application",
     "Belief",
@@ -61,9 +60,10 @@ __all__ = [
     "Predicate",
     "RandomSetting",
     "ReleasedGroup",
+    "SemanticAdversary",
     "SemanticDefinition",
+    "SemanticSetting",
     "SemanticVerdict",
-    "Setting",
     "Tests",
     "advise",
     "beliefs_of",

@@ -32,7 +32,7 @@ class Predicate:
 
 
 @dataclass(frozen=True)
-class Adversary:
+class SemanticAdversary:
     """What somebody believes before: a weight for each database; these need not add up to 1."""
 
     name: str
@@ -92,9 +92,9 @@ class RandomSetting:
             for name, listed in self.chances.items()
         )
 
-    def between(self, first: Database, second: Database) -> Adversary:
+    def between(self, first: Database, second: Database) -> SemanticAdversary:
         """Somebody who knows that it is one of two databases, and finds both equally likely."""
-        return Adversary(f"{first} or {second}", lambda database: Fraction(database in (first, second)))
+        return SemanticAdversary(f"{first} or {second}", lambda database: Fraction(database in (first, second)))
 
     def is_database(self, wanted: Database) -> Predicate:
         """That a database is the one."""
@@ -102,7 +102,7 @@ class RandomSetting:
 
 
 @dataclass(frozen=True)
-class Setting:
+class SemanticSetting:
     """The people of a table, in groups that a release shows with their histograms of values.
 
     A database gives every person a value; the release rules out those that do not show its histograms.
@@ -160,11 +160,11 @@ class Setting:
         place, chosen = self.people.index(person), frozenset(values)
         return Predicate(name or f"{person} in {{{', '.join(values)}}}", lambda database: database[place] in chosen)
 
-    def ruling_out(self, person: str, values: Sequence[str]) -> Adversary:
+    def ruling_out(self, person: str, values: Sequence[str]) -> SemanticAdversary:
         """Somebody who knows that a person does not have some values, and thinks all other databases equally likely."""
         place, excluded = self.people.index(person), frozenset(values)
         name = f"{person} has none of {{{', '.join(sorted(excluded))}}}" if excluded else "knows nothing more"
-        return Adversary(name, lambda database: Fraction(database[place] not in excluded))
+        return SemanticAdversary(name, lambda database: Fraction(database[place] not in excluded))
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class SemanticDefinition:
     by more than the factor ``limit``, ``log_odds``: by more than ``e^limit``. Decided exactly.
     """
 
-    pairs: tuple[tuple[Adversary, Predicate], ...]
+    pairs: tuple[tuple[SemanticAdversary, Predicate], ...]
     measure: Measure
     limit: Fraction
     before: Fraction = Fraction(1)
@@ -202,7 +202,7 @@ class SemanticDefinition:
         """Decide exactly, by all databases and all views. An adversary whose knowledge contradicts a view learns nothing from it."""
         databases = list(subject.databases())
         compares = self.measure not in ("positive", "at_least", "negative")
-        worst: tuple[Fraction | float, Adversary, Predicate, Fraction] | None = None
+        worst: tuple[Fraction | float, SemanticAdversary, Predicate, Fraction] | None = None
         for view in subject.views():
             likely = [(database, view.likelihood(database)) for database in databases]
             shown = [(database, chance) for database, chance in likely if chance]
@@ -246,7 +246,7 @@ class SemanticDefinition:
 
 
 def probability(
-    databases: Sequence[tuple[Database, Fraction]], adversary: Adversary, predicate: Predicate
+    databases: Sequence[tuple[Database, Fraction]], adversary: SemanticAdversary, predicate: Predicate
 ) -> Fraction | None:
     """The chance of a predicate among databases and how likely they are otherwise, as the adversary weighs them; None where all weigh nothing."""
     weighed = [(database, chance * adversary.weight(database)) for database, chance in databases]
@@ -256,7 +256,7 @@ def probability(
     return sum((weight for database, weight in weighed if predicate.holds(database)), start=Fraction(0)) / total
 
 
-def _before(databases: Sequence[Database], adversary: Adversary, predicate: Predicate) -> Fraction:
+def _before(databases: Sequence[Database], adversary: SemanticAdversary, predicate: Predicate) -> Fraction:
     """The belief before the release, of an adversary who thinks some database that shows it possible."""
     belief = probability([(database, Fraction(1)) for database in databases], adversary, predicate)
     assert belief is not None
@@ -267,7 +267,12 @@ def _odds(belief: Fraction) -> Fraction:
     return belief / (1 - belief)
 
 
-def semantic_diversity(setting: Setting, c: Number, l: int, dont_care: Sequence[str] = ()) -> SemanticDefinition:  # noqa: E741 - as in the definition
+def semantic_diversity(
+    setting: SemanticSetting,
+    c: Number,
+    l: int,  # noqa: E741 - as in the definition
+    dont_care: Sequence[str] = (),
+) -> SemanticDefinition:
     """What recursive (c,l)-diversity means: who rules out any ``l - 2`` values is less than ``c/(c + 1)`` sure of any other.
 
     (The thesis prints c; R-LD-40 corrects it.) Values in ``dont_care`` are not protected.
@@ -286,7 +291,7 @@ def semantic_diversity(setting: Setting, c: Number, l: int, dont_care: Sequence[
     return SemanticDefinition(tuple(pairs), "at_least", ratio / (ratio + 1))
 
 
-def semantic_sets(setting: Setting, c: Number, sets: Sequence[Sequence[str]]) -> SemanticDefinition:
+def semantic_sets(setting: SemanticSetting, c: Number, sets: Sequence[Sequence[str]]) -> SemanticDefinition:
     """What range and category predicates mean: nobody is ``c`` sure or more that a person's value is in one of the sets."""
     pairs = [
         (setting.ruling_out(person, ()), setting.value_in(person, each)) for person in setting.people for each in sets
@@ -294,7 +299,7 @@ def semantic_sets(setting: Setting, c: Number, sets: Sequence[Sequence[str]]) ->
     return SemanticDefinition(tuple(pairs), "at_least", exact(c, "semantic_sets: c", low=0, high=1))
 
 
-def semantic_negative(setting: Setting, c: Number, values: Sequence[str]) -> SemanticDefinition:
+def semantic_negative(setting: SemanticSetting, c: Number, values: Sequence[str]) -> SemanticDefinition:
     """What must-keep values mean: nobody's belief that a person has one of these values falls below ``c``."""
     pairs = [
         (setting.ruling_out(person, ()), setting.value_of(person, value))
@@ -305,7 +310,7 @@ def semantic_negative(setting: Setting, c: Number, values: Sequence[str]) -> Sem
 
 
 def rho_privacy(
-    priors: Sequence[Adversary], predicates: Sequence[Predicate], rho1: Number, rho2: Number
+    priors: Sequence[SemanticAdversary], predicates: Sequence[Predicate], rho1: Number, rho2: Number
 ) -> SemanticDefinition:
     """(rho1, rho2)-privacy: nothing that was believed at most ``rho1`` is believed more than ``rho2`` after (no upward breach).
 
@@ -349,7 +354,7 @@ def _differ_in_one(first: Database, second: Database) -> bool:
 
 def _of_two(
     setting: RandomSetting, databases: Sequence[Database], chosen: Callable[[Database, Database], bool]
-) -> tuple[tuple[Adversary, Predicate], ...]:
+) -> tuple[tuple[SemanticAdversary, Predicate], ...]:
     """Adversaries who hesitate between two databases, each after the first of them."""
     pairs = [(one, other) for one, other in itertools.permutations(databases, 2) if chosen(one, other)]
     return tuple((setting.between(one, other), setting.is_database(one)) for one, other in pairs)

@@ -23,7 +23,7 @@ from reticent.data.context import Context, Event
 from reticent.data.draft import Draft
 from reticent.data.engine import Engine, Order, Written, engine_named
 from reticent.data.evidence import Columns, Comparison, Evidence, History, Kind, Patterns, Plan, remainder_of
-from reticent.data.fitting import Asked, Fitting, find_place
+from reticent.data.fitting import AskedPeople, Fitting, find_place
 from reticent.data.frames import as_polars
 from reticent.data.frequencies import POPULATION, WEIGHT, FrequencySet
 from reticent.data.groups import Groups, Histograms, SensitiveDomain
@@ -60,7 +60,7 @@ __all__ = [
     "SUPPRESSED",
     "WEIGHT",
     "Allocation",
-    "Asked",
+    "AskedPeople",
     "BoundHierarchy",
     "Channel",
     "Checksum",

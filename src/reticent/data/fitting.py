@@ -19,7 +19,7 @@ _PERSON, _PLACE = "_person", "_place"
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedPeople:
     """People to look up: the distinct ones, which label covers which value in each column, and everybody's place among the distinct.
 
     ``values[j][i]`` is the value of distinct person ``i`` in column ``j``, by its number in ``covers[j]`` and ``known[j]``; ``times`` says how
@@ -33,7 +33,7 @@ class Asked:
     owners: Array
 
     @classmethod
-    def of(cls, people: pl.DataFrame, columns: Sequence[str], cover: Callable[[str, pl.Series], Cover]) -> Asked:
+    def of(cls, people: pl.DataFrame, columns: Sequence[str], cover: Callable[[str, pl.Series], Cover]) -> AskedPeople:
         """People by their values in some columns; ``cover`` compares the distinct values of a column with its labels."""
         listed = list(columns)
         points = people.select(listed).with_row_index(_PERSON).group_by(listed, maintain_order=True).agg(_PERSON)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from reticent.data.covers import Cover, cover
 from reticent.data.encoding import encode
 from reticent.data.evidence import Columns
-from reticent.data.fitting import Asked, find_place
+from reticent.data.fitting import AskedPeople, find_place
 from reticent.data.frequencies import POPULATION
 from reticent.data.groups import Groups
 from reticent.data.keys import first_rows, number, pack, sum_by
@@ -265,9 +265,11 @@ class Seen:
             order = values[name].arg_sort(nulls_last=True).to_numpy()
             yield values[name].gather(order), times[order]
 
-    def ask(self, people: pl.DataFrame, columns: Sequence[str] | None = None, *, null_is_unknown: bool = True) -> Asked:
+    def ask(
+        self, people: pl.DataFrame, columns: Sequence[str] | None = None, *, null_is_unknown: bool = True
+    ) -> AskedPeople:
         """Compare people with the labels of some columns (all of them, if not said); those with the same values are asked about once."""
-        return Asked.of(
+        return AskedPeople.of(
             people,
             self.names if columns is None else columns,
             lambda name, values: self.column(name).cover(values, null_is_unknown=null_is_unknown),

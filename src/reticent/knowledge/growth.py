@@ -10,8 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from reticent.data import NULL_LABEL, Table
-from reticent.data.frames import as_polars
+from reticent.data import NULL_LABEL, Table, as_polars
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.exact import Number
 from reticent.knowledge.monitor import Monitor, Watch

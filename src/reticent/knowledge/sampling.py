@@ -20,7 +20,7 @@ _BATCH = 20_000
 
 
 @dataclass(frozen=True)
-class Estimate:
+class SampledBelief:
     """A share of the drawn worlds that fit the facts, with an interval that covers the truth with ``confidence``."""
 
     value: float
@@ -33,7 +33,7 @@ class Estimate:
 
 def estimate(
     population: Population, known: Sequence[Clause], asked: Sequence[Clause], worlds: int, seed: int
-) -> Estimate | None:
+) -> SampledBelief | None:
     """Draw ``worlds`` random worlds; None when none of them fits what is known."""
     generator = np.random.default_rng(seed)
     people = sorted({person for clause in (*known, *asked) for person in clause.people})
@@ -51,7 +51,7 @@ def estimate(
     if not fitting:
         return None
     share = hits / fitting
-    return Estimate(share, *chernoff_interval(hits, fitting, CONFIDENCE), drawn, fitting)
+    return SampledBelief(share, *chernoff_interval(hits, fitting, CONFIDENCE), drawn, fitting)
 
 
 def chernoff_interval(hits: int, trials: int, confidence: float) -> tuple[float, float]:

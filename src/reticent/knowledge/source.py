@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import NOWHERE, SEVERAL, Draft, Groups, Seen, Table
-from reticent.data.frames import as_polars
+from reticent.data import NOWHERE, SEVERAL, Draft, Groups, Seen, Table, as_polars
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.knowledge.whatif import WORLDS, WhatIf, explore
 from reticent.knowledge.worlds import Predicate

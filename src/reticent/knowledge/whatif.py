@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from reticent.errors import PolicyError
 from reticent.exact import whole
-from reticent.knowledge.sampling import Estimate, estimate
+from reticent.knowledge.sampling import SampledBelief, estimate
 from reticent.knowledge.worlds import Predicate, holds_in, worlds
 from reticent.worst_case import (
     BUDGET,
@@ -120,7 +120,7 @@ def explore(
 
 
 def _estimated(
-    question: Fact, about: Estimate | None, prior: Fraction, cost: int, costs: tuple[tuple[str, int], ...]
+    question: Fact, about: SampledBelief | None, prior: Fraction, cost: int, costs: tuple[tuple[str, int], ...]
 ) -> WhatIf:
     if about is None:
         return WhatIf(question.text, None, prior, cost, False, False, costs)

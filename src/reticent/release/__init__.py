@@ -13,7 +13,7 @@
 """
 
 from reticent.release.applying import apply
-from reticent.release.claims import Check
+from reticent.release.claims import Check, read_claims
 from reticent.release.format import Format, GroupFormat, MechanismFormat, Words, format_of
 from reticent.release.manifest import Manifest
 from reticent.release.public import PublicSide, open_public
@@ -41,6 +41,7 @@ __all__ = [
     "open_public",
     "public_side",
     "publish",
+    "read_claims",
     "seen_of",
     "verify",
 ]

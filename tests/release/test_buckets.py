@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reticent.release.matching import fewest_pairs, most_pairs
+from reticent.release.buckets import fewest_pairs, most_pairs
 from tests.oracles.utility_buckets import outcomes
 
 
