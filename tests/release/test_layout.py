@@ -5,6 +5,7 @@ The fixtures were written by version 0.3.0 (commit f1dc096).
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ import polars as pl
 import pytest
 
 import reticent as rt
-from reticent.errors import DataError
+from reticent.errors import DataError, LedgerError
+from reticent.ledger import Ledger
 from reticent.release import open_public, verify
+from reticent.release.values import canonical
 
 EARLIER = Path(__file__).resolve().parents[1] / "fixtures" / "release" / "layout-1"
 TABLE = rt.Table(
@@ -91,3 +94,28 @@ def test_the_kind_of_file_makes_no_other_release(form: str, ledger_file: Path) -
     second = rt.publish(table, rt.DistinctLDiversity(2), method, insecure_seed=1, files="parquet")
     assert first.entry.number == second.entry.number == 1
     assert second.frame.equals(first.frame)
+
+
+def earlier_hash(form: str) -> str:
+    """What version 0.3 wrote into the ledger for a release: the hash of what its certificate tells about the data."""
+    said = read(EARLIER / form, "certificate")
+    told = {
+        "claims": [(claim["definition"], claim["parameters"]) for claim in said["claims"]],
+        "reference": said["reference"],
+        "files": {name: entry for name, entry in said["files"].items() if name != "STATEMENT.txt"},
+    }
+    return hashlib.sha256(canonical(told)).hexdigest()
+
+
+@pytest.mark.parametrize("form", ["generalize", "bucketize"])
+def test_what_version_0_3_released_is_no_second_release(form: str, ledger_file: Path) -> None:
+    with Ledger(ledger_file) as ledger:
+        ledger.record("people", earlier_hash(form), lambda entry: "certificate")
+    table = rt.Table(TABLE.frame, quasi=dict(TABLE.quasi), sensitive="s", dataset="people")
+    if form == "generalize":
+        again = rt.publish(table, rt.KAnonymity(2) & rt.DistinctLDiversity(2))
+    else:
+        again = rt.publish(table, rt.DistinctLDiversity(2), rt.Lattice(format="bucketize"), insecure_seed=1)
+    assert again.entry.number == 1
+    with pytest.raises(LedgerError, match="released already"):
+        rt.publish(table, rt.KAnonymity(4))

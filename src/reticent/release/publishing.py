@@ -138,7 +138,7 @@ def _method(table: Table, definition: Definition, method: Method | None) -> Meth
     reason = unkept(name, chosen.keeps, definition)
     if reason is None and table.streamed and not chosen.streams:
         reason = f"{name} needs all rows in memory, and this table is streamed. Say engine='local' if it fits, or use Lattice."
-    reason = reason or chosen.refusal(table, definition)
+    reason = reason or chosen.refusal(table, definition) or _unclaimed(getattr(chosen, "format", None), definition)
     if reason is not None:
         raise PolicyError(reason, setting=("method", "name"))
     if table.pseudonyms and PSEUDONYM in table.schema:
@@ -161,6 +161,12 @@ def _ledger(table: Table, given: str | Path | LedgerPlace | Ledger | None) -> Le
     return given if isinstance(given, Ledger) else Ledger(given)
 
 
+def _unclaimed(name: Any, definition: Definition) -> str | None:
+    """Why the definition cannot be claimed for a format, where a method says beforehand which one it makes."""
+    refused = format_of(name).refusal(definition) if isinstance(name, str) else None
+    return None if refused is None else f"{definition} cannot be claimed for a release of format {name!r}. {refused}"
+
+
 def _format(draft: Draft, definition: Definition) -> Format:
     try:
         form = format_of(draft.format)
@@ -171,9 +177,9 @@ def _format(draft: Draft, definition: Definition) -> Format:
             f"The method {draft.method.get('name')!r} drafted the tables {sorted(draft.tables)} as {draft.format!r}, which is not a "
             "published format."
         )
-    refused = form.refusal(definition)
+    refused = _unclaimed(form.name, definition)
     if refused is not None:
-        raise PolicyError(f"{definition} cannot be claimed for a release of format {form.name!r}. {refused}")
+        raise PolicyError(refused)
     return form
 
 
