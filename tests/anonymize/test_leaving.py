@@ -143,7 +143,6 @@ def _leaving(groups: Groups, definition: Any, allowed: int) -> Leaving:
         table,
         definition,
         groups,
-        [(0,)],
         lambda columns, kept: (np.arange(int(kept.sum())), groups.select(kept)),
         allowed,
     )

@@ -13,10 +13,10 @@ from reticent.anonymize.lattice.evaluation import Evaluator
 from reticent.anonymize.lattice.method import Lattice
 from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.leaving import Leaving
-from reticent.anonymize.sets import adversary_sets
+from reticent.anonymize.sets import adversary_sets, judged_sets
 from reticent.data import Context, Draft, Kind, Table
 from reticent.data.frequencies import Levels
-from reticent.definitions import Definition
+from reticent.definitions import Definition, own_sets
 from reticent.engine import count_table
 from reticent.errors import Infeasible
 from reticent.exact import Number, exact
@@ -44,12 +44,13 @@ class Datafly:
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
         """The first node on the greedy way up that passes."""
-        limit, sets = exact(self.suppression, "suppression"), adversary_sets(table)
+        limit = exact(self.suppression, "suppression")
+        adversary_sets(table)
         context = context or Context()
         wanted = fitting(self, table, definition)
         table = wanted.prepare(table)
         frequencies = count_table(table, context)
-        several = sets if table.quasi_sets is not None else None
+        several = judged_sets(table, wanted) if table.quasi_sets is not None or own_sets(wanted) else None
         evaluator = Evaluator(frequencies, wanted, limit, "loss", quasi_sets=several, context=context)
         levels = frequencies.levels
         fixed = Lattice(suppression=self.suppression)

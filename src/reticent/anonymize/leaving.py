@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.anonymize.sets import Columns, named_sets
+from reticent.anonymize.sets import Columns, JudgedSet, judged_sets, named_sets
 from reticent.data import Comparison, Evidence, Groups, Histograms, SensitiveDomain, Table, remainder_of
 from reticent.data.hierarchy import Hierarchy
-from reticent.definitions import GroupDefinition, all_of, columns_compared, named_values, tells_about
+from reticent.definitions import GroupDefinition, all_of, columns_compared, named_values, own_sets, tells_about
 
 Mask = NDArray[np.bool_]
 SeenBy = Callable[[Columns, Mask], tuple[NDArray[Any], Groups]]
@@ -40,17 +40,17 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Leaving:
-    """All groups of a recoding, and how adversaries who hold one of the ``sets`` of columns (``names``) see those that are published.
+    """All groups of a recoding, and how adversaries who know some of the ``quasi`` columns see those that are published.
 
-    There are so many quasi ``columns``. At most ``allowed`` rows may be left out. ``stays`` marks, for each sensitive column, values that belong to its domain although no published
+    ``adversaries`` are the sets that the table names, ``sets`` those for which something must hold. At most ``allowed`` rows may be left out. ``stays`` marks, for each sensitive column, values that belong to its domain although no published
     row has them, because somebody declared them.
     """
 
     definition: GroupDefinition
     groups: Groups
-    columns: int
-    names: tuple[tuple[str, ...], ...]
-    sets: Sequence[Columns]
+    quasi: tuple[str, ...]
+    adversaries: tuple[tuple[str, ...], ...]
+    sets: Sequence[JudgedSet]
     seen: SeenBy
     allowed: int
     stays: Mapping[str, Mask]
@@ -61,13 +61,13 @@ class Leaving:
         table: Table,
         definition: GroupDefinition,
         groups: Groups,
-        sets: Sequence[Columns],
         seen: SeenBy,
         allowed: int,
     ) -> Leaving:
         """For a table with declared (or found) sensitive values."""
         stays = declared_values(table, definition, groups.domain)
-        return cls(definition, groups, len(table.quasi), named_sets(table), sets, seen, allowed, stays)
+        sets = judged_sets(table, definition)
+        return cls(definition, groups, tuple(table.quasi), named_sets(table), sets, seen, allowed, stays)
 
     def ways(self, mask: Mask) -> Iterator[LeftOut]:
         """The ways to leave out the groups under ``mask``, and perhaps more, without telling too much about them; there may be none."""
@@ -80,15 +80,20 @@ class Leaving:
 
     def evidence(self, left_out: LeftOut) -> Evidence:
         """What is published, as each adversary sees it, and what is told about those left out."""
-        kept, every = ~left_out.mask, tuple(range(self.columns))
-        seen = {columns: self._compared(self.seen(columns, kept)[1], left_out) for columns in {*self.sets, every}}
-        groups = {names: seen[columns] for names, columns in zip(self.names, self.sets, strict=True)}
-        sensitive = [column.name for column in self.groups.domain.columns]
+        kept = ~left_out.mask
+
+        def seen(names: Sequence[str]) -> Groups:
+            places = tuple(dict.fromkeys(self.quasi.index(name) for name in names))
+            return self._compared(self.seen(places, kept)[1], left_out)
+
+        finest, sensitive = seen(self.quasi), [column.name for column in self.groups.domain.columns]
+        alone = self.adversaries == (self.quasi,)
         return Evidence(
-            groups,
-            remainder=remainder_of(seen[every], columns_compared(self.definition, sensitive)),
+            {self.quasi: finest} if alone else {names: seen(names) for names in self.adversaries},
+            {names: seen(names) for names in own_sets(self.definition)},
+            remainder=remainder_of(finest, columns_compared(self.definition, sensitive)),
             compared_with=left_out.compared_with,
-            finest=None if every in self.sets else seen[every],
+            finest=None if alone else finest,
         )
 
     def _compared(self, groups: Groups, left_out: LeftOut) -> Groups:
@@ -105,10 +110,10 @@ class Leaving:
         mask = start.copy()
         while not self._too_many(mask):
             before = int(mask.sum())
-            for columns in dict.fromkeys(self.sets):
-                mine, groups = self.seen(columns, ~mask)
+            for each in self.sets:
+                mine, groups = self.seen(each.places, ~mask)
                 compared = groups.compared_with_published(self.stays)
-                failing = failing_groups(self.definition, compared, np.zeros(len(groups), dtype=bool), self.allowed)
+                failing = failing_groups(each.definition, compared, np.zeros(len(groups), dtype=bool), self.allowed)
                 mask[np.flatnonzero(~mask)[failing[mine]]] = True
                 if self._too_many(mask):
                     return None
@@ -159,7 +164,7 @@ class Leaving:
 
     def _holds(self, mask: Mask) -> bool:
         """Whether the published groups still pass: to somebody who knows few columns they lost rows of their own."""
-        return all(self.definition.holds(self.seen(columns, ~mask)[1]) for columns in dict.fromkeys(self.sets))
+        return all(each.definition.holds(self.seen(each.places, ~mask)[1]) for each in self.sets)
 
 
 @dataclass(frozen=True)

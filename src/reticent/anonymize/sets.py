@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data import POPULATION, Groups, Table, sum_by
-from reticent.errors import PolicyError
+from reticent.definitions import GroupDefinition, by_set, own_sets
+from reticent.errors import PolicyError, did_you_mean
 
 Columns = tuple[int, ...]
 
@@ -19,6 +22,27 @@ def adversary_sets(table: Table) -> list[Columns]:
         )
     places = {name: place for place, name in enumerate(table.quasi)}
     return [tuple(dict.fromkeys(places[name] for name in names)) for names in named_sets(table)]
+
+
+def judged_sets(table: Table, definition: GroupDefinition) -> list[JudgedSet]:
+    """What must hold for somebody who knows some columns: the sets of the table, and those that parts of the definition name themselves."""
+    places = {name: place for place, name in enumerate(table.quasi)}
+    for name in (each for columns in own_sets(definition) for each in columns):
+        if name not in places:
+            raise PolicyError(f"{definition} names {name!r}, which is not a quasi column.{did_you_mean(name, places)}")
+    return [
+        JudgedSet(names, tuple(dict.fromkeys(places[name] for name in names)), wanted)
+        for names, wanted in by_set(definition, named_sets(table))
+    ]
+
+
+@dataclass(frozen=True)
+class JudgedSet:
+    """Columns by name and place, and what must hold for somebody who knows them."""
+
+    names: tuple[str, ...]
+    places: Columns
+    definition: GroupDefinition
 
 
 def named_sets(table: Table) -> tuple[tuple[str, ...], ...]:

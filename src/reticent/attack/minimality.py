@@ -17,7 +17,7 @@ from reticent.attack.control import definition_of, method_of
 from reticent.attack.people import listing
 from reticent.attack.worlds import Placed
 from reticent.data import Groups, Seen, Table
-from reticent.definitions import of_groups
+from reticent.definitions import of_groups, own_sets
 from reticent.errors import DataError, PolicyError
 from reticent.exact import Number, exact, whole
 
@@ -75,6 +75,10 @@ class Minimality:
             raise PolicyError(str(reason))
         sensitive, groups = secrets(seen, self.column, "Minimality")
         definition, method = of_groups(definition_of(seen.made), "Minimality"), method_of(seen.made)
+        if own_sets(definition):
+            raise PolicyError(
+                f"Minimality does not follow choices by bounds that name their own columns, as {definition} does."
+            )
         described = seen.made.method
         if not is_ranked(described) and self.table.rows > _MOST_ROWS:
             raise PolicyError(

@@ -53,13 +53,14 @@ class Patterns:
 class Evidence:
     """What a release is judged by; parts that it does not have are empty.
 
-    ``groups`` has one entry for each set of quasi columns that an adversary may hold. ``finest`` are the groups of all quasi columns together where
+    ``groups`` has one entry for each set of quasi columns that an adversary may hold, ``named`` those of sets that only a definition names. ``finest`` are the groups of all quasi columns together where
     no adversary holds all of them: nothing is promised about these, but they are what was published. ``compared_with`` says what the ``reference`` of
     the groups is. ``remainder`` is what the public side shows about those left out: for each sensitive column whose whole-table histogram is published,
     their histogram as one group.
     """
 
     groups: Mapping[Columns, Groups] = field(default_factory=dict)
+    named: Mapping[Columns, Groups] = field(default_factory=dict)
     patterns: Patterns | None = None
     plan: Plan | None = None
     history: History | None = None

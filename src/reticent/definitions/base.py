@@ -133,6 +133,7 @@ class GroupDefinition(Definition):
     suppression exact under pruning, since then the failing rows of a coarser grouping fail in every finer one too. On a
     sensitive column it is meant for tables that have no other: see :meth:`absorbing_on`.
     ``local``: judged group by group. A definition that is not local gives one verdict on all groups together.
+    ``quasi``: the columns that its adversary holds, where the definition names them itself; None: each set that the table names.
     """
 
     kind: ClassVar[Kind] = "groups"
@@ -141,6 +142,7 @@ class GroupDefinition(Definition):
     monotone: bool = True
     absorbing: bool = False
     local: bool = True
+    quasi: tuple[str, ...] | None = None
 
     @abstractmethod
     def assess(self, groups: Groups) -> Assessment:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
-from reticent.data.evidence import Evidence, Kind
+from reticent.data.evidence import Columns, Evidence, Kind
 from reticent.data.groups import SensitiveDomain
 from reticent.definitions.base import (
     Assessment,
@@ -16,6 +16,7 @@ from reticent.definitions.base import (
     JudgesPatterns,
     PlanDefinition,
     Witness,
+    all_of,
     together,
 )
 from reticent.errors import PolicyError
@@ -67,7 +68,12 @@ def _on_groups(part: GroupDefinition, evidence: Evidence) -> Iterator[Assessment
                 "so that rows with the same labels are a group."
             )
         yield part.assess_patterns(evidence.patterns)
-    for columns, groups in evidence.groups.items():
+    if part.quasi is not None and part.quasi not in evidence.named:
+        raise PolicyError(
+            f"{part} is about somebody who knows {', '.join(part.quasi)}; these are not quasi columns here."
+        )
+    judged = evidence.groups if part.quasi is None else {part.quasi: evidence.named[part.quasi]}
+    for columns, groups in judged.items():
         yield replace(part.assess(groups), about=", ".join(columns))
     for column, left_out in evidence.remainder.items():
         if part.needs_sensitive and getattr(part, "column", None) not in (None, column):
@@ -87,6 +93,33 @@ def tells_about(part: GroupDefinition, domain: SensitiveDomain) -> bool:
     """
     alone = len(domain.columns) <= 1 or not part.needs_sensitive or hasattr(part, "column")
     return part.local and alone and part.shown_by_files and not part.needs_population
+
+
+def by_set(definition: GroupDefinition, sets: Sequence[Columns]) -> list[tuple[Columns, GroupDefinition]]:
+    """What must hold for somebody who knows some columns: of the ``sets``, all that names no columns itself, and of those that parts name, these parts."""
+    parts = definition.parts()
+    shared = tuple(part for part in parts if part.quasi is None)
+    found = [(columns, all_of(shared)) for columns in sets] if shared else []
+    for named in own_sets(definition):
+        found.append((named, all_of(tuple(part for part in parts if part.quasi == named))))
+    return found
+
+
+def against_all(definition: GroupDefinition) -> GroupDefinition:
+    """The definition with parts that name no columns themselves: they hold for whoever knows all of them, and so for whoever knows some."""
+    parts = definition.parts()
+    if all(part.quasi is None for part in parts):
+        return definition
+    unnamed: tuple[GroupDefinition, ...] = tuple(
+        part if part.quasi is None else replace(cast(Any, part), quasi=None) for part in parts
+    )
+    return all_of(unnamed)
+
+
+def own_sets(definition: Definition) -> tuple[Columns, ...]:
+    """The sets of quasi columns that parts of a definition name themselves."""
+    named = (part.quasi for part in definition.parts() if isinstance(part, GroupDefinition))
+    return tuple(dict.fromkeys(columns for columns in named if columns is not None))
 
 
 def columns_compared(definition: Definition, sensitive: Sequence[str]) -> tuple[str, ...]:
@@ -134,6 +167,9 @@ def verdict(definition: Definition, found: Sequence[Assessment]) -> Assessment:
     Those left out are mentioned only if they do not pass.
     """
     by_evidence: dict[str, list[Assessment]] = {}
+    if len({each.about for each in found} - {LEFT_OUT}) > 1 and len(found) == len(definition.parts()):
+        # One set of columns, and parts that name others: one answer a part.
+        return together(definition, tuple(found))
     for each in found:
         by_evidence.setdefault(each.about, []).append(each)
     answers = {about: _together(definition, parts, about) for about, parts in by_evidence.items()}

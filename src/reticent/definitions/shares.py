@@ -95,19 +95,23 @@ class SetShares(LargestShare):
 class ConfidenceBounding(SetShares):
     """None of the ``values`` makes up more than ``h`` of a group (R-PM-4); join templates with other bounds by ``&``.
 
-    Guarantee: whoever knows all quasi values, or any part of them, concludes one of these values with a confidence of at most ``h``.
-    Adversary: knows quasi values. Monotone, which also covers templates on fewer columns: those groups are unions.
+    Guarantee: whoever knows all quasi values, or any part of them, concludes one of these values with a confidence of at most ``h``. With
+    ``quasi`` the template is about those columns only: whoever knows these, or any part of them. Adversary: knows quasi values. Monotone, which also
+    covers templates on fewer columns: those groups are unions.
     """
 
     h: Number
     values: Values
     column: str | None = None
+    quasi: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "h", exact(self.h, "ConfidenceBounding: h", low=0, high=1))
         object.__setattr__(self, "values", value_set(self.values, "ConfidenceBounding: values"))
         if not self.values:
             raise PolicyError("ConfidenceBounding: values must name at least one sensitive value.")
+        if self.quasi is not None:
+            object.__setattr__(self, "quasi", _named_columns(self.quasi))
 
     @property
     def limit(self) -> Fraction:
@@ -118,12 +122,17 @@ class ConfidenceBounding(SetShares):
 
     def meaning(self) -> str:
         return (
-            "Somebody who knows quasi-identifying values of a person, all or some of them, concludes that the person has "
+            f"Somebody who knows {self._known} of a person, all or some of them, concludes that the person has "
             f"{listed(self._values)} with a confidence of at most {shown(self.h)}."
         )
 
     def not_covered(self) -> str:
-        return "Confidence bounding says nothing about values that are not listed, and does not cover people who can rule values out."
+        beyond = "" if self.quasi is None else f" Whoever knows other columns than {listed(self.quasi)} is not covered."
+        return f"Confidence bounding says nothing about values that are not listed, and does not cover people who can rule values out.{beyond}"
+
+    @property
+    def _known(self) -> str:
+        return "quasi-identifying values" if self.quasi is None else f"the values of {listed(self.quasi)}"
 
     def _complaint(self, largest: Fraction) -> str:
         return f"a guarded value with a share above {shown(self.h)}; the worst has one with {measured(largest)}"
@@ -279,3 +288,12 @@ def weight_list(
             f"{name} must give a weight for each sensitive value, such as {{'flu': 1, 'hiv': 0}}, but it is {given!r}."
         ) from None
     return tuple(sorted(read.items()))
+
+
+def _named_columns(given: object) -> tuple[str, ...]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise PolicyError(f"ConfidenceBounding: quasi must be a list of quasi columns, but it is {given!r}.")
+    names = tuple(given)
+    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
+        raise PolicyError(f"ConfidenceBounding: quasi must name different quasi columns, but it is {list(names)!r}.")
+    return names

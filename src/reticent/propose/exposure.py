@@ -21,6 +21,7 @@ from reticent.definitions import (
     all_of,
     homogeneity_audit,
     judge,
+    own_sets,
     population_estimate,
     verdict,
 )
@@ -115,7 +116,15 @@ def _exposure(
     filled = groups.sizes > 0
     firsts, groups = firsts[filled], groups.select(filled)
     audit = homogeneity_audit(groups) if groups.domain.columns else None
-    evidence = Evidence({tuple(columns): groups})
+    named = (
+        {
+            own: _groups_by(frequencies, [all_columns.index(name) for name in own])
+            for own in own_sets(all_of(tuple(definitions)))
+        }
+        if definitions
+        else {}
+    )
+    evidence = Evidence({tuple(columns): groups}, named)
     assessments = tuple(verdict(definition, judge(definition, evidence)) for definition in definitions)
     described = _Described(frequencies, groups, firsts, places)
     return Exposure(
@@ -129,9 +138,17 @@ def _exposure(
         homogeneous_rows=audit.rows if audit else 0,
         assessments=assessments,
         exposed=described.most_exposed(shown),
-        worst=tuple(described.group(each.witness.group) if each.witness is not None else None for each in assessments),
+        worst=tuple(
+            described.group(each.witness.group) if each.witness is not None and not own_sets(each.definition) else None
+            for each in assessments
+        ),
         estimate=population_estimate(groups, unit) if unit is not None else None,
     )
+
+
+def _groups_by(frequencies: FrequencySet, places: Sequence[int]) -> Groups:
+    groups = frequencies.merged(*frequencies.group_ids(frequencies.levels, places))
+    return groups.select(groups.sizes > 0)
 
 
 @dataclass(frozen=True)

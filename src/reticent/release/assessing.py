@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from reticent.data import Draft, Evidence, Table
 from reticent.data.readers import people_of
-from reticent.definitions import Assessment, Definition, judge, of_groups, verdict
+from reticent.definitions import Assessment, Definition, by_set, judge, of_groups, own_sets, verdict
 from reticent.definitions.population import PopulationDefinition, require_same
 from reticent.engine import count_table, engine_of
 from reticent.errors import PolicyError
@@ -44,8 +44,9 @@ def _evidence(subject: Any, definition: Definition) -> Evidence:
     """What adversaries see, for each set of columns that one may hold."""
     if isinstance(subject, Table):
         seen = seen_of(definition.prepare(subject))
-        groups = {columns: seen.known(columns).true_groups for columns in seen.sets}
-        return Evidence({columns: each.select(each.sizes > 0) for columns, each in groups.items()})
+        groups = {columns: seen.known(columns).true_groups for columns in (*seen.sets, *own_sets(definition))}
+        filled = {columns: each.select(each.sizes > 0) for columns, each in groups.items()}
+        return Evidence({columns: filled[columns] for columns in seen.sets}, filled)
     if isinstance(subject, Draft):
         return subject.evidence
     if isinstance(subject, Release):
@@ -58,12 +59,12 @@ def _failing_rows(table: Table, definition: Definition) -> NDArray[np.int64]:
     prepared, wanted = definition.prepare(table), of_groups(definition, "assess")
     frequencies, names = count_table(prepared), list(table.quasi)
     failing = np.zeros(len(frequencies), dtype=bool)
-    for columns in table.quasi_sets or (tuple(names),):
+    for columns, demand in by_set(wanted, table.quasi_sets or (tuple(names),)):
         ids, count = frequencies.group_ids(frequencies.levels, [names.index(name) for name in columns])
         groups = frequencies.merged(ids, count)
         # Beside a population, groups may be of people who are not in the table.
         mask = groups.sizes > 0
-        mask[mask] = wanted.failing(groups.select(mask))
+        mask[mask] = demand.failing(groups.select(mask))
         failing |= mask[ids]
     points = np.concatenate(list(engine_of(prepared).points(prepared, frequencies)))
     return np.flatnonzero(failing[points])
@@ -72,7 +73,8 @@ def _failing_rows(table: Table, definition: Definition) -> NDArray[np.int64]:
 def _of_release(release: Release, definition: Definition) -> Evidence:
     """The groups as they were judged; sets of columns and populations are looked up in the public tables, beside the steward's whole table."""
     side = release.public
-    if len(side.manifest.adversary_sets) == 1 and _population(definition) is None:
+    looked_up = _population(definition) is not None or own_sets(definition)
+    if len(side.manifest.adversary_sets) == 1 and not looked_up:
         return release.private.evidence
     groups = release.groups
     marginals = {name: groups.marginal(name) for name in side.manifest.named("sensitive")}

@@ -28,7 +28,7 @@ from reticent.data import (
 )
 from reticent.data.meaning import Missing, texts_of
 from reticent.data.predicate import Condition
-from reticent.definitions import Definition, columns_compared, unkept
+from reticent.definitions import Definition, columns_compared, own_sets, unkept
 from reticent.errors import DataError, PolicyError
 from reticent.release.manifest import ManifestColumn
 from reticent.release.reference import ReferenceColumn, declared_reference, with_named_values
@@ -184,11 +184,13 @@ class GroupFormat(Format):
         # Histograms of several columns are put together; where one is missing, the published rows stand for all.
         known = compared if all(column in about.reference for column in compared) else ()
         reference = {name: about.reference[name].counts for name in known}
-        shown = {quasi: seen.known(quasi) for quasi in seen.sets}
+        shown = {quasi: seen.known(quasi) for quasi in (*seen.sets, *own_sets(about.definition))}
         if about.definition.needs_population and about.people is not None:
             shown = {quasi: each.with_population(about.people) for quasi, each in shown.items()}
+        bound = {quasi: each.true_groups.bound_to(columns, reference) for quasi, each in shown.items()}
         return Evidence(
-            {quasi: each.true_groups.bound_to(columns, reference) for quasi, each in shown.items()},
+            {quasi: bound[quasi] for quasi in seen.sets},
+            bound,
             remainder=self.left_out(public),
             history=None
             if about.earlier is None

@@ -14,7 +14,7 @@ from reticent.anonymize.lattice.objectives import NodeView, Objective, Weights, 
 from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.lattice.space import Space
 from reticent.anonymize.leaving import failing_groups, together_of
-from reticent.anonymize.sets import seen_as
+from reticent.anonymize.sets import JudgedSet, seen_as
 from reticent.data import Context
 from reticent.data.frequencies import FrequencySet, Levels
 from reticent.definitions import GroupDefinition
@@ -56,7 +56,7 @@ class Evaluator:
         suppression: Fraction,
         objective: str | Callable[[NodeView], float],
         weights: Weights | None = None,
-        quasi_sets: Sequence[Sequence[int]] | None = None,
+        quasi_sets: Sequence[JudgedSet] | None = None,
         only: Levels | None = None,
         context: Context | None = None,
     ) -> None:
@@ -167,9 +167,9 @@ class Evaluator:
         mask = np.zeros(len(points), dtype=bool)
         while True:
             before = int(mask.sum())
-            for columns in self.quasi_sets or ():
-                mine, _, groups = seen_as(points.groups(), *points.alike(columns), ~mask)
-                failing = failing_groups(self.definition, groups, np.zeros(len(groups), dtype=bool), self.allowed)
+            for each in self.quasi_sets or ():
+                mine, _, groups = seen_as(points.groups(), *points.alike(each.places), ~mask)
+                failing = failing_groups(each.definition, groups, np.zeros(len(groups), dtype=bool), self.allowed)
                 mask[np.flatnonzero(~mask)[failing[mine]]] = True
                 if int(points.sizes[mask].sum()) > self.allowed:
                     return mask

@@ -14,11 +14,11 @@ from reticent.anonymize.lattice.objectives import NodeView, describe
 from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.lattice.search import Node, Search, Strategy, levels_of, search
 from reticent.anonymize.leaving import Leaving, LeftOut, told_too_much
-from reticent.anonymize.sets import Columns, adversary_sets, named_sets, seen_as
+from reticent.anonymize.sets import Columns, seen_as
 from reticent.data import Context, FrequencySet, Groups, Kind, Levels, Meaning, Recoded, Table
 from reticent.data.draft import Draft
 from reticent.data.recoding import BUCKET, declared_domains, shown_meanings
-from reticent.definitions import Definition, GroupDefinition
+from reticent.definitions import Definition, GroupDefinition, against_all
 from reticent.definitions.feasibility import require_feasible
 from reticent.engine import count_table, engine_of
 from reticent.errors import Infeasible, PolicyError
@@ -134,7 +134,7 @@ class Lattice:
         return search(
             # Whatever somebody knows leads to a bucket, and no further: there is one kind of adversary.
             table.against_all() if self.format == "bucketize" else table,
-            definition,
+            against_all(definition) if self.format == "bucketize" else definition,
             suppression=suppression,
             objective=self.objective,
             weights=self.weights,
@@ -186,15 +186,14 @@ class Lattice:
     def leaving(self, table: Table, definition: GroupDefinition, points: Points, allowed: int = 0) -> Leaving:
         """The groups of a node, and how adversaries see those that are published: in buckets, everybody sees the same."""
         groups, everything = points.groups(), tuple(range(len(points.levels)))
-        sets = [everything] * len(named_sets(table)) if self.format == "bucketize" else adversary_sets(table)
 
         def seen(columns: Columns, kept: NDArray[np.bool_]) -> tuple[NDArray[Any], Groups]:
-            if columns == everything:
+            if columns == everything or self.format == "bucketize":
                 return np.arange(int(kept.sum())), groups.select(kept)
             mine, _, part = seen_as(groups, *points.alike(columns), kept)
             return mine, part
 
-        return Leaving.of(table, definition, groups, sets, seen, allowed)
+        return Leaving.of(table, definition, groups, seen, allowed)
 
     def _require(self, found: Search, frequencies: FrequencySet, definition: GroupDefinition) -> Node:
         if found.best is not None:

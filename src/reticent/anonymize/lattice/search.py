@@ -16,10 +16,10 @@ from reticent.anonymize.lattice.classification import exhaustive, incognito, tag
 from reticent.anonymize.lattice.evaluation import Evaluation, Evaluator
 from reticent.anonymize.lattice.frontier import Frontier, Outcome
 from reticent.anonymize.lattice.objectives import NodeView, Weights
-from reticent.anonymize.sets import adversary_sets
+from reticent.anonymize.sets import adversary_sets, judged_sets
 from reticent.data import Context, Table
 from reticent.data.frequencies import Levels
-from reticent.definitions import Definition, of_groups
+from reticent.definitions import Definition, of_groups, own_sets
 from reticent.engine import count_table
 from reticent.errors import PolicyError, did_you_mean
 from reticent.exact import Number, exact, whole
@@ -115,7 +115,7 @@ def search(
     limit = exact(suppression, "suppression", low=0, high=1)
     wanted = of_groups(definition, "search")
     table = wanted.prepare(table)
-    sets = adversary_sets(table)
+    adversary_sets(table)
     context = context or Context()
     deadline = context.until(float(exact(seconds, "seconds", low=0)) if seconds is not None else None)
     start = levels_of(table, floor, "floor")
@@ -123,7 +123,7 @@ def search(
     wants_values = wanted.needs_sensitive or not isinstance(objective, str) or objective == "kl"
     frequencies = count_table(table, context, sensitive=wants_values, floor=start)
     columns = list(table.quasi)
-    several = sets if table.quasi_sets is not None else None
+    several = judged_sets(table, wanted) if table.quasi_sets is not None or own_sets(wanted) else None
     evaluator = Evaluator(frequencies, wanted, limit, objective, weights, several, only, context)
     outcome, passing = _run(evaluator, strategy, deadline)
     return Search(

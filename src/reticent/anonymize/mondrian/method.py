@@ -133,7 +133,7 @@ class Mondrian:
         shown, judge = self._recoded(units, definition, sets, context)
         kept = self._kept(shown, judge, sets, definition)
         allowed = int(self._limit * units.rows)
-        leaving = Leaving.of(table, definition, shown.groups, sets, shown.seen, allowed)
+        leaving = Leaving.of(table, definition, shown.groups, shown.seen, allowed)
         ways = list(leaving.ways(~kept))
         if ways:
             return shown, leaving, min(ways, key=lambda way: int(shown.groups.sizes[way.mask].sum()))
