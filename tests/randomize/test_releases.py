@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import statistics
 import textwrap
 from fractions import Fraction
 from pathlib import Path
@@ -13,14 +15,15 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from reticent import randomize
+from reticent import Lattice, compare, preview, randomize
 from reticent.cli import query as query_command
 from reticent.cli.app import app
 from reticent.data import Hierarchy, Table
 from reticent.definitions import KAnonymity
 from reticent.definitions.mechanisms import BoundedBelief
 from reticent.errors import DataError, LedgerError, PolicyError
-from reticent.randomize import AlphaBeta, Frapp, frapp_plan, open_published, perturb
+from reticent.ledger import Ledger
+from reticent.randomize import AlphaBeta, Frapp, Series, frapp_plan, open_published, perturb, publish_to
 from reticent.release import generate_keys, publish, verify
 from reticent.release.values import readable
 from tests.randomize.examples import scores_domain, scores_frame, scores_plan
@@ -239,3 +242,79 @@ def test_a_policy_publishes_verifies_and_queries_on_the_command_line(tmp_path, m
     with pytest.raises(PolicyError, match="report is about groups"):
         run("publish", tmp_path / "policy.toml", "-o", tmp_path / "two", "--report")
     assert not (tmp_path / "two").exists()
+
+
+def test_a_view_is_previewed_and_compared_like_any_release():
+    promise = BoundedBelief("1/200", "1/3")
+    found = preview(_table("scores"), promise, AlphaBeta(domain=VALUES), insecure_seed=1)
+    assert (found.format, found.groups) == ("view", None)
+    assert found.rows == found.as_dict()["rows"] > 0
+    methods = [AlphaBeta(domain=VALUES), AlphaBeta(domain=VALUES, preset="max-utility"), Lattice()]
+    rows = compare(_table(), promise, methods, insecure_seed=1).table
+    assert rows["possible"].to_list() == [True, True, False]
+    assert rows["groups"].null_count() == 3
+
+
+def test_a_view_says_what_it_counts_and_counts_people_where_records_repeat(tmp_path):
+    rows = pl.concat([scores_frame(), scores_frame().head(2), scores_frame().head(1)])
+    table = Table(rows, quasi=["age", "nationality"], sensitive="score")
+    promise = BoundedBelief("1/200", "1/3", "both")
+    dedupe = AlphaBeta(domain=VALUES, duplicates="dedupe")
+    distinct = publish(table, BoundedBelief("1/200", "1/3"), method=dedupe, insecure_seed=1)
+    assert distinct.count("score > 90").counts == "distinct records"
+    assert "distinct records" in distinct.count("score > 90").lines()[0]
+    assert "people who agree in all columns count once" in distinct.public.form.words(distinct.public).what
+    with pytest.raises(PolicyError, match="counts distinct tuples"):
+        distinct.count("score > 90", "people")
+    counted = publish(
+        table, promise, method=AlphaBeta(domain=VALUES, duplicates="count", count=3), insecure_seed=1
+    ).save(tmp_path / "view")
+    found = CliRunner().invoke(app, ["query", str(counted), "score > 90", "--estimator", "people", "--json"])
+    opened = open_published(counted)
+    assert json.loads(found.stdout)["counts"] == "people"
+    assert Fraction(json.loads(found.stdout)["value"]) == opened.rows_estimate("score > 90").value
+    values = [
+        publish(table, promise, AlphaBeta(domain=VALUES, duplicates="count", count=3), insecure_seed=seed)
+        .count("true", "people")
+        .value
+        for seed in range(60)
+    ]
+    assert abs(sum(values) / 60 - 9) < 5 * math.sqrt(statistics.variance(map(float, values)) / 60)
+
+
+def test_a_recorded_view_is_saved_as_it_was_published(tmp_path):
+    made = randomize.publish(scores_frame(), scores_plan(), dataset="scores", ledger=tmp_path / "book")
+    with pytest.raises(PolicyError, match="settled when it was published"):
+        made.save(tmp_path / "view", files="parquet")
+    made.save(tmp_path / "view")
+    with Ledger(tmp_path / "book") as ledger:
+        assert [(each.kind, each.status) for each in ledger.entries("scores")] == [("release", "given out")]
+
+
+def test_a_view_that_cannot_be_saved_is_withdrawn(tmp_path):
+    (tmp_path / "view").write_text("in the way")
+    with pytest.raises(DataError, match="exists already"):
+        publish_to(scores_frame(), scores_plan(), tmp_path / "view", dataset="scores", ledger=tmp_path / "book")
+    with Ledger(tmp_path / "book") as ledger:
+        assert [each.status for each in ledger.entries("scores")] == ["withdrawn"]
+    publish_to(scores_frame(), scores_plan(), tmp_path / "other", dataset="scores", ledger=tmp_path / "book")
+
+
+def test_a_series_keeps_its_state_in_the_transaction_that_records_a_view(tmp_path):
+    book = tmp_path / "book"
+    series = Series(randomize.plan(n=8, domain=scores_domain(), k=1, gamma="1/2", views=2))
+    for index in (1, 2):
+        series = series.publish(scores_frame(), "scores", ledger=book)
+        with Ledger(book) as ledger:
+            state = ledger.state("scores", "randomized views")
+            assert len(ledger.entries("scores")) == index
+        assert state.details == {"index": index, "views": 2}
+        assert (state.follows is None) == (index == 1)
+    told = series.views[-1].certificate["ledger"]
+    assert "view 2 of 2 that were planned and judged together" in told["statement"]
+    series.save(tmp_path / "series")
+    folders = [tmp_path / "series" / f"view-{index}" for index in (1, 2)]
+    assert all(verify(folder).holds for folder in folders)
+    assert verify(folders).holds
+    with pytest.raises(LedgerError, match="released already"):
+        publish(_table("scores"), BoundedBelief("1/200", "1/3"), method=AlphaBeta(domain=VALUES), ledger=book)

@@ -99,7 +99,7 @@ def _payload(found: Published) -> dict[str, Any]:
         "tables": {name: found.path / "public" / each.files[0] for name, each in release.manifest.tables.items()},
         "levels": {column: level for column, level, _ in _levels(found)},
         "groups": _groups(release),
-        "rows": _rows(release),
+        "rows": release.public.height,
         "suppressed": private.suppressed,
         "worst_posterior": private.search.get("worst_posterior"),
         "proven": private.search.get("proven"),
@@ -116,7 +116,7 @@ def _render(console: Console, found: Published) -> None:
     release, private = found.release, found.release.private
     groups = _groups(release)
     grouped = f" in {groups['count']:,} groups; {private.suppressed:,} rows were left out" if groups else ""
-    console.print(f"Published {_rows(release):,} rows{grouped}.", markup=False)
+    console.print(f"Published {release.public.height:,} rows{grouped}.", markup=False)
     promises = [(_claim(claim), claim["covers"]) for claim in release.certificate["claims"]]
     console.print(table("What is promised", ("definition", "in plain words"), promises))
     levels = [(column, f"{level} of {height}") for column, level, height in _levels(found)]
@@ -136,11 +136,6 @@ def _render(console: Console, found: Published) -> None:
     if found.report is not None:
         console.print(f"The report is {found.report}.", markup=False)
     console.print(f"Anybody can check it: reticent verify {found.path}", markup=False)
-
-
-def _rows(release: Release) -> int:
-    """How many rows were published."""
-    return release.public.rows[release.public.form.tables[0]].height
 
 
 def _groups(release: Release) -> dict[str, int] | None:

@@ -271,6 +271,7 @@ def republish(
     """
     from reticent.data.readers import read_frame
     from reticent.errors import PolicyError
+    from reticent.ledger import withdrawn_if_unsaved
     from reticent.randomize import Series
 
     if (series / "series.json").exists():
@@ -287,8 +288,9 @@ def republish(
         read_frame(data), dataset, domain=read_domain(domain) if domain else None,
         duplicates=duplicates, ledger=ledger, insecure_seed=insecure_seed,
     )  # fmt: skip
-    grown.save(series)
     last = grown.views[-1]
+    with withdrawn_if_unsaved(last.release.entry):
+        grown.save(series)
     payload = {
         "ok": True,
         "index": last.manifest.index,

@@ -112,7 +112,7 @@ class DrawnFormat(MechanismFormat):
 
     def words(self, public: PublicSide) -> Words:
         return Words(
-            self.read(public).words(public.rows[self.name].height),
+            self.read(public).words(public.height),
             (
                 "Whoever takes a row for true is wrong most of the time. Count with `reticent query`, which knows the noise.",
             ),

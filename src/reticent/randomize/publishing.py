@@ -11,7 +11,7 @@ from reticent.data import Table
 from reticent.data.frames import as_polars
 from reticent.errors import DataError
 from reticent.giving import Beside, SeriesState, alone
-from reticent.ledger import Ledger
+from reticent.ledger import Ledger, withdrawn_if_unsaved
 from reticent.randomize.domain import Keys, ViewDomain
 from reticent.randomize.drafting import Drawn, draw
 from reticent.randomize.plans import Plan
@@ -80,8 +80,9 @@ def publish_to(
         signing_key=signing_key,
         scratch=next(folder for folder in target.absolute().parents if folder.exists()),
     )
-    release.save(target, overwrite=overwrite)
-    return int(release.public.rows["view"].height)
+    with withdrawn_if_unsaved(release.entry):
+        release.save(target, overwrite=overwrite)
+    return release.public.height
 
 
 def released(

@@ -103,6 +103,10 @@ class Reader(ABC):
     def save(self, path: str | Path, *, files: FileKind | None = None, overwrite: bool = False) -> Path:
         """Write the release to a folder, whole or not at all. ``files`` says of which kind, where it was not given out yet."""
         from reticent.randomize.publishing import released
+        from reticent.release import Release
 
-        made = self.release if files is None else released(self, files=files)
-        return made.save(path, overwrite=overwrite)
+        if files is None:
+            return self.release.save(path, overwrite=overwrite)
+        if isinstance(self.given, Release):
+            raise PolicyError("The kind of its files was settled when it was published; publish with files=.")
+        return released(self, files=files).save(path, overwrite=overwrite)

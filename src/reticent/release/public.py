@@ -64,6 +64,11 @@ class PublicSide:
         return self.tables[self.form.tables[0]]
 
     @property
+    def height(self) -> int:
+        """The number of rows of the main table."""
+        return self.rows[self.form.tables[0]].height
+
+    @property
     def meanings(self) -> Mapping[str, Mapping[str, Meaning]]:
         """For every quasi column the meaning of each of its labels."""
         return self.manifest.meanings

@@ -48,7 +48,7 @@ class Preview:
     @property
     def rows(self) -> int:
         """How many rows would be published."""
-        return int(self._draft.public.groups.sizes.sum())
+        return self._draft.public.height
 
     @property
     def suppressed(self) -> int:
