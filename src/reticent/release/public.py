@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from reticent.data import FrameRows, Groups, Meaning, Rows, Seen, StoredRows
+from reticent.data import CodedRows, Groups, Meaning, Rows, Seen, StoredRows
 from reticent.data.memory import file_fits
 from reticent.data.predicate import Condition
 from reticent.errors import DataError
@@ -168,7 +168,7 @@ def _rows(content: PublicFile, name: str, manifest: Manifest, streams: bool) -> 
     """A table in memory, or as it lies on disk."""
     judged = (*manifest.named("quasi"), *manifest.named("sensitive"))
     if not streams or isinstance(content, bytes):
-        return judging(FrameRows(read_table(_bytes(content), name, manifest)), judged)
+        return judging(CodedRows.of(read_table(_bytes(content), name, manifest)), judged)
     stored = StoredRows(published_schema(name, manifest), path=content, judged=judged)
     stored.check()
     return stored
