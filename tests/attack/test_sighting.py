@@ -140,6 +140,14 @@ def test_a_later_view_of_a_series_is_refused() -> None:
         attack(later, Sighting(TABLE.frame))
 
 
+@pytest.mark.parametrize("kind", WEAK)
+def test_without_a_list_the_example_is_a_record_that_is_shown(kind: str) -> None:
+    release = made(WEAK, kind)
+    (found,) = attack(release)
+    first = ", ".join(str(value) for value in release.frame.sort(release.frame.columns).row(0))
+    assert found.example.startswith(f"The record {first} is shown")
+
+
 @pytest.mark.parametrize("target", [7, None, TABLE.frame])
 def test_what_is_neither_a_table_nor_a_release_is_refused(target: object) -> None:
     with pytest.raises(PolicyError, match="a table, a draft, a release or the folder of one is needed"):

@@ -79,7 +79,7 @@ class PublicSide:
         unprotected = self.manifest.named("other")
         others = {name: rows for rows in self.rows.values() for name in rows.schema if name in unprotected}
         seen = self.form.seen(self.rows, self.manifest.columns, self.manifest.details)
-        return replace(seen, sets=self.manifest.adversary_sets, others=others)
+        return replace(seen, sets=self.manifest.quasi_sets or seen.sets, others=others)
 
     @property
     def groups(self) -> Groups:
