@@ -19,7 +19,7 @@ from benchmarks.measuring import Row, best_of, report
 from benchmarks.reproduce_knowledge import adult
 from reticent.data import Groups, Histograms, SensitiveColumn, SensitiveDomain
 from reticent.knowledge import curve
-from reticent.knowledge.rollup import Rollup
+from reticent.knowledge.search import Rollup
 from reticent.worst_case import Buckets
 
 GROUPS, VALUES, FACTS = 1_000_000, 14, 12

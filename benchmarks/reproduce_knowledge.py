@@ -21,9 +21,9 @@ from reticent.charts import ChartAxis, ChartLine, line_chart, png
 from reticent.data import FrequencySet, Groups, Hierarchy, Table
 from reticent.engine import count_table
 from reticent.knowledge import certainty_point, curve, negation_curve
-from reticent.knowledge.rollup import Rollup
 from reticent.knowledge.search import (
     Audit,
+    Rollup,
     all_minimal,
     all_minimal_by_subsets,
     descend,

@@ -13,7 +13,7 @@ from benchmarks.reproduce_knowledge import (
     experiment_4,
 )
 
-from reticent.knowledge.rollup import Rollup
+from reticent.knowledge.search import Rollup
 
 pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="../shared/data is not here")
 

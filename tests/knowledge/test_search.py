@@ -10,10 +10,10 @@ import pytest
 
 from reticent.errors import Infeasible, PolicyError
 from reticent.knowledge import curve
-from reticent.knowledge.rollup import Rollup
 from reticent.knowledge.search import (
     Audit,
     LevelLattice,
+    Rollup,
     all_minimal,
     all_minimal_by_subsets,
     descend,

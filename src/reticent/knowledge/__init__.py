@@ -4,7 +4,7 @@
 ``sampling``    estimated beliefs where exact ones take too long; ``worlds`` lists all worlds of a tiny table
 ``subject``     a table or a release with names, for explanations; ``chart`` draws both curves
 ``monitor``     buckets that grow; ``growth`` for a growing table
-``search``      the least general safe bucketizations of a chain or a lattice; ``rollup`` makes the nodes of a table
+``search``      the least general safe bucketizations of a chain or a lattice, or of a table (``Rollup``)
 
 The arithmetic lies below, in ``worst_case``, and its names are exported here as well. Measuring histograms needs numpy only; what deals with
 tables is loaded when it is first used.
