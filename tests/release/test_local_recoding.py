@@ -65,3 +65,20 @@ def test_a_damaged_recoding_is_named(release, tmp_path):
     recoding.write_text(json.dumps(payload))
     with pytest.raises(rt.DataError, match=r"recoding\.json is damaged"):
         rt.apply(recoding, people().frame)
+
+
+@pytest.mark.parametrize(
+    ("options", "method"),
+    [
+        ({"quasi_sets": [["age", "job"], ["town"]]}, rt.Mondrian(values="hierarchy")),
+        ({"quasi_sets": [["age", "job"], ["town"]]}, rt.Lattice(suppression="0.1")),
+        ({"engine": "streaming"}, rt.Mondrian()),
+        ({"engine": "streaming"}, rt.Lattice(suppression="0.1")),
+    ],
+    ids=["sets, nodes", "sets, levels", "streamed, regions", "streamed, levels"],
+)
+def test_several_sets_and_streamed_tables_are_recoded_as_they_were_published(options, method):
+    whole = people()
+    table = rt.Table(whole.frame, quasi=dict(whole.quasi), sensitive="illness", **options)
+    release = rt.publish(table, rt.KAnonymity(5), method=method)
+    assert rt.apply(release, whole.frame).sort(pl.all()).equals(release.frame.sort(pl.all()))
