@@ -14,30 +14,38 @@
 
 from reticent.release.applying import apply
 from reticent.release.claims import Check, read_claims
-from reticent.release.format import Format, GroupFormat, MechanismFormat, Words, format_of
-from reticent.release.manifest import Manifest
+from reticent.release.counting import count_labels
+from reticent.release.format import Answer, Format, GroupFormat, Judged, MechanismFormat, Words, format_of
+from reticent.release.manifest import Manifest, ManifestColumn
 from reticent.release.public import PublicSide, open_public
-from reticent.release.publishing import FileKind, publish
+from reticent.release.publishing import FileKind, JudgedDraft, default_method, judged_draft, publish
 from reticent.release.release import Release
 from reticent.release.seen import public_side, seen_of
 from reticent.release.signing import KeyFiles, generate_keys
 from reticent.release.verification import Verification, verify
 
 __all__ = [
+    "Answer",
     "Check",
     "FileKind",
     "Format",
     "GroupFormat",
+    "Judged",
+    "JudgedDraft",
     "KeyFiles",
     "Manifest",
+    "ManifestColumn",
     "MechanismFormat",
     "PublicSide",
     "Release",
     "Verification",
     "Words",
     "apply",
+    "count_labels",
+    "default_method",
     "format_of",
     "generate_keys",
+    "judged_draft",
     "open_public",
     "public_side",
     "publish",

@@ -6,6 +6,7 @@ ledger, certificate.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -28,7 +29,7 @@ from reticent.release.certificate import (
     former_hash,
 )
 from reticent.release.claims import check_claims
-from reticent.release.format import PSEUDONYM, Format, format_of, role_of
+from reticent.release.format import PSEUDONYM, Format, Words, format_of, role_of
 from reticent.release.manifest import Manifest, ManifestTable
 from reticent.release.public import PublicSide
 from reticent.release.reference import reference_of
@@ -40,7 +41,6 @@ from reticent.release.values import readable
 from reticent.release.wording import statement
 
 FileKind = Literal["csv", "parquet"]
-_DEFAULT = "Lattice"
 
 
 def publish(
@@ -73,26 +73,12 @@ def publish(
     context = _context(context, insecure_seed, scratch)
     book = _ledger(table, ledger)
     try:
-        # Domains that come from the data come from a population too, in the draft and in the recoding of later rows.
-        table = definition.prepare(table)
-        draft = chosen.draft(table, definition, context)
-        form = _format(draft, definition)
-        context.step("sorting and writing rows")
-        spool = Spool.of(draft, form, table, files, context)
-        side = PublicSide(_manifest(table, draft, form, spool, files), {}, spool.rows)
-        _check_roles(table, side.manifest)
-        _check_rows(draft, side)
-        context.step("checking what the files show")
-        form.check(side)
-        words = form.words(side)
-        reference = reference_of(definition, draft.evidence, table.sensitive)
-        insecure = draft.insecure or not context.randomness.is_secure
-        content = content_of(definition, side.manifest, words, reference, insecure)
-        _judge(definition, draft, PublicSide(side.manifest, content, side.rows))
+        made = judged_draft(table, definition, chosen, files, context)
+        draft, side, content = made.draft, made.side, made.side.certificate
         prints = {
             MANIFEST: fingerprint(readable(side.manifest.as_json())),
-            STATEMENT: fingerprint(statement(content, words).encode()),
-            **spool.prints,
+            STATEMENT: fingerprint(statement(content, made.words).encode()),
+            **made.spool.prints,
         }
         # From here on the ledger may know of it, so nothing stops any more.
         context.step("recording")
@@ -108,7 +94,7 @@ def publish(
         else:
             entry = book.record(
                 table.dataset,
-                content_hash(content, side.manifest, spool.row_hashes()),
+                content_hash(content, side.manifest, made.spool.row_hashes()),
                 certify,
                 beside=unjudged if again else draft.beside,
                 spend=draft.spend,
@@ -122,7 +108,47 @@ def publish(
         if book is not None and book is not ledger:
             book.close()
     private = PrivateSide(draft.evidence, draft.suppressed, draft.utility, draft.search, draft.private, draft.recoding)
-    return Release(PublicSide(side.manifest, certificates[-1], side.rows), private, entry, _spool=spool)
+    return Release(PublicSide(side.manifest, certificates[-1], side.rows), private, entry, _spool=made.spool)
+
+
+@dataclass(frozen=True)
+class JudgedDraft:
+    """A draft that was checked and judged; nothing is recorded or certified. ``side`` is what would be public: its certificate lists the claims only."""
+
+    draft: Draft
+    side: PublicSide
+    words: Words
+    spool: Spool = field(repr=False)
+
+
+def judged_draft(
+    table: Table, definition: Definition, method: Method | None, files: FileKind, context: Context
+) -> JudgedDraft:
+    """Everything that publishing does before the ledger: draft, judge, write the public files aside, check them and judge what they show."""
+    chosen = _method(table, definition, method)
+    # Domains that come from the data come from a population too, in the draft and in the recoding of later rows.
+    table = definition.prepare(table)
+    draft = chosen.draft(table, definition, context)
+    form = _format(draft, definition)
+    _judge_draft(definition, draft)
+    context.step("sorting and writing rows")
+    spool = Spool.of(draft, form, table, files, context)
+    side = PublicSide(_manifest(table, draft, form, spool, files), {}, spool.rows)
+    _check_roles(table, side.manifest)
+    _check_rows(draft, side)
+    context.step("checking what the files show")
+    form.check(side)
+    words = form.words(side)
+    reference = reference_of(definition, draft.evidence, table.sensitive)
+    insecure = draft.insecure or not context.randomness.is_secure
+    side = PublicSide(side.manifest, content_of(definition, side.manifest, words, reference, insecure), side.rows)
+    _judge_public(definition, draft, side)
+    return JudgedDraft(draft, side, words, spool)
+
+
+def default_method(table: Table, definition: Definition) -> Method:
+    """The method where none is named, the same in Python and on the command line: full-domain generalization by exact search."""
+    return cast(Method, load("method", "Lattice")())
 
 
 def _method(table: Table, definition: Definition, method: Method | None) -> Method:
@@ -131,7 +157,7 @@ def _method(table: Table, definition: Definition, method: Method | None) -> Meth
         raise PolicyError(f"publish needs a Table (rt.Table or rt.read), but it got a {type(table).__name__}.")
     if not isinstance(definition, Definition):
         raise PolicyError(f"publish needs a definition such as KAnonymity(5), but it got {definition!r}.")
-    chosen = cast(Method, load("method", _DEFAULT)()) if method is None else method
+    chosen = default_method(table, definition) if method is None else method
     if isinstance(chosen, type) or not isinstance(getattr(chosen, "keeps", None), frozenset):
         raise PolicyError(f"publish needs a method such as Lattice(), but it got {chosen!r}.")
     name = type(chosen).__name__
@@ -214,17 +240,24 @@ def _check_rows(draft: Draft, side: PublicSide) -> None:
         )
 
 
-def _judge(definition: Definition, draft: Draft, side: PublicSide) -> None:
-    """No release leaves on a method's word alone: its evidence, and what the public tables show, must pass."""
+def _judge_draft(definition: Definition, draft: Draft) -> None:
+    """No release leaves on a method's word alone: its evidence must pass."""
     found = verdict(definition, judge(definition, draft.evidence))
-    failing = None if found.holds else str(definition) if found.witness is None else found.witness.text
+    if not found.holds:
+        raise _broken(draft, str(definition) if found.witness is None else found.witness.text)
+
+
+def _judge_public(definition: Definition, draft: Draft, side: PublicSide) -> None:
+    """What the public tables show must pass as well."""
     for check in check_claims(side, _population(definition)):
         if check.status == "fails":
-            failing = f"{check.name}: {check.detail}"
-    if failing is not None:
-        raise PolicyError(
-            f"The method {draft.method.get('name')!r} made a draft that does not keep what it promises ({failing}). Nothing was published."
-        )
+            raise _broken(draft, f"{check.name}: {check.detail}")
+
+
+def _broken(draft: Draft, failing: str) -> PolicyError:
+    return PolicyError(
+        f"The method {draft.method.get('name')!r} made a draft that does not keep what it promises ({failing}). Nothing was published."
+    )
 
 
 def _population(definition: Definition) -> Any:

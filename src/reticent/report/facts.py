@@ -68,8 +68,12 @@ class PrivateFacts:
     def of(cls, release: Release) -> PrivateFacts:
         """From a release that was just made."""
         private = release.private
-        columns = [column.name for column in private.evidence.published.domain.columns]
-        whole = {name: _counts(private.evidence.published.marginal(name), whole=True) for name in columns}
+        groups = private.evidence.published if private.evidence.groups else None
+        columns = () if groups is None else groups.domain.columns
+        whole = {
+            column.name: value_counts(private.evidence.published.marginal(column.name), whole=True)
+            for column in columns
+        }
         return cls(private.suppressed, private.utility, private.search, whole)
 
     @classmethod
@@ -90,13 +94,14 @@ class PrivateFacts:
 
 @dataclass(frozen=True)
 class ReportFacts:
-    """Everything that a report tells. What is None or empty is not known, or not for the public."""
+    """Everything that a report tells. What is None or empty is not known, or not for the public; ``groups`` is None where rows are not true rows."""
 
     title: str
     words: Words
     verdict: ReportVerdict
     promises: tuple[Promise, ...]
-    groups: Groups
+    rows: int
+    groups: Groups | None
     least: int | None
     private: PrivateFacts | None = None
     before: NDArray[np.int64] | None = None
@@ -107,15 +112,6 @@ class ReportFacts:
     exposed: tuple[Sequence[ExposedGroup], ...] = ()
     residual: tuple[str, ...] = ()
     certificate: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def rows(self) -> int:
-        """How many rows were published."""
-        return int(self.groups.sizes.sum())
-
-    def published(self, column: str) -> Counts:
-        """The values of a sensitive column among the published rows."""
-        return _counts(self.groups.marginal(column), whole=False)
 
 
 def gather(
@@ -145,7 +141,8 @@ def gather(
             Promise(claim.text, said["covers"], said["does_not_cover"], outcome.detail)
             for claim, said, outcome in zip(claims, side.certificate["claims"], outcomes, strict=True)
         ),
-        groups=side.groups,
+        rows=side.height,
+        groups=side.seen.groups,
         least=max(least, default=None),
         labels={name: list(labels)[:_EXAMPLES] for name, labels in side.meanings.items()},
         residual=tuple(side.certificate["residual_risks"]),
@@ -166,12 +163,14 @@ def _with_private(
 ) -> ReportFacts:
     if table is not None and not private.whole:
         groups = count_table(table).groups()
-        whole = {name: _counts(groups.marginal(name), whole=True) for name in side.manifest.named("sensitive")}
+        shown = [name for name in side.manifest.named("sensitive") if name in table.sensitive]
+        whole = {name: value_counts(groups.marginal(name), whole=True) for name in shown}
         private = PrivateFacts(private.suppressed, private.utility, private.search, whole)
     before = None if table is None else count_table(table, sensitive=False).sizes
     lattice = LatticeFacts.of(private.search)
-    if lattice is not None and table is not None and definitions and lattice.size <= MOST_DOTS:
-        lattice = _judged(lattice, table, reduce(and_, definitions), str(side.manifest.method.get("suppression", "0")))
+    of_groups = [part for definition in definitions for part in definition.parts() if part.kind == "groups"]
+    if lattice is not None and table is not None and of_groups and lattice.size <= MOST_DOTS:
+        lattice = _judged(lattice, table, reduce(and_, of_groups), str(side.manifest.method.get("suppression", "0")))
     return replace(facts, private=private, before=before, lattice=lattice)
 
 
@@ -201,13 +200,13 @@ def _verdict(side: PublicSide, checks: Sequence[Check]) -> ReportVerdict:
     if unsure:
         return ReportVerdict("unknown", f"{unsure[0].name}: {unsure[0].detail}")
     what = {1: "the definition", 2: "both definitions"}.get(len(claims), f"all {len(claims)} definitions")
-    count = f"{len(side.groups):,}"
-    return ReportVerdict(
-        "holds", f"Recomputed from the published files in exact arithmetic: all {count} groups satisfy {what}."
-    )
+    groups = side.seen.groups
+    judged = "the way the rows were drawn satisfies" if groups is None else f"all {len(groups):,} groups satisfy"
+    return ReportVerdict("holds", f"Recomputed from the published files in exact arithmetic: {judged} {what}.")
 
 
-def _counts(groups: Groups, *, whole: bool) -> dict[str, int]:
+def value_counts(groups: Groups, *, whole: bool) -> dict[str, int]:
+    """How often each value of the only sensitive column occurs, in the whole table or in the groups."""
     column = groups.domain.columns[0]
     counts = groups.reference if whole else groups.histograms.total(column.size)
     return {text: int(count) for text, count in zip(column.texts, counts, strict=True) if count}

@@ -14,7 +14,7 @@ from reticent import __version__
 from reticent.attack import Findings
 from reticent.propose import ExposedGroup, Risk
 from reticent.report import figures
-from reticent.report.facts import Comparison, ReportFacts
+from reticent.report.facts import Comparison, ReportFacts, value_counts
 from reticent.report.figures import Bar, Figure
 from reticent.report.knowledge_figure import knowledge_curves
 from reticent.report.lattice_figure import ladder, lattice
@@ -76,12 +76,10 @@ def _verdict(facts: ReportFacts) -> str:
 
 
 def _tiles(facts: ReportFacts) -> str:
-    sizes = facts.groups.sizes
-    tiles = [
-        (f"{facts.rows:,}", "rows published"),
-        (f"{len(sizes):,}", "groups of people who look alike"),
-        (f"{int(facts.groups.people.min()):,}", "people in the smallest group"),
-    ]
+    tiles = [(f"{facts.rows:,}", "rows published")]
+    if facts.groups is not None:
+        tiles.append((f"{len(facts.groups):,}", "groups of people who look alike"))
+        tiles.append((f"{int(facts.groups.people.min()):,}", "people in the smallest group"))
     if facts.private is not None:
         left_out = facts.private.suppressed
         tiles.append((f"{left_out:,}", f"rows left out ({left_out / max(facts.rows + left_out, 1):.1%})"))
@@ -101,22 +99,26 @@ def _promises(facts: ReportFacts) -> str:
     left = "".join(f'<div class="promise open"><p>{escape(words)}</p></div>' for words in open_ends)
     return _section(
         "What was promised, and against whom",
-        "Each line is a definition that every published group was checked against, in exact arithmetic.",
+        "Each line is a definition that the release was checked against, in exact arithmetic.",
         f"{kept}<h3>Not covered</h3>{left}",
     )
 
 
 def _crowds(facts: ReportFacts) -> str:
+    if facts.groups is None:
+        return ""
     drawn = figures.crowd_sizes(facts.groups.people, facts.before, facts.least)
     return _section(drawn.title, facts.words.group, _key(facts.before is not None, round_after=False) + _figure(drawn))
 
 
 def _sensitive(facts: ReportFacts) -> str:
+    if facts.groups is None:
+        return ""
     drawn = []
     for column in facts.groups.domain.columns:
         groups = facts.groups.marginal(column.name)
         before = facts.private.whole.get(column.name) if facts.private is not None else None
-        spread = figures.sensitive_values(column.name, before, facts.published(column.name))
+        spread = figures.sensitive_values(column.name, before, value_counts(groups, whole=False))
         guesses = figures.best_guesses(column.name, groups.histograms.top, groups.sizes)
         drawn.append(
             _section(

@@ -1,13 +1,12 @@
 """What a release would be: previews and comparisons, for the steward's eyes. Nothing is recorded, saved or given out.
 
 A preview goes the way of a publication (the method's draft, the check of its tables, the judgement of its evidence and of the public tables) and
-stops before the ledger: the table is taken without the name of its data set, so that no ledger is opened.
+stops before the ledger (:func:`reticent.release.judged_draft`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -20,7 +19,7 @@ from reticent.data import Context, Groups, Table
 from reticent.definitions import Definition, Method
 from reticent.errors import Infeasible, PolicyError
 from reticent.randomness import Randomness
-from reticent.release import Release, publish
+from reticent.release import JudgedDraft, judged_draft
 from reticent.report.facts import Comparison
 from reticent.utility import Measured
 
@@ -33,43 +32,43 @@ class Preview:
 
     definition: Definition
     table: Table = field(repr=False)
-    _draft: Release = field(repr=False)
+    _made: JudgedDraft = field(repr=False)
 
     @property
     def method(self) -> Mapping[str, Any]:
         """The method with its parameters."""
-        return self._draft.manifest.method
+        return self._made.side.manifest.method
 
     @property
     def format(self) -> str:
         """The format that it would be published in."""
-        return self._draft.format
+        return self._made.side.format
 
     @property
     def rows(self) -> int:
         """How many rows would be published."""
-        return self._draft.public.height
+        return self._made.side.height
 
     @property
     def suppressed(self) -> int:
         """How many rows would be left out."""
-        return self._draft.private.suppressed
+        return self._made.draft.suppressed
 
     @property
     def groups(self) -> Groups | None:
         """The groups that were judged; None where rows are drawn at random and there are none."""
-        evidence = self._draft.private.evidence
+        evidence = self._made.draft.evidence
         return evidence.published if evidence.groups else None
 
     @cached_property
     def frame(self) -> pl.DataFrame:
         """The first rows of the main table as they would be published."""
-        return self._draft.frame.head(_ROWS_SHOWN)
+        return self._made.side.frame.head(_ROWS_SHOWN)
 
     @property
     def utility(self) -> Mapping[str, float]:
         """What the release would cost, by measure; lower is better."""
-        return self._draft.utility
+        return self._made.draft.utility
 
     @property
     def loss_by_column(self) -> Mapping[str, float]:
@@ -80,12 +79,12 @@ class Preview:
     @property
     def search(self) -> Mapping[str, Any]:
         """The figures of the search, such as the chosen levels and whether no better release exists."""
-        return self._draft.private.search
+        return self._made.draft.search
 
     @cached_property
     def attacks(self) -> tuple[Comparison, ...]:
         """What adversaries achieve on the table and on the release, run when first asked for."""
-        return tuple(attacks_compared(self.table, self._draft))
+        return tuple(attacks_compared(self.table, self._made.side))
 
     def as_dict(self) -> dict[str, Any]:
         """The preview as plain data, without its rows and attacks."""
@@ -126,9 +125,7 @@ def preview(
     if not isinstance(table, Table):
         raise PolicyError(f"preview needs a Table (rt.Table or rt.read), but it got a {type(table).__name__}.")
     context = context or Context(Randomness(insecure_seed))
-    unnamed = copy(table)
-    unnamed.dataset = None
-    return Preview(definition, table, publish(unnamed, definition, method, context=context))
+    return Preview(definition, table, judged_draft(table, definition, method, "csv", context))
 
 
 def compare(
@@ -176,7 +173,7 @@ def _row(
     """One combination as a row of the comparison; what does not apply is null."""
     how = dict(found.method) if found is not None else {} if method is None else method.describe()
     groups = None if found is None else found.groups
-    hits: list[Findings] = attack(found._draft) if found is not None and attacks else []
+    hits: list[Findings] = attack(found._made.side) if found is not None and attacks else []
     smallest = None if groups is None else int(groups.people.min())
     measures = ("loss", "ncp", "discernibility", "average_group_size", "kl")
     return {
