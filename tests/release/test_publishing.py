@@ -281,6 +281,7 @@ def test_a_draft_that_breaks_its_promise_never_leaves(honest_groups: bool, ledge
 def test_a_damaged_ledger_stops_everything(ledger_file: Path) -> None:
     ledger_file.parent.mkdir(parents=True)
     ledger_file.write_bytes(b"not a ledger at all, but long enough to look like something" * 30)
+    ledger_file.chmod(0o600)
     with pytest.raises(LedgerError, match=r"is not a ledger.*Nothing was published"):
         publish(table_of_patients(), KAnonymity(4))
 
