@@ -151,3 +151,29 @@ def test_nothing_is_read_after_a_signature_that_is_not_the_publishers(saved: Pat
     assert [check.name for check in found.failures] == ["origin"]
     assert not found.holds
     assert verify(saved).failures[0].name == "files"
+
+
+@pytest.fixture
+def view(tmp_path: Path) -> Path:
+    table = rt.Table(pl.DataFrame({"a": ["x", "y"], "b": [1, 2]}), quasi=["a", "b"])
+    method = rt.AlphaBeta(domain={"a": ["x", "y", "z"], "b": range(1, 50)})
+    return rt.publish(table, rt.BoundedBelief("1/10", "1/2"), method).save(tmp_path / "view")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"n": 10**15},
+        {"views": 10**9, "carry": "1/2"},
+        {"domain": {"a": {"type": "text", "values": ["x", "y", "z"]}, "b": {"from": 1, "to": 10**15, "step": 1}}},
+        {"alpha": "1/" + "9" * 4000},
+        {"beta": "1/" + "9" * 4000},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_a_randomized_view_with_a_forged_plan_is_refused(view: Path, change: dict[str, Any]) -> None:
+    def forge(manifest: dict[str, Any], certificate: dict[str, Any]) -> None:
+        manifest["details"]["plan"] |= change
+
+    assert verified(view, lambda manifest, certificate: None).holds
+    assert not verified(view, forge).holds
