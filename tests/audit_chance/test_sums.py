@@ -102,7 +102,7 @@ def test_p1_two_data_sets_with_the_same_past_answers_get_the_same_decisions(seed
 
 
 def test_p1_a_walked_decision_is_a_function_of_key_past_and_question():
-    asked = Query.of(range(2, 6))
+    asked = Query.linear({2: 1, 3: 1, 4: 1, 5: 2})
 
     def decision(key: bytes) -> tuple:
         auditor = ProbabilisticSumAuditor(6, Uniform(), Game(8, "1.2", "0.5", 2), votes=60, samples=60, key=key)
@@ -121,28 +121,29 @@ def test_asking_again_does_not_wear_a_denial_down():
     assert "estimate, mixing not certified" in decisions.pop().reason
 
 
-def test_overlapping_uniform_questions_are_estimated_and_say_so():
+def test_overlapping_weighted_questions_are_estimated_and_say_so():
     auditor = ProbabilisticSumAuditor(9, Uniform(), Game(8, "1.5", "0.9", 2), votes=30, samples=200)
     auditor.record(range(6), 3)
-    decision = auditor.would_answer(range(3, 9))
+    decision = auditor.would_answer(dict.fromkeys(range(3, 9), 2) | {8: 3})
     assert "estimate, mixing not certified" in decision.reason
 
 
 def test_a_question_that_only_an_endless_estimate_could_decide_is_denied():
     auditor = ProbabilisticSumAuditor(150, Uniform(), GAME)
     auditor.record(range(100), "50.25")
-    assert auditor.would_answer(range(50, 150)).rule == "undecided"
+    assert auditor.would_answer(dict.fromkeys(range(50, 150), 2) | {149: 3}).rule == "undecided"
 
 
 def test_a_walked_auditor_can_say_yes():
-    """A lenient game, and twelve people in two overlapping sums of eight."""
-    game = Game(20, "1.1", "0.9", 1)
+    """A lenient game, and twelve people in two overlapping sums of eight, one of them weighted."""
+    game = Game(40, "1.05", "0.9", 1)
     auditor = ProbabilisticSumAuditor(12, Uniform(), game, votes=40, samples=200, insecure_seed=3)
     auditor.record(range(8), 4)
-    decision = auditor.would_answer(range(4, 12))
+    weighted = {**dict.fromkeys(range(4, 11), 1), 11: 2}
+    decision = auditor.would_answer(weighted)
     assert (decision.answer, decision.rule) == (True, "safe")
     assert "estimate, mixing not certified" in decision.reason
-    assert auditor.ask(range(4, 12))
+    assert auditor.ask(weighted)
 
 
 def test_e3_a_threshold_of_delta_instead_of_delta_over_rounds_loses_the_game():
@@ -292,4 +293,4 @@ def test_a_history_without_answers_cannot_be_used():
 def test_exact_only_denies_what_would_need_an_estimate():
     auditor = ProbabilisticSumAuditor(9, Uniform(), Game(20, "1.1", "0.9", 2), votes=5, samples=5, exact_only=True)
     auditor.record(range(6), 3)
-    assert auditor.would_answer(range(3, 9)).rule == "undecided"
+    assert auditor.would_answer({**dict.fromkeys(range(3, 8), 1), 8: 2}).rule == "undecided"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,11 @@ class Place:
         elif self.kind == "duckdb":
             with duckdb.connect(str(self.folder / "staff.duckdb")) as connection:
                 connection.execute("CREATE OR REPLACE TABLE staff AS SELECT * FROM frame")
+        elif self.kind == "sqlite":
+            with closing(sqlite3.connect(self.folder / "staff.sqlite")) as connection, connection:
+                connection.execute("DROP TABLE IF EXISTS staff")
+                connection.execute(f"CREATE TABLE staff ({', '.join(frame.columns)})")
+                connection.executemany(f"INSERT INTO staff VALUES ({', '.join('?' * frame.width)})", frame.rows())
         else:
             self._fill_postgres(frame)
         return self
@@ -81,6 +87,9 @@ class Place:
         """Change the table by SQL, in which ``staff`` stands for it."""
         if self.kind == "duckdb":
             with duckdb.connect(str(self.folder / "staff.duckdb")) as connection:
+                connection.execute(statement)
+        elif self.kind == "sqlite":
+            with closing(sqlite3.connect(self.folder / "staff.sqlite")) as connection, connection:
                 connection.execute(statement)
         elif self.kind == "postgres":
             import psycopg
@@ -97,7 +106,7 @@ class Place:
     def policy(self, text: str = POLICY) -> AuditPolicy:
         """The policy of the table."""
         table = f'table = "{self.table}"\nname = "staff"' if self.kind == "postgres" else ""
-        if self.kind == "duckdb":
+        if self.kind in ("duckdb", "sqlite"):
             table = 'table = "staff"'
         source = self.url if self.kind == "postgres" else f"staff.{self.kind}"
         return AuditPolicy.parse(text.replace("{source}", source).replace("{table}", table), "policy.toml", self.folder)

@@ -72,10 +72,12 @@ def test_the_promise_does_not_end_when_the_table_changes(table):
     assert "nothing more is answered" in " ".join(service.guarantee("salary"))
 
 
-def test_what_has_no_exact_solution_is_denied_at_once(table):
+def test_an_overlapping_sum_is_decided_by_certified_draws(table):
     service = table.service(UNIFORM)
     assert decided(service, "age < 100") == (True, "safe")
-    assert decided(service, "age > 50 and age < 150") == (False, "undecided")
+    (answer,) = service.ask("SELECT SUM(salary) FROM staff WHERE age > 50 AND age < 150").rows[0].answers
+    assert (answer.answered, answer.rule) == (False, "unsafe")
+    assert "exact draws, wrong with a chance of at most" in answer.reason
 
 
 def test_maxima_are_answered_where_the_top_is_crowded(table):

@@ -103,7 +103,7 @@ FAULTS = {
     ("rounds = 10", "rounds = 0"): ("rounds must be at least 1, but it is 0",),
     ("mean = 170, deviation = 10", "low = 1, high = 2"): ("prior: a normal prior has mean and deviation, and nothing else",),
     ("deviation = 10", "deviation = 0"): ("prior: deviation must be above 0",),
-    ('kind = "normal"', 'kind = "gamma"'): ("kind must be 'normal' or 'uniform', but it is 'gamma'",),
+    ('kind = "normal"', 'kind = "gamma"'): ("kind must be 'normal', 'uniform' or 'exponential', but it is 'gamma'",),
     ('auditor = "probabilistic"', 'bounds = "ignored"'): ("lambda belongs to auditor = 'probabilistic', but the auditor is classical",),
     ('columns = ["salary"]', 'columns = ["salry"]'): ("role 'analyst' names column 'salry', which is not sensitive. Did you mean 'salary'?",),
     ('["SUM", "avg"]', '["SUM", "median"]'): ("functions names 'median', which is not one of sum, avg, count, max, min",),

@@ -32,6 +32,7 @@ from reticent.data.readers_sql import (
     stream_duckdb,
     stream_postgres,
 )
+from reticent.data.readers_sqlite import read_sqlite, sqlite_columns, sqlite_rows
 from reticent.data.rows import StreamRows
 from reticent.data.table import EngineName, Table, check_engine
 from reticent.documents import check_ordinary
@@ -40,6 +41,7 @@ from reticent.errors import DataError, PolicyError, did_you_mean
 _PARQUET = (".parquet", ".pq")
 _ARROW = (".arrow", ".ipc", ".feather")
 _DUCKDB = (".duckdb", ".ddb")
+_SQLITE = (".sqlite", ".sqlite3", ".db")
 _TEXT = (".csv", ".tsv", ".txt", ".tab", ".psv")
 _POSTGRES = ("postgresql://", "postgres://")
 
@@ -63,7 +65,7 @@ class Source:
     def __post_init__(self) -> None:
         if (self.table or self.query) and not self._is_database:
             raise PolicyError(
-                f"table= and query= are for databases (a .duckdb file or a postgresql:// address), but the source is {self.name}.",
+                f"table= and query= are for databases (a .duckdb or .sqlite file, or a postgresql:// address), but the source is {self.name}.",
                 setting=("table" if self.table else "query",),
             )
 
@@ -93,7 +95,7 @@ class Source:
     @property
     def _is_database(self) -> bool:
         return self.is_postgres or (
-            isinstance(self.location, str | Path) and Path(self.location).suffix.lower() in _DUCKDB
+            isinstance(self.location, str | Path) and Path(self.location).suffix.lower() in (*_DUCKDB, *_SQLITE)
         )
 
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
@@ -106,6 +108,8 @@ class Source:
         suffix = _suffix(path)
         if suffix in _DUCKDB:
             return cast_declared(read_duckdb(self._selection(str(path)), columns), self.types)
+        if suffix in _SQLITE:
+            return cast_declared(read_sqlite(self._selection(str(path)), columns), self.types)
         if suffix in (*_PARQUET, *_ARROW):
             return self._of(_scan(path, suffix), columns)
         return self._csv.read(columns)
@@ -128,6 +132,8 @@ class Source:
         suffix = _suffix(path)
         if suffix in _DUCKDB:
             return stream_duckdb(self._selection(str(path)), columns, self.types)
+        if suffix in _SQLITE:
+            return StreamRows.of_frame(self.read(columns))
         if suffix in (*_PARQUET, *_ARROW):
             return declared_stream(StreamRows.of_lazy(self._chosen(_scan(path, suffix), columns)), self.types)
         return self._csv.stream(columns)
@@ -140,6 +146,8 @@ class Source:
         suffix = _suffix(path)
         if suffix in _DUCKDB:
             return fits(duckdb_rows(self._selection(str(path))), columns)
+        if suffix in _SQLITE:
+            return fits(sqlite_rows(self._selection(str(path))), columns)
         if suffix in (*_PARQUET, *_ARROW):
             _names(rows := _scan(path, suffix), path)
             with whole_file(path):
@@ -156,6 +164,8 @@ class Source:
         suffix = _suffix(path)
         if suffix in _DUCKDB:
             return duckdb_columns(self._selection(str(path)))
+        if suffix in _SQLITE:
+            return sqlite_columns(self._selection(str(path)))
         if suffix in (*_PARQUET, *_ARROW):
             return _names(_scan(path, suffix), path)
         return list(self._csv.layout.names)
@@ -228,9 +238,9 @@ def _existing(location: str | Path) -> Path:
         near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         raise DataError(f"There is no file {str(path)!r}.{did_you_mean(path.name, near)}")
     check_ordinary(path)
-    if _suffix(path) not in (*_TEXT, *_PARQUET, *_ARROW, *_DUCKDB):
+    if _suffix(path) not in (*_TEXT, *_PARQUET, *_ARROW, *_DUCKDB, *_SQLITE):
         raise DataError(
-            f"{path}: cannot tell what kind of file this is. Name it .csv, .tsv, .txt (any of these also .gz), .parquet, .arrow or .duckdb."
+            f"{path}: cannot tell what kind of file this is. Name it .csv, .tsv, .txt (any of these also .gz), .parquet, .arrow, .duckdb or .sqlite."
         )
     return path
 

@@ -26,7 +26,7 @@ class DatabaseSection(Section):
 class PriorSection(Section):
     """``prior``: what everybody believes of a value."""
 
-    kind: Literal["normal", "uniform"]
+    kind: Literal["normal", "uniform", "exponential"]
     mean: Any = None
     deviation: Any = None
     low: Any = None

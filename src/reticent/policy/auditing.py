@@ -173,7 +173,7 @@ def _chance(name: str, said: SensitiveSection) -> Chance | None:
 
 
 def _prior(said: PriorSection) -> Prior:
-    wanted = ("mean", "deviation") if said.kind == "normal" else ("low", "high")
+    wanted = {"normal": ("mean", "deviation"), "uniform": ("low", "high"), "exponential": ("mean", "low")}[said.kind]
     for setting in ("mean", "deviation", "low", "high"):
         if (getattr(said, setting) is not None) != (setting in wanted):
             raise PolicyError(

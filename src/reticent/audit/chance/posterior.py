@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from reticent.audit.chance.game import Cells, Game, votes_for
 from reticent.audit.chance.gaussian import GaussianSums, weights_of
+from reticent.audit.chance.overlapping import OverlappingSums
 from reticent.audit.chance.priors import Gaussian, Prior, Uniform
 from reticent.audit.chance.sampling import NOT_CERTIFIED, Vote
 from reticent.audit.chance.uniform import UniformGroups
@@ -95,29 +96,40 @@ class WalkedSums:
 
 @dataclass
 class UniformSums:
-    """A uniform prior: exact while the answers reduce to disjoint sums, by hit-and-run from then on. Mutable."""
+    """A uniform prior: exact while the answers reduce to disjoint sums, by certified draws where they overlap, by hit-and-run elsewhere. Mutable."""
 
     groups: UniformGroups
+    overlapping: OverlappingSums
     walked: WalkedSums
     disjoint: bool = True
+    plain: bool = True
 
     def risk(self, query: Query, threshold: Fraction, rng: np.random.Generator) -> Risk | None:
-        """Exact if the groups stay disjoint."""
+        """Exact if the groups stay disjoint, else bounded from exact draws."""
         change = self.groups.change(query) if self.disjoint else None
-        if change is None:
+        if change is not None:
+            return Risk(self.groups.unsafe_chance(change), EXACT)
+        found = self.overlapping.risk(query, threshold, rng) if self.plain else None
+        if found is None:
             return self.walked.risk(query, threshold, rng)
-        return Risk(self.groups.unsafe_chance(change), EXACT)
+        return Risk(
+            found.bound, f"bounded from {found.draws:,} exact draws, wrong with a chance of at most {found.error:.1g}"
+        )
 
     def remember(self, query: Query, answer: Fraction) -> None:
         """One more answer, for both."""
         self.disjoint = self.disjoint and self.groups.change(query) is not None
         if self.disjoint:
             self.groups.remember(query, answer)
+        self.plain = self.plain and query.coefficients is None
+        if self.plain:
+            self.overlapping.remember(query, answer)
         self.walked.remember(query, answer)
 
     def extend(self, n: int) -> None:
         """New people are in no question."""
         self.groups.extend(n)
+        self.overlapping.extend(n)
         self.walked.extend(n)
 
 
@@ -146,4 +158,6 @@ def posterior(n: int, prior: Prior, game: Game, effort: Effort) -> Posterior:
     if isinstance(prior, Gaussian):
         return NormalSums(GaussianSums(n, prior, game))
     walked = WalkedSums(n, prior, game, effort)
-    return UniformSums(UniformGroups(n, prior, game), walked) if isinstance(prior, Uniform) else walked
+    if not isinstance(prior, Uniform):
+        return walked
+    return UniformSums(UniformGroups(n, prior, game), OverlappingSums(n, prior, game), walked)

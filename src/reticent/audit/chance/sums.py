@@ -27,7 +27,8 @@ class ProbabilisticSumAuditor(ChanceAuditor):
     *Guarantee*: (lambda, delta, beta, T)-private: over T rounds the chance that some answer moves the belief about some person's value lying in an
     interval of prior chance >= 1/beta by more than a factor 1 + lambda is at most delta. Exact with a Gaussian prior, and with a
     uniform one while questions reduce to disjoint sums; there the chance of an unsafe answer is rounded up by more than the error of
-    floating point, and what stays too close to call is denied. Elsewhere hit-and-run gives an "estimate, mixing not certified"; its
+    floating point, and what stays too close to call is denied. Plain sums that overlap under a uniform prior are decided by exact draws with a certified bound, whose
+    error the verdict states. Elsewhere hit-and-run gives an "estimate, mixing not certified"; its
     ``votes`` and ``samples`` default to what the guarantee asks for, which is practical for a few dozen people only; with ``exact_only``
     such questions are denied at once.
     *Adversary*: knows the prior, all questions, answers and refusals; values are independent draws from the prior.

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from reticent.audit.chance import (
+    Exponential,
     Game,
     Gaussian,
+    Prior,
     ProbabilisticMaxAuditor,
     ProbabilisticMinAuditor,
     ProbabilisticSumAuditor,
@@ -16,8 +20,8 @@ from reticent.audit.service.settings import Chance
 
 def probabilistic(chance: Chance, family: str, variables: int, key: bytes) -> ChanceAuditor:
     """A fresh auditor of one family. Its randomness follows from ``key``, so that a restarted service decides alike."""
-    law = Gaussian if chance.prior.kind == "normal" else Uniform
-    prior = law(chance.prior.first, chance.prior.second)
+    laws: dict[str, Callable[..., Prior]] = {"normal": Gaussian, "uniform": Uniform, "exponential": Exponential}
+    prior = laws[chance.prior.kind](chance.prior.first, chance.prior.second)
     game = Game(chance.ratio, chance.beta, chance.delta, chance.rounds)
     if family == "linear":
         return ProbabilisticSumAuditor(variables, prior, game, exact_only=True, key=key)

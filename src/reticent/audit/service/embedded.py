@@ -91,13 +91,14 @@ class EmbeddedDatabase:
         return self._state
 
     def _file_state(self) -> str:
-        """Which file it is, how long, and when it was written last; also of what DuckDB has not put into it yet."""
+        """Which file it is, how long, and when it was written last; also of what DuckDB or SQLite has not put into it yet."""
         try:
             found = [os.stat(self._path)]
         except OSError as error:
             raise DataError(f"The table's file {str(self._path)!r} cannot be read: {error.strerror}.") from None
-        with suppress(OSError):
-            found.append(os.stat(f"{self._path}.wal"))
+        for beside in (".wal", "-wal", "-journal"):
+            with suppress(OSError):
+                found += [each for each in [os.stat(f"{self._path}{beside}")] if each.st_size]
         return " ".join(f"{each.st_dev}:{each.st_ino}:{each.st_size}:{each.st_mtime_ns}" for each in found)
 
     def rows(self) -> AskedRows:

@@ -26,9 +26,9 @@ _BOUNDED = (
 
 @dataclass(frozen=True)
 class Prior:
-    """What is publicly believed of one value: ``normal`` with mean and deviation, or ``uniform`` between two ends."""
+    """What is publicly believed of one value: ``normal`` with mean and deviation, ``uniform`` between two ends, or ``exponential`` with the mean above a low end."""
 
-    kind: Literal["normal", "uniform"]
+    kind: Literal["normal", "uniform", "exponential"]
     first: Fraction
     second: Fraction
 
@@ -37,6 +37,8 @@ class Prior:
             raise PolicyError(
                 f"prior: deviation must be above 0, but it is {self.second}.", setting=("prior", "deviation")
             )
+        if self.kind == "exponential" and self.first <= 0:
+            raise PolicyError(f"prior: mean must be above 0, but it is {self.first}.")
         if self.kind == "uniform" and self.first >= self.second:
             raise PolicyError(
                 f"prior: low must be below high, but they are {self.first} and {self.second}.", setting=("prior", "low")
