@@ -31,6 +31,7 @@ from reticent.data.hierarchy import BoundHierarchy, Codes, Hierarchy, Level, unu
 from reticent.data.keys import Distinct, first_rows, number, pack, positions, sum_by
 from reticent.data.meaning import NULL_LABEL, SUPPRESSED, LeafIndex, Meaning
 from reticent.data.ordering import group_rows, in_order, is_in_order
+from reticent.data.people import people_marks, people_of
 from reticent.data.recoding import Allocation, Levels, Recoded, Recoding, RegionColumn, Regions, Unseen, read_recoding
 from reticent.data.rows import CodedRows, FrameRows, Profile, Rows, StoredRows, StreamRows, check_header, stand_in_order
 from reticent.data.seen import NOT_TRUE, NOWHERE, SEVERAL, Channel, MadeBy, Seen, SeenColumn, WholeColumn
@@ -122,6 +123,8 @@ __all__ = [
     "number",
     "pack",
     "parquet_blocks",
+    "people_marks",
+    "people_of",
     "positions",
     "read_recoding",
     "remainder_of",

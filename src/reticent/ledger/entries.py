@@ -163,7 +163,8 @@ class Entries:
     def refusal(self, dataset: str, kind: str, beside: Beside) -> str | None:
         """Why something that goes on little by little may not, beside what other kinds gave out; None where it may."""
         with self._store.reading() as reading:
-            judgement = beside(self._others(reading, dataset, kind))
+            others = self._others(reading, dataset, kind)
+        judgement = beside(others)
         return None if judgement.allowed else judgement.text
 
     def position(self, dataset: str, people: Sequence[Marks] = ()) -> int:

@@ -48,14 +48,15 @@ def write(path: Path, position: Position, *, back: bool = False) -> None:
     handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:
         _lock(handle)
-        content = os.pread(handle, _SLOT * _SLOTS, 0)
+        content = os.read(handle, _SLOT * _SLOTS)
         slots = [_parsed(content[start : start + _SLOT]) for start in range(0, _SLOT * _SLOTS, _SLOT)]
         counts = [slot.count if slot is not None else -1 for slot in slots]
         if back:
             os.ftruncate(handle, 0)
         elif max(counts) >= position.count:
             return
-        os.pwrite(handle, _written(position), _SLOT * counts.index(min(counts)))
+        os.lseek(handle, _SLOT * counts.index(min(counts)), os.SEEK_SET)
+        os.write(handle, _written(position))
         if position.count == 0 or back:
             os.fsync(handle)
     finally:

@@ -417,6 +417,9 @@ class Store:
             yield
         except sqlite3.Error as error:
             raise LedgerError(_explain(self.path, error, self.timeout)) from error
+        except UnicodeDecodeError as error:
+            # SQLite quotes a damaged schema in its complaint, which then is no text.
+            raise LedgerError(_explain(self.path, sqlite3.DatabaseError("text that is none"), self.timeout)) from error
         except OSError as error:
             ours = (self.path, self.place.key, *self.place.newest)
             if error.filename is None or Path(os.fsdecode(error.filename)) not in (*ours, *self.path.parents):

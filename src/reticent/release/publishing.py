@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from reticent._names import load
-from reticent.data import Context, Draft, Table
-from reticent.data.people import people_of
+from reticent.data import Context, Draft, Table, people_of
 from reticent.definitions import Definition, Method, judge, unkept, verdict
 from reticent.errors import Cancelled, DataError, PolicyError, did_you_mean
 from reticent.giving import unjudged

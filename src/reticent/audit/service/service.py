@@ -29,8 +29,7 @@ from reticent.audit.service.people import MISSING, People
 from reticent.audit.service.replies import Answer, Reply, Row
 from reticent.audit.service.settings import STEWARD, Settings
 from reticent.audit.service.statement import Aggregate, Statement
-from reticent.data import ValueType
-from reticent.data.people import people_marks
+from reticent.data import ValueType, people_marks
 from reticent.errors import LedgerError, PolicyError
 from reticent.giving import apart, unjudged
 from reticent.ledger import ANSWERS, NOISY_SUM, AuditEntry, Ledger, Question, Verdict
