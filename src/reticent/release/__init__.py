@@ -13,6 +13,7 @@
 """
 
 from reticent.release.applying import apply
+from reticent.release.assessing import natural_closeness
 from reticent.release.claims import Check, read_claims
 from reticent.release.counting import count_labels
 from reticent.release.format import Answer, Format, GroupFormat, Judged, MechanismFormat, Words, format_of
@@ -46,6 +47,7 @@ __all__ = [
     "format_of",
     "generate_keys",
     "judged_draft",
+    "natural_closeness",
     "open_public",
     "public_side",
     "publish",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +13,33 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Draft, Evidence, Table
+from reticent.data import Draft, Evidence, Groups, Table, number, pack, sum_by
 from reticent.data.readers import people_of
-from reticent.definitions import Assessment, Definition, by_set, judge, of_groups, own_sets, verdict
+from reticent.definitions import (
+    Assessment,
+    Definition,
+    NTCloseness,
+    TCloseness,
+    Witness,
+    by_set,
+    judge,
+    of_groups,
+    own_sets,
+    verdict,
+)
+from reticent.definitions.closeness import Distance
 from reticent.definitions.population import PopulationDefinition, require_same
 from reticent.engine import count_table, engine_of
 from reticent.errors import PolicyError
+from reticent.exact import Number, exact
 from reticent.release.claims import read_claims
 from reticent.release.format import Judged
 from reticent.release.public import PublicSide
 from reticent.release.reference import ReferenceColumn, declared_reference
 from reticent.release.release import Release
 from reticent.release.seen import public_side, seen_of
+
+_MOST_WIDENED = 12
 
 
 def assess(subject: Table | Draft | Release | PublicSide | str | Path, definition: Definition) -> Assessment:
@@ -100,3 +117,52 @@ def _population(definition: Definition) -> pl.DataFrame | None:
     for other in listed[1:]:
         require_same(listed[0], other)
     return listed[0] if listed else None
+
+
+def natural_closeness(
+    subject: Any, n: int, t: Number, distance: Distance = "equal", column: str | None = None
+) -> Assessment:
+    """(n,t)-closeness as it is defined: every group is within ``t`` of some natural superset of at least ``n`` people (R-PM-8).
+
+    Natural supersets of a group are the rows that agree with it in some of the quasi columns, whichever these are: the group itself, all rows, and
+    everything in between that rows with labels show. ``NTCloseness``, which is claimed and certified, takes only the first two and so implies
+    this where nobody was left out. This one is reported, not certified: it is not monotone. The value is the largest distance of a group to
+    the nearest of its supersets. Takes a table or a generalized release; cost: 2^columns passes over the groups.
+    """
+    definition = NTCloseness(n, t, distance, column)
+    seen = seen_of(subject)
+    if not seen.is_row_by_row:
+        raise PolicyError("natural_closeness needs rows that show labels and sensitive values together.")
+    if len(seen.columns) > _MOST_WIDENED:
+        raise PolicyError(f"natural_closeness looks at all sets of at most {_MOST_WIDENED} quasi columns.")
+    groups = seen.true_groups
+    # Where nobody has so many people around, no distance is small enough.
+    nearest: list[Fraction | float] = [float("inf")] * len(groups)
+    if column is None and len(groups.domain.columns) > 1:
+        raise PolicyError("There are several sensitive columns; say which with column=.")
+    own = groups.marginal(groups.domain.columns[0].name if column is None else column)
+    for size in range(len(seen.columns) + 1):
+        for known in combinations(seen.columns, size):
+            codes, cards = [each.codes for each in known], [len(each.labels) for each in known]
+            ids, count = number(*pack(codes, cards, len(own)))
+            _nearer(nearest, own, ids, count, definition)
+    worst = max(range(len(nearest)), key=nearest.__getitem__)
+    text = (
+        f"a group is {float(nearest[worst]):.4g} away from the nearest superset of at least {n} people, more than {t}"
+    )
+    witness = None if nearest[worst] <= exact(t, "t") else Witness(worst, text)
+    return Assessment(definition, witness is None, nearest[worst], witness)
+
+
+def _nearer(
+    nearest: list[Fraction | float], groups: Groups, ids: NDArray[Any], count: int, definition: NTCloseness
+) -> None:
+    """Bring groups nearer that are close to the superset of their number, where that has people enough."""
+    whole = groups.histograms.merge(ids, count)
+    people, close = sum_by(ids, groups.people, count), TCloseness(definition.t, definition.distance)
+    for superset in np.flatnonzero(people >= definition.n).tolist():
+        mine = ids == superset
+        reference = whole.select(np.arange(count) == superset).total(len(groups.reference))
+        work, scale = close.work(replace(groups.select(mine), reference=reference))
+        for group, above, below in zip(np.flatnonzero(mine).tolist(), work.tolist(), scale.tolist(), strict=True):
+            nearest[group] = min(nearest[group], Fraction(int(above), int(below)))
