@@ -9,12 +9,12 @@ import pytest
 
 from reticent.errors import Infeasible, PolicyError
 from reticent.randomize import (
+    Plan,
     Rates,
     block_posterior,
     count_domain,
     error_constants,
     feasibility,
-    independent_posterior,
     kept_share,
     plan,
     tuple_posterior,
@@ -150,6 +150,12 @@ def test_brothers_who_share_a_disease_are_given_away():
     prior = Fraction(1, 1000)
     after = worlds_posterior(rates, [((0, 1), prior), ((), 1 - prior)], [0, 1], [0, 1])
     assert after[0] == after[1] == Fraction(999, 1015)
+
+
+def independent_posterior(made: Plan, views: int) -> Fraction:
+    """What independent re-runs would do: the belief in a tuple of prior d that ``views`` of them all show (why there is a series)."""
+    ratio = (made.s / made.beta) ** views
+    return ratio * made.d / (ratio * made.d + 1 - made.d)
 
 
 def test_independent_reruns_are_a_breach():

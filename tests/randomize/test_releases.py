@@ -15,7 +15,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from reticent import Lattice, compare, preview, randomize
+from reticent import Cancelled, Context, Lattice, compare, preview, randomize
 from reticent.cli import query as query_command
 from reticent.cli.app import app
 from reticent.data import Hierarchy, Table
@@ -280,6 +280,25 @@ def test_a_view_says_what_it_counts_and_counts_people_where_records_repeat(tmp_p
         for seed in range(60)
     ]
     assert abs(sum(values) / 60 - 9) < 5 * math.sqrt(statistics.variance(map(float, values)) / 60)
+
+
+def test_a_view_with_a_count_column_is_recorded_and_saved(tmp_path):
+    rows = pl.concat([scores_frame(), scores_frame().head(2)])
+    made = randomize.plan(n=8, domain=scores_domain(), k=1, gamma="1/2", adversary="both", count=2)
+    view = randomize.publish(rows, made, dataset="scores", duplicates="count", ledger=tmp_path / "book")
+    view.save(tmp_path / "view")
+    assert verify(tmp_path / "view").holds
+    assert open_published(tmp_path / "view").rows_estimate() == view.rows_estimate()
+
+
+def test_drawing_reports_progress_and_stops_when_it_is_asked_to():
+    events = []
+    made = publish(
+        _table(), BoundedBelief("1/200", "1/3"), AlphaBeta(domain=VALUES), context=Context(listen=events.append)
+    )
+    assert [(each.stage, each.done) for each in events if each.stage == "drawing"] == [("drawing", made.public.height)]
+    with pytest.raises(Cancelled):
+        publish(_table(), BoundedBelief("1/200", "1/3"), AlphaBeta(domain=VALUES), context=Context(stop=lambda: True))
 
 
 def test_a_recorded_view_is_saved_as_it_was_published(tmp_path):

@@ -37,7 +37,7 @@ from reticent.randomize.posteriors import (
 from reticent.randomize.publishing import open_published, open_view, publish, publish_to
 from reticent.randomize.rates import Rates, rates_for
 from reticent.randomize.records import FrappView, perturb
-from reticent.randomize.series import Series, independent_posterior, read_views
+from reticent.randomize.series import Series, read_views
 from reticent.randomize.sources import NoiseSource, SourceRates
 from reticent.randomize.view import View
 
@@ -77,7 +77,6 @@ __all__ = [
     "estimate",
     "feasibility",
     "frapp_plan",
-    "independent_posterior",
     "is_meaningless",
     "kept_share",
     "least_k",

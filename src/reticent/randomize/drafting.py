@@ -79,9 +79,18 @@ class Drawn(Generic[Kept]):
     keeps: ClassVar[frozenset[Kind]] = frozenset({"plan"})
     streams: ClassVar[bool] = True
 
-    def keys(self) -> Keys:
+    def keys(self, context: Context | None = None) -> Keys:
         """All tuples at once; they can be taken once."""
-        return np.concatenate(list(self.chunks))
+        return np.concatenate(list(self._drawing(context)))
+
+    def _drawing(self, context: Context | None) -> Iterator[Keys]:
+        """The tuples, with progress; a run that is asked to stop stops here."""
+        done = 0
+        for keys in self.chunks:
+            done += len(keys)
+            if context is not None:
+                context.step("drawing", done, self.expected)
+            yield keys
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """Nothing to refuse: the plan was judged when it was made."""
@@ -95,10 +104,10 @@ class Drawn(Generic[Kept]):
         """The draft: few tuples are held, many are drawn while they are written."""
         domain = self.details.domain
         if self.expected <= _HELD:
-            rows: Rows = FrameRows(domain.unpack(self.keys()))
+            rows: Rows = FrameRows(domain.unpack(self.keys(context)))
         else:
             schema = pl.Schema({each.name: each.listed.dtype for each in domain.attributes})
-            rows = DrawnRows(schema, (domain.unpack(keys) for keys in self.chunks))
+            rows = DrawnRows(schema, (domain.unpack(keys) for keys in self._drawing(context)))
         return Draft(
             format=self.details.format,
             tables={self.details.format: rows},

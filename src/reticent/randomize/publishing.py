@@ -47,7 +47,7 @@ def publish(
     made = View(drawn.details, drawn.keys(), secure=drawn.secure)
     if dataset is None:
         return made
-    table = Table(as_polars(frame), other=made.domain.names, dataset=dataset)
+    table = table_of(frame, made.domain, dataset)
     return replace(made, given=released(made, table, files=files, ledger=ledger, again=again))
 
 
@@ -71,7 +71,7 @@ def publish_to(
     target = Path(path)
     drawn = draw(frame, plan, domain, duplicates=duplicates, source=source, insecure_seed=insecure_seed)
     release = give(
-        Table(as_polars(frame), other=drawn.details.domain.names, dataset=dataset),
+        table_of(frame, drawn.details.domain, dataset),
         drawn.details.definition,
         drawn,
         ledger=ledger,
@@ -85,6 +85,12 @@ def publish_to(
     return release.public.height
 
 
+def table_of(frame: Any, domain: ViewDomain, dataset: str | None) -> Table:
+    """A frame as a table that publishes the columns of the domain; a count column is not in it."""
+    data = as_polars(frame)
+    return Table(data, other=[name for name in domain.names if name in data.columns], dataset=dataset)
+
+
 def released(
     made: Reader,
     table: Table | None = None,
@@ -95,7 +101,7 @@ def released(
 ) -> Release:
     """Tuples that were drawn as a release: certified, and recorded where the table's data set has a name."""
     if table is None:
-        table = Table(made.domain.unpack(made.keys[:1]), other=made.domain.names)
+        table = table_of(made.domain.unpack(made.keys[:1]), made.domain, None)
     drawn = Drawn(made.manifest, iter([made.keys]), made.secure, len(made), {"name": made.method}, state, beside)
     return give(table, made.manifest.definition, drawn, **options)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -58,26 +58,6 @@ class Reader(ABC):
         self, condition: str | Condition = "true", *, error: Number | None = None, queries: int = 1
     ) -> Estimate:
         """How many rows of the original table meet a condition."""
-
-    @abstractmethod
-    def sum(self, column: str, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
-        """What a numeric column adds up to over the rows that meet a condition."""
-
-    @abstractmethod
-    def average(self, column: str, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
-        """The average of a numeric column over the rows that meet a condition."""
-
-    @abstractmethod
-    def group_by(
-        self,
-        columns: str | Sequence[str],
-        condition: str | Condition = "true",
-        *,
-        error: Number | None = None,
-        queries: int = 1,
-        intervals: bool = True,
-    ) -> pl.DataFrame:
-        """One estimate for every combination of some columns' values."""
 
     def count(self, condition: str | Condition, estimator: str = "uniform") -> Estimate:
         """The estimate by the name that it has on every release."""

@@ -18,8 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from reticent.data import Table
-from reticent.data.frames import as_polars
 from reticent.errors import DataError, LedgerError, PolicyError
 from reticent.exact import whole
 from reticent.files import write_whole
@@ -33,7 +31,7 @@ from reticent.randomize.estimating import Estimate
 from reticent.randomize.instance import full_domain, instance_of
 from reticent.randomize.keys import union, without
 from reticent.randomize.plans import Plan
-from reticent.randomize.publishing import open_view, released
+from reticent.randomize.publishing import open_view, released, table_of
 from reticent.randomize.sampling import ListedKeys, sample
 from reticent.randomize.view import View
 
@@ -92,7 +90,7 @@ class Series:
         manifest = ViewManifest(listed, index, duplicates)
         view = View(manifest, keys, earlier if index > 1 else None, draws.is_secure)
         if dataset is not None:
-            table = Table(as_polars(frame), other=space.names, dataset=dataset)
+            table = table_of(frame, space, dataset)
             beside = alone if index == 1 else partial(_next, index, self.plan.views)
             view = replace(view, given=released(view, table, state=self._state(view), beside=beside, ledger=ledger))
         return Series(listed, (*self.views, view), digest)
@@ -209,9 +207,3 @@ def _digest(keys: Keys) -> str:
 def _is_same(one: View, other: View) -> bool:
     """Whether two views show the same by the same plan."""
     return one.manifest.as_json() == other.manifest.as_json() and np.array_equal(one.keys, other.keys)
-
-
-def independent_posterior(plan: Plan, views: int) -> Fraction:
-    """What independent re-runs would do: the belief in a tuple of prior d that ``views`` of them all show (why there is a series)."""
-    ratio = (plan.s / plan.beta) ** views
-    return ratio * plan.d / (ratio * plan.d + 1 - plan.d)
