@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
@@ -40,17 +39,15 @@ def skewed(groups: Sequence[Sequence[str]], gain: Fraction) -> int:
 
 
 def similar(groups: Sequence[Sequence[int]], width: int, threshold: Fraction) -> int:
-    """People in groups of which some range of ``width`` holds the share ``threshold``, unless the whole lies in it so too."""
+    """People in groups of which some range of ``width`` holds the share ``threshold``, while it does not hold that share of the whole."""
     whole = [value for group in groups for value in group]
-    hits = 0
-    for group in groups:
-        counts = Counter({low: sum(low <= value <= low + width for value in group) for low in set(group)})
-        best = max(counts.values())
-        lows = [low for low in sorted(counts) if counts[low] == best]
-        share = Fraction(sum(lows[0] <= value <= lows[0] + width for value in whole), len(whole))
-        if Fraction(best, len(group)) >= threshold and share < threshold:
-            hits += len(group)
-    return hits
+
+    def share(values: Sequence[int], low: int) -> Fraction:
+        return Fraction(sum(low <= value <= low + width for value in values), len(values))
+
+    return sum(
+        len(group) for group in groups if any(share(group, low) >= threshold > share(whole, low) for low in set(group))
+    )
 
 
 def posteriors(
