@@ -50,7 +50,7 @@ DEFINITIONS: dict[str, Home] = {
     "TCloseness": Home(
         "reticent.definitions.closeness", "sensitive values distributed as in the whole table, within t"
     ),
-    "NTCloseness": Home("reticent.definitions.nt_closeness", "the same for groups of fewer than n people"),
+    "NTCloseness": Home("reticent.definitions.closeness", "the same for groups of fewer than n people"),
     "AlphaKAnonymity": Home(
         "reticent.definitions.shares", "at least k people in every group, no sensitive value above a share of alpha"
     ),

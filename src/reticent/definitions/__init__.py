@@ -7,7 +7,7 @@
 ``entropy``      entropy l-diversity; ``spread`` computes entropies, ``logarithms`` decides ties
 ``recursive``    recursive (c,l)-diversity, and negative/positive diversity; ``tails`` computes what exclusions leave
 ``knowledge``    worst-case and negated background knowledge (loaded when first used)
-``closeness``    t-closeness; ``transport`` computes earth mover's distances in whole numbers; ``nt_closeness`` for large groups
+``closeness``    t-closeness and (n,t)-closeness; ``transport`` computes earth mover's distances in whole numbers
 ``shares``       shares of values and sets of values: (alpha,k), p-sensitive, (l,alpha), confidence bounding, categories
 ``xy_privacy``   (X,Y)-privacy: what knowing some columns tells about others
 ``numeric``      numbers that are near each other: (k,e), (epsilon,m), ranges
@@ -43,7 +43,7 @@ from reticent.definitions.base import (
     all_of,
 )
 from reticent.definitions.catalogue import definition_from
-from reticent.definitions.closeness import TCloseness
+from reticent.definitions.closeness import NTCloseness, TCloseness
 from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiversity
 from reticent.definitions.entropy import EntropyLDiversity
 from reticent.definitions.estimates import PopulationEstimate, population_estimate
@@ -64,7 +64,6 @@ from reticent.definitions.judging import (
 )
 from reticent.definitions.likeness import BetaLikeness, DeltaDisclosure
 from reticent.definitions.method import Method
-from reticent.definitions.nt_closeness import NTCloseness
 from reticent.definitions.numeric import EpsilonMAnonymity, KEAnonymity, RangeDiversity
 from reticent.definitions.personal import PersonalPrivacy
 from reticent.definitions.population import DeltaPresence, KMap

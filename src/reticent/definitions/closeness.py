@@ -1,8 +1,9 @@
-"""t-closeness: every group's sensitive values are distributed nearly as in the whole table."""
+"""t-closeness: every group's sensitive values are distributed nearly as in the whole table; (n,t)-closeness: those of small groups are."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
@@ -10,8 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Groups
-from reticent.data.sensitive import SensitiveColumn
+from reticent.data import Groups, SensitiveColumn
 from reticent.definitions.base import Assessment, SensitiveDefinition
 from reticent.definitions.comparison import at_most, largest_ratio
 from reticent.definitions.diagnostics import failures, occupied, witness_of
@@ -25,7 +25,7 @@ from reticent.definitions.transport import (
 )
 from reticent.definitions.wording import measured, shown
 from reticent.errors import PolicyError, did_you_mean
-from reticent.exact import Number, exact
+from reticent.exact import Number, exact, whole
 
 Distance = Literal["equal", "ordered", "hierarchical"]
 
@@ -130,6 +130,70 @@ class TCloseness(SensitiveDefinition):
             )
         work = hierarchical_work(histograms, groups.sizes, groups.reference, column.hierarchy)
         return work, scales(groups, max(tree_height(column.hierarchy), 1))
+
+
+@dataclass(frozen=True)
+class NTCloseness(SensitiveDefinition):
+    """Every group of fewer than ``n`` people is at most ``t`` away from the whole table (R-PM-8).
+
+    (n,t)-closeness asks that each group be ``t``-close to some natural superset of at least ``n`` people. Two supersets count here, the
+    group itself, where it is so large, and the whole table (R-PM-8 compares with the table's distribution). Whatever passes therefore passes
+    the definition with any others; with one column that is kept or suppressed there are no others. Supersets in between, made by widening
+    some columns, do not count, for two reasons: the definition would not be monotone with them (a coarser release can lose the superset that a
+    finer one had; ``tests/definitions/test_nt_closeness.py`` has three people for whom it does), and published files do not tell how columns might
+    have been widened in part. :func:`reticent.release.natural_closeness` reports the definition with all supersets that published rows do show.
+    Guarantee: about fewer than n people nobody learns more than ``t`` beyond what holds for at least n. Adversary: knows quasi values.
+    Monotone: large groups only grow, and the distance of close ones is convex. Not absorbing.
+    """
+
+    n: int
+    t: Number
+    distance: Distance = "equal"
+    column: str | None = None
+
+    needs_reference = True
+    counts_people = True
+
+    def __post_init__(self) -> None:
+        whole(self.n, "NTCloseness: n", low=1)
+        object.__setattr__(self, "t", exact(self.t, "NTCloseness: t", low=0, high=1))
+        self._close()
+
+    def _close(self) -> TCloseness:
+        return TCloseness(self.t, self.distance, self.column)
+
+    def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
+        return self._close().failing_in(groups) & self._small(groups)
+
+    def assess_in(self, groups: Groups) -> Assessment:
+        """The achieved t is the largest distance among groups of fewer than ``n`` people; 0 where there are none."""
+        occupied(groups)
+        failing = self.failing_in(groups)
+        small = self._small(groups)
+        if not small.any():
+            return Assessment(self, True, 0, None, failures(groups, failing))
+        work, scale = self._close().work(groups)
+        place, farthest = largest_ratio(work[small], scale[small])
+        text = f"fewer than {self.n} people and values farther than {shown(self.t)} from the whole table's"
+        witness = witness_of(groups, failing, int(np.flatnonzero(small)[place]), text)
+        return Assessment(self, witness is None, farthest, witness, failures(groups, failing))
+
+    def meaning(self) -> str:
+        return f"{self._close().meaning()} What holds for a group of at least {self.n} people may be learned about it."
+
+    def not_covered(self) -> str:
+        return f"What a group of {self.n} or more people has in common is not hidden. {self._close().not_covered()}"
+
+    def _small(self, groups: Groups) -> NDArray[np.bool_]:
+        return (groups.people < self.n) & (groups.sizes > 0)
+
+    def _refined(self, groups: Groups) -> Iterator[Groups]:
+        """Where several rows may be one person, nobody counted how many people a part of a group is about; then no part counts as large."""
+        for refined in super()._refined(groups):
+            if refined is groups or "persons" not in groups.extras:
+                yield refined
+            else:
+                yield replace(refined, extras={**refined.extras, "persons": np.ones_like(refined.sizes)})
 
 
 def ranks_of(column: SensitiveColumn) -> NDArray[np.int64]:
