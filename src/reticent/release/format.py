@@ -154,12 +154,11 @@ class GroupHistory:
 class GroupFormat(Format):
     """A release of true rows in groups: people of a group cannot be told apart in what a definition protects.
 
-    ``sensitive_table`` has the sensitive columns. ``hides_identity`` says whether people of a group look alike, so that quasi values do not single
+    ``hides_identity`` says whether people of a group look alike, so that quasi values do not single
     anybody out; ``exact`` whether quasi values are published as they are and not as labels.
     """
 
     keeps: ClassVar[frozenset[Kind]] = frozenset({"groups", "history"})
-    sensitive_table: ClassVar[str]
     hides_identity: ClassVar[bool] = True
     exact: ClassVar[bool] = False
 

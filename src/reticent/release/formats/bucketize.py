@@ -25,7 +25,6 @@ class Bucketize(GroupFormat):
     name: ClassVar[str] = "bucketize"
     tables: ClassVar[tuple[str, ...]] = ("quasi", "sensitive")
     roles: ClassVar[tuple[str, ...]] = ("bucket", "count")
-    sensitive_table: ClassVar[str] = "sensitive"
     hides_identity: ClassVar[bool] = False
     exact: ClassVar[bool] = True
 

@@ -20,7 +20,6 @@ class Generalize(GroupFormat):
     name: ClassVar[str] = "generalize"
     tables: ClassVar[tuple[str, ...]] = ("data",)
     streams: ClassVar[bool] = True
-    sensitive_table: ClassVar[str] = "data"
 
     def seen(self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]) -> Seen:
         quasi = {column.name: column.labels for column in columns if column.role == "quasi"}
