@@ -10,9 +10,10 @@ import polars as pl
 
 from reticent._names import load
 from reticent.attack.inference import Inference
-from reticent.data import MadeBy, Seen, Table
+from reticent.data import Context, MadeBy, Seen, Table
 from reticent.definitions import Definition, all_of
 from reticent.errors import PolicyError, ReticentError
+from reticent.randomness import Randomness
 from reticent.release import publish, read_claims, seen_of
 
 _OUTSIDERS = "people who were held out of a release made in the same way"
@@ -58,7 +59,7 @@ def hold_out(table: Table, release: Any, seed: int = 0) -> HoldOut:
     chosen = _half(table, seed)
     members, held_out = _restricted(table, chosen), table.frame.filter(~pl.Series(chosen))
     # The trial's own randomness need not be secret: nothing of it leaves.
-    made = seen_of(publish(members, definition, method, insecure_seed=seed))
+    made = seen_of(publish(members, definition, method, context=Context(Randomness(seed))))
     return HoldOut(members, held_out, made if made.groups is not None else naively(made, members))
 
 
