@@ -1,4 +1,4 @@
-"""The whole command on a large file: `reticent publish` and `verify` against W. Run ``python -m benchmarks command [checkout ...]``.
+"""The whole command on a large file: `reticent publish` and `verify` against W. Run ``python -m benchmarks command [rounds] [checkout ...]``.
 
 W is what polars needs to read the CSV file, shuffle its rows and write them. The rows are the 1.19 million of ihis_synth; k=5, 5 % suppression,
 loss. With several checkouts (default: this one) each is measured in turn with W, round after round.
@@ -36,9 +36,9 @@ suppression = "0.05"
 _FLOOR = """
 import sys, time
 import polars as pl
-start = time.perf_counter()
+start, used = time.perf_counter(), time.process_time()
 pl.read_csv(sys.argv[1]).sample(fraction=1.0, shuffle=True).write_csv(sys.argv[2])
-print(time.perf_counter() - start)
+print(time.perf_counter() - start, time.process_time() - used)
 """
 _RETICENT = "import sys; from reticent.cli import main; sys.argv[0] = 'reticent'; sys.exit(main())"
 
@@ -54,39 +54,42 @@ def write_job(folder: Path) -> None:
     (folder / "policy.toml").write_text(_POLICY.format(quasi=list(data.quasi), hierarchies=files))
 
 
-def floor(folder: Path) -> float:
-    """W in seconds."""
+def floor(folder: Path) -> tuple[float, float]:
+    """W in seconds on the clock and of the processor."""
     command = [sys.executable, "-c", _FLOOR, str(folder / "rows.csv"), str(folder / "shuffled.csv")]
-    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    clock, used = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    return float(clock), float(used)
 
 
-def run(checkout: Path, folder: Path, *arguments: str) -> tuple[float, float]:
-    """Seconds and peak megabytes of a command of a checkout."""
+def run(checkout: Path, folder: Path, *arguments: str) -> tuple[float, float, float]:
+    """Seconds on the clock, of the processor, and peak megabytes of a command of a checkout."""
     environment = {**os.environ, "PYTHONPATH": f"{checkout / 'src'}:{checkout}"}
     start = time.perf_counter()
     command = [sys.executable, "-c", _RETICENT, *arguments]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, env=environment)
     _, status, usage = os.wait4(process.pid, 0)
     assert status == 0, (checkout, arguments)
-    return time.perf_counter() - start, usage.ru_maxrss / 1024
+    return time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def main(*checkouts: str) -> None:
-    chosen = [Path(each).resolve() for each in checkouts] or [_HERE]
-    found: dict[tuple[Path, str], list[tuple[float, float, float]]] = {}
+    rounds = int(checkouts[0]) if checkouts and checkouts[0].isdigit() else _ROUNDS
+    chosen = [Path(each).resolve() for each in checkouts if not each.isdigit()] or [_HERE]
+    found: dict[tuple[Path, str], list[tuple[float, ...]]] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_job(folder)
-        for number in range(_ROUNDS):
+        for number in range(rounds):
             for place, checkout in enumerate(chosen):
                 target = f"{place} {number}"
                 for job in (("publish", "policy.toml", "-o", target), ("verify", target)):
-                    least = floor(folder)
-                    found.setdefault((checkout, job[0]), []).append((least, *run(checkout, folder, *job)))
+                    runs = found.setdefault((checkout, job[0]), [])
+                    runs.append((*floor(folder), *run(checkout, folder, *job)))
     rows = []
     for (checkout, job), runs in found.items():
-        least, ours, peak = (median(each[place] for each in runs) for place in range(3))
-        told = f"peak {peak:,.0f} MB; single runs {', '.join(f'{each[1] / each[0]:.2f}' for each in runs)}"
+        least, least_cpu, ours, cpu, peak = (median(each[place] for each in runs) for place in range(5))
+        single = ", ".join(f"{each[2] / each[0]:.2f}" for each in runs)
+        told = f"peak {peak:,.0f} MB; processor {cpu:.2f} s, W {least_cpu:.2f} s; single runs {single}"
         target = {"publish": 4.5, "verify": 1.0}[job]
         label = "" if checkout == _HERE else f" ({checkout})"
         rows.append(

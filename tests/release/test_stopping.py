@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from reticent.anonymize import Datafly, Lattice, Mondrian, search
+from reticent.attack import attack
 from reticent.data import Context
 from reticent.definitions import DistinctLDiversity, KAnonymity
 from reticent.errors import Cancelled
@@ -85,3 +86,14 @@ def test_every_stage_of_a_publication_is_told(ledger_file: Path) -> None:
 def test_a_search_that_is_stopped_says_what_it_was_doing() -> None:
     with pytest.raises(Cancelled, match="Stopped on request while searching"):
         search(table_of_patients(), KAnonymity(2), context=Context(stop=Stopping(4)))
+
+
+def test_attacks_say_who_is_at_it_and_stop_when_asked() -> None:
+    heard = []
+    found = attack(table_of_patients(), context=Context(listen=heard.append))
+    told = [event for event in heard if event.stage == "attacking"]
+    assert [event.done for event in told] == list(range(len(found)))
+    assert {event.total for event in told} == {len(found)}
+    assert {event.note for event in told} == {each.adversary for each in found}
+    with pytest.raises(Cancelled, match="Stopped on request while attacking"):
+        attack(table_of_patients(), context=Context(stop=Stopping(3)))

@@ -23,7 +23,7 @@ from reticent.attack.sighting import Sighting
 from reticent.attack.similarity import Similarity
 from reticent.attack.singling_out import SinglingOut
 from reticent.attack.skewness import Skewness
-from reticent.data import Seen, Table
+from reticent.data import Context, Seen, Table
 from reticent.errors import DataError, PolicyError, ReticentError
 from reticent.release import seen_of
 
@@ -107,6 +107,7 @@ def compare(
     who: str | None = None,
     seed: int = 0,
     model: ModelName = "naive bayes",
+    context: Context | None = None,
 ) -> list[tuple[Findings | None, Findings]]:
     """The same adversaries on what stood before (a table) and on what was published.
 
@@ -116,6 +117,8 @@ def compare(
     value. Somebody who knows how the release was chosen is tried on small tables only; there is nothing to compare with before. Where a release
     was made for several sets of quasi columns, everybody is tried with each set (R-LD-4).
     """
+    context = context or Context()
+    context.step("reading what was published")
     table = before if isinstance(before, Table) else None
     if people is None and table is not None:
         people = own_people(table, _SAMPLE, seed)
@@ -136,6 +139,7 @@ def compare(
         stood, shown = first.known(columns), second.known(columns)
         for each in chosen:
             if _applies(each, columns, trial):
+                context.step("attacking", len(pairs), len(second.sets) * len(chosen), each.name)
                 one, other = _pair(each, stood, shown)
                 pairs.append((_named(one, each, second, columns), _named(other, each, second, columns)))
         for guesser in trial.adversaries(model=model) if trial is not None else ():
@@ -175,19 +179,26 @@ def _compared_with_noise(
     return pairs
 
 
-def attack(target: Any, *adversaries: Adversary) -> list[Findings]:
+def attack(target: Any, *adversaries: Adversary, context: Context | None = None) -> list[Findings]:
     """Run adversaries against a table as it stands, a draft, a release or its folder. Without any: all that need no list of people.
 
     Where a release was made for several sets of quasi columns, each of which an adversary may know, they run for each set (R-LD-4).
-    One who cannot run on what is seen is a :class:`PolicyError` that says why.
+    One who cannot run on what is seen is a :class:`PolicyError` that says why. The ``context`` reports progress and can stop the run.
     """
+    context = context or Context()
+    context.step("reading what was published")
     seen = seen_of(target)
     for each in adversaries:
         reason = each.needs(seen)
         if reason is not None:
             raise PolicyError(reason)
     chosen = adversaries or adversaries_for(seen)
-    return [_named(each.attack(seen.known(columns)), each, seen, columns) for columns in seen.sets for each in chosen]
+    found: list[Findings] = []
+    for columns in seen.sets:
+        for each in chosen:
+            context.step("attacking", len(found), len(seen.sets) * len(chosen), each.name)
+            found.append(_named(each.attack(seen.known(columns)), each, seen, columns))
+    return found
 
 
 def _named(found: Findings, adversary: Adversary, seen: Seen, columns: tuple[str, ...]) -> Findings:

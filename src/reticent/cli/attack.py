@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from reticent.attack import Findings
+    from reticent.data import Context
 
 
 def register(app: typer.Typer) -> None:
@@ -67,9 +68,9 @@ def attack(
             "--control is compared with people in the data: add --raw, or --people with their sensitive value."
         )
     checked_model(model)
-    with working("Attacking ...", as_json):
+    with working("Attacking ...", as_json) as context:
         listed, others = (Source(str(path)).read() if path is not None else None for path in (people, control))
-        pairs = _run(target, raw, listed, others, who, model)
+        pairs = _run(target, raw, listed, others, who, model, context)
     worst = max((after.share for _, after in pairs), default=0.0)
     payload: dict[str, Any] = {
         "ok": limit is None or worst <= limit,
@@ -80,7 +81,7 @@ def attack(
 
 
 def _run(
-    target: str, raw: Path | None, people: Any, control: Any, who: str | None, model: Any
+    target: str, raw: Path | None, people: Any, control: Any, who: str | None, model: Any, context: Context
 ) -> list[tuple[Findings | None, Findings]]:
     from reticent.attack import adversaries_for, compare
     from reticent.attack import attack as run_against
@@ -90,10 +91,10 @@ def _run(
     before = Policy.read(raw).table() if raw is not None else None
     after: Any = Policy.read(target).table() if target.endswith(".toml") else target
     if before is not None:
-        return list(compare(before, after, people, control, who, model=model))
+        return list(compare(before, after, people, control, who, model=model, context=context))
     held = seen_of(after)
     chosen = adversaries_for(held, people, control, who, model)
-    return [(None, found) for found in run_against(held, *chosen)]
+    return [(None, found) for found in run_against(held, *chosen, context=context)]
 
 
 def _render(console: Console, pairs: list[tuple[Findings | None, Findings]]) -> None:
