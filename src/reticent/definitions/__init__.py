@@ -46,7 +46,7 @@ from reticent.definitions.catalogue import definition_from
 from reticent.definitions.closeness import NTCloseness, TCloseness
 from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiversity
 from reticent.definitions.entropy import EntropyLDiversity
-from reticent.definitions.estimates import PopulationEstimate, population_estimate
+from reticent.definitions.estimates import PopulationEstimate, individual_risk, population_estimate
 from reticent.definitions.feasibility import feasibility, require_feasible
 from reticent.definitions.homogeneity import HomogeneityAudit, homogeneity_audit
 from reticent.definitions.judging import (
@@ -138,6 +138,7 @@ __all__ = [
     "definition_from",
     "feasibility",
     "homogeneity_audit",
+    "individual_risk",
     "judge",
     "named_values",
     "of_groups",

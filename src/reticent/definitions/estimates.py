@@ -7,19 +7,21 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from reticent.data import POPULATION, WEIGHT, Groups
+from reticent.data import WEIGHT, Groups
 from reticent.definitions.diagnostics import occupied
-from reticent.definitions.risk import Reidentification, reidentification
+from reticent.definitions.risk import Figures, Reidentification, reidentification
 from reticent.errors import PolicyError
-from reticent.exact import Number
+from reticent.exact import Number, exact
 
 
 @dataclass(frozen=True)
 class PopulationEstimate:
     """The population that the rows stand for: ``people`` of it, the figures of attackers among them, and who stands alone in it.
 
-    ``sample_uniques`` stand alone in the table; ``confirmed`` is the share of these who are expected to stand alone in the population.
+    The journalist of ``risk`` is right with the expected value of 1 over the size of a group in the population. ``sample_uniques`` stand
+    alone in the table; ``confirmed`` is the share of these who are expected to stand alone in the population.
     """
 
     people: Fraction
@@ -43,9 +45,10 @@ class PopulationEstimate:
 def population_estimate(groups: Groups, unit: Fraction, threshold: Number = "1/5") -> PopulationEstimate:
     """Estimate the population from the weights of a sample; ``unit`` is what one count of weight stands for (``table.weights.unit``).
 
-    A group stands for the sum of its weights, rounded down: so many candidates the journalist has, and never fewer than the table
-    shows. Somebody who stands alone in the table with weight ``w`` was drawn with chance ``p = 1/w``, and stands alone in the population with
-    that chance too: given one row, the size of the group is geometric with parameter ``p``, the posterior of Benedetti and Franconi's model.
+    Of a group in the population, each was drawn with chance ``p``: its rows over the sum of their weights. Given the rows, the size ``F`` of the group is
+    negative binomial with parameter ``p``, the posterior of Benedetti and Franconi's model. The journalist's chance is the mean of ``1/F``
+    (:func:`individual_risk`), which is larger than 1 over the mean of ``F``: groups that happen to be small weigh more. Somebody who stands
+    alone in the table stands alone in the population with chance ``p``.
     """
     if WEIGHT not in groups.extras:
         raise PolicyError(
@@ -54,15 +57,43 @@ def population_estimate(groups: Groups, unit: Fraction, threshold: Number = "1/5
     if "persons" in groups.extras:
         raise PolicyError("Weights of rows do not say how many people stand behind somebody with several rows.")
     weights = groups.extras[WEIGHT]
-    candidates = weights * unit.numerator // unit.denominator
-    alone = occupied(groups)
-    alone = alone[groups.sizes[alone] == 1]
-    values, times = np.unique(weights[alone], return_counts=True)
-    chances = [min(1 / (unit * value), Fraction(1)) if value else Fraction(1) for value in values.tolist()]
-    expected = sum((chance * count for chance, count in zip(chances, times.tolist(), strict=True)), start=Fraction(0))
+    filled = occupied(groups)
+    rows, stands_for = groups.sizes[filled], weights[filled] * float(unit)
+    chances = individual_risk(rows, stands_for)
+    limit = exact(threshold, "population_estimate: threshold", low=0, high=1)
+    journalist = Figures(
+        _near(chances.max()),
+        _near(np.average(chances, weights=rows)),
+        Fraction(int(rows[chances > float(limit)].sum()), int(rows.sum())),
+    )
+    alone = weights[filled[rows == 1]]
+    values, times = np.unique(alone, return_counts=True)
+    confirmed = [min(1 / (unit * value), Fraction(1)) if value else Fraction(1) for value in values.tolist()]
+    expected = sum((chance * count for chance, count in zip(confirmed, times.tolist(), strict=True)), start=Fraction(0))
     return PopulationEstimate(
         unit * int(weights.sum()),
-        reidentification(replace(groups, extras={**groups.extras, POPULATION: candidates}), threshold),
+        replace(
+            reidentification(groups, threshold),
+            journalist=journalist,
+            marketer=journalist.average,
+            population_known=True,
+        ),
         len(alone),
         expected / len(alone) if len(alone) else Fraction(0),
     )
+
+
+def individual_risk(rows: NDArray[np.int64], stands_for: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The expected value of ``1/F`` for groups of ``rows`` that stand for so many people: ``p/f * 2F1(1, 1; f + 1; 1 - p)`` with ``p = f/w``.
+
+    For one row that is ``p/(1 - p) * log(1/p)``. Weights below the number of rows count as that number.
+    """
+    from scipy.special import hyp2f1
+
+    drawn = rows / np.maximum(stands_for, rows)
+    found: NDArray[np.float64] = drawn / rows * hyp2f1(1, 1, rows + 1, 1 - drawn)
+    return found
+
+
+def _near(chance: float) -> Fraction:
+    return Fraction(float(chance)).limit_denominator(10**9)
