@@ -19,6 +19,7 @@ MODULES = (
     "process",
     "big",
     "command",
+    "first_hour",
 )
 
 

@@ -66,9 +66,7 @@ def test_a_database_is_inspected_too(place: Path, reticent: Command) -> None:
     assert reticent("verify", "release").code == 0
 
 
-@pytest.mark.parametrize(
-    "name", ["adult/adult_subset.csv.gz", "fars/fars_subset.csv.gz", "sdcmicro/testdata.csv.gz", "arx_small/test2.csv"]
-)
+@pytest.mark.parametrize("name", ["adult/adult_subset.csv.gz", "fars/fars_subset.csv.gz", "sdcmicro/testdata.csv.gz"])
 def test_real_tables_go_all_the_way(shared_data: Path, place: Path, reticent: Command, name: str) -> None:
     assert reticent("inspect", shared_data / name).code == 0
     published = reticent("publish", "policy.toml", "-o", "release", "--json")
@@ -77,7 +75,20 @@ def test_real_tables_go_all_the_way(shared_data: Path, place: Path, reticent: Co
 
 
 def test_nothing_to_generalize_is_said(place: Path, reticent: Command) -> None:
-    pl.DataFrame({"email": ["a@b.org", "c@d.org"]}).write_csv(place / "a.csv")
+    pl.DataFrame({"email": [f"{letter}@b.org" for letter in "abcdefghijkl"]}).write_csv(place / "a.csv")
     found = reticent("inspect", "a.csv")
     assert found.code == 0
     assert "No column can be made coarser" in found.out
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 9])
+def test_too_few_people_get_no_policy(patients: Path, reticent: Command, rows: int) -> None:
+    PATIENTS.head(rows).write_parquet(patients / "few.parquet")
+    found = reticent("inspect", "few.parquet", "-o", "proposed.toml")
+    assert found.code == 1
+    assert ("The table has no rows" if rows == 0 else "too few people for any protection") in found.err
+    assert not (patients / "proposed.toml").exists()
+
+
+def test_a_published_example_of_nine_rows_is_too_small(shared_data: Path, reticent: Command) -> None:
+    assert reticent("inspect", shared_data / "arx_small/test2.csv").code == 1

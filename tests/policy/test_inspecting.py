@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import polars as pl
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 import reticent as rt
 from reticent.cli.app import app
 from reticent.demo import hospital
+from reticent.errors import Infeasible
 
 
 @pytest.fixture
@@ -60,3 +62,14 @@ def test_nothing_is_written_unless_it_is_saved(file: Path) -> None:
     found = rt.inspect(file, output=file.parent / "policy.toml")
     assert set(file.parent.iterdir()) == before
     assert len(rt.read(policy=found.save(file.parent / "policy.toml")).frame) == 300
+
+
+@pytest.mark.parametrize("rows", [0, 1, 9])
+def test_too_few_people_are_said_and_no_policy_is_given(file: Path, rows: int) -> None:
+    pl.read_csv(file).head(rows).write_parquet(file.with_suffix(".parquet"))
+    found = rt.inspect(file.with_suffix(".parquet"), output=file.parent / "policy.toml")
+    (note,) = found.notes
+    for refused in (lambda: found.policy, found.parsed, found.table, lambda: found.save(file.parent / "policy.toml")):
+        with pytest.raises(Infeasible, match=re.escape(note)):
+            refused()
+    assert not (file.parent / "policy.toml").exists()

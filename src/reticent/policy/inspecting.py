@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from reticent.data import Table
+from reticent.errors import Infeasible
 from reticent.files import write_whole
 from reticent.policy.policy import Policy
 from reticent.policy.reading import read
@@ -19,13 +20,21 @@ _OPTIONS = ("table", "query", "delimiter", "encoding")
 class Inspection:
     """A proposal for one source of rows: roles, hierarchies, a definition, and all of it as the text of a policy.
 
-    ``source`` is the file, address or frame that was inspected; ``folder`` is what relative paths in ``policy`` start from.
+    ``source`` is the file, address or frame that was inspected; ``text`` is the policy as it is written, ``folder`` is what relative paths in it
+    start from.
     """
 
     source: Any
     proposal: Proposal
-    policy: str
+    text: str
     folder: Path
+
+    @property
+    def policy(self) -> str:
+        """The text of the policy. Too few people for any protection: :class:`Infeasible`, and the reason is in ``notes`` too."""
+        if self.proposal.refusal is not None:
+            raise Infeasible(self.proposal.refusal)
+        return self.text
 
     @property
     def roles(self) -> dict[str, str | None]:

@@ -17,7 +17,6 @@ import polars as pl
 from reticent.data import Groups, Histograms, SensitiveDomain
 from reticent.data.sensitive import SensitiveColumn
 from reticent.definitions import DistinctLDiversity, GroupDefinition, RecursiveLDiversity
-from reticent.errors import DataError
 from reticent.propose.hierarchies import propose_hierarchy
 from reticent.propose.names import SENSITIVE, meaning_of
 from reticent.propose.patterns import identifying_pattern
@@ -25,6 +24,7 @@ from reticent.propose.profile import ColumnProfile, profile
 from reticent.propose.safe_harbor import safe_harbor
 
 _IDENTIFYING = Fraction(9, 10)
+_K = 5
 _MOST_QUASI = 10
 _MOST_NODES = 50_000
 _PRIORITY = {"age": 0, "birth": 0, "postcode": 0, "demographic": 1}
@@ -66,7 +66,10 @@ class ColumnProposal:
 
 @dataclass(frozen=True)
 class Proposal:
-    """Everything that a policy needs, and notes for the steward who is going to read it."""
+    """Everything that a policy needs, and notes for the steward who is going to read it.
+
+    ``refusal`` says why nothing is proposed: a table of too few people cannot be protected.
+    """
 
     rows: int
     columns: tuple[ColumnProposal, ...]
@@ -75,6 +78,7 @@ class Proposal:
     weight: str | None
     nulls: str
     notes: tuple[str, ...] = field(default=())
+    refusal: str | None = None
 
     def with_role(self, role: str | None) -> list[str]:
         """The columns of a role."""
@@ -83,15 +87,17 @@ class Proposal:
 
 def propose(frame: pl.DataFrame, beside: Path | None = None) -> Proposal:
     """Propose roles, hierarchies and a definition. ``beside`` is the data file, next to which hierarchy files may lie."""
-    if frame.height == 0:
-        raise DataError("The table has no rows. There is nothing to inspect; check the source.")
     profiles = profile(frame)
+    refusal = _too_few(frame.height)
+    if refusal is not None:
+        nothing = tuple(ColumnProposal(column, None, "too few people for any protection") for column in profiles)
+        return Proposal(frame.height, nothing, (), None, None, "refuse", (refusal,), refusal)
     weight = next((column.name for column in profiles if _is_weight(column)), None)
     first = [_first_look(column, weight) for column in profiles]
     first, sensitive_notes = _one_sensitive(first)
     columns = _enough_quasi([_with_hierarchy(column, beside) for column in first])
     sensitive = next((column for column in columns if column.role == "sensitive"), None)
-    definition, note = _definition(frame.height, frame[sensitive.name] if sensitive else None)
+    definition, note = _definition(frame[sensitive.name] if sensitive else None)
     judged = [column for column in columns if column.role in ("quasi", "sensitive")]
     notes = [*sensitive_notes, *([note] if note else [])]
     if not any(column.role == "quasi" for column in columns):
@@ -109,6 +115,19 @@ def propose(frame: pl.DataFrame, beside: Path | None = None) -> Proposal:
         weight=weight,
         nulls="category" if any(column.profile.nulls for column in judged) else "refuse",
         notes=tuple(notes),
+    )
+
+
+def _too_few(rows: int) -> str | None:
+    """Why so few people cannot be protected: a release of one or two groups would show hardly anything, or somebody."""
+    if rows >= 2 * _K:
+        return None
+    if rows == 0:
+        return "The table has no rows. There is nothing to inspect and nothing to publish; check the source."
+    count = "1 row" if rows == 1 else f"{rows} rows"
+    return (
+        f"The table has {count}: too few people for any protection. Nothing is proposed and nothing should be published below {2 * _K} rows, "
+        f"two groups of {_K}; add rows, or publish nothing but a count."
     )
 
 
@@ -227,10 +246,9 @@ def _enough_quasi(columns: Sequence[ColumnProposal]) -> list[ColumnProposal]:
     ]
 
 
-def _definition(rows: int, sensitive: pl.Series | None) -> tuple[tuple[dict[str, Any], ...], str | None]:
+def _definition(sensitive: pl.Series | None) -> tuple[tuple[dict[str, Any], ...], str | None]:
     """k = 5 and recursive (3,3)-diversity, or the nearest that these rows can have at all (R-LD-18)."""
-    k = min(5, rows)
-    first: dict[str, Any] = {"name": "KAnonymity", "k": k}
+    first: dict[str, Any] = {"name": "KAnonymity", "k": _K}
     if sensitive is None:
         return (first,), None
     whole = _all_in_one_group(sensitive)
