@@ -58,7 +58,7 @@ def population_estimate(groups: Groups, unit: Fraction, threshold: Number = "1/5
         raise PolicyError("Weights of rows do not say how many people stand behind somebody with several rows.")
     weights = groups.extras[WEIGHT]
     filled = occupied(groups)
-    rows, stands_for = groups.sizes[filled], weights[filled] * float(unit)
+    rows, stands_for = groups.sizes[filled], (weights[filled] * float(unit)).astype(np.float64)
     chances = individual_risk(rows, stands_for)
     limit = exact(threshold, "population_estimate: threshold", low=0, high=1)
     journalist = Figures(
