@@ -216,3 +216,17 @@ def test_the_same_people_are_found_whoever_was_first(tmp_path: Path) -> None:
             ledger.record("two", "b", certify, people=marks)
         assert "of 'one'" not in ledger.record("two", "b", certify, people=marks, beside=unjudged).note
         assert ledger.refusal("one", "answers", lambda given: unjudged(given) if len(given) == 2 else 1 / 0) is None
+
+
+def test_a_table_that_changes_a_little_is_written_down_once_and_is_known_after_it_changed_much(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        for first in range(0, 400, 4):
+            ledger.know("one", [Marks("people", 0, tuple(range(first, first + 100)))])
+        with ledger._store.reading() as reading:
+            assert 10 <= reading.count("people") <= 50
+        ledger.record("one", "a", lambda entry: "")
+        for first in (0, 200, 396):
+            with pytest.raises(LedgerError, match="'one' was released already"):
+                ledger.record(
+                    "two", "b", lambda entry: "", people=[Marks("people", 0, tuple(range(first, first + 100)))]
+                )

@@ -155,7 +155,7 @@ class Entries:
         """Remember whom a data set is about."""
         with self._store.reading() as reading:
             owner = reading.known(dataset)
-            new = owner is None or not set(people) <= set(self._people(reading, owner))
+            new = owner is None or self._news(reading, owner, people)
         if new:
             with self._store.writing() as writing:
                 self._know(writing, writing.dataset(dataset), people)
@@ -221,12 +221,19 @@ class Entries:
             for row in reading.rows("people", number)
         ]
 
+    def _news(self, reading: Reading, owner: int, people: Sequence[Marks]) -> list[Marks]:
+        """The marks of which more than a tenth is new: a table that changes a little at a time is not written down each time."""
+        known = {(each.kind, mark) for each in self._people(reading, owner) for mark in each.hashes}
+        return [
+            each
+            for each in people
+            if 10 * sum((each.kind, mark) not in known for mark in each.hashes) > len(each.hashes)
+        ]
+
     def _know(self, writing: Writing, owner: int, people: Sequence[Marks]) -> None:
-        known = set(self._people(writing, owner))
-        for each in people:
-            if each not in known:
-                marks = struct.pack(f">{len(each.hashes)}Q", *each.hashes)
-                writing.add("people", owner, kind=each.kind, level=each.level, marks=marks, made=now())
+        for each in self._news(writing, owner, people):
+            marks = struct.pack(f">{len(each.hashes)}Q", *each.hashes)
+            writing.add("people", owner, kind=each.kind, level=each.level, marks=marks, made=now())
 
     def _rows(self, reading: Reading, number: int) -> list[Entry]:
         return [self._entry(reading, row) for row in reading.rows("entries", number)]
