@@ -53,7 +53,7 @@ FACES = {"__init__", "__main__", "cli", "demo"}
 # Arrows that still point the wrong way, each to go: (module, room).
 EXCEPTIONS: set[tuple[str, str]] = set()
 # How many imports across rooms go past a room's (or sub-room's) __init__. It only falls; below 100 is the aim.
-PAST_THE_DOOR = 196
+PAST_THE_DOOR = 70
 # Class names that are used more than once; the list only gets shorter.
 NAMED_TWICE = {
     "History",

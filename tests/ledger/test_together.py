@@ -9,7 +9,7 @@ import pytest
 
 import reticent as rt
 from reticent.audit.service import AuditService
-from reticent.data.people import people_marks, people_of, rows_marks
+from reticent.data.people import marks_of_people, people_marks, rows_marks
 from reticent.errors import LedgerError
 from reticent.giving import Marks, unjudged
 from reticent.ledger import Entry, Ledger
@@ -207,7 +207,7 @@ def test_the_same_people_are_found_whoever_was_first(tmp_path: Path) -> None:
     def certify(entry: Entry) -> str:
         return ""
 
-    marks = people_of(rt.Table(many(1), quasi=["age"], sensitive="s", identifiers=["id"]), KEY)
+    marks = marks_of_people(rt.Table(many(1), quasi=["age"], sensitive="s", identifiers=["id"]), KEY)
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
         ledger.record("one", "a", certify)
         ledger.know("one", marks)

@@ -239,9 +239,9 @@ def test_a_policy_publishes_verifies_and_queries_on_the_command_line(tmp_path, m
     assert run("randomize", "estimate", out, "score < 3*age and nationality = 'Indian'")["value"] == found["value"]
     with pytest.raises(LedgerError, match="released already"):
         run("publish", tmp_path / "policy.toml", "-o", tmp_path / "two")
-    with pytest.raises(PolicyError, match="report is about groups"):
-        run("publish", tmp_path / "policy.toml", "-o", tmp_path / "two", "--report")
     assert not (tmp_path / "two").exists()
+    assert run("report", out, "-o", tmp_path / "report.html")["ok"]
+    assert "keeps its promise" in (tmp_path / "report.html").read_text("utf-8")
 
 
 def test_a_view_is_previewed_and_compared_like_any_release():

@@ -14,8 +14,7 @@ from reticent.anonymize.lattice.method import Lattice
 from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.leaving import Leaving
 from reticent.anonymize.sets import adversary_sets, judged_sets
-from reticent.data import Context, Draft, Kind, Table
-from reticent.data.frequencies import Levels
+from reticent.data import Context, Draft, Kind, NodeLevels, Table
 from reticent.definitions import Definition, own_sets
 from reticent.engine import count_table
 from reticent.errors import Infeasible
@@ -69,7 +68,7 @@ class Datafly:
         return replace(fixed.draft(table, definition, context), method=self.describe())
 
     @staticmethod
-    def _passes(evaluator: Evaluator, levels: Levels, leaving: Callable[[Points], Leaving]) -> bool:
+    def _passes(evaluator: Evaluator, levels: NodeLevels, leaving: Callable[[Points], Leaving]) -> bool:
         """Whether a node passes, and those whom it leaves out can be left out without telling too much about them."""
         if not evaluator.evaluate(levels).passes:
             return False

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.anonymize.sets import Columns, JudgedSet, judged_sets, named_sets
-from reticent.data import Comparison, Evidence, Groups, Histograms, SensitiveDomain, Table, remainder_of
-from reticent.data.hierarchy import Hierarchy
+from reticent.data import Comparison, Evidence, Groups, Hierarchy, Histograms, SensitiveDomain, Table, remainder_of
 from reticent.definitions import GroupDefinition, all_of, columns_compared, named_values, own_sets, tells_about
 
 Mask = NDArray[np.bool_]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from reticent.attack.base import Findings
 from reticent.attack.people import listed_people
 from reticent.data import Seen
-from reticent.definitions.mechanisms import posterior
+from reticent.definitions import posterior
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from reticent.definitions.catalogue import names
+from reticent.definitions import names
 from reticent.errors import PolicyError, did_you_mean
 
 Concern = Literal["identity", "attribute", "membership", "belief"]

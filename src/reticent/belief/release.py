@@ -25,9 +25,7 @@ from reticent.belief.bayes import (
     posterior_among,
 )
 from reticent.belief.buckets import bucket_posterior
-from reticent.data import Groups, Seen, Table
-from reticent.data.frames import as_type_of
-from reticent.data.readers import people_of
+from reticent.data import Groups, Seen, Table, as_type_of, people_of
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.exact import Number, exact
 from reticent.release import seen_of

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, Protocol, get_args
 
-from reticent.definitions.likeness import exceeds_logarithm
+from reticent.definitions import exceeds_logarithm
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.exact import Number, exact, whole
 

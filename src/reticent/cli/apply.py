@@ -30,8 +30,7 @@ def apply(
     """
     from typing import cast
 
-    from reticent.data import Unseen, write_frame
-    from reticent.data.readers import read_frame
+    from reticent.data import Unseen, read_frame, write_frame
     from reticent.release import apply as recode
 
     rows = read_frame(data)

@@ -58,7 +58,7 @@ def attack(
     Example: reticent attack release --raw policy.toml
     """
     from reticent.attack.models import checked_model
-    from reticent.data.readers import Source
+    from reticent.data import Source
     from reticent.errors import PolicyError
 
     if who is not None and people is None:

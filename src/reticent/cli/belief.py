@@ -61,7 +61,7 @@ def belief(
     Example: reticent belief release --population people.csv --where age=31 --delta 0.1
     """
     from reticent.belief import Tests, beliefs_of, people_asked
-    from reticent.data.readers import people_of
+    from reticent.data import people_of
     from reticent.policy import Policy
 
     with working("Weighing every possibility ...", as_json):

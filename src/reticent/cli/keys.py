@@ -30,7 +30,7 @@ def generate(
 
     Example: reticent keys generate -o keys --name statistics-office
     """
-    from reticent.release.signing import generate_keys
+    from reticent.release import generate_keys
 
     made = generate_keys(folder, name)
     payload = {"ok": True, "private": made.private, "public": made.public, "fingerprint": made.fingerprint}

@@ -161,7 +161,7 @@ def whatif(
 
     Example: reticent knowledge whatif policy.toml --know "Hannah=flu -> Charlie=flu" --ask Charlie=flu
     """
-    from reticent.data.readers import Source as DataSource
+    from reticent.data import Source as DataSource
     from reticent.knowledge import what_if
     from reticent.worst_case import BUDGET
 

@@ -92,7 +92,7 @@ def threshold_of(c: str | None, source: str) -> Fraction | None:
         return as_probability(c)
     if not source.endswith(".toml"):
         return None
-    from reticent.definitions.knowledge import WorstCaseKnowledge
+    from reticent.definitions import WorstCaseKnowledge
     from reticent.policy import Policy
 
     promised = [each for each in Policy.read(source).definitions if isinstance(each, WorstCaseKnowledge)]
@@ -110,7 +110,7 @@ def private_lists(source: str) -> dict[str, Any]:
 
 def arrivals(add: str | None, source: str) -> tuple[Any, int]:
     """The new rows, recoded where they join a release, and how many fall outside its groups."""
-    from reticent.data.readers import Source as DataSource
+    from reticent.data import Source as DataSource
 
     if add is None:
         return None, 0

@@ -124,7 +124,7 @@ def publish(
 
     Example: reticent randomize publish scores.csv --plan plan.json -o view --dataset scores
     """
-    from reticent.data.readers import read_frame
+    from reticent.data import read_frame
     from reticent.randomize import publish_to
 
     made = read_plan(plan_file)
@@ -175,8 +175,8 @@ def estimate(
 
     Example: reticent randomize estimate view "score < 3*age and nationality = 'Indian'"
     """
+    from reticent.data import read_frame
     from reticent.data.predicate import Condition
-    from reticent.data.readers import read_frame
     from reticent.errors import PolicyError
     from reticent.randomize import open_published, read_views
 
@@ -269,7 +269,7 @@ def republish(
 
     Example: reticent randomize republish scores.csv --series views --plan plan.json
     """
-    from reticent.data.readers import read_frame
+    from reticent.data import read_frame
     from reticent.errors import PolicyError
     from reticent.ledger import withdrawn_if_unsaved
     from reticent.randomize import Series

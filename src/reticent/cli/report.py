@@ -39,7 +39,7 @@ def report(
 
     Example: reticent report release -o report.html
     """
-    from reticent.data.readers import Source
+    from reticent.data import Source
     from reticent.errors import PolicyError
     from reticent.policy import Policy
     from reticent.report import write_report, write_stewards_report

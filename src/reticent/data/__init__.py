@@ -19,24 +19,55 @@
 ``recoding``     what happens to a row; ``draft`` what a method returns
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from reticent.data.context import Context, Event
+from reticent.data.descriptions import hierarchy_from
 from reticent.data.draft import Draft
+from reticent.data.encoding import looked_up
 from reticent.data.engine import Engine, Order, Written, engine_named
 from reticent.data.evidence import Columns, Comparison, Evidence, History, Kind, Patterns, Plan, remainder_of
 from reticent.data.fitting import AskedPeople, Fitting, find_place
-from reticent.data.frames import as_polars
-from reticent.data.frequencies import POPULATION, WEIGHT, FrequencySet
+from reticent.data.frames import as_polars, as_type_of
+from reticent.data.frequencies import POPULATION, WEIGHT, FrequencySet, NodeLevels
 from reticent.data.groups import Groups, Histograms, SensitiveDomain
 from reticent.data.hierarchy import BoundHierarchy, Codes, Hierarchy, Level, unused
-from reticent.data.keys import Distinct, first_rows, number, pack, positions, sum_by
-from reticent.data.meaning import NULL_LABEL, SUPPRESSED, LeafIndex, Meaning
+from reticent.data.keys import Distinct, first_rows, is_dense, number, pack, positions, sort_equal, sum_by
+from reticent.data.leaves import as_type
+from reticent.data.meaning import (
+    NULL_LABEL,
+    SUPPRESSED,
+    Anything,
+    Interval,
+    LeafIndex,
+    Meaning,
+    Missing,
+    Values,
+    null_label,
+    texts_of,
+)
+from reticent.data.memory import file_fits
 from reticent.data.ordering import group_rows, in_order, is_in_order
-from reticent.data.people import people_marks, people_of
-from reticent.data.recoding import Allocation, Levels, Recoded, Recoding, RegionColumn, Regions, Unseen, read_recoding
+from reticent.data.people import marks_of_people, people_marks
+from reticent.data.plain import clock_text, real
+from reticent.data.recoding import (
+    BUCKET,
+    Allocation,
+    Levels,
+    Recoded,
+    Recoding,
+    RegionColumn,
+    Regions,
+    Unseen,
+    declared_domains,
+    read_recoding,
+    shown_meanings,
+)
 from reticent.data.rows import CodedRows, FrameRows, Profile, Rows, StoredRows, StreamRows, check_header, stand_in_order
 from reticent.data.seen import NOT_TRUE, NOWHERE, SEVERAL, Channel, MadeBy, Seen, SeenColumn, WholeColumn
-from reticent.data.sensitive import SensitiveColumn
-from reticent.data.table import Table
+from reticent.data.sensitive import SensitiveColumn, SensitiveKind
+from reticent.data.table import EngineName, Table
 from reticent.data.types import ValueType, to_plain
 from reticent.data.writers import (
     BLOCKS,
@@ -50,9 +81,25 @@ from reticent.data.writers import (
     write_frame,
 )
 
+if TYPE_CHECKING:
+    from reticent.data.readers import Source, people_of, read_frame
+    from reticent.data.readers_sql import fetch_postgres
+    from reticent.data.readers_types import MISSING_WORDS
+
+# Readers bring databases and parsers along, which nobody should wait for who has a frame.
+_READERS = {
+    "Source": "readers",
+    "people_of": "readers",
+    "read_frame": "readers",
+    "fetch_postgres": "readers_sql",
+    "MISSING_WORDS": "readers_types",
+}
+
 __all__ = [
     "BLOCKS",
+    "BUCKET",
     "FORMATS",
+    "MISSING_WORDS",
     "NOT_TRUE",
     "NOWHERE",
     "NULL_LABEL",
@@ -61,6 +108,7 @@ __all__ = [
     "SUPPRESSED",
     "WEIGHT",
     "Allocation",
+    "Anything",
     "AskedPeople",
     "BoundHierarchy",
     "Channel",
@@ -73,6 +121,7 @@ __all__ = [
     "Distinct",
     "Draft",
     "Engine",
+    "EngineName",
     "Event",
     "Evidence",
     "Fitting",
@@ -82,12 +131,15 @@ __all__ = [
     "Hierarchy",
     "Histograms",
     "History",
+    "Interval",
     "Kind",
     "LeafIndex",
     "Level",
     "Levels",
     "MadeBy",
     "Meaning",
+    "Missing",
+    "NodeLevels",
     "Order",
     "Patterns",
     "Plan",
@@ -101,36 +153,61 @@ __all__ = [
     "SeenColumn",
     "SensitiveColumn",
     "SensitiveDomain",
+    "SensitiveKind",
+    "Source",
     "StoredRows",
     "StreamRows",
     "Table",
     "Unseen",
     "ValueType",
+    "Values",
     "WholeColumn",
     "Written",
     "as_csv",
     "as_parquet",
     "as_polars",
+    "as_type",
+    "as_type_of",
     "check_header",
+    "clock_text",
     "csv_blocks",
     "csv_layout",
+    "declared_domains",
     "engine_named",
+    "fetch_postgres",
+    "file_fits",
     "find_place",
     "first_rows",
     "group_rows",
+    "hierarchy_from",
     "in_order",
+    "is_dense",
     "is_in_order",
+    "looked_up",
+    "marks_of_people",
+    "null_label",
     "number",
     "pack",
     "parquet_blocks",
     "people_marks",
     "people_of",
     "positions",
+    "read_frame",
     "read_recoding",
+    "real",
     "remainder_of",
+    "shown_meanings",
+    "sort_equal",
     "stand_in_order",
     "sum_by",
+    "texts_of",
     "to_plain",
     "unused",
     "write_frame",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _READERS:
+        return getattr(import_module(f"reticent.data.{_READERS[name]}"), name)
+    raise AttributeError(f"module 'reticent.data' has no attribute {name!r}")

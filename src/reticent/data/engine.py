@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent._names import load
-from reticent.data.frequencies import FrequencySet, Levels
+from reticent.data.frequencies import FrequencySet, NodeLevels
 from reticent.data.rows import Profile, Rows
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Written:
 class Engine(Protocol):
     """Scans rows; nothing else does. Engines for other machinery implement the same calls."""
 
-    def count(self, table: Table, *, sensitive: bool = True, floor: Levels | None = None) -> FrequencySet:
+    def count(self, table: Table, *, sensitive: bool = True, floor: NodeLevels | None = None) -> FrequencySet:
         """Count the distinct quasi points of the table, at level 0 or at ``floor``.
 
         ``sensitive=False`` leaves the histograms out (one joint value for all), for definitions that only count.

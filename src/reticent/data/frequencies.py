@@ -15,7 +15,7 @@ from reticent.data.hierarchy import BoundHierarchy, Codes
 from reticent.data.keys import first_rows, number, pack, sum_by
 from reticent.errors import PolicyError
 
-Levels = tuple[int, ...]
+NodeLevels = tuple[int, ...]
 WEIGHT = "weight"
 POPULATION = "population"
 
@@ -30,7 +30,7 @@ class FrequencySet:
     """
 
     hierarchies: tuple[BoundHierarchy, ...]
-    levels: Levels
+    levels: NodeLevels
     codes: tuple[Codes, ...]
     sizes: NDArray[np.int64]
     histograms: Histograms

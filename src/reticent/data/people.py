@@ -24,7 +24,7 @@ _SMALL_RANGE = 1 << 20
 _Hashes = NDArray[np.uint64]
 
 
-def people_of(table: Table, key: bytes) -> tuple[Marks, ...]:
+def marks_of_people(table: Table, key: bytes) -> tuple[Marks, ...]:
     """The marks of a table: of its key and identifiers, else of its rows where they are in memory and enough to be told from others'."""
     named = dict.fromkeys((*((table.key,) if table.key is not None else ()), *table.identifiers))
     columns = [name for name in named if name in table.schema]

@@ -19,7 +19,7 @@ from reticent.data.meaning import NULL_LABEL
 from reticent.data.plain import clock_text
 from reticent.errors import DataError, did_you_mean
 
-Kind = Hierarchy | Sequence[Any] | None
+SensitiveKind = Hierarchy | Sequence[Any] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +106,7 @@ class SensitiveColumn:
         return self.labels.cast(pl.Float64).fill_null(np.nan).to_numpy()
 
 
-def bind_sensitive(name: str, kind: Kind, series: pl.Series) -> SensitiveColumn:
+def bind_sensitive(name: str, kind: SensitiveKind, series: pl.Series) -> SensitiveColumn:
     """Fit what was declared about a sensitive column to its values.
 
     A hierarchy gives the domain and the tree, a list gives the domain in its order, nothing means the values that

@@ -16,7 +16,7 @@ from reticent.data.hierarchy import BoundHierarchy, Hierarchy
 from reticent.data.memory import fits
 from reticent.data.plain import plain, plain_rows
 from reticent.data.rows import FrameRows, Rows, StreamRows, by_person, without_nulls
-from reticent.data.sensitive import Kind, SensitiveColumn, bind_sensitive
+from reticent.data.sensitive import SensitiveColumn, SensitiveKind, bind_sensitive
 from reticent.data.weights import Weights
 from reticent.errors import DataError, PolicyError, did_you_mean
 
@@ -52,7 +52,7 @@ class Table:
         self,
         frame: Any,
         quasi: Sequence[str] | Mapping[str, Hierarchy | None] = (),
-        sensitive: str | Sequence[str] | Mapping[str, Kind] = (),
+        sensitive: str | Sequence[str] | Mapping[str, SensitiveKind] = (),
         identifiers: Sequence[str] = (),
         other: Sequence[str] = (),
         key: str | None = None,
@@ -67,7 +67,7 @@ class Table:
         private: Sequence[str] = (),
     ) -> None:
         self.quasi: dict[str, Hierarchy] = _hierarchies(quasi)
-        self.sensitive: dict[str, Kind] = _sensitive_kinds(sensitive)
+        self.sensitive: dict[str, SensitiveKind] = _sensitive_kinds(sensitive)
         self.identifiers = tuple([identifiers] if isinstance(identifiers, str) else identifiers)
         self.other = tuple([other] if isinstance(other, str) else other)
         self.private = tuple([private] if isinstance(private, str) else private)
@@ -406,7 +406,7 @@ def _hierarchies(quasi: Sequence[str] | Mapping[str, Hierarchy | None]) -> dict[
     return {name: hierarchy if hierarchy is not None else Hierarchy.suppression() for name, hierarchy in named.items()}
 
 
-def _sensitive_kinds(sensitive: str | Sequence[str] | Mapping[str, Kind]) -> dict[str, Kind]:
+def _sensitive_kinds(sensitive: str | Sequence[str] | Mapping[str, SensitiveKind]) -> dict[str, SensitiveKind]:
     if isinstance(sensitive, Mapping):
         return dict(sensitive)
     return dict.fromkeys([sensitive] if isinstance(sensitive, str) else sensitive)

@@ -88,6 +88,13 @@ from reticent.definitions.xy_privacy import XYPrivacy
 if TYPE_CHECKING:
     from reticent.definitions.knowledge import NegatedKnowledge, WorstCaseKnowledge
 
+from reticent.definitions.catalogue import entry_of, names
+from reticent.definitions.diagnostics import diversity_diagnostics
+from reticent.definitions.exchanges import admitted
+from reticent.definitions.likeness import exceeds_logarithm
+from reticent.definitions.mechanisms import BoundedBelief, Ratios, check_adversary, highest_allowed, posterior
+from reticent.definitions.population import PopulationDefinition, require_same
+
 __all__ = [
     "LEFT_OUT",
     "All",
@@ -95,6 +102,7 @@ __all__ = [
     "Assessment",
     "AverageRisk",
     "BetaLikeness",
+    "BoundedBelief",
     "CategoryDiversity",
     "ConfidenceBounding",
     "Definition",
@@ -120,9 +128,11 @@ __all__ = [
     "PSensitive",
     "PersonalPrivacy",
     "PlanDefinition",
+    "PopulationDefinition",
     "PopulationEstimate",
     "ProbabilisticLDiversity",
     "RangeDiversity",
+    "Ratios",
     "RecursiveLDiversity",
     "Reidentification",
     "Several",
@@ -131,22 +141,31 @@ __all__ = [
     "Witness",
     "WorstCaseKnowledge",
     "XYPrivacy",
+    "admitted",
     "against_all",
     "all_of",
     "by_set",
+    "check_adversary",
     "columns_compared",
     "definition_from",
+    "diversity_diagnostics",
+    "entry_of",
+    "exceeds_logarithm",
     "feasibility",
+    "highest_allowed",
     "homogeneity_audit",
     "individual_risk",
     "judge",
     "named_values",
+    "names",
     "of_groups",
     "own_sets",
     "population_estimate",
     "population_uniqueness",
+    "posterior",
     "reidentification",
     "require_feasible",
+    "require_same",
     "tells_about",
     "unkept",
     "verdict",

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import Groups
-from reticent.data.evidence import Patterns
+from reticent.data import Groups, Patterns
 from reticent.definitions.base import Assessment, GroupDefinition, Witness
 from reticent.errors import DataError
 from reticent.exact import whole

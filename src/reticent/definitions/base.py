@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast, overload, runti
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import Groups, SensitiveDomain
-from reticent.data.evidence import History, Kind, Patterns, Plan
+from reticent.data import Groups, History, Kind, Patterns, Plan, SensitiveDomain
 from reticent.definitions.exchanges import Exchanges, Rejudged
 from reticent.errors import PolicyError
 
 if TYPE_CHECKING:
-    from reticent.data.table import Table
+    from reticent.data import Table
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from reticent.data.evidence import Columns, Evidence, Kind
-from reticent.data.groups import SensitiveDomain
+from reticent.data import Columns, Evidence, Kind, SensitiveDomain
 from reticent.definitions.base import (
     Assessment,
     Definition,

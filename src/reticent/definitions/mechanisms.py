@@ -12,7 +12,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, Protocol, cast, get_args, runtime_checkable
 
-from reticent.data.evidence import Plan
+from reticent.data import Plan
 from reticent.definitions.base import Assessment, PlanDefinition, Witness
 from reticent.errors import PolicyError, did_you_mean
 from reticent.exact import Number, exact

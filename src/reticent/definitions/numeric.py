@@ -13,8 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Groups, Histograms
-from reticent.data.sensitive import SensitiveColumn
+from reticent.data import Groups, Histograms, SensitiveColumn
 from reticent.definitions.base import GroupDefinition
 from reticent.definitions.bounded import LargestShare, LeastFigure
 from reticent.definitions.comparison import less

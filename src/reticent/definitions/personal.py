@@ -11,8 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Groups
-from reticent.data.sensitive import SensitiveColumn
+from reticent.data import Groups, SensitiveColumn
 from reticent.definitions.base import Assessment, SensitiveDefinition, Witness
 from reticent.definitions.bounded import rows_in
 from reticent.definitions.comparison import at_most, largest_ratio
@@ -22,7 +21,7 @@ from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.exact import Number, exact
 
 if TYPE_CHECKING:
-    from reticent.data.table import Table
+    from reticent.data import Table
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from reticent.errors import PolicyError
 from reticent.exact import Number, exact, whole
 
 if TYPE_CHECKING:
-    from reticent.data.table import Table
+    from reticent.data import Table
 
 
 class PopulationDefinition(GroupDefinition):
@@ -168,7 +168,7 @@ def loaded(population: Any) -> Any:
     """The population itself: a path is read, anything else is taken as it is."""
     if not isinstance(population, str):
         return population
-    from reticent.data.readers import Source
+    from reticent.data import Source
 
     return Source(population).read()
 

@@ -7,8 +7,7 @@
 An engine is found by the name that a table's rows give (``reticent._names.ENGINES``): call :func:`engine_of` and :func:`count_table`.
 """
 
-from reticent.data import Context, Engine, Table, engine_named
-from reticent.data.frequencies import FrequencySet, Levels
+from reticent.data import Context, Engine, FrequencySet, NodeLevels, Table, engine_named
 
 __all__ = ["count_table", "engine_of"]
 
@@ -19,7 +18,7 @@ def engine_of(table: Table, context: Context | None = None) -> Engine:
 
 
 def count_table(
-    table: Table, context: Context | None = None, *, sensitive: bool = True, floor: Levels | None = None
+    table: Table, context: Context | None = None, *, sensitive: bool = True, floor: NodeLevels | None = None
 ) -> FrequencySet:
     """Count the distinct quasi points of a table, at level 0 or at ``floor``; with a context, once for each run.
 

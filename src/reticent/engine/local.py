@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 
 from reticent.data import (
     FORMATS,
+    WEIGHT,
     Checksum,
     Codes,
     Context,
     Distinct,
     FrameRows,
+    FrequencySet,
     Histograms,
+    NodeLevels,
     Order,
     Profile,
     Recoded,
@@ -28,13 +31,12 @@ from reticent.data import (
     Written,
     csv_blocks,
     first_rows,
+    looked_up,
     number,
     pack,
     positions,
     sum_by,
 )
-from reticent.data.encoding import looked_up
-from reticent.data.frequencies import WEIGHT, FrequencySet, Levels
 from reticent.engine.recoding import recode_frame
 from reticent.errors import DataError
 from reticent.files import write_new
@@ -45,7 +47,7 @@ _ROWS_AT_ONCE = 200_000
 class LocalEngine:
     """Counts and recodes a table that fits into memory."""
 
-    def count(self, table: Table, *, sensitive: bool = True, floor: Levels | None = None) -> FrequencySet:
+    def count(self, table: Table, *, sensitive: bool = True, floor: NodeLevels | None = None) -> FrequencySet:
         """Count the distinct quasi points of the table, at level 0 or at ``floor``."""
         levels = floor if floor is not None else (0,) * len(table.hierarchies)
         found = looked_up(table.frame, {**_leaves(table), **(_values(table) if sensitive else {})})
@@ -139,18 +141,18 @@ class LocalEngine:
         sizes = [h.levels[level].size for h, level in zip(table.hierarchies, frequencies.levels, strict=True)]
         return positions(frequencies.codes, codes, sizes)
 
-    def codes(self, table: Table, levels: Levels) -> list[Codes]:
+    def codes(self, table: Table, levels: NodeLevels) -> list[Codes]:
         """Every quasi column as part numbers."""
         return self._codes(table, levels, looked_up(table.frame, _leaves(table)))
 
-    def _codes(self, table: Table, levels: Levels, found: Mapping[str, pl.Series]) -> list[Codes]:
+    def _codes(self, table: Table, levels: NodeLevels, found: Mapping[str, pl.Series]) -> list[Codes]:
         codes = []
         for hierarchy, level in zip(table.hierarchies, levels, strict=True):
             leaves = hierarchy.codes(table.frame[hierarchy.column], found.get(hierarchy.column), table.first_row)
             codes.append(leaves if level == 0 else hierarchy.levels[level].parts.take(leaves))
         return codes
 
-    def _people_codes(self, table: Table, levels: Levels) -> list[Codes]:
+    def _people_codes(self, table: Table, levels: NodeLevels) -> list[Codes]:
         """Every quasi column of the population as part numbers."""
         people = cast(pl.DataFrame, table.population)
         found = looked_up(people, _leaves(table))

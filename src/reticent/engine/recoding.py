@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.data import (
+    BUCKET,
     Allocation,
     CodedRows,
     Codes,
@@ -21,7 +22,6 @@ from reticent.data import (
     StreamRows,
     Table,
 )
-from reticent.data.recoding import BUCKET
 from reticent.randomness import Randomness
 
 PSEUDONYM = "pseudonym"

@@ -20,7 +20,9 @@ from reticent.data import (
     BLOCKS,
     Checksum,
     Context,
+    FrequencySet,
     Histograms,
+    NodeLevels,
     Order,
     Profile,
     Recoded,
@@ -30,7 +32,6 @@ from reticent.data import (
     Table,
     Written,
 )
-from reticent.data.frequencies import FrequencySet, Levels
 from reticent.data.sorting import in_order
 from reticent.engine.local import LocalEngine
 from reticent.engine.recoding import recode_parts
@@ -43,7 +44,7 @@ class StreamingEngine:
     def __init__(self) -> None:
         self._local = LocalEngine()
 
-    def count(self, table: Table, *, sensitive: bool = True, floor: Levels | None = None) -> FrequencySet:
+    def count(self, table: Table, *, sensitive: bool = True, floor: NodeLevels | None = None) -> FrequencySet:
         """Count the distinct quasi points of the table, at level 0 or at ``floor``."""
         levels = floor if floor is not None else (0,) * len(table.hierarchies)
         counted = self._counted(table, levels)
@@ -82,7 +83,7 @@ class StreamingEngine:
         """Public and private rows, made chunk by chunk whenever they are read."""
         return recode_parts(table.watched(context, "recoding and sorting rows"), recoding, self._local.codes)
 
-    def _counted(self, table: Table, levels: Levels) -> FrequencySet:
+    def _counted(self, table: Table, levels: NodeLevels) -> FrequencySet:
         counted = _added_up(self._local.count(part, floor=levels) for part in table.parts())
         if table.unit == "person" and table.key is not None:
             counted = counted + _added_up(self._persons(table, rows, counted) for rows in table.people())

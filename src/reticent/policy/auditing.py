@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, cast
 
 from reticent.audit.service.settings import FUNCTIONS, Chance, Noise, Prior, Role, SensitiveColumn, Settings
-from reticent.data.readers import Source
+from reticent.data import Source
 from reticent.errors import DataError, PolicyError
 from reticent.exact import exact
 from reticent.policy.audit_sections import AuditSections, NoiseSection, PriorSection, SensitiveSection

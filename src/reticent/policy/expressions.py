@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from reticent.definitions.base import Definition
-from reticent.definitions.catalogue import definition_from, entry_of, names
+from reticent.definitions import Definition, definition_from, entry_of, names
 from reticent.errors import PolicyError
 
 

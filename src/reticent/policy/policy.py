@@ -9,18 +9,15 @@ from operator import and_
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reticent.data.descriptions import hierarchy_from
-from reticent.data.readers import Source
-from reticent.data.table import EngineName, Table
-from reticent.definitions.base import Definition
-from reticent.definitions.catalogue import definition_from
+from reticent.data import EngineName, Source, Table, hierarchy_from
+from reticent.definitions import Definition, definition_from
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.policy.file import PolicyFile, checked
 from reticent.policy.methods import method_from
 from reticent.policy.sections import Sections
 
 if TYPE_CHECKING:
-    from reticent.data.sensitive import Kind
+    from reticent.data import SensitiveKind
     from reticent.definitions import Method
 
 _ROLES = ("identifiers", "quasi", "sensitive", "other", "private")
@@ -104,9 +101,9 @@ class Policy(PolicyFile):
         return table
 
     @cached_property
-    def hierarchies(self) -> Mapping[str, Kind]:
+    def hierarchies(self) -> Mapping[str, SensitiveKind]:
         """What was said about columns: hierarchies, or the order of a sensitive column's values."""
-        made: dict[str, Kind] = {}
+        made: dict[str, SensitiveKind] = {}
         for column, description in self.sections.hierarchies.items():
             with self.pointing("hierarchies", column):
                 if description.get("kind") == _ORDERED:

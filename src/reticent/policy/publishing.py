@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from reticent.data import Context, Table
-from reticent.errors import Cancelled, DataError, PolicyError
+from reticent.errors import Cancelled, DataError
 from reticent.ledger import LedgerPlace, withdrawn_if_unsaved
 from reticent.policy.expressions import definition_from_text
 from reticent.policy.policy import Policy
@@ -56,11 +56,6 @@ def publish_policy(
     replaced = {name: value for name, value in (method or {}).items() if value is not None}
     how = policy.method(**replaced)
     wants_report = said.report if report is None else report
-    if wants_report and "groups" not in how.keeps:
-        raise PolicyError(
-            "The steward's report is about groups of rows, and this method makes none. Publish without the report; STATEMENT.txt says what is "
-            "promised."
-        )
     table = policy.table(engine=cast(Any, engine))
     with policy.hinting("hierarchies", *([] if replaced else ["method"])):
         release = publish(

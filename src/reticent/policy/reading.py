@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from reticent.data import Table
-from reticent.data.readers import Source
+from reticent.data import Source, Table
 from reticent.errors import PolicyError, did_you_mean
 from reticent.policy.policy import Policy
 

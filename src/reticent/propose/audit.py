@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from reticent.data import Groups, Table
-from reticent.definitions import homogeneity_audit
-from reticent.definitions.diagnostics import diversity_diagnostics
+from reticent.definitions import diversity_diagnostics, homogeneity_audit
 from reticent.engine import count_table
 
 _NEARLY = "0.95"

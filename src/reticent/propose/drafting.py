@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from reticent.data.readers import Source
+from reticent.data import Source
 from reticent.propose.document import policy_text
 from reticent.propose.proposal import Proposal, missing_words, propose
 

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from reticent.data import FrequencySet, Groups, Table, sum_by
-from reticent.data.evidence import Evidence
+from reticent.data import Evidence, FrequencySet, Groups, Table, sum_by
 from reticent.definitions import (
     Assessment,
     Definition,

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from reticent.data.readers_types import MISSING_WORDS
+from reticent.data import MISSING_WORDS
 
 _EXAMPLES = 5
 _LIKELY_MISSING = tuple(word for word in MISSING_WORDS if word not in ("", ".", "-"))

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reticent.data import Groups, Histograms, SensitiveDomain
-from reticent.data.sensitive import SensitiveColumn
+from reticent.data import Groups, Histograms, SensitiveColumn, SensitiveDomain
 from reticent.definitions import DistinctLDiversity, GroupDefinition, RecursiveLDiversity
 from reticent.propose.hierarchies import propose_hierarchy
 from reticent.propose.names import SENSITIVE, meaning_of

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from reticent.data import to_plain
-from reticent.definitions.mechanisms import BoundedBelief
+from reticent.definitions import BoundedBelief
 from reticent.errors import DataError, PolicyError
 from reticent.exact import exact, whole
 from reticent.randomize.domain import ViewDomain

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from reticent.data import Channel, Draft, Plan, Rows, Seen, Table, ValueType
 from reticent.data.predicate import Condition
-from reticent.definitions import Definition
-from reticent.definitions.mechanisms import BoundedBelief
+from reticent.definitions import BoundedBelief, Definition
 from reticent.errors import DataError, ReticentError
 from reticent.exact import exact
 from reticent.randomize.details import Details, FrappManifest, ViewManifest
@@ -25,8 +24,7 @@ from reticent.randomize.reader import Reader
 from reticent.randomize.records import FrappView
 from reticent.randomize.view import View
 from reticent.randomize.weighing import ROWS_AT_ONCE
-from reticent.release.format import MechanismFormat, Words
-from reticent.release.manifest import ManifestColumn
+from reticent.release import ManifestColumn, MechanismFormat, Words
 
 if TYPE_CHECKING:
     from reticent.release import PublicSide

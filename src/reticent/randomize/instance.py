@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import polars as pl
 
-from reticent.data.frames import as_polars
+from reticent.data import as_polars
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.randomize.domain import Keys, ViewDomain
 from reticent.randomize.keys import distinct, in_order

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from reticent.data import Context, Draft, Kind, Table
-from reticent.definitions import Definition
-from reticent.definitions.mechanisms import BoundedBelief
+from reticent.definitions import BoundedBelief, Definition
 from reticent.errors import PolicyError
 from reticent.exact import whole
 from reticent.randomize.details import FrappManifest, ViewManifest

@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from reticent.data import Table
-from reticent.data.frames import as_polars
+from reticent.data import Table, as_polars
 from reticent.errors import DataError
 from reticent.giving import Beside, SeriesState, alone
 from reticent.ledger import Ledger, withdrawn_if_unsaved

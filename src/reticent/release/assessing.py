@@ -13,22 +13,22 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Draft, Evidence, Groups, Table, number, pack, sum_by
-from reticent.data.readers import people_of
+from reticent.data import Draft, Evidence, Groups, Table, number, pack, people_of, sum_by
 from reticent.definitions import (
     Assessment,
     Definition,
     NTCloseness,
+    PopulationDefinition,
     TCloseness,
     Witness,
     by_set,
     judge,
     of_groups,
     own_sets,
+    require_same,
     verdict,
 )
 from reticent.definitions.closeness import Distance
-from reticent.definitions.population import PopulationDefinition, require_same
 from reticent.engine import count_table, engine_of
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact

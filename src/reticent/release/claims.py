@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from reticent.data.readers import people_of
-from reticent.definitions import LEFT_OUT, Definition, columns_compared, judge, verdict
-from reticent.definitions.catalogue import definition_from, names
+from reticent.data import people_of
+from reticent.definitions import LEFT_OUT, Definition, columns_compared, definition_from, judge, names, verdict
 from reticent.errors import DataError, ReticentError
 from reticent.release.format import Judged
 from reticent.release.public import PublicSide

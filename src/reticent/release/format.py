@@ -20,13 +20,14 @@ from reticent.data import (
     Evidence,
     Groups,
     Kind,
+    Missing,
     Plan,
     Rows,
     Seen,
     Table,
     ValueType,
+    texts_of,
 )
-from reticent.data.meaning import Missing, texts_of
 from reticent.data.predicate import Condition
 from reticent.definitions import Definition, columns_compared, own_sets, unkept
 from reticent.errors import DataError, PolicyError

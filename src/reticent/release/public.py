@@ -12,8 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from reticent.data import CodedRows, Groups, Meaning, Rows, Seen, StoredRows
-from reticent.data.memory import file_fits
+from reticent.data import CodedRows, Groups, Meaning, Rows, Seen, StoredRows, file_fits
 from reticent.data.predicate import Condition
 from reticent.errors import DataError
 from reticent.release.certificate import CERTIFICATE, LAYOUT, MANIFEST

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from reticent._names import load
-from reticent.data import Context, Draft, Table, people_of
+from reticent.data import Context, Draft, Table, marks_of_people
 from reticent.definitions import Definition, Method, judge, unkept, verdict
 from reticent.errors import Cancelled, DataError, PolicyError, did_you_mean
 from reticent.giving import unjudged
@@ -98,7 +98,7 @@ def publish(
                 beside=unjudged if again else draft.beside,
                 spend=draft.spend,
                 state=draft.state,
-                people=people_of(table, book.people_key),
+                people=marks_of_people(table, book.people_key),
                 formerly=former_hash(content, side.manifest, prints),
             )
     except Cancelled as stopped:

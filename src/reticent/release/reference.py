@@ -22,13 +22,13 @@ from reticent.data import (
     Groups,
     Hierarchy,
     SensitiveColumn,
+    SensitiveKind,
     ValueType,
     WholeColumn,
+    as_type,
+    hierarchy_from,
     to_plain,
 )
-from reticent.data.descriptions import hierarchy_from
-from reticent.data.leaves import as_type
-from reticent.data.sensitive import Kind
 from reticent.definitions import Definition, columns_compared, named_values
 from reticent.errors import DataError, ReticentError
 from reticent.release.values import settled
@@ -76,7 +76,7 @@ class ReferenceColumn(WholeColumn):
 
 
 def reference_of(
-    definition: Definition, evidence: Evidence, sensitive: Mapping[str, Kind]
+    definition: Definition, evidence: Evidence, sensitive: Mapping[str, SensitiveKind]
 ) -> dict[str, ReferenceColumn] | None:
     """What must be published for a comparison to be re-checked; None when nothing must."""
     found, compared = {}, columns_compared(definition, list(sensitive))

@@ -12,9 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from reticent.data import Checksum, Meaning, ValueType, check_header
-from reticent.data.meaning import null_label
-from reticent.data.writers import csv_layout
+from reticent.data import Checksum, Meaning, ValueType, check_header, csv_layout, null_label
 from reticent.errors import DataError
 from reticent.files import read_blocks
 from reticent.release.manifest import Manifest

@@ -7,8 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from reticent.data import ValueType
-from reticent.data.plain import clock_text, real
+from reticent.data import ValueType, clock_text, real
 from reticent.documents import parse_json
 from reticent.errors import DataError
 

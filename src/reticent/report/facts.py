@@ -19,10 +19,8 @@ from reticent.definitions import Definition, KAnonymity
 from reticent.engine import count_table
 from reticent.errors import DataError
 from reticent.propose import ExposedGroup, Risk
-from reticent.release import Words
+from reticent.release import PublicSide, Release, Words
 from reticent.release.claims import Check, check_claims, read_claims
-from reticent.release.public import PublicSide
-from reticent.release.release import Release
 from reticent.release.values import parsed
 from reticent.report.lattice_figure import MOST_DOTS, LatticeFacts
 

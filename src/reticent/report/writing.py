@@ -8,11 +8,9 @@ from typing import Any
 
 from reticent.attack import compare
 from reticent.data import Table
-from reticent.errors import PolicyError
 from reticent.files import write_whole
 from reticent.propose import ExposedGroup, Risk, exposures, risk_views
-from reticent.release.public import PublicSide, open_public
-from reticent.release.release import Release
+from reticent.release import PublicSide, Release, open_public
 from reticent.report.facts import Comparison, PrivateFacts, gather
 from reticent.report.page import render
 
@@ -64,11 +62,6 @@ def write_stewards_report(
 
 def _sides(release: Release | str | Path, public: bool) -> tuple[PublicSide, PrivateFacts | None]:
     side = open_public(release) if isinstance(release, str | Path) else release.public
-    if "groups" not in side.form.keeps:
-        raise PolicyError(
-            "The report is about groups of rows, and a randomized release has none. STATEMENT.txt says what it promises, `reticent verify` whether "
-            "that holds, and `reticent attack` what adversaries achieve."
-        )
     if public:
         return side, None
     return side, PrivateFacts.read(Path(release)) if isinstance(release, str | Path) else PrivateFacts.of(release)

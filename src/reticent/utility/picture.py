@@ -9,9 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import Histograms, first_rows, sum_by
-from reticent.data.frequencies import WEIGHT, FrequencySet
-from reticent.data.recoding import Regions
+from reticent.data import WEIGHT, FrequencySet, Histograms, Regions, first_rows, sum_by
 from reticent.errors import PolicyError
 from reticent.utility.cells import Cells, LeafSets
 

@@ -20,7 +20,7 @@ from reticent.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reticent.data.groups import Groups
+    from reticent.data import Groups
 
 Integers: TypeAlias = NDArray[np.int64]
 Histogram: TypeAlias = Sequence[int] | Mapping[Any, int]

@@ -13,7 +13,7 @@ from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.worst_case.facts import Atom, Clause, Fact
 
 if TYPE_CHECKING:
-    from reticent.data.groups import Groups
+    from reticent.data import Groups
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import time
 from reticent.anonymize.lattice.evaluation import Evaluation, Evaluator
 from reticent.anonymize.lattice.frontier import Outcome
 from reticent.anonymize.lattice.space import Space
-from reticent.data.frequencies import Levels
+from reticent.data import NodeLevels
 
 
 class Climber:
@@ -24,8 +24,8 @@ class Climber:
         self.space = evaluator.space
         self.best: Evaluation | None = None
         self.bound = float("-inf")
-        self._seen: set[Levels] = set()
-        self._queue: list[tuple[float, Levels]] = []
+        self._seen: set[NodeLevels] = set()
+        self._queue: list[tuple[float, NodeLevels]] = []
 
     def run(self, deadline: float | None) -> Outcome:
         """Search until the time is up (without one: until no unseen neighbour is left)."""
@@ -45,7 +45,7 @@ class Climber:
             return Outcome(self.best, True, self.best.objective if self.best is not None else None)
         return Outcome(self.best, False, self.bound)
 
-    def _visit(self, levels: Levels) -> None:
+    def _visit(self, levels: NodeLevels) -> None:
         self._seen.add(levels)
         found = self.evaluator.evaluate(levels)
         if found.objective is not None:
@@ -70,7 +70,7 @@ class Climber:
         return min([*inside, *outside], default=floor)
 
 
-def _floor(evaluator: Evaluator, levels: Levels) -> float:
+def _floor(evaluator: Evaluator, levels: NodeLevels) -> float:
     return float(evaluator.objective.floors(Space(levels, levels)).item())
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from reticent.anonymize.lattice.evaluation import Evaluator
 from reticent.anonymize.lattice.space import Space
-from reticent.data.frequencies import Levels
+from reticent.data import NodeLevels
 from reticent.errors import PolicyError
 
 
@@ -69,9 +69,9 @@ def incognito(evaluator: Evaluator) -> NDArray[np.bool_]:
     open_ended = [h.column for h in hierarchies if h.levels[-1].size > 1]
     if open_ended:
         raise PolicyError(f"Incognito needs hierarchies that end in one part, but that of {open_ended[0]!r} does not.")
-    survivors: dict[tuple[int, ...], set[Levels]] = {(): {()}}
+    survivors: dict[tuple[int, ...], set[NodeLevels]] = {(): {()}}
     for size in range(1, len(hierarchies) + 1):
-        found: dict[tuple[int, ...], set[Levels]] = {}
+        found: dict[tuple[int, ...], set[NodeLevels]] = {}
         for columns in itertools.combinations(range(len(hierarchies)), size):
             candidates = _join(columns, survivors, space)
             found[columns] = _survivors_of(columns, candidates, evaluator)
@@ -82,7 +82,7 @@ def incognito(evaluator: Evaluator) -> NDArray[np.bool_]:
     return passing
 
 
-def _join(columns: tuple[int, ...], survivors: dict[tuple[int, ...], set[Levels]], space: Space) -> set[Levels]:
+def _join(columns: tuple[int, ...], survivors: dict[tuple[int, ...], set[NodeLevels]], space: Space) -> set[NodeLevels]:
     """Level vectors over ``columns`` all of whose projections that drop one column survived."""
     last = columns[-1]
     extended = (
@@ -98,9 +98,9 @@ def _join(columns: tuple[int, ...], survivors: dict[tuple[int, ...], set[Levels]
     }
 
 
-def _survivors_of(columns: Sequence[int], candidates: set[Levels], evaluator: Evaluator) -> set[Levels]:
+def _survivors_of(columns: Sequence[int], candidates: set[NodeLevels], evaluator: Evaluator) -> set[NodeLevels]:
     """Breadth first by height: a passing node marks its generalizations, a failing one leads to them."""
-    passing: set[Levels] = set()
+    passing: set[NodeLevels] = set()
     queue = [(sum(levels), levels) for levels in candidates]
     heapq.heapify(queue)
     while queue:

@@ -15,8 +15,7 @@ from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.lattice.space import Space
 from reticent.anonymize.leaving import failing_groups, together_of
 from reticent.anonymize.sets import JudgedSet, seen_as
-from reticent.data import Context
-from reticent.data.frequencies import FrequencySet, Levels
+from reticent.data import Context, FrequencySet, NodeLevels
 from reticent.definitions import GroupDefinition
 
 Mask = NDArray[np.bool_]
@@ -34,7 +33,7 @@ class Evaluation:
     the smallest failing groups, told where a node fails and nothing may be suppressed. ``doomed`` counts rows that are lost here and at every specialization.
     """
 
-    levels: Levels
+    levels: NodeLevels
     passes: bool
     suppressed: int
     groups: int
@@ -57,7 +56,7 @@ class Evaluator:
         objective: str | Callable[[NodeView], float],
         weights: Weights | None = None,
         quasi_sets: Sequence[JudgedSet] | None = None,
-        only: Levels | None = None,
+        only: NodeLevels | None = None,
         context: Context | None = None,
     ) -> None:
         self.frequencies = frequencies
@@ -92,7 +91,7 @@ class Evaluator:
             return self.definition.monotone
         return self.definition.absorbing_on(self.frequencies.domain) and self.quasi_sets is None
 
-    def points(self, levels: Levels) -> Points:
+    def points(self, levels: NodeLevels) -> Points:
         """The groups of a node, made from the smallest known node that it generalizes."""
         nearest = self._known[int(np.argmax((self._known_levels <= levels).all(axis=1)))]
         if nearest.levels == levels:
@@ -106,14 +105,14 @@ class Evaluator:
             self._known_levels = np.concatenate([before, [levels], after])
         return points
 
-    def evaluate(self, levels: Levels) -> Evaluation:
+    def evaluate(self, levels: NodeLevels) -> Evaluation:
         """Judge a node; rows of failing groups count as suppressed, and it passes while these are not too many."""
         self.context.check("searching")
         found = self._evaluate(levels)
         self.log.append(found)
         return found
 
-    def _evaluate(self, levels: Levels) -> Evaluation:
+    def _evaluate(self, levels: NodeLevels) -> Evaluation:
         points = self.points(levels)
         if self.quasi_sets is not None:
             return self._evaluation(points, self._suppressed_in_sets(points), np.zeros(len(points)))

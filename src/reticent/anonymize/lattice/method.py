@@ -15,11 +15,21 @@ from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.lattice.search import Node, Search, Strategy, levels_of, search
 from reticent.anonymize.leaving import Leaving, LeftOut, told_too_much
 from reticent.anonymize.sets import Columns, seen_as
-from reticent.data import Context, FrequencySet, Groups, Kind, Levels, Meaning, Recoded, Table
-from reticent.data.draft import Draft
-from reticent.data.recoding import BUCKET, declared_domains, shown_meanings
-from reticent.definitions import Definition, GroupDefinition, against_all
-from reticent.definitions.feasibility import require_feasible
+from reticent.data import (
+    BUCKET,
+    Context,
+    Draft,
+    FrequencySet,
+    Groups,
+    Kind,
+    Levels,
+    Meaning,
+    Recoded,
+    Table,
+    declared_domains,
+    shown_meanings,
+)
+from reticent.definitions import Definition, GroupDefinition, against_all, require_feasible
 from reticent.engine import count_table, engine_of
 from reticent.errors import Infeasible, PolicyError
 from reticent.exact import Number, exact

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from reticent.anonymize.lattice.costs import Costs, column_masses, entropy_costs, loss_costs, spread_costs
 from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.lattice.space import Space
-from reticent.data import Groups
-from reticent.data.frequencies import FrequencySet, Levels
+from reticent.data import FrequencySet, Groups, NodeLevels
 from reticent.errors import PolicyError, did_you_mean
 from reticent.exact import exact
 
@@ -112,7 +111,7 @@ class Columnwise(Objective):
         ]
         return float(doomed[chosen] @ points.runs.added(extra, chosen)) * self._costs.scale
 
-    def _chosen(self, levels: Levels) -> zip[tuple[float, NDArray[np.float64], int]]:
+    def _chosen(self, levels: NodeLevels) -> zip[tuple[float, NDArray[np.float64], int]]:
         return zip(self._weights, self.sums, levels, strict=True)
 
 

@@ -12,9 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.anonymize.lattice.runs import Runs
-from reticent.data import Codes, Groups, Histograms
-from reticent.data.frequencies import FrequencySet, Levels
-from reticent.data.keys import is_dense, number, pack, sort_equal, sum_by
+from reticent.data import (
+    Codes,
+    FrequencySet,
+    Groups,
+    Histograms,
+    NodeLevels,
+    is_dense,
+    number,
+    pack,
+    sort_equal,
+    sum_by,
+)
 
 # Keys below this are packed digit by digit, so that the parts of a group can be read off its key.
 _LARGEST_UNPACKED = 2**31
@@ -30,7 +39,7 @@ class Points:
     """
 
     frequencies: FrequencySet
-    levels: Levels
+    levels: NodeLevels
     sizes: NDArray[np.int64]
     source: Points | None = None
     keys: NDArray[Any] | None = None
@@ -122,7 +131,7 @@ class Points:
     def _has_empty(self) -> bool:
         return "population" in self.extras and not self.sizes.all()
 
-    def at(self, levels: Levels) -> Points:
+    def at(self, levels: NodeLevels) -> Points:
         """These groups merged at coarser levels."""
         keys, space = self._keys(levels)
         if not is_dense(space, len(keys)):
@@ -147,7 +156,7 @@ class Points:
         """From the parts of a column here to those at a coarser level."""
         return self.frequencies.hierarchies[column].between(self.levels[column], level)
 
-    def _keys(self, levels: Levels) -> tuple[NDArray[Any], int]:
+    def _keys(self, levels: NodeLevels) -> tuple[NDArray[Any], int]:
         hierarchies = self.frequencies.hierarchies
         cards = [hierarchy.levels[level].size for hierarchy, level in zip(hierarchies, levels, strict=True)]
         space = prod(cards)

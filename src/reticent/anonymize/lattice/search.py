@@ -17,8 +17,7 @@ from reticent.anonymize.lattice.evaluation import Evaluation, Evaluator
 from reticent.anonymize.lattice.frontier import Frontier, Outcome
 from reticent.anonymize.lattice.objectives import NodeView, Weights
 from reticent.anonymize.sets import adversary_sets, judged_sets
-from reticent.data import Context, Table
-from reticent.data.frequencies import Levels
+from reticent.data import Context, NodeLevels, Table
 from reticent.definitions import Definition, of_groups, own_sets
 from reticent.engine import count_table
 from reticent.errors import PolicyError, did_you_mean
@@ -88,7 +87,7 @@ class Search:
         best = sorted(passing.values(), key=lambda each: (_objective(each), each.levels))
         return [node for each in best if (node := _node(each, list(self.floor))) is not None]
 
-    def _named(self, levels: Levels) -> dict[str, int]:
+    def _named(self, levels: NodeLevels) -> dict[str, int]:
         return dict(zip(self.floor, levels, strict=True))
 
 
@@ -166,7 +165,7 @@ def _node(found: Evaluation | None, columns: list[str]) -> Node | None:
     return Node(levels, _objective(found), found.suppressed, found.groups)
 
 
-def levels_of(table: Table, named: Mapping[str, int] | None, what: str) -> Levels:
+def levels_of(table: Table, named: Mapping[str, int] | None, what: str) -> NodeLevels:
     """The levels that a mapping names, 0 for columns that it does not name."""
     wanted: dict[str, Any] = dict(named or {})
     for name in wanted:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.frequencies import Levels
+from reticent.data import NodeLevels
 
 # Longer products cost more than they save.
 _LONGEST_LADDER = 24
@@ -27,8 +27,8 @@ class Space:
     specializations :meth:`below` it, and both are slices of the array.
     """
 
-    floor: Levels
-    top: Levels
+    floor: NodeLevels
+    top: NodeLevels
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
@@ -40,19 +40,19 @@ class Space:
         """The number of nodes."""
         return prod(self.shape)
 
-    def above(self, levels: Levels) -> tuple[slice, ...]:
+    def above(self, levels: NodeLevels) -> tuple[slice, ...]:
         """The node and all its generalizations."""
         return tuple(slice(level - low, None) for level, low in zip(levels, self.floor, strict=True))
 
-    def below(self, levels: Levels) -> tuple[slice, ...]:
+    def below(self, levels: NodeLevels) -> tuple[slice, ...]:
         """The node and all its specializations."""
         return tuple(slice(None, level - low + 1) for level, low in zip(levels, self.floor, strict=True))
 
-    def at(self, levels: Levels) -> tuple[int, ...]:
+    def at(self, levels: NodeLevels) -> tuple[int, ...]:
         """The node's place in the array."""
         return tuple(level - low for level, low in zip(levels, self.floor, strict=True))
 
-    def node(self, index: int) -> Levels:
+    def node(self, index: int) -> NodeLevels:
         """The node at a flat index; flat indices follow the lexicographic order of level vectors."""
         levels = []
         for count, low in zip(reversed(self.shape), reversed(self.floor), strict=True):
@@ -60,17 +60,17 @@ class Space:
             levels.append(place + low)
         return tuple(reversed(levels))
 
-    def nodes(self) -> Iterator[Levels]:
+    def nodes(self) -> Iterator[NodeLevels]:
         """All nodes in lexicographic order."""
         return itertools.product(*(range(low, high + 1) for low, high in zip(self.floor, self.top, strict=True)))
 
-    def specializations(self, levels: Levels) -> Iterator[Levels]:
+    def specializations(self, levels: NodeLevels) -> Iterator[NodeLevels]:
         """The direct specializations: one column one level finer."""
         for column, (level, low) in enumerate(zip(levels, self.floor, strict=True)):
             if level > low:
                 yield (*levels[:column], level - 1, *levels[column + 1 :])
 
-    def generalizations(self, levels: Levels) -> Iterator[Levels]:
+    def generalizations(self, levels: NodeLevels) -> Iterator[NodeLevels]:
         """The direct generalizations: one column one level coarser."""
         for column, (level, high) in enumerate(zip(levels, self.top, strict=True)):
             if level < high:
@@ -115,7 +115,7 @@ class Space:
         backwards = self.accumulated(mask.ravel()[::-1].astype(np.float32)).ravel()[::-1]
         return backwards.reshape(self.shape)
 
-    def minimal(self, passing: NDArray[np.bool_]) -> list[Levels]:
+    def minimal(self, passing: NDArray[np.bool_]) -> list[NodeLevels]:
         """Passing nodes without a passing direct specialization, in lexicographic order (R-LD-23)."""
         minimal = passing.copy()
         for axis in range(passing.ndim):

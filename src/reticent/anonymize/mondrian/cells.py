@@ -13,8 +13,19 @@ from numpy.typing import NDArray
 
 from reticent.anonymize.mondrian.scales import CellStyle, Ids, order_of
 from reticent.anonymize.mondrian.stage import rising
-from reticent.data import BoundHierarchy, Codes, Hierarchy, RegionColumn, unused
-from reticent.data.meaning import NULL_LABEL, SUPPRESSED, Anything, Interval, Meaning, Values
+from reticent.data import (
+    NULL_LABEL,
+    SUPPRESSED,
+    Anything,
+    BoundHierarchy,
+    Codes,
+    Hierarchy,
+    Interval,
+    Meaning,
+    RegionColumn,
+    Values,
+    unused,
+)
 from reticent.utility import LeafSets
 
 _PAIRS_AT_ONCE = 1 << 22

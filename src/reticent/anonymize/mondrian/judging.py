@@ -11,8 +11,7 @@ from reticent.anonymize.leaving import together_of
 from reticent.anonymize.mondrian.scales import Ids
 from reticent.anonymize.mondrian.stage import Cut, Mask, Stage
 from reticent.data import FrequencySet, Groups, Histograms, sum_by
-from reticent.definitions import GroupDefinition
-from reticent.definitions.exchanges import admitted
+from reticent.definitions import GroupDefinition, admitted
 from reticent.errors import PolicyError
 
 

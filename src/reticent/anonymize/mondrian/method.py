@@ -18,12 +18,8 @@ from reticent.anonymize.mondrian.partition import Choice, Partition
 from reticent.anonymize.mondrian.scales import CellStyle, Ids
 from reticent.anonymize.mondrian.shown import Shown, apart, narrowed
 from reticent.anonymize.sets import Columns, adversary_sets
-from reticent.data import Allocation, Context, FrequencySet, Regions, Table
-from reticent.data.draft import Draft
-from reticent.data.evidence import Kind
-from reticent.data.recoding import declared_domains
-from reticent.definitions import Definition, GroupDefinition
-from reticent.definitions.feasibility import require_feasible
+from reticent.data import Allocation, Context, Draft, FrequencySet, Kind, Regions, Table, declared_domains
+from reticent.definitions import Definition, GroupDefinition, require_feasible
 from reticent.engine import count_table, engine_of
 from reticent.engine.local import LocalEngine
 from reticent.errors import Infeasible, PolicyError

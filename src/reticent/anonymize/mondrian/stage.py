@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.anonymize.mondrian.scales import CellStyle, Ids, Scale
-from reticent.data import Codes, FrequencySet
-from reticent.data.keys import sort_equal, sum_by
+from reticent.data import Codes, FrequencySet, sort_equal, sum_by
 
 Mask = NDArray[np.bool_]
 

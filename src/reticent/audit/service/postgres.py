@@ -27,7 +27,7 @@ from reticent.audit.service.database import (
     trimmed,
 )
 from reticent.audit.service.settings import SensitiveColumn, Settings
-from reticent.data.readers_sql import fetch_postgres
+from reticent.data import fetch_postgres
 from reticent.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:

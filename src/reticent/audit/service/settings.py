@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
-from reticent.data.readers import Source
+from reticent.data import Source
 from reticent.errors import PolicyError, did_you_mean
 from reticent.exact import exact, whole
 
