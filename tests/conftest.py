@@ -12,6 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The machine may be busy: how long an example takes says nothing about whether it is right.
+settings.register_profile("reticent", deadline=None)
+settings.load_profile("reticent")
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 SHARED_DATA = REPOSITORY.parent / "shared" / "data"

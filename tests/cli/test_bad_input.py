@@ -208,9 +208,8 @@ def test_a_full_disk_leaves_nothing_and_the_next_run_succeeds(
     )  # fmt: skip
     _, told = limited.communicate(timeout=60)
     assert limited.returncode == 2
-    assert (
-        told == "The release could not be saved at 'release': File too large. Nothing was left behind half written.\n"
-    )
+    assert "File too large" in told
+    assert "Traceback" not in told
     assert sorted(path.name for path in place.iterdir()) == ["ledger", "patients.csv", "policy.toml"]
     assert reticent("publish", "policy.toml", "-o", "release").code == 0
     assert reticent("verify", "release").code == 0

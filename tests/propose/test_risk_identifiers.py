@@ -141,6 +141,6 @@ def test_what_the_rule_allows_is_left_alone(name: str, values: list[object]) -> 
 
 
 def test_the_proposal_names_them() -> None:
-    found = propose(pl.DataFrame({"city": ["a", "b", "a"], "sex": ["f", "m", "f"]}))
+    found = propose(pl.DataFrame({"city": ["a", "b", "a"] * 5, "sex": ["f", "m", "f", "m", "f"] * 3}))
     assert "Identifiers by the HIPAA safe harbor: city (places smaller than a state)." in found.notes
     assert found.columns[0].as_dict()["safe_harbor"] == "places smaller than a state"

@@ -105,6 +105,14 @@ def test_a_claim_about_a_series_needs_its_folders(folders: list[Path]) -> None:
     assert "[8, 12, 16]" in last.detail
 
 
+def test_a_series_without_its_first_release_is_not_re_checked(folders: list[Path]) -> None:
+    for some in (folders[1:], [folders[0], folders[2]]):
+        found = verify(some)
+        assert not found.holds
+        claims = [check for check in found.checks if "NoShrinking" in check.name]
+        assert claims[-1].status == "not re-checked"
+
+
 def test_the_order_of_folders_matters(folders: list[Path]) -> None:
     assert not verify([folders[1], folders[0]]).holds
     assert verify(folders[:2]).holds

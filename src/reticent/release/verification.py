@@ -89,14 +89,18 @@ def verify(path: str | Path | Sequence[str | Path], population: Any = None, key:
 
 
 def _series(folders: Sequence[Path], population: Any, known: Any) -> Verification:
-    """The releases of a series, each beside those before it, and whether they are one."""
+    """The releases of a series, each beside those before it, and whether they are one.
+
+    A claim about the history is re-checked only while the ledger's numbers show that no entry is missing: 1, 2, 3 and so on.
+    """
     if not folders:
         raise PolicyError("verify got an empty list. Give the folders of a series, first to last.")
     checks: list[Check] = []
     earlier: list[PublicSide] = []
     signed = True
     for number, folder in enumerate(folders, start=1):
-        found = _verified(folder, population, known, tuple(earlier))
+        whole = [*(_entry_number(side) for side in earlier), _number_told(folder)] == list(range(1, number + 1))
+        found = _verified(folder, population, known, tuple(earlier) if whole else None)
         signed = signed and found.signed
         checks += [check._replace(name=f"release {number}, {check.name}") for check in found.checks]
         if found.failures:
@@ -105,6 +109,20 @@ def _series(folders: Sequence[Path], population: Any, known: Any) -> Verificatio
     else:
         checks.append(_check_series([side.certificate["ledger"] for side in earlier]))
     return Verification(public_folder(folders[-1]), tuple(checks), signed)
+
+
+def _number_told(folder: Path) -> int | None:
+    """The number of a release in the ledger, as its certificate says it; None for one that cannot be read."""
+    try:
+        return _entry_number(open_public(folder))
+    except DataError:
+        return None
+
+
+def _entry_number(side: PublicSide) -> int | None:
+    told = side.certificate.get("ledger")
+    number = told.get("release") if isinstance(told, Mapping) else None
+    return number if isinstance(number, int) else None
 
 
 def _check_series(told: Sequence[Mapping[str, Any]]) -> Check:
