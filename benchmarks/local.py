@@ -16,9 +16,9 @@ from reticent.anonymize.mondrian.partition import Partition
 from reticent.data import Groups, Hierarchy
 from reticent.definitions import (
     Assessment,
-    Definition,
     DeltaDisclosure,
     DistinctLDiversity,
+    GroupDefinition,
     KAnonymity,
     KMap,
     TCloseness,
@@ -28,7 +28,7 @@ from reticent.engine import count_table
 
 
 @dataclass(frozen=True)
-class LargestDifference(Definition):
+class LargestDifference(GroupDefinition):
     """No single value's share differs from the table's by more than ``t``: what the tool behind the 0.121 calls t-closeness."""
 
     t: float
@@ -68,7 +68,7 @@ def postcodes() -> Data:
 def main(*names: str) -> None:
     rows, data = [], adult()
     floor = group_by_floor(data.frame, list(data.quasi))
-    jobs: list[tuple[str, Definition, Mondrian, float | None]] = [
+    jobs: list[tuple[str, GroupDefinition, Mondrian, float | None]] = [
         ("Adult x 8, k=5, draft with exact value sets", KAnonymity(5), Mondrian(), 20),
         ("Adult x 8, k=5 + distinct 3", KAnonymity(5) & DistinctLDiversity(3), Mondrian(), 40),
         (

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from reticent._names import METHODS, load
 from reticent.data import Context
 from reticent.definitions import Definition
 from reticent.policy.expressions import definition_from_text
 from reticent.policy.policy import Policy
-from reticent.report import Compared, Preview, compare, preview
+
+if TYPE_CHECKING:
+    from reticent.report import Compared, Preview
 
 
 def preview_policy(
@@ -22,6 +24,8 @@ def preview_policy(
     context: Context | None = None,
 ) -> Preview:
     """Preview what the policy says. Every argument wins over the policy's own setting; None leaves it as it is."""
+    from reticent.report import preview
+
     replaced = {name: value for name, value in (method or {}).items() if value is not None}
     how = policy.method(**replaced)
     table = policy.table(engine=cast(Any, engine))
@@ -38,6 +42,8 @@ def compare_policy(
     context: Context | None = None,
 ) -> Compared:
     """Compare the policy's method with every other method that needs no parameters and keeps the definition."""
+    from reticent.report import compare
+
     wanted = _definition(policy, definition)
     own = policy.method()
     others = [_plain(name) for name in METHODS if name != type(own).__name__]
