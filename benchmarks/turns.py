@@ -1,7 +1,8 @@
 """Two checkouts measured in turn, so that a machine that others slow down slows both alike.
 
 Run ``python -m benchmarks turns OLD NEW [benchmark[:argument] ...]``, for instance ``turns ../base . search:adult search:cps local:none assessing``.
-Prints for every row the seconds of both and the ratio new / old; more than 1.10 is marked.
+Prints for every row the shortest of three runs of both and the ratio new / old; more than 1.10 is marked. Others who start work during the rounds of one
+checkout still distort it: repeat marked rows.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from statistics import median
 
 _ROUNDS = 3
 _DEFAULT = ("search:adult", "search:cps", "local:none", "assessing")
@@ -48,7 +48,7 @@ def main(old: str, new: str, *benchmarks: str) -> None:
         for job in runs[1][0]:
             if job not in runs[0][0]:
                 continue
-            before, after = (median(each[job] for each in side) for side in runs)
+            before, after = (min(each[job] for each in side) for side in runs)
             mark = "**worse**" if after > _WORSE * before else ""
             print(f"| {job} | {1e3 * before:.1f} | {1e3 * after:.1f} | {after / before:.2f} | {mark} |", flush=True)
 
