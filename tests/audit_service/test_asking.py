@@ -51,7 +51,8 @@ def test_sum_count_and_max_under_one_condition_max_is_refused_by_the_family_rule
     # QA-G1 in SQL: a refusal that depended on the values would tell that all three are equal.
     for salaries in ([5, 5, 5], [4, 5, 6]):
         frame = PEOPLE.with_columns(salary=pl.Series([9, 9, 9, 9, *salaries, 9]))
-        service = place.fill(frame).service(POLICY.replace('staff"\n', f'staff {salaries}"\n', 1))
+        # A ledger of its own for each: the same people under another name are recognised.
+        service = place.fill(frame).service(POLICY.replace("ledger.sqlite", f"ledger {sum(salaries[:1])}.sqlite"))
         reply = service.ask("SELECT SUM(salary), COUNT(*), MAX(salary) FROM staff WHERE department = 'it'")
         assert values(reply) == [15, 3, None]
         assert rules(reply) == ["safe", "public", "other-family"]

@@ -129,6 +129,7 @@ def test_without_its_key_file_a_ledger_is_not_used(simple):
     with pytest.raises(LedgerError, match=r"key file .* is not there.*every value would look new"):
         simple.service()
     key.write_bytes(os.urandom(32))
+    key.chmod(0o600)
     with pytest.raises(LedgerError, match="not what was written with this key"):
         simple.service()
     key.write_bytes(kept[:5])

@@ -8,7 +8,16 @@ import polars as pl
 import pytest
 from benchmarks import reproduce_ldiversity
 
-from reticent.belief import Belief, PopulationModel, Setting, excluding, negative, positive, posterior, semantic_sets
+from reticent.belief import (
+    Belief,
+    PopulationModel,
+    SemanticSetting,
+    excluding,
+    negative,
+    positive,
+    posterior,
+    semantic_sets,
+)
 from reticent.data import FrameRows, Groups, SensitiveColumn
 from reticent.data.meaning import Anything, Interval
 from reticent.definitions import DistinctLDiversity, RangeDiversity, TCloseness
@@ -85,7 +94,7 @@ def test_range_predicates_mean_what_they_say(counts: tuple[int, ...], length: in
     numbers = (1, 2, 4, 7)
     people = tuple(f"p{place}" for place in range(sum(counts)))
     shown = {str(number): n for number, n in zip(numbers, counts, strict=True) if n}
-    setting = Setting((people,), (shown,), tuple(map(str, numbers)))
+    setting = SemanticSetting((people,), (shown,), tuple(map(str, numbers)))
     windows = [[str(number) for number in numbers if start <= number <= start + length] for start in range(-5, 8)]
     column = SensitiveColumn("value", pl.Series("value", list(numbers)), ordered=True)
     for c in ("1/3", "1/2", "2/3", "3/4", "1"):

@@ -234,9 +234,9 @@ def test_files_that_are_no_text_and_folders_that_are_not_there_are_named(reticen
     (tmp_path / "binary.sql").write_bytes(b"\x00\xff\xfe")
     pair = ("--secret", "secret.sql", "--view", "ward.sql")
     for words, message in [
-        (("check", "--schema", "binary.sql", *pair), "binary.sql is no text in UTF-8 (byte 2)"),
-        (("check", *OPTIONS, "--view", "binary.sql"), "binary.sql is no text in UTF-8"),
-        (("verify", "binary.sql"), "binary.sql is no text in UTF-8"),
+        (("check", "--schema", "binary.sql", *pair), "binary.sql is not valid UTF-8 (byte 2)"),
+        (("check", *OPTIONS, "--view", "binary.sql"), "binary.sql is not valid UTF-8"),
+        (("verify", "binary.sql"), "binary.sql is not valid UTF-8"),
         (("witness", "--schema", "schema.sql", *pair, "--sqlite", "no/x.db"), "There is no folder no"),
     ]:
         code, _, said = reticent(*words)
