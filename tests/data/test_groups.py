@@ -157,7 +157,7 @@ def test_with_one_column_nothing_is_refined() -> None:
 
 
 def test_which_of_several_columns_is_meant_must_be_said() -> None:
-    with pytest.raises(PolicyError, match="several sensitive columns; say which"):
+    with pytest.raises(PolicyError, match="several sensitive columns; choose one"):
         two_columns().of(None)
     with pytest.raises(PolicyError, match=r"no sensitive column 'jop'. Did you mean 'job'"):
         two_columns().of("jop")

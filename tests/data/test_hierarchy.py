@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from reticent.data import BoundHierarchy, Hierarchy
 from reticent.data.meaning import Anything, Interval, Missing, Values
 from reticent.errors import DataError, PolicyError, ReticentError
+from reticent.exact import exact
 
 
 def bound(hierarchy: Hierarchy, values: list[Any], dtype: Any = None) -> BoundHierarchy:
@@ -134,7 +135,7 @@ def test_the_ends_of_the_calendar_are_open() -> None:
 
 def test_a_timestamp_needs_to_know_where_a_day_begins() -> None:
     late = datetime.datetime(2024, 1, 1, 23, 30, tzinfo=datetime.UTC)
-    with pytest.raises(DataError, match="holds timestamps: say in which timezone="):
+    with pytest.raises(DataError, match="holds timestamps: pass timezone="):
         bound(Hierarchy.dates(), [late])
     assert labels(Hierarchy.dates(timezone="Europe/Paris"), [late], 1) == ["2024-01-02"]
     assert labels(Hierarchy.dates(timezone="UTC"), [late], 1) == ["2024-01-01"]
@@ -192,7 +193,7 @@ def test_leaf_text_is_read_as_the_type_of_the_column() -> None:
             lambda: bound(Hierarchy.listed([["one", "x"]]), [1]),
             "'one' cannot be read as Int64, the type of the column.",
         ),
-        (lambda: bound(Hierarchy.listed([["1", "x"], ["01", "x"]]), [1]), "'1' stands twice once it is read as Int64."),
+        (lambda: bound(Hierarchy.listed([["1", "x"], ["01", "x"]]), [1]), "'1' occurs twice once it is read as Int64."),
         (lambda: Hierarchy.from_csv("/nowhere/h.csv"), "There is no hierarchy file '/nowhere/h.csv'."),
         (lambda: Hierarchy.intervals(widths=[]), "widths is empty."),
         (lambda: Hierarchy.intervals(widths=[5, 12]), "width 12 is not a multiple of width 5"),
@@ -232,9 +233,9 @@ def test_leaf_text_is_read_as_the_type_of_the_column() -> None:
         (lambda: Hierarchy.dates(timezone="Mars/Base"), "there is no timezone 'Mars/Base'."),
         (lambda: bound(Hierarchy.dates(), ["2024"]), "Column 'x' has type String, not dates."),
         (lambda: Hierarchy.taxonomy({}), "the taxonomy has no leaves."),
-        (lambda: Hierarchy.taxonomy({"a": ["x"], "b": ["x"]}), "the value 'x' stands twice."),
+        (lambda: Hierarchy.taxonomy({"a": ["x"], "b": ["x"]}), "the value 'x' occurs twice."),
         (lambda: Hierarchy.taxonomy({"a": 3}), "'a' must hold categories or a list of values, but it is 3."),
-        (lambda: bound(Hierarchy.suppression(domain=["a", "a"]), ["a"]), "'a' stands twice. Keep one of the two."),
+        (lambda: bound(Hierarchy.suppression(domain=["a", "a"]), ["a"]), "'a' occurs twice. Keep one of the two."),
         (lambda: labels(Hierarchy.suppression(domain=["a"]), ["b"], 1), "Column 'x' has the value 'b' (row 1)"),
     ],
 )
@@ -285,3 +286,19 @@ def test_a_part_that_covers_every_value_does_not_cover_missing_ones_below_the_to
         (Values(("a", "b")), Missing()),
         (Anything(),),
     ]
+
+
+@given(
+    st.lists(st.floats(-1e9, 1e9, allow_nan=False), min_size=1, max_size=30),
+    st.sampled_from(["0.1", "0.3", "5", "1000"]),
+    st.sampled_from(["0", "0.05", "-7"]),
+)
+def test_floats_fall_into_the_interval_that_their_decimals_say(drawn: list[float], width: str, origin: str) -> None:
+    """Values at the ends of intervals, too: 0.3 lies in [0.3, 0.6), although 0.3 / 0.1 is below 3 in floats."""
+    step, start = Fraction(width), Fraction(origin)
+    values = [*drawn, *(float(start + number * step) for number in range(-5, 6))]
+    bound = Hierarchy.intervals([width], origin=origin).bind(pl.Series("x", values), "x")
+    level = bound.levels[1]
+    for leaf, part in zip(bound.leaves.to_list(), level.parts.tolist(), strict=True):
+        low = (exact(leaf, "leaf") - start) // step * step + start
+        assert exact(level.meanings[part].low, "low") == low  # type: ignore[attr-defined]  # an interval

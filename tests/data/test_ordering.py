@@ -6,7 +6,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reticent.data.ordering import group_rows, in_order, is_in_order
+from reticent.data.ordering import in_order, is_in_order
 
 SCHEMA = {"text": pl.String, "number": pl.Int64, "real": pl.Float64, "truth": pl.Boolean, "day": pl.Date}
 ROWS = st.lists(
@@ -29,13 +29,3 @@ def test_rows_are_sorted_by_all_columns_with_nulls_last(rows) -> None:
     assert found.equals(frame.sort(frame.columns, nulls_last=True), null_equal=True)
     assert is_in_order(found)
     assert is_in_order(frame) == frame.equals(found, null_equal=True)
-
-
-@settings(max_examples=100, deadline=None)
-@given(rows=ROWS)
-def test_rows_with_equal_values_are_a_group(rows) -> None:
-    short = [(row[0], row[3]) for row in rows]
-    frame = pl.DataFrame(short, schema={"text": pl.String, "truth": pl.Boolean}, orient="row")
-    ids, groups = group_rows(frame.get_columns(), frame.height)
-    assert groups == len(set(short))
-    assert len(set(zip(ids.tolist(), short, strict=True))) == groups

@@ -13,9 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reticent.data import ValueType
-from reticent.data.hierarchy import Hierarchy
 from reticent.data.meaning import Anything, Interval, Missing, Prefix, Value, Values
-from reticent.data.predicate import Condition, Domain, Verdict, bounding, covering, expanding
+from reticent.data.predicate import Condition, Domain, RegionMatch, bounding, covering, expanding
 from reticent.data.predicate.nodes import positive
 from reticent.data.predicate.regions import LabelProducts
 from reticent.errors import DataError
@@ -94,8 +93,8 @@ conditions = st.recursive(
 regions = st.fixed_dictionaries({name: cells(name) for name in LEAVES})
 
 
-def verdict_of(fraction: Any) -> Verdict:
-    return Verdict.NONE if fraction == 0 else Verdict.ALL if fraction == 1 else Verdict.SOME
+def verdict_of(fraction: Any) -> RegionMatch:
+    return RegionMatch.NONE if fraction == 0 else RegionMatch.ALL if fraction == 1 else RegionMatch.SOME
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -112,7 +111,7 @@ def test_a_constant_among_parts_that_hang_together_is_read() -> None:
     found = Condition.parse("age = 0 and (true and age <= 3) and not (1 > 2 and age = 0)").cover(
         {"age": Values((0, 1))}, DOMAINS
     )
-    assert (found.verdict, found.share) == (Verdict.SOME, 0.5)
+    assert (found.verdict, found.share) == (RegionMatch.SOME, 0.5)
 
 
 def cut_region(asked: Condition, region: Any) -> LabelProducts:
@@ -138,7 +137,7 @@ def test_the_fallback_never_claims_what_is_not_so(condition: str, region: Any) -
     asked = Condition.parse(condition)
     expected = share(condition, {name: leaves for name, (_, leaves) in region.items()}, TYPES)
     found = bounding.bounded(positive(asked.node), cut_region(asked, region))[0]
-    if found.verdict is not Verdict.SOME:
+    if found.verdict is not RegionMatch.SOME:
         assert found.verdict is verdict_of(expected)
     assert abs(found.share - float(expected)) < 0.35
 
@@ -173,29 +172,29 @@ INTEGER, NUMBER = {"age": Domain(ValueType.INTEGER)}, {"age": Domain(ValueType.R
 @pytest.mark.parametrize(
     ("condition", "meaning", "domains", "verdict", "fraction"),
     [
-        ("age between 30 and 34", Interval(30, 40), INTEGER, Verdict.SOME, 0.5),
-        ("age between 30 and 34", Interval(30, 40), NUMBER, Verdict.SOME, 0.4),
-        ("age between 30 and 39", Interval(30, 40), INTEGER, Verdict.ALL, 1.0),
-        ("age between 30 and 39", Interval(30, 40), NUMBER, Verdict.SOME, 0.9),
-        ("age between 30 and 39", Interval(30, 40), None, Verdict.SOME, 0.9),
-        ("age < 40", Interval(30, 40), NUMBER, Verdict.ALL, 1.0),
-        ("age < 40", Interval(30, 40, "both"), NUMBER, Verdict.SOME, 1.0),
-        ("age > 39", Interval(30, 40), INTEGER, Verdict.NONE, 0.0),
-        ("age > 39", Interval(30, 40), NUMBER, Verdict.SOME, 0.1),
-        ("age = 35", Interval(30, 40), NUMBER, Verdict.SOME, 0.0),
-        ("age = 35", Value(35), NUMBER, Verdict.ALL, 1.0),
-        ("age in (35, 36)", Values((35, 36.5)), NUMBER, Verdict.SOME, 0.5),
-        ("age < 18", Interval(None, 18), INTEGER, Verdict.ALL, 1.0),
-        ("age < 17", Interval(None, 18), INTEGER, Verdict.SOME, 0.5),
-        ("age >= 18", Interval(None, 18), INTEGER, Verdict.NONE, 0.0),
-        ("age > 30", Anything(), INTEGER, Verdict.SOME, 0.5),
-        ("age > 30 or age <= 30 or age is null", Anything(), INTEGER, Verdict.ALL, 1.0),
-        ("age > 30 or age <= 30", Anything(), INTEGER, Verdict.SOME, 0.5),
-        ("age between 13000 and 13049", Prefix("130", 5), INTEGER, Verdict.SOME, 0.5),
+        ("age between 30 and 34", Interval(30, 40), INTEGER, RegionMatch.SOME, 0.5),
+        ("age between 30 and 34", Interval(30, 40), NUMBER, RegionMatch.SOME, 0.4),
+        ("age between 30 and 39", Interval(30, 40), INTEGER, RegionMatch.ALL, 1.0),
+        ("age between 30 and 39", Interval(30, 40), NUMBER, RegionMatch.SOME, 0.9),
+        ("age between 30 and 39", Interval(30, 40), None, RegionMatch.SOME, 0.9),
+        ("age < 40", Interval(30, 40), NUMBER, RegionMatch.ALL, 1.0),
+        ("age < 40", Interval(30, 40, "both"), NUMBER, RegionMatch.SOME, 1.0),
+        ("age > 39", Interval(30, 40), INTEGER, RegionMatch.NONE, 0.0),
+        ("age > 39", Interval(30, 40), NUMBER, RegionMatch.SOME, 0.1),
+        ("age = 35", Interval(30, 40), NUMBER, RegionMatch.SOME, 0.0),
+        ("age = 35", Value(35), NUMBER, RegionMatch.ALL, 1.0),
+        ("age in (35, 36)", Values((35, 36.5)), NUMBER, RegionMatch.SOME, 0.5),
+        ("age < 18", Interval(None, 18), INTEGER, RegionMatch.ALL, 1.0),
+        ("age < 17", Interval(None, 18), INTEGER, RegionMatch.SOME, 0.5),
+        ("age >= 18", Interval(None, 18), INTEGER, RegionMatch.NONE, 0.0),
+        ("age > 30", Anything(), INTEGER, RegionMatch.SOME, 0.5),
+        ("age > 30 or age <= 30 or age is null", Anything(), INTEGER, RegionMatch.ALL, 1.0),
+        ("age > 30 or age <= 30", Anything(), INTEGER, RegionMatch.SOME, 0.5),
+        ("age between 13000 and 13049", Prefix("130", 5), INTEGER, RegionMatch.SOME, 0.5),
     ],
 )
 def test_without_a_public_domain_the_label_itself_is_measured(
-    condition: str, meaning: dict[str, Any], domains: Any, verdict: Verdict, fraction: float
+    condition: str, meaning: dict[str, Any], domains: Any, verdict: RegionMatch, fraction: float
 ) -> None:
     found = Condition.parse(condition).cover({"age": meaning}, domains)
     assert found.verdict is verdict
@@ -205,18 +204,18 @@ def test_without_a_public_domain_the_label_itself_is_measured(
 @pytest.mark.parametrize(
     ("condition", "verdict", "fraction"),
     [
-        ("zip like '1%'", Verdict.ALL, 1.0),
-        ("zip like '1305%'", Verdict.SOME, 0.1),
-        ("zip like '14%'", Verdict.NONE, 0.0),
-        ("zip = '13053'", Verdict.SOME, 0.01),
-        ("zip = '1305'", Verdict.NONE, 0.0),
-        ("zip >= '130'", Verdict.ALL, 1.0),
-        ("zip < '13050'", Verdict.SOME, 0.5),
-        ("zip not in ('14850', '14853')", Verdict.ALL, 1.0),
-        ("zip is null", Verdict.NONE, 0.0),
+        ("zip like '1%'", RegionMatch.ALL, 1.0),
+        ("zip like '1305%'", RegionMatch.SOME, 0.1),
+        ("zip like '14%'", RegionMatch.NONE, 0.0),
+        ("zip = '13053'", RegionMatch.SOME, 0.01),
+        ("zip = '1305'", RegionMatch.NONE, 0.0),
+        ("zip >= '130'", RegionMatch.ALL, 1.0),
+        ("zip < '13050'", RegionMatch.SOME, 0.5),
+        ("zip not in ('14850', '14853')", RegionMatch.ALL, 1.0),
+        ("zip is null", RegionMatch.NONE, 0.0),
     ],
 )
-def test_a_masked_code_is_measured_by_its_digits(condition: str, verdict: Verdict, fraction: float) -> None:
+def test_a_masked_code_is_measured_by_its_digits(condition: str, verdict: RegionMatch, fraction: float) -> None:
     found = Condition.parse(condition).cover({"zip": Prefix("130", 5)})
     assert found.verdict is verdict
     assert found.share == pytest.approx(fraction)
@@ -224,48 +223,38 @@ def test_a_masked_code_is_measured_by_its_digits(condition: str, verdict: Verdic
 
 def test_an_unknown_spread_is_said_to_be_unknown() -> None:
     found = Condition.parse("income > 1000").cover({"income": Anything()})
-    assert (found.verdict, found.share, found.measured) == (Verdict.SOME, 0.5, False)
+    assert (found.verdict, found.share, found.measured) == (RegionMatch.SOME, 0.5, False)
     assert Condition.parse("disease = 'flu'").cover({"disease": Anything()}).measured is False
 
 
 def test_columns_that_hang_together_over_a_real_line_are_bounded() -> None:
     asked = Condition.parse("score < 3*age")
     low = Interval(0, 10)
-    assert asked.cover({"age": Interval(10, 20), "score": low}).verdict is Verdict.ALL
-    assert asked.cover({"age": Interval(-5, 0), "score": low}).verdict is Verdict.NONE
+    assert asked.cover({"age": Interval(10, 20), "score": low}).verdict is RegionMatch.ALL
+    assert asked.cover({"age": Interval(-5, 0), "score": low}).verdict is RegionMatch.NONE
     found = asked.cover({"age": Interval(0, 10), "score": Interval(0, 30)})
-    assert found.verdict is Verdict.SOME
+    assert found.verdict is RegionMatch.SOME
     assert found.share == pytest.approx(0.5, abs=0.02)
 
 
 @pytest.mark.parametrize(
     ("condition", "closed", "verdict"),
     [
-        ("a < b", "left", Verdict.ALL),
-        ("a >= b", "left", Verdict.NONE),
-        ("a <> b", "left", Verdict.ALL),
-        ("a = b", "left", Verdict.NONE),
-        ("a < b", "both", Verdict.SOME),
-        ("a <= b", "both", Verdict.ALL),
-        ("a > b", "both", Verdict.NONE),
-        ("a = b", "both", Verdict.SOME),
-        ("a - b + 0.000000000000001 < 0", "both", Verdict.SOME),
-        ("2*a - 2*b <= 0", "neither", Verdict.ALL),
+        ("a < b", "left", RegionMatch.ALL),
+        ("a >= b", "left", RegionMatch.NONE),
+        ("a <> b", "left", RegionMatch.ALL),
+        ("a = b", "left", RegionMatch.NONE),
+        ("a < b", "both", RegionMatch.SOME),
+        ("a <= b", "both", RegionMatch.ALL),
+        ("a > b", "both", RegionMatch.NONE),
+        ("a = b", "both", RegionMatch.SOME),
+        ("a - b + 0.000000000000001 < 0", "both", RegionMatch.SOME),
+        ("2*a - 2*b <= 0", "neither", RegionMatch.ALL),
     ],
 )
-def test_ends_that_touch_are_decided_exactly(condition: str, closed: str, verdict: Verdict) -> None:
+def test_ends_that_touch_are_decided_exactly(condition: str, closed: str, verdict: RegionMatch) -> None:
     cells = {"a": Interval(0, 5, closed), "b": Interval(5, 10, closed)}
     assert Condition.parse(condition).cover(cells).verdict is verdict
-
-
-def test_a_hierarchy_gives_its_domain_only_when_it_was_declared() -> None:
-    ages = pl.Series("age", [20, 30])
-    declared = Hierarchy.intervals(widths=[5], domain=(20, 39)).bind(ages, "age")
-    from_data = Hierarchy.intervals(widths=[5]).bind(ages, "age")
-    assert Domain.of_hierarchy(from_data).leaves is None
-    leaves = Domain.of_hierarchy(declared).leaves
-    assert leaves is not None
-    assert leaves.to_list() == list(range(20, 40))
 
 
 def test_a_meaning_that_covers_nothing_is_refused() -> None:

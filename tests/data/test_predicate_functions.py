@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from reticent.data import ValueType
 from reticent.data.meaning import Anything, Interval, Value, Values
-from reticent.data.predicate import Condition, ConditionError, Domain, Verdict
+from reticent.data.predicate import Condition, ConditionError, Domain, RegionMatch
 from reticent.randomize import count_domain
 
 
@@ -73,13 +73,13 @@ def test_labels_are_covered_as_their_values_say(question: tuple, low: int, width
         found = condition.cover({"a": meaning}, {"a": domain})
         met = [holds(question, value) for value in held]
         if known or not isinstance(meaning, Anything):
-            exact = Verdict.ALL if all(met) else Verdict.SOME if any(met) else Verdict.NONE
+            exact = RegionMatch.ALL if all(met) else RegionMatch.SOME if any(met) else RegionMatch.NONE
             assert found.verdict is exact
             assert found.share == pytest.approx(sum(met) / len(met))
         else:
             # Nobody told which values there are: nothing is certain unless it holds for every number.
-            assert found.verdict is not Verdict.NONE or not any(met)
-            assert found.verdict is not Verdict.ALL or all(met)
+            assert found.verdict is not RegionMatch.NONE or not any(met)
+            assert found.verdict is not RegionMatch.ALL or all(met)
 
 
 @given(asked, asked)
@@ -95,9 +95,9 @@ def test_functions_of_two_columns_are_decided_over_both() -> None:
     condition = Condition.parse("(a + b) % 2 = 0 and a < 3")
     whole = {"a": Domain(ValueType.INTEGER), "b": Domain(ValueType.INTEGER)}
     found = condition.cover({"a": Interval(0, 3), "b": Interval(0, 2)}, whole)
-    assert (found.verdict, found.share) == (Verdict.SOME, pytest.approx(1 / 2))
-    assert condition.cover({"a": Value(1), "b": Value(3)}, whole).verdict is Verdict.ALL
-    assert condition.cover({"a": Value(1), "b": Value(2)}, whole).verdict is Verdict.NONE
+    assert (found.verdict, found.share) == (RegionMatch.SOME, pytest.approx(1 / 2))
+    assert condition.cover({"a": Value(1), "b": Value(3)}, whole).verdict is RegionMatch.ALL
+    assert condition.cover({"a": Value(1), "b": Value(2)}, whole).verdict is RegionMatch.NONE
 
 
 def test_numbers_with_a_fraction_have_floor_but_no_remainder() -> None:
@@ -108,7 +108,7 @@ def test_numbers_with_a_fraction_have_floor_but_no_remainder() -> None:
     assert Condition.parse("sign(x) in (1, 5)").truth(frame).to_list() == [True, False, None]
     real = {"x": Domain(ValueType.REAL)}
     found = Condition.parse("floor(x) = 1").cover({"x": Interval(0.0, 4.0)}, real)
-    assert (found.verdict, found.share) == (Verdict.SOME, pytest.approx(0.25, abs=0.01))
+    assert (found.verdict, found.share) == (RegionMatch.SOME, pytest.approx(0.25, abs=0.01))
     with pytest.raises(ConditionError, match="% is for whole numbers"):
         Condition.parse("x % 2 = 1").truth(frame)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import builtins
 import datetime
 import gzip
+import importlib
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -40,6 +42,46 @@ def test_the_delimiter_and_the_encoding_are_found_out(tmp_path: Path, delimiter:
     path = write(tmp_path / "people.csv", "".join(delimiter.join(row) + "\r\n" for row in lines), encoding)
     frame = read_frame(path)
     assert frame.rows() == [("José", 31, "Köln"), ("Zoë", 44, "Málaga"), ("Bob", 7, "Oslo")]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_text_in_another_encoding_is_cut_behind_records(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Converted piece by piece, whatever stands in quotes: lines, quotation marks, nothing."""
+    rng = random.Random(seed)
+    values = ["x", "é", '"a\nb"', '"say ""no"" \n"', "", '"\n\n"', "12", '","', '5" pipe', 'a"b"c']
+    lines = [f"{number},{rng.choice(values)},{rng.choice(values)}" for number in range(rng.randint(1, 200))]
+    text = "id,a,b\n" + rng.choice(["\n", "\r\n"]).join(lines) + rng.choice(["", "\n"])
+    for name in ("utf-8", "cp1252", "utf-16"):
+        (tmp_path / f"{name}.csv").write_bytes(text.encode(name))
+    whole = read_frame(tmp_path / "utf-8.csv", types={"a": "text", "b": "text"})
+    module = importlib.import_module("reticent.data.readers_csv")
+    monkeypatch.setattr(module, "_BLOCK", 128)
+    monkeypatch.setattr(module, "_CONVERTED_AT_ONCE", rng.choice([1, 300, 1000]))
+    for name in ("cp1252", "utf-16"):
+        found = read_frame(tmp_path / f"{name}.csv", encoding=name, types={"a": "text", "b": "text"})
+        assert found.equals(whole)
+
+
+RAGGED = """
+import importlib, sys
+module = importlib.import_module("reticent.data.readers_csv")
+module._BLOCK = 1 << 12
+module._CONVERTED_AT_ONCE = 1 << 14
+from reticent.cli import main
+sys.argv = ["reticent", "inspect", sys.argv[1]]
+main()
+"""
+
+
+def test_a_ragged_row_in_a_large_text_of_another_encoding_ends_in_words(tmp_path: Path) -> None:
+    """It aborted (134) where Arrow's threads let go of Python's file at exit."""
+    file = tmp_path / "large.csv"
+    file.write_bytes(("id,name\n" + "1,é\n" * 60_000 + "1,2,3\n" + "1,é\n" * 60_000).encode("cp1252"))
+    done = subprocess.run([sys.executable, "-c", RAGGED, str(file)], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "line 60002: 3 fields where the header has 2" in " ".join(done.stderr.split())
 
 
 def test_bytes_that_windows_does_not_know_are_read_as_latin_1(tmp_path: Path) -> None:
@@ -204,7 +246,7 @@ def test_an_endless_field_is_read_or_refused_with_its_line(tmp_path: Path) -> No
 def test_a_wrong_encoding_is_refused_with_its_line(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", b"a,b\n1,2\nx,caf\xe9\n")
     assert refusal(path, encoding="utf-8") == (
-        "a.csv, line 3: the text is not utf-8. Say another encoding=, such as cp1252 or latin-1."
+        "a.csv, line 3: the text is not utf-8. Pass another encoding=, such as cp1252 or latin-1."
     )
     assert "there is no text encoding 'utf-99'" in refusal(path, encoding="utf-99")
 
@@ -290,7 +332,7 @@ def test_what_duckdb_does_not_have_is_refused(warehouse: Path) -> None:
         read_frame(warehouse, table="people", query="select 1")
     with duckdb.connect(str(warehouse)) as connection:
         connection.execute("create table other (x integer)")
-    with pytest.raises(PolicyError, match="say which table= or query= to read"):
+    with pytest.raises(PolicyError, match="choose one with table=, or pass query="):
         read_frame(warehouse)
 
 
@@ -301,7 +343,7 @@ def test_reading_does_not_change_a_duckdb_file(warehouse: Path) -> None:
 
 
 def test_table_and_query_are_for_databases(tmp_path: Path) -> None:
-    with pytest.raises(PolicyError, match="table= and query= are for databases"):
+    with pytest.raises(PolicyError, match="table= is for databases"):
         read_frame(write(tmp_path / "a.csv", "a\n1\n"), table="a")
 
 
@@ -436,7 +478,8 @@ def test_columns_without_a_role_take_no_memory(tmp_path: Path) -> None:
     rows, megabytes = map(int, done.stdout.split())
     assert rows == 200_000
     assert path.stat().st_size > 300_000_000
-    assert megabytes < 120
+    # Arrow reads some thirty blocks ahead, whatever the size of the file (three times this one takes as much).
+    assert megabytes < 220
 
 
 def test_a_csv_file_is_parsed_once(tmp_path, monkeypatch):
@@ -464,3 +507,32 @@ def test_types_are_found_whatever_blocks_the_rows_come_in(tmp_path, monkeypatch)
     assert dict(whole.schema) == {"a": pl.String, "b": pl.Float64, "c": pl.String, "d": pl.Int64}
     stream = Source(path).stream(["d", "a"])
     assert pl.concat(list(stream.chunks())).equals(whole.select("d", "a"))
+
+
+@pytest.mark.parametrize("first", ["sep=;\n", '"sep=;"\r\n', "\ufeffsep=;\n", "\nsep=;\n"])
+def test_the_line_that_tells_a_spreadsheet_the_delimiter_is_no_header(tmp_path: Path, first: str) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_bytes((first + "age;sex\n34;f\n35;m\n").encode())
+    assert read_frame(path).rows() == [(34, "f"), (35, "m")]
+    assert Source(path).stream(["sex"]).schema.names() == ["sex"]
+    path.write_bytes((first + "age;sex\n34;f\n35\n").encode())
+    lines = first.count("\n") + 3
+    with pytest.raises(DataError, match=f"line {lines}: 1 fields where the header has 2"):
+        read_frame(path)
+    path.write_bytes(first.encode())
+    with pytest.raises(DataError, match="nothing else"):
+        read_frame(path)
+
+
+def test_a_delimiter_that_the_first_line_says_may_be_any_character(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("sep=^\nage^sex\n34^f\n")
+    assert read_frame(path).rows() == [(34, "f")]
+
+
+def test_a_stream_that_can_be_read_once_is_read_once() -> None:
+    frame = pl.DataFrame({"age": [1, 2], "sex": ["f", "m"]})
+    source = Source(frame.to_arrow().to_reader())
+    assert source.columns() == ["age", "sex"]
+    assert source.read(["sex"]).rows() == [("f",), ("m",)]
+    assert source.read().equals(frame)

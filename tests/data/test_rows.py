@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from reticent.data import (
     CodedRows,
     FrameRows,
+    RepeatedRows,
     Rows,
     StoredRows,
     StreamRows,
@@ -19,6 +20,7 @@ from reticent.data import (
     as_csv,
     engine_named,
     stand_in_order,
+    table_file,
 )
 from reticent.engine import engine_of
 from reticent.errors import PolicyError
@@ -28,10 +30,18 @@ TEXTS = st.lists(st.sampled_from(["a", "B", "ä", "(missing)", "10", "9", '"', "
 
 def enumerated(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(
-        frame[name].cast(pl.Enum(frame[name].unique().sort()))
+        frame[name].cast(pl.Enum(frame[name].drop_nulls().unique().sort()))
         for name, kind in frame.schema.items()
         if kind == pl.String
     )
+
+
+def repeated(frame: pl.DataFrame) -> RepeatedRows:
+    """Each run of equal rows as one that is repeated."""
+    runs = frame.with_columns(frame.select(pl.struct(pl.all()).rle_id()).to_series().alias("run"))
+    counted = runs.group_by("run", maintain_order=True).agg(pl.all().first(), pl.len().alias("times"))
+    distinct = CodedRows(enumerated(counted.select(frame.columns)))
+    return RepeatedRows(distinct, counted["times"].to_numpy().astype("int64"))
 
 
 def every_kind(frame: pl.DataFrame, folder: Path) -> dict[str, Rows]:
@@ -40,6 +50,7 @@ def every_kind(frame: pl.DataFrame, folder: Path) -> dict[str, Rows]:
     return {
         "frame": FrameRows(frame),
         "coded": CodedRows(enumerated(frame)),
+        "repeated": repeated(frame),
         "stream": StreamRows.of_frame(frame),
         "stored": StoredRows(frame.schema, path=path, judged=("town",)),
     }
@@ -75,7 +86,7 @@ def test_coded_rows_are_written_in_the_bytes_of_their_text(tmp_path_factory, tow
     folder = tmp_path_factory.mktemp("files")
     for kind in ("csv", "parquet"):
         made = [
-            engine_named(rows.engine).write(rows, folder / f"{type(rows).__name__}.{kind}", kind)
+            engine_named(rows.engine).write(rows, folder / f"{type(rows).__name__}.{kind}", table_file(kind))
             for rows in (FrameRows(frame), CodedRows(enumerated(frame)))
         ]
         assert made[0].sha256 == made[1].sha256
@@ -87,7 +98,7 @@ def test_coded_rows_are_written_in_the_bytes_of_their_text(tmp_path_factory, tow
 def test_rows_that_keep_their_order_are_written_as_they_stand(tmp_path):
     frame = pl.DataFrame({"town": ["b", "a"]})
     for rows in (FrameRows(frame), StreamRows.of_frame(frame)):
-        made = engine_named(rows.engine).write(rows, tmp_path / rows.engine, "csv", "own")
+        made = engine_named(rows.engine).write(rows, tmp_path / rows.engine, table_file("csv"), "own")
         assert (tmp_path / rows.engine).read_bytes() == b"town\nb\na\n"
         assert made.rows.frame().equals(frame)
 
@@ -105,3 +116,16 @@ def test_the_engine_is_found_by_the_name_that_rows_give():
         Table(Elsewhere(pl.DataFrame({"a": [1]})), quasi=["a"])
     table = Table(pl.DataFrame({"a": [1, 1]}), quasi=["a"])
     assert type(engine_of(table)).__name__ == "LocalEngine"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["a", "", None, '"', "x\ny", "\r", "b,c"]), st.integers(1, 4)), min_size=1))
+def test_repeated_rows_are_sorted_and_written_as_if_each_stood_there(tmp_path_factory, pairs):
+    frame = pl.DataFrame(pairs, schema={"town": pl.String, "age": pl.Int64}, orient="row")
+    folder = tmp_path_factory.mktemp("written")
+    for kind in ("csv", "parquet"):
+        written = engine_named("local").write(repeated(frame), folder / f"repeated.{kind}", table_file(kind))
+        plainly = engine_named("local").write(FrameRows(frame), folder / f"plain.{kind}", table_file(kind))
+        assert (written.sha256, written.size) == (plainly.sha256, plainly.size)
+        assert written.rows.frame().equals(plainly.rows.frame())
+        assert stand_in_order(written.rows)

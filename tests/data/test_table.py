@@ -105,7 +105,7 @@ def test_values_that_cannot_be_compared_are_refused(values: list[Any], dtype: st
 def test_what_is_no_table_is_refused() -> None:
     with pytest.raises(DataError, match="An object of type int is not a table"):
         Table(3)
-    with pytest.raises(DataError, match="These columns make no table"):
+    with pytest.raises(DataError, match="These columns do not form a table"):
         Table({"a": [1], "b": [1, 2]})
 
 
@@ -125,7 +125,7 @@ def test_missing_values_are_refused_dropped_or_kept_as_a_value() -> None:
     frame = pl.DataFrame({"age": [30.0, None, float("nan")], "disease": ["x", "y", "z"], "note": [None, "a", "b"]})
     with pytest.raises(DataError) as caught:
         Table(frame, quasi=["age"], sensitive="disease")
-    assert str(caught.value).startswith("Column 'age' has 2 missing values, the first in row 2. Say nulls='drop'")
+    assert str(caught.value).startswith("Column 'age' has 2 missing values, the first in row 2. Use nulls='drop'")
     assert Table(frame, quasi=["age"], nulls="drop").rows == 1
     kept = Table(frame, quasi={"age": Hierarchy.intervals(widths=[10])}, sensitive="disease", nulls="category")
     (hierarchy,) = kept.hierarchies

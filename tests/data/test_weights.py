@@ -46,8 +46,8 @@ def test_a_unit_is_no_finer_than_lets_the_total_be_counted():
     [
         (["a", "b", "c", "d"], "The weight column 'w' must be numeric, but it is String"),
         ([1.0, None, 1.0, 1.0], r"The weight column 'w' has no weight in row 2 \(None\)"),
-        ([1.0, 1.0, float("nan"), 1.0], r"has a weight that is no number in row 3 \(nan\)"),
-        ([1.0, 1.0, 1.0, float("inf")], r"has a weight that is no number in row 4 \(inf\)"),
+        ([1.0, 1.0, float("nan"), 1.0], r"has a weight that is not a number in row 3 \(nan\)"),
+        ([1.0, 1.0, 1.0, float("inf")], r"has a weight that is not a number in row 4 \(inf\)"),
         ([1, 1, -2, 1], r"has a negative weight in row 3 \(-2\)"),
         ([0, 0, 0, 0], "All weights in column 'w' are zero"),
         ([2**52, 1, 1, 1], "add up to 4.5036e.15, more than can be counted exactly"),

@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 from reticent.data.readers import read_frame
-from reticent.data.writers import as_parquet, write_frame
+from reticent.data.table_files import write_frame
+from reticent.data.writers import as_parquet, csv_header
 from reticent.errors import DataError
 
 FRAME = pl.DataFrame(
@@ -58,3 +59,11 @@ def test_a_full_disk_leaves_the_old_file_as_it_was(tmp_path: Path) -> None:
         signal.signal(signal.SIGXFSZ, handler)
     assert target.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
+
+
+@pytest.mark.parametrize(
+    "names", [["a", "b c"], ["a-b", "_x"], ["a,b"], [""], ["a", ""], ['x"'], [" a", "b "], ["ä", "日本"], ["x\ny"]]
+)
+def test_a_header_is_that_of_a_file_without_rows(names: list[str]) -> None:
+    schema = pl.Schema(dict.fromkeys(names, pl.String))
+    assert csv_header(schema) == pl.DataFrame(schema=schema).write_csv(quote_style="necessary").encode()

@@ -8,6 +8,7 @@
 ``encoding``     turns values into small integers
 ``rows``         rows in memory, in a stream or in a file; ``memory`` how much there is, ``ordering`` and ``sorting`` of rows
 ``engine``       what an engine does with rows
+``coarsening``   coarser numbers and dates beside the quasi columns
 ``weights``      survey weights as exact counts
 ``readers``      files, frames and databases in (``readers_csv``, ``readers_sql``, ``readers_types``); ``writers`` files out
 ``sensitive``    sensitive columns and their domains
@@ -22,14 +23,34 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from reticent.data.coarsening import (
+    Bins,
+    CalendarUnit,
+    Coarsening,
+    Digits,
+    Microaggregation,
+    Rounding,
+    coarsening_from,
+)
+from reticent.data.codebook import TableCodebook
 from reticent.data.context import Context, Event
 from reticent.data.descriptions import hierarchy_from
+from reticent.data.domains import NAMES as PUBLIC_DOMAINS
 from reticent.data.draft import Draft
 from reticent.data.encoding import looked_up
 from reticent.data.engine import Engine, Order, Written, engine_named
-from reticent.data.evidence import Columns, Comparison, Evidence, History, Kind, Patterns, Plan, remainder_of
+from reticent.data.evidence import (
+    Columns,
+    Comparison,
+    Evidence,
+    Kind,
+    MechanismPlan,
+    Patterns,
+    ReleaseHistory,
+    remainder_of,
+)
 from reticent.data.fitting import AskedPeople, Fitting, find_place
-from reticent.data.frames import as_polars, as_type_of
+from reticent.data.frames import as_polars, as_type_of, is_pattern
 from reticent.data.frequencies import POPULATION, WEIGHT, FrequencySet, NodeLevels
 from reticent.data.groups import Groups, Histograms, SensitiveDomain
 from reticent.data.hierarchy import BoundHierarchy, Codes, Hierarchy, Level, unused
@@ -48,8 +69,8 @@ from reticent.data.meaning import (
     texts_of,
 )
 from reticent.data.memory import file_fits
-from reticent.data.ordering import group_rows, in_order, is_in_order
-from reticent.data.people import marks_of_people, people_marks
+from reticent.data.ordering import in_order, is_in_order
+from reticent.data.people import marks_of_people, numbered_marks, people_marks
 from reticent.data.plain import clock_text, real
 from reticent.data.recoding import (
     BUCKET,
@@ -64,60 +85,76 @@ from reticent.data.recoding import (
     read_recoding,
     shown_meanings,
 )
-from reticent.data.rows import CodedRows, FrameRows, Profile, Rows, StoredRows, StreamRows, check_header, stand_in_order
+from reticent.data.rows import (
+    CodedRows,
+    FrameRows,
+    Profile,
+    RepeatedRows,
+    Rows,
+    StoredRows,
+    StreamRows,
+    csv_runs,
+    stand_in_order,
+)
 from reticent.data.seen import NOT_TRUE, NOWHERE, SEVERAL, Channel, MadeBy, Seen, SeenColumn, WholeColumn
 from reticent.data.sensitive import SensitiveColumn, SensitiveKind
-from reticent.data.table import EngineName, Table
+from reticent.data.shape import Ball, LabelBox, Nested, Shape, inside, read_shapes, shapes_json
+from reticent.data.table import PSEUDONYM, EngineName, Table
+from reticent.data.table_files import TableFile, table_file, write_frame
 from reticent.data.types import ValueType, to_plain
 from reticent.data.writers import (
-    BLOCKS,
-    FORMATS,
     Checksum,
     as_csv,
     as_parquet,
     csv_blocks,
-    csv_layout,
     parquet_blocks,
-    write_frame,
 )
 
 if TYPE_CHECKING:
+    from reticent.data.databases import database_tables
     from reticent.data.readers import Source, people_of, read_frame
     from reticent.data.readers_sql import fetch_postgres
-    from reticent.data.readers_types import MISSING_WORDS
+    from reticent.data.readers_types import MISSING_WORDS, declared_kind
 
 # Readers bring databases and parsers along, which nobody should wait for who has a frame.
 _READERS = {
     "Source": "readers",
     "people_of": "readers",
     "read_frame": "readers",
+    "database_tables": "databases",
     "fetch_postgres": "readers_sql",
     "MISSING_WORDS": "readers_types",
+    "declared_kind": "readers_types",
 }
 
 __all__ = [
-    "BLOCKS",
     "BUCKET",
-    "FORMATS",
     "MISSING_WORDS",
     "NOT_TRUE",
     "NOWHERE",
     "NULL_LABEL",
     "POPULATION",
+    "PSEUDONYM",
+    "PUBLIC_DOMAINS",
     "SEVERAL",
     "SUPPRESSED",
     "WEIGHT",
     "Allocation",
     "Anything",
     "AskedPeople",
+    "Ball",
+    "Bins",
     "BoundHierarchy",
+    "CalendarUnit",
     "Channel",
     "Checksum",
+    "Coarsening",
     "CodedRows",
     "Codes",
     "Columns",
     "Comparison",
     "Context",
+    "Digits",
     "Distinct",
     "Draft",
     "Engine",
@@ -130,34 +167,42 @@ __all__ = [
     "Groups",
     "Hierarchy",
     "Histograms",
-    "History",
     "Interval",
     "Kind",
+    "LabelBox",
     "LeafIndex",
     "Level",
     "Levels",
     "MadeBy",
     "Meaning",
+    "MechanismPlan",
+    "Microaggregation",
     "Missing",
+    "Nested",
     "NodeLevels",
     "Order",
     "Patterns",
-    "Plan",
     "Profile",
     "Recoded",
     "Recoding",
     "RegionColumn",
     "Regions",
+    "ReleaseHistory",
+    "RepeatedRows",
+    "Rounding",
     "Rows",
     "Seen",
     "SeenColumn",
     "SensitiveColumn",
     "SensitiveDomain",
     "SensitiveKind",
+    "Shape",
     "Source",
     "StoredRows",
     "StreamRows",
     "Table",
+    "TableCodebook",
+    "TableFile",
     "Unseen",
     "ValueType",
     "Values",
@@ -168,25 +213,29 @@ __all__ = [
     "as_polars",
     "as_type",
     "as_type_of",
-    "check_header",
     "clock_text",
+    "coarsening_from",
     "csv_blocks",
-    "csv_layout",
+    "csv_runs",
+    "database_tables",
     "declared_domains",
+    "declared_kind",
     "engine_named",
     "fetch_postgres",
     "file_fits",
     "find_place",
     "first_rows",
-    "group_rows",
     "hierarchy_from",
     "in_order",
+    "inside",
     "is_dense",
     "is_in_order",
+    "is_pattern",
     "looked_up",
     "marks_of_people",
     "null_label",
     "number",
+    "numbered_marks",
     "pack",
     "parquet_blocks",
     "people_marks",
@@ -194,12 +243,15 @@ __all__ = [
     "positions",
     "read_frame",
     "read_recoding",
+    "read_shapes",
     "real",
     "remainder_of",
+    "shapes_json",
     "shown_meanings",
     "sort_equal",
     "stand_in_order",
     "sum_by",
+    "table_file",
     "texts_of",
     "to_plain",
     "unused",

@@ -80,6 +80,11 @@ class Context:
         """Whether somebody listens or may stop the run."""
         return self.heard or self.stop is not never
 
+    @property
+    def late(self) -> bool:
+        """Whether the deadline has passed."""
+        return self.deadline is not None and time.monotonic() > self.deadline
+
     def until(self, seconds: float | None) -> float | None:
         """The earlier of the deadline and ``seconds`` from now, if there is either."""
         limits = [self.deadline, None if seconds is None else time.monotonic() + seconds]

@@ -156,12 +156,21 @@ def _dates(fields: _Fields) -> Hierarchy:
 def _taxonomy(fields: _Fields) -> Hierarchy:
     if ("tree" in fields) == ("file" in fields):
         raise PolicyError(f"{fields.where}: a taxonomy has either a tree or a file that holds one.", setting=("kind",))
+    from_data = fields.values.get("from_data", False)
+    if not isinstance(from_data, bool):
+        raise PolicyError(
+            f"{fields.where}: from_data must be true or false, but it is {from_data!r}.", setting=("from_data",)
+        )
     if "file" in fields:
-        return Hierarchy.taxonomy(fields.path("file"))
+        return Hierarchy.taxonomy(fields.path("file"), from_data)
     tree = fields.values["tree"]
     if not isinstance(tree, Mapping):
         raise PolicyError(f"{fields.where}: tree must be a table of categories, but it is {tree!r}.", setting=("tree",))
-    return Hierarchy.taxonomy(tree)
+    return Hierarchy.taxonomy(tree, from_data)
+
+
+def _public(fields: _Fields) -> Hierarchy:
+    return Hierarchy.public(fields.text("name", ""))
 
 
 def _suppression(fields: _Fields) -> Hierarchy:
@@ -175,6 +184,7 @@ _KINDS: Mapping[str, _Kind] = {
     "cuts": _Kind(("levels",), ("domain",), _cuts),
     "masking": _Kind(("digits",), ("keep", "domain"), _masking),
     "dates": _Kind((), ("levels", "domain", "timezone"), _dates),
-    "taxonomy": _Kind((), ("tree", "file"), _taxonomy),
+    "taxonomy": _Kind((), ("tree", "file", "from_data"), _taxonomy),
+    "public": _Kind(("name",), (), _public),
     "suppression": _Kind((), ("domain",), _suppression),
 }

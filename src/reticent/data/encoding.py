@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from reticent.errors import DataError, did_you_mean
 
 _WIDEST_LOOKUP = 1 << 20
+_MANY = 1 << 14
 
 
 def looked_up(frame: pl.DataFrame, known: Mapping[str, pl.Series]) -> dict[str, pl.Series]:
@@ -63,6 +64,19 @@ def _without_null(values: pl.Series) -> pl.Series:
 
 def _enumerated(text: pl.Expr, values: pl.Series) -> pl.Expr:
     return text.cast(pl.Enum(values), strict=False).to_physical()
+
+
+def sorted_values(column: pl.Series) -> pl.Series:
+    """The distinct values of a column in order, nulls last."""
+    values = column.unique()
+    # For a few values, waiting for other threads takes longer than sorting.
+    return values.sort(nulls_last=True, multithreaded=len(values) > _MANY)
+
+
+def occurring(column: pl.Series) -> pl.Series:
+    """The values that occur in a column, in order and without null; categories as text."""
+    values = column.unique() if column.dtype == pl.Categorical or column.dtype == pl.Enum else column
+    return sorted_values(values.cast(pl.String) if values is not column else column).drop_nulls()
 
 
 def smallest(size: int) -> np.dtype[Any]:
@@ -139,7 +153,7 @@ def _fill_nulls(
         assert row is not None
         raise DataError(
             f"Column {column!r} has no value in row {first_row + row + 1} ({codes.null_count()} missing in all). "
-            "Say nulls='drop' to leave such rows out, or nulls='category' to treat 'missing' as a value.",
+            "Use nulls='drop' to leave such rows out, or nulls='category' to treat 'missing' as a value.",
             setting=("nulls",),
             column=column,
         )

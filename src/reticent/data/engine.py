@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from reticent.data.context import Context
     from reticent.data.recoding import Recoded, Recoding
     from reticent.data.table import Table
+    from reticent.data.table_files import TableFile
 
 Order = Literal["sorted", "own"]
 """Rows sorted by all columns in turn with nulls last, or in the order that they have."""
@@ -44,14 +45,17 @@ class Engine(Protocol):
     def points(self, table: Table, counted: FrequencySet) -> Iterator[NDArray[np.int64]]:
         """Chunk by chunk, the point of ``counted`` that each row is in; -1 for a row that is in none."""
 
+    def single_rows(self, table: Table, order: NDArray[np.int64]) -> FrequencySet:
+        """Every row as a point of its own, in the given order: for methods that may part people with equal quasi values."""
+
     def recode(self, table: Table, recoding: Recoding, context: Context) -> Recoded:
         """Public and private rows (pseudonyms, people), typed, in any order."""
 
     def profile(self, rows: Rows, columns: Sequence[str]) -> Profile:
         """The number of rows, and the values and nulls of some columns, in one pass."""
 
-    def write(self, rows: Rows, target: Path, kind: str, order: Order = "sorted") -> Written:
-        """Write rows as a new CSV or Parquet file, hashed while it is written."""
+    def write(self, rows: Rows, target: Path, kind: TableFile, order: Order = "sorted") -> Written:
+        """Write rows as a new file of a ``kind``, hashed while it is written."""
 
 
 def engine_named(name: str) -> Engine:

@@ -17,11 +17,11 @@ Comparison = Literal["whole table", "published rows"]
 Columns = tuple[str, ...]
 
 
-class Plan(Protocol):
+class MechanismPlan(Protocol):
     """How a mechanism makes its releases, fixed before the data were touched; each definition says which calls it wants of it."""
 
 
-class History(Protocol):
+class ReleaseHistory(Protocol):
     """All releases of a changing table, in their order."""
 
     @property
@@ -62,8 +62,8 @@ class Evidence:
     groups: Mapping[Columns, Groups] = field(default_factory=dict)
     named: Mapping[Columns, Groups] = field(default_factory=dict)
     patterns: Patterns | None = None
-    plan: Plan | None = None
-    history: History | None = None
+    plan: MechanismPlan | None = None
+    history: ReleaseHistory | None = None
     remainder: Mapping[str, Groups] = field(default_factory=dict)
     compared_with: Comparison = "whole table"
     finest: Groups | None = None
@@ -74,7 +74,7 @@ class Evidence:
         if self.finest is not None:
             return self.finest
         if not self.groups:
-            raise PolicyError("This release has no groups: its rows are not true rows.")
+            raise PolicyError("This release has no groups: its rows are randomized.")
         return next(iter(self.groups.values()))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import log
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from reticent.data.covers import Cover
 from reticent.data.keys import number, pack
+from reticent.data.shape import Shape, inside
 
 Array = NDArray[np.int64]
 _MOST_PAIRS = 1 << 21
@@ -60,8 +62,21 @@ class AskedPeople:
         single: NDArray[np.bool_] = np.all(fits, axis=0)
         return single
 
-    def fits(self, codes: Sequence[Array]) -> Iterator[Fitting]:
-        """Who fits which of some places that are all different (``codes[j]``: their label in column j).
+    @cached_property
+    def points(self) -> pl.DataFrame:
+        """The distinct people."""
+        return pl.DataFrame([known.gather(mine) for known, mine in zip(self.known, self.values, strict=True)])
+
+    def fits(self, codes: Sequence[Array], shapes: Sequence[Shape] = ()) -> Iterator[Fitting]:
+        """Who fits which of some places that are all different (``codes[j]``: their label in column j), and lies inside its shape if it has one."""
+        for fits in self._fitting(codes):
+            if shapes:
+                kept = inside(shapes, self.points, fits.people[fits.person], fits.place)
+                fits = replace(fits, person=fits.person[kept], place=fits.place[kept])
+            yield fits
+
+    def _fitting(self, codes: Sequence[Array]) -> Iterator[Fitting]:
+        """Who fits which place by labels.
 
         Whoever fits at most one label in every column has one place, and a join finds it; the others, where labels overlap (local
         recoding, unknown values), are narrowed down column by column.

@@ -20,7 +20,7 @@ def as_polars(frame: Any) -> pl.DataFrame:
         try:
             return pl.DataFrame(dict(frame))
         except (pl.exceptions.PolarsError, TypeError) as error:
-            raise DataError(f"These columns make no table: {error}.") from None
+            raise DataError(f"These columns do not form a table: {error}.") from None
     import narwhals as nw
 
     try:
@@ -46,6 +46,11 @@ def _from_stream(source: Any) -> pl.DataFrame:
     except (pl.exceptions.PolarsError, ValueError, TypeError, OSError) as error:
         told = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise DataError(f"The Arrow stream of a {type(source).__name__} cannot be read as a table: {told}.") from None
+
+
+def is_pattern(name: str) -> bool:
+    """Whether polars takes the name of a column for a pattern of names: ``*``, ``^a.*$``."""
+    return name == "*" or (name.startswith("^") and name.endswith("$"))
 
 
 def as_type_of(people: pl.Series, own: pl.DataType) -> pl.Series:

@@ -296,7 +296,7 @@ class Groups:
                 "This definition protects a sensitive column, but the table has none. Declare one with sensitive=."
             )
         if column is None and len(self.domain.columns) > 1:
-            raise PolicyError("There are several sensitive columns; say which with column=.")
+            raise PolicyError("There are several sensitive columns; choose one with column=.")
         place = 0 if column is None else self.domain.index(column)
         chosen = self.domain.columns[place]
         if len(self.domain.columns) == 1:

@@ -199,11 +199,21 @@ class Hierarchy(ABC):
         return Dates(tuple(levels), domain, timezone)
 
     @staticmethod
-    def taxonomy(tree: Mapping[str, Any] | str | Path) -> Hierarchy:
-        """A tree of categories: nested mappings with lists of leaves, or a ``.toml`` or ``.json`` file of that shape."""
+    def taxonomy(tree: Mapping[str, Any] | str | Path, from_data: bool = False) -> Hierarchy:
+        """A tree of categories: nested mappings with lists of leaves, or a ``.toml`` or ``.json`` file of that shape.
+
+        ``from_data``: its values were taken from the data, so that the domain stays private.
+        """
         from reticent.data.recipes import Taxonomy
 
-        return Taxonomy.read(tree)
+        return Taxonomy.read(tree, from_data)
+
+    @staticmethod
+    def public(name: str) -> Hierarchy:
+        """A domain that everybody knows beforehand, such as ``us-states``, ``iso-3166-2``, ``icd-10`` (:mod:`reticent.data.domains`)."""
+        from reticent.data.recipes import PublicDomain
+
+        return PublicDomain(name)
 
     @staticmethod
     def suppression(domain: Sequence[Any] | None = None) -> Hierarchy:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -92,7 +93,11 @@ def first_rows(ids: NDArray[Any], groups: int) -> NDArray[np.int64]:
 
 def positions(points: Sequence[Codes], rows: Sequence[Codes], sizes: Sequence[int]) -> NDArray[np.int64]:
     """For every row the place of the point that has the same code in every column, -1 where there is none."""
-    known = len(points[0])
+    known, space = len(points[0]), prod(sizes)
+    if is_dense(space, len(rows[0])):
+        places = np.full(space, -1, dtype=np.int32)
+        places[pack(points, sizes, known)[0]] = np.arange(known)
+        return places.take(pack(rows, sizes, len(rows[0]))[0]).astype(np.int64)
     together = [np.concatenate([mine, theirs]) for mine, theirs in zip(points, rows, strict=True)]
     ids, count = number(*pack(together, sizes, len(together[0])))
     place: NDArray[np.int64] = np.full(count, -1, dtype=np.int64)

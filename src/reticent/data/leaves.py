@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from reticent.data.encoding import occurring
 from reticent.errors import DataError, PolicyError
 from reticent.exact import exact
 
@@ -18,10 +19,7 @@ def leaves_of(series: pl.Series, domain: Sequence[Any] | None, column: str) -> p
     """The declared values of a column, or those that occur, in order."""
     if domain is not None:
         return parse_leaves([str(value) for value in domain], series.dtype, column, "the declared domain")
-    present = series.drop_nulls().unique()
-    if present.dtype == pl.Categorical or present.dtype == pl.Enum:
-        present = present.cast(pl.String)
-    return present.sort()
+    return occurring(series)
 
 
 def numeric_leaves(series: pl.Series, domain: tuple[Any, Any] | None, column: str) -> pl.Series:
@@ -33,7 +31,7 @@ def numeric_leaves(series: pl.Series, domain: tuple[Any, Any] | None, column: st
             column=column,
         )
     if domain is None or not series.dtype.is_integer():
-        leaves = series.drop_nulls().unique().sort()
+        leaves = occurring(series)
         if leaves.dtype.is_float() and not leaves.is_finite().all():
             wrong = leaves.filter(~leaves.is_finite())[0]
             raise DataError(
@@ -88,7 +86,7 @@ def parse_leaves(texts: Sequence[str], dtype: pl.DataType, column: str, source: 
         wrong = raw[int(parsed.is_duplicated().arg_max() or 0)]
         reading = "" if parsed.dtype == pl.String else f" once it is read as {dtype}"
         raise DataError(
-            f"In {source} for column {column!r}, {wrong!r} stands twice{reading}. Keep one of the two.",
+            f"In {source} for column {column!r}, {wrong!r} occurs twice{reading}. Keep one of the two.",
             column=column,
             value=wrong,
         )

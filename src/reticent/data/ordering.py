@@ -9,19 +9,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data.encoding import encode
-from reticent.data.keys import number, pack
-
-
-def group_rows(columns: Sequence[pl.Series], rows: int) -> tuple[NDArray[Any], int]:
-    """The number of the group of every row, and how many groups there are: rows with equal values are a group."""
-    return number(*_keys(columns, rows))
+from reticent.data.encoding import encode, sorted_values
+from reticent.data.keys import pack, sort_equal
 
 
 def in_order(frame: pl.DataFrame) -> pl.DataFrame:
     """The rows sorted by all columns, nulls last: an order that anybody can make from the rows themselves."""
-    keys, _ = _keys(frame.get_columns(), frame.height)
-    return frame[np.argsort(keys, kind="stable")]
+    return frame[order_of(frame)]
+
+
+def order_of(frame: pl.DataFrame) -> NDArray[np.int64]:
+    """The places of the rows in the order of :func:`in_order`."""
+    return sort_equal(*_keys(frame.get_columns(), frame.height))[0]
 
 
 def is_in_order(frame: pl.DataFrame) -> bool:
@@ -41,9 +40,5 @@ def _codes(column: pl.Series) -> tuple[NDArray[Any], int]:
     if isinstance(column.dtype, pl.Enum) and column.dtype.categories.is_sorted():
         size, places = len(column.dtype.categories), column.to_physical()
         return (places.fill_null(size) if places.null_count() else places).to_numpy(), size + 1
-    values = _values(column)
+    values = sorted_values(column)
     return encode(column, values, column.name, len(values) - 1 if values.null_count() else None), len(values)
-
-
-def _values(column: pl.Series) -> pl.Series:
-    return column.unique().sort(nulls_last=True)

@@ -1,14 +1,16 @@
 """The same people under another name: keyed fingerprints of the values that identify them, few enough to be kept in the ledger.
 
 Of every identifying column a sample is kept as keyed hashes. Whether a value is in the sample depends on the value alone, so two tables that share people
-share marks, whatever else about them changed. A table without identifiers is known by its rows: each distinct combination of values with the number
-of rows that have it.
+share marks, whatever else about them changed. Numbers that only count the rows identify nobody; together with a value that nearly everybody has alone they
+do. A table is known by its rows too: each distinct combination of values with the number of rows that have it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import zlib
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -21,23 +23,28 @@ _FEWEST_ROWS = 20
 # Beyond these it would take more than a small part of the time that publishing takes.
 _MOST_PEOPLE, _MOST_ROWS = 2_000_000, 500_000
 _SMALL_RANGE = 1 << 20
+_MOST_NUMBERED = 4
 _Hashes = NDArray[np.uint64]
 
 
 def marks_of_people(table: Table, key: bytes) -> tuple[Marks, ...]:
-    """The marks of a table: of its key and identifiers, else of its rows where they are in memory and enough to be told from others'."""
+    """The marks of a table: of its key and identifiers, and of its rows where they are in memory and enough to be told from others'.
+
+    Rows are marked beside identifiers, so that a copy without these is recognised too.
+    """
     named = dict.fromkeys((*((table.key,) if table.key is not None else ()), *table.identifiers))
     columns = [name for name in named if name in table.schema]
+    marks: list[Marks | None] = []
     if columns and table.rows <= _MOST_PEOPLE:
         parts = {name: [chunk[name] for chunk in table.held.chunks([name])] for name in columns}
         marks = [people_marks(pl.concat(each), key) for each in parts.values() if each]
-        found = tuple(each for each in marks if each is not None)
-        if found:
-            return found
-    if table.streamed or table.rows > _MOST_ROWS:
-        return ()
-    rows = rows_marks(table.frame.select(*table.quasi, *table.sensitive), key)
-    return (rows,) if rows is not None else ()
+    here = not table.streamed and table.rows <= _MOST_ROWS
+    if columns and here and not any(marks):
+        others = [table.frame[name] for name in (*table.sensitive, *table.quasi)]
+        marks = list(numbered_marks(table.frame[columns[0]], others, key))
+    if here:
+        marks.append(rows_marks(table.frame.select(*table.quasi, *table.sensitive), key))
+    return tuple(each for each in marks if each is not None)
 
 
 def people_marks(values: pl.Series, key: bytes) -> Marks | None:
@@ -56,6 +63,26 @@ def people_marks(values: pl.Series, key: bytes) -> Marks | None:
     return _marks(
         "people", level, [(int(levels[place]), _hash(texts[place], key)) for place in np.flatnonzero(levels >= level)]
     )
+
+
+def numbered_marks(numbers: pl.Series, columns: Sequence[pl.Series], key: bytes) -> tuple[Marks, ...]:
+    """The marks of people who are only numbered: of the number with each value of a column in which nearly everybody has a value of her own."""
+    found: list[Marks] = []
+    for values in columns:
+        if len(found) == _MOST_NUMBERED:
+            break
+        if 2 * values.n_unique() > len(values) and not _only_numbers(values.drop_nulls()):
+            texts = pl.DataFrame({"number": numbers.cast(pl.String), "value": _plain(values)})
+            pairs = texts.drop_nulls().select(pl.format("{} {}", "number", "value"))
+            marks = people_marks(pairs.to_series(), key)
+            found += [] if marks is None else [replace(marks, kind="numbered")]
+    return tuple(found)
+
+
+def _plain(values: pl.Series) -> pl.Series:
+    """Values as text; 7, 7.0 and 7.00 are one."""
+    texts = values.cast(pl.String)
+    return texts.str.replace(r"^(-?\d+)\.0+$", "$1").str.replace(r"^(-?\d+\.\d*[1-9])0+$", "$1")
 
 
 def rows_marks(frame: pl.DataFrame, key: bytes) -> Marks | None:
@@ -110,8 +137,10 @@ def _value_hashes(values: pl.Series, place: int, key: bytes) -> _Hashes:
 
 
 def _only_numbers(values: pl.Series) -> bool:
-    """Whether values are no more than running numbers: every table has those."""
-    if not values.dtype.is_integer():
+    """Whether values are no more than running numbers, also as text: every table has those."""
+    if values.dtype == pl.String:
+        values = values.str.strip_chars().cast(pl.Int64, strict=False)
+    if not values.dtype.is_integer() or not len(values) or values.null_count():
         return False
     low, high = int(values.min()), int(values.max())  # type: ignore[arg-type]  # whole numbers
     return high - low < 2 * len(values)

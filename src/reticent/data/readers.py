@@ -7,33 +7,24 @@ a stream instead where the wanted columns do not fit.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
+from polars import selectors
 
+from reticent.data.codebook import TableCodebook
 from reticent.data.frames import as_polars
-from reticent.data.memory import fits, text_fits
+from reticent.data.memory import fits
 from reticent.data.readers_csv import CsvFile
-from reticent.data.readers_sql import (
-    Selection,
-    cast_declared,
-    declared_stream,
-    duckdb_columns,
-    duckdb_rows,
-    postgres_columns,
-    postgres_rows,
-    read_duckdb,
-    read_postgres,
-    stream_duckdb,
-    stream_postgres,
-)
-from reticent.data.readers_sqlite import read_sqlite, sqlite_columns, sqlite_rows
+from reticent.data.readers_sql import DuckdbSource, PostgresSource, Selection, cast_declared, declared_stream
+from reticent.data.readers_sqlite import SqliteSource
 from reticent.data.rows import StreamRows
+from reticent.data.sources import RowSource, address_of, chosen_columns
 from reticent.data.table import EngineName, Table, check_engine
 from reticent.documents import check_ordinary
 from reticent.errors import DataError, PolicyError, did_you_mean
@@ -43,15 +34,24 @@ _ARROW = (".arrow", ".ipc", ".feather")
 _DUCKDB = (".duckdb", ".ddb")
 _SQLITE = (".sqlite", ".sqlite3", ".db")
 _TEXT = (".csv", ".tsv", ".txt", ".tab", ".psv")
+_SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+_STATISTICS = (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt")
 _POSTGRES = ("postgresql://", "postgres://")
+_OPTIONS = {
+    "table": "databases (a .duckdb or .sqlite file, or the address of a server)",
+    "query": "databases (a .duckdb or .sqlite file, or the address of a server)",
+    "sheet": "spreadsheets (.xlsx, .xls, .ods)",
+    "labels": "files of SPSS, Stata and SAS",
+}
 
 
 @dataclass(frozen=True)
 class Source:
     """Where rows come from, and what must be said about it to read them.
 
-    ``location`` is a path, a PostgreSQL address, ``env:NAME`` (the address stands in that environment variable, so that no
-    password is written down), or a frame.
+    ``location`` is a path, the address of a database server, ``env:NAME`` (the address stands in that environment variable, so that no
+    password is written down), or a frame. ``table`` and ``query`` are for databases, ``delimiter`` and ``encoding`` for text, ``sheet`` for spreadsheets,
+    ``labels`` (``"text"`` or ``"codes"``) for files of statistics programs.
     """
 
     location: Any
@@ -61,58 +61,57 @@ class Source:
     encoding: str | None = None
     null_values: Sequence[str] = ()
     types: Mapping[str, str] = field(default_factory=dict)
+    sheet: str | None = None
+    labels: str | None = None
 
     def __post_init__(self) -> None:
-        if (self.table or self.query) and not self._is_database:
-            raise PolicyError(
-                f"table= and query= are for databases (a .duckdb or .sqlite file, or a postgresql:// address), but the source is {self.name}.",
-                setting=("table" if self.table else "query",),
-            )
+        if not isinstance(self.location, str | Path | pl.LazyFrame):
+            # A stream can be read once only, and columns are asked for before rows.
+            object.__setattr__(self, "location", as_polars(self.location))
+        kind = self._kind
+        allowed = {
+            "table": kind == "database",
+            "query": kind == "database",
+            "sheet": kind == "sheet",
+            "labels": kind == "statistics",
+        }
+        for option, fitting in allowed.items():
+            if getattr(self, option) is not None and not fitting:
+                raise PolicyError(
+                    f"{option}= is for {_OPTIONS[option]}, but the source is {self.name}.", setting=(option,)
+                )
 
     @property
     def name(self) -> str:
         """How messages call it; never with a password."""
         if not isinstance(self.location, str | Path):
             return f"a {type(self.location).__name__}"
-        return "the PostgreSQL database" if self.is_postgres else str(self.location)
+        if self._is_address:
+            return "the PostgreSQL database" if self.is_postgres else "the database"
+        return str(self.location)
 
     @property
     def address(self) -> str:
         """The location as text, looked up in the environment if it says so."""
-        text = str(self.location)
-        if not text.startswith("env:"):
-            return text
-        name = text.removeprefix("env:")
-        if name not in os.environ:
-            raise PolicyError(f"The source is {text!r}, but the environment variable {name} is not set.")
-        return os.environ[name]
+        return address_of(str(self.location))
 
     @property
     def is_postgres(self) -> bool:
         """Whether the rows are on a PostgreSQL server."""
-        return isinstance(self.location, str) and self.location.startswith((*_POSTGRES, "env:"))
-
-    @property
-    def _is_database(self) -> bool:
-        return self.is_postgres or (
-            isinstance(self.location, str | Path) and Path(self.location).suffix.lower() in (*_DUCKDB, *_SQLITE)
+        if not isinstance(self.location, str):
+            return False
+        named = self.location.removeprefix("env:")
+        # An address that is not known yet is taken for one of PostgreSQL, as most are.
+        return (
+            os.environ.get(named, _POSTGRES[0]).startswith(_POSTGRES)
+            if named != self.location
+            else named.startswith(_POSTGRES)
         )
 
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """The wanted columns (all if none are named)."""
-        if not isinstance(self.location, str | Path):
-            return self._of(as_polars(self.location), columns)
-        if self.is_postgres:
-            return read_postgres(self._selection(self.address), columns, self.types)
-        path = _existing(self.location)
-        suffix = _suffix(path)
-        if suffix in _DUCKDB:
-            return cast_declared(read_duckdb(self._selection(str(path)), columns), self.types)
-        if suffix in _SQLITE:
-            return cast_declared(read_sqlite(self._selection(str(path)), columns), self.types)
-        if suffix in (*_PARQUET, *_ARROW):
-            return self._of(_scan(path, suffix), columns)
-        return self._csv.read(columns)
+        found = self._rows.read(columns)
+        return found if isinstance(self._rows, CsvFile) else self._said_of(found, columns)
 
     def open(self, columns: Sequence[str] | None = None, engine: EngineName | None = None) -> pl.DataFrame | StreamRows:
         """The wanted columns in memory or, where that was said or they do not fit, as a stream."""
@@ -120,86 +119,121 @@ class Source:
         if engine == "local" or not isinstance(self.location, str | Path):
             return self.read(columns)
         wanted = list(dict.fromkeys(columns)) if columns is not None else self.columns()
-        return self.stream(wanted) if engine == "streaming" or not self._fits(len(wanted)) else self.read(columns)
+        return self.stream(wanted) if engine == "streaming" or not self._rows.fits(len(wanted)) else self.read(columns)
 
     def stream(self, columns: Sequence[str]) -> StreamRows:
         """The wanted columns, a chunk of rows at a time."""
-        if not isinstance(self.location, str | Path):
-            return StreamRows.of_frame(self.read(columns))
-        if self.is_postgres:
-            return stream_postgres(self._selection(self.address), columns, self.types)
-        path = _existing(self.location)
-        suffix = _suffix(path)
-        if suffix in _DUCKDB:
-            return stream_duckdb(self._selection(str(path)), columns, self.types)
-        if suffix in _SQLITE:
-            return StreamRows.of_frame(self.read(columns))
-        if suffix in (*_PARQUET, *_ARROW):
-            return declared_stream(StreamRows.of_lazy(self._chosen(_scan(path, suffix), columns)), self.types)
-        return self._csv.stream(columns)
-
-    def _fits(self, columns: int) -> bool:
-        """Whether the rows can be worked with in memory, as far as that can be told without reading them."""
-        if self.is_postgres:
-            return fits(postgres_rows(self._selection(self.address)), columns)
-        path = _existing(self.location)
-        suffix = _suffix(path)
-        if suffix in _DUCKDB:
-            return fits(duckdb_rows(self._selection(str(path))), columns)
-        if suffix in _SQLITE:
-            return fits(sqlite_rows(self._selection(str(path))), columns)
-        if suffix in (*_PARQUET, *_ARROW):
-            _names(rows := _scan(path, suffix), path)
-            with whole_file(path):
-                return fits(int(rows.select(pl.len()).collect(engine="streaming").item()), columns)
-        return text_fits(path)
+        stream = self._rows.stream(columns)
+        if isinstance(self._rows, CsvFile):
+            return stream
+        if self.null_values:
+            stream = stream.mapped(stream.schema, self._without_nulls)
+        return declared_stream(stream, self.types)
 
     def columns(self) -> list[str]:
-        """The names of all columns, without reading the rows."""
+        """The names of all columns, without reading the rows where that is possible."""
+        return self._rows.columns()
+
+    def codebook(self, columns: Sequence[str] | None = None) -> TableCodebook:
+        """What the source knows about columns beside their values: titles, labels, codes for missing values."""
+        return self._rows.codebook(columns)
+
+    @property
+    def _is_address(self) -> bool:
+        return isinstance(self.location, str) and ("://" in self.location or self.location.startswith("env:"))
+
+    @property
+    def _kind(self) -> str:
         if not isinstance(self.location, str | Path):
-            return as_polars(self.location).columns
-        if self.is_postgres:
-            return postgres_columns(self._selection(self.address))
+            return "frame"
+        suffix = _suffix(Path(self.location))
+        if self._is_address or suffix in (*_DUCKDB, *_SQLITE):
+            return "database"
+        return "sheet" if suffix in _SHEETS else "statistics" if suffix in _STATISTICS else "file"
+
+    @cached_property
+    def _rows(self) -> RowSource:
+        """What reads the rows, by what the location is."""
+        if not isinstance(self.location, str | Path):
+            return _LazyRows(self.location.lazy, self.name)
+        if self._is_address:
+            return self._served(self.address)
         path = _existing(self.location)
         suffix = _suffix(path)
         if suffix in _DUCKDB:
-            return duckdb_columns(self._selection(str(path)))
+            return DuckdbSource(self._selection(str(path)))
         if suffix in _SQLITE:
-            return sqlite_columns(self._selection(str(path)))
+            return SqliteSource(self._selection(str(path)))
+        if suffix in _SHEETS:
+            from reticent.data.sheets import Workbook
+
+            return Workbook(path, self.sheet)
+        if suffix in _STATISTICS:
+            from reticent.data.statistics import StatisticsFile
+
+            return StatisticsFile(path, self.encoding, cast(Any, self.labels or "text"))
         if suffix in (*_PARQUET, *_ARROW):
-            return _names(_scan(path, suffix), path)
-        return list(self._csv.layout.names)
+            return _LazyRows(partial(pl.scan_parquet if suffix in _PARQUET else pl.scan_ipc, path), self.name)
+        delimiter = self.delimiter or ("\t" if suffix in (".tsv", ".tab") else None)
+        return CsvFile(path, delimiter, self.encoding, tuple(self.null_values), dict(self.types))
+
+    def _served(self, address: str) -> RowSource:
+        if address.startswith(_POSTGRES):
+            return PostgresSource(self._selection(address))
+        from reticent.data.databases import DatabaseSource
+
+        return DatabaseSource(self._selection(address))
 
     def _selection(self, address: str) -> Selection:
         return Selection(address, self.table, self.query, self.name)
 
-    @cached_property
-    def _csv(self) -> CsvFile:
-        path = Path(self.location)
-        delimiter = self.delimiter or ("\t" if _suffix(path) in (".tsv", ".tab") else None)
-        return CsvFile(path, delimiter, self.encoding, tuple(self.null_values), dict(self.types))
+    def _said_of(self, found: pl.DataFrame, columns: Sequence[str] | None) -> pl.DataFrame:
+        """The rows with what was said about them: spellings of missing values, and types."""
+        if self.types:
+            chosen_columns(list(self.types), found.columns if columns is None else self.columns(), self.name)
+        return cast_declared(self._without_nulls(found), self.types)
 
-    def _of(self, rows: pl.DataFrame | pl.LazyFrame, columns: Sequence[str] | None) -> pl.DataFrame:
-        chosen = self._chosen(rows.lazy(), columns)
-        with whole_file(self.name):
-            found = chosen.collect(engine="streaming")
-        return cast_declared(found, self.types)
-
-    def _chosen(self, rows: pl.LazyFrame, columns: Sequence[str] | None) -> pl.LazyFrame:
-        available = _names(rows, self.name)
-        for name in [*(columns or ()), *self.types]:
-            if name not in available:
-                raise DataError(
-                    f"{self.name} has no column {name!r}.{did_you_mean(name, available)} "
-                    f"The columns are: {', '.join(map(repr, available))}."
-                )
-        chosen = rows if columns is None else rows.select(list(dict.fromkeys(columns)))
+    def _without_nulls(self, rows: pl.DataFrame) -> pl.DataFrame:
         if not self.null_values:
-            return chosen
-        texts = [name for name, dtype in chosen.collect_schema().items() if dtype == pl.String]
-        return chosen.with_columns(
-            pl.when(~pl.col(name).is_in(list(self.null_values))).then(pl.col(name)).alias(name) for name in texts
-        )
+            return rows
+        # Column by column: polars takes some names for patterns.
+        spelled = list(self.null_values)
+        return pl.DataFrame([_without(each, spelled) if each.dtype == pl.String else each for each in rows])
+
+
+def _without(texts: pl.Series, spelled: list[str]) -> pl.Series:
+    plain = texts.alias("text")
+    return plain.set(plain.is_in(spelled), None).alias(texts.name)
+
+
+@dataclass(frozen=True, eq=False)
+class _LazyRows(RowSource):
+    """Rows of a frame, or of a Parquet or Arrow file. A file is scanned anew each time: one that is kept remembers the footer of a file that was replaced."""
+
+    scan: Callable[[], pl.LazyFrame]
+    name: str
+
+    def columns(self) -> list[str]:
+        with whole_file(self.name):
+            return self.scan().collect_schema().names()
+
+    def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        chosen = self._chosen(columns)
+        with whole_file(self.name):
+            return chosen.collect(engine="streaming")
+
+    def stream(self, columns: Sequence[str]) -> StreamRows:
+        return StreamRows.of_lazy(self._chosen(columns))
+
+    def _chosen(self, columns: Sequence[str] | None) -> pl.LazyFrame:
+        """Some columns by name alone: polars takes "*" and "^a.*$" for patterns."""
+        names = chosen_columns(columns, self.columns(), self.name)
+        return self.scan().select(selectors.by_name(name) for name in names)
+
+    def fits(self, columns: int) -> bool:
+        self.columns()
+        with whole_file(self.name):
+            return fits(int(self.scan().select(pl.len()).collect(engine="streaming").item()), columns)
 
 
 def read_frame(
@@ -212,13 +246,15 @@ def read_frame(
     encoding: str | None = None,
     null_values: Sequence[str] = (),
     types: Mapping[str, str] | None = None,
+    sheet: str | None = None,
+    labels: str | None = None,
 ) -> pl.DataFrame:
-    """Rows from a CSV, Parquet, Arrow or DuckDB file, a PostgreSQL address, or a frame of any kind, as a polars frame.
+    """Rows from a file, a database, or a frame of any kind, as a polars frame.
 
     ``types`` says what a column is where the guess would be wrong: text, integer, number, date (or ``date:%d/%m/%Y``),
     timestamp, boolean. ``null_values`` are spellings of a missing value, such as ``["?"]``.
     """
-    return Source(source, table, query, delimiter, encoding, null_values, types or {}).read(columns)
+    return Source(source, table, query, delimiter, encoding, null_values, types or {}, sheet, labels).read(columns)
 
 
 def people_of(population: Any) -> pl.DataFrame:
@@ -238,9 +274,12 @@ def _existing(location: str | Path) -> Path:
         near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         raise DataError(f"There is no file {str(path)!r}.{did_you_mean(path.name, near)}")
     check_ordinary(path)
-    if _suffix(path) not in (*_TEXT, *_PARQUET, *_ARROW, *_DUCKDB, *_SQLITE):
+    if path.name.lower().endswith(".gz") and _suffix(path) not in _TEXT:
+        raise DataError(f"{path}: only text files are read packed. Unpack it first: gunzip {path.name}")
+    if _suffix(path) not in (*_TEXT, *_PARQUET, *_ARROW, *_DUCKDB, *_SQLITE, *_SHEETS, *_STATISTICS):
         raise DataError(
-            f"{path}: cannot tell what kind of file this is. Name it .csv, .tsv, .txt (any of these also .gz), .parquet, .arrow, .duckdb or .sqlite."
+            f"{path}: cannot tell what kind of file this is. Name it .csv, .tsv, .txt (any of these also .gz), .parquet, .arrow, .duckdb, .sqlite, .xlsx, "
+            ".sav, .dta, .sas7bdat or .xpt."
         )
     return path
 
@@ -248,15 +287,6 @@ def _existing(location: str | Path) -> Path:
 def _suffix(path: Path) -> str:
     name = path.name.lower().removesuffix(".gz")
     return Path(name).suffix
-
-
-def _scan(path: Path, suffix: str) -> pl.LazyFrame:
-    return pl.scan_parquet(path) if suffix in _PARQUET else pl.scan_ipc(path)
-
-
-def _names(rows: pl.LazyFrame, name: object) -> list[str]:
-    with whole_file(name):
-        return rows.collect_schema().names()
 
 
 @contextmanager

@@ -12,9 +12,9 @@ import csv
 import gzip
 import io
 import itertools
-import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import re
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -22,22 +22,27 @@ from typing import IO, Any
 
 import polars as pl
 
+from reticent.data.memory import text_fits
 from reticent.data.readers_types import TEXT, TextKind, TypeEvidence, declared_kind, is_missing_word
 from reticent.data.rows import StreamRows
-from reticent.errors import DataError, did_you_mean
+from reticent.data.sources import RowSource, chosen_columns
+from reticent.errors import DataError
 
 # Arrow reads some thirty blocks ahead, so this decides how much memory a file takes; a record must fit into one.
 _BLOCK = 1 << 21
 _SAMPLE = 1 << 16
 _LONGEST_HEADER = 1 << 23
 _MOST_COLUMNS = 5_000
-_CONVERTED_IN_MEMORY = 1 << 29
+_CONVERTED_AT_ONCE = 1 << 26
 _DELIMITERS = (",", ";", "\t", "|")
+# The line by which spreadsheets are told the delimiter.
+_SAID_DELIMITER = re.compile(r'\ufeff?"?sep=(.)"?\s*')
+_EXTENDING_ASCII = ("utf-8", "utf-8-sig", "cp1252", "latin-1")
 _UNDEFINED_IN_CP1252 = (b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d")
 
 
 @dataclass(frozen=True)
-class CsvFile:
+class CsvFile(RowSource):
     """A CSV file and what was said about it; what was not said is found out."""
 
     path: Path
@@ -54,8 +59,14 @@ class CsvFile:
                 codecs.lookup(self.encoding)
             except LookupError:
                 raise DataError(
-                    f"{self.path}: there is no text encoding {self.encoding!r}. Say utf-8, utf-16, cp1252 or latin-1."
+                    f"{self.path}: there is no text encoding {self.encoding!r}. Use utf-8, utf-16, cp1252 or latin-1."
                 ) from None
+
+    def columns(self) -> list[str]:
+        return list(self.layout.names)
+
+    def fits(self, columns: int) -> bool:
+        return text_fits(self.path)
 
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """The wanted columns (or all), typed."""
@@ -84,14 +95,8 @@ class CsvFile:
 
     def _wanted(self, layout: Layout, columns: Sequence[str] | None) -> list[str]:
         """The columns to read; one that the file does not have is refused."""
-        wanted = list(layout.names) if columns is None else list(dict.fromkeys(columns))
-        for name in [*wanted, *self.types]:
-            if name not in layout.names:
-                raise DataError(
-                    f"{self.path} has no column {name!r}.{did_you_mean(name, layout.names)} "
-                    f"The columns are: {', '.join(map(repr, layout.names))}."
-                )
-        return wanted
+        chosen_columns(list(self.types), layout.names, str(self.path))
+        return chosen_columns(columns, layout.names, str(self.path))
 
     @cached_property
     def layout(self) -> Layout:
@@ -100,8 +105,15 @@ class CsvFile:
         text, cut = _beginning(self.path, encoding)
         if not text.strip():
             raise DataError(f"{self.path} is empty. A CSV file needs a line of column names and a line for each row.")
-        delimiter = self.delimiter or _find_delimiter(text, cut)
-        blank = next(number for number, line in enumerate(text.splitlines()) if line.strip())
+        lines = text.splitlines(keepends=True)
+        blank = next(number for number, line in enumerate(lines) if line.strip())
+        said = _SAID_DELIMITER.fullmatch(lines[blank])
+        if said is not None:
+            blank += 1
+            text = "".join(lines[blank:])
+            if not text.strip():
+                raise DataError(f"{self.path} says its delimiter and nothing else. There are no column names.")
+        delimiter = self.delimiter or (said[1] if said is not None else _find_delimiter(text, cut))
         try:
             record = next(row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if any(row))
         except csv.Error as error:
@@ -155,33 +167,34 @@ class CsvFile:
         from pyarrow import csv as arrow_csv
 
         names = list(layout.names)
-        with _arrow_stream(self.path, layout.encoding) as stream:
-            try:
-                reader = arrow_csv.open_csv(
-                    stream,
-                    read_options=arrow_csv.ReadOptions(
-                        use_threads=threads,
-                        block_size=_BLOCK,
-                        column_names=names,
-                        skip_rows=layout.blank_lines,
-                        skip_rows_after_names=1,
-                    ),
-                    parse_options=arrow_csv.ParseOptions(
-                        delimiter=layout.delimiter,
-                        newlines_in_values=True,
-                        ignore_empty_lines=len(names) > 1,
-                    ),
-                    convert_options=arrow_csv.ConvertOptions(
-                        column_types=dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string())),
-                        include_columns=list(wanted),
-                        strings_can_be_null=True,
-                        null_values=["", *self.null_values],
-                        quoted_strings_can_be_null=False,
-                    ),
-                )
-                yield from reader
-            except pa.ArrowInvalid as error:
-                raise self._malformed(layout, error) from None
+        with closing(_arrow_streams(self.path, layout.encoding, layout.delimiter)) as streams:
+            for number, stream in enumerate(streams):
+                try:
+                    reader = arrow_csv.open_csv(
+                        stream,
+                        read_options=arrow_csv.ReadOptions(
+                            use_threads=threads,
+                            block_size=_BLOCK,
+                            column_names=names,
+                            skip_rows=0 if number else layout.blank_lines,
+                            skip_rows_after_names=0 if number else 1,
+                        ),
+                        parse_options=arrow_csv.ParseOptions(
+                            delimiter=layout.delimiter,
+                            newlines_in_values=True,
+                            ignore_empty_lines=len(names) > 1,
+                        ),
+                        convert_options=arrow_csv.ConvertOptions(
+                            column_types=dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string())),
+                            include_columns=list(wanted),
+                            strings_can_be_null=True,
+                            null_values=["", *self.null_values],
+                            quoted_strings_can_be_null=False,
+                        ),
+                    )
+                    yield from reader
+                except pa.ArrowInvalid as error:
+                    raise self._malformed(layout, error) from None
 
     def _malformed(self, layout: Layout, error: Exception) -> DataError:
         """The first record that breaks the form, found by reading slowly."""
@@ -206,7 +219,8 @@ class CsvFile:
             begins = 1
             try:
                 for record in reader:
-                    yield begins, record
+                    if begins > layout.blank_lines:
+                        yield begins, record
                     begins = reader.line_num + 1
             except csv.Error as error:
                 if strict:
@@ -223,7 +237,7 @@ class CsvFile:
         texts, codes = block.columns[name]
         if kinds[name] == TEXT:
             return texts.gather(codes).alias(name)
-        values = texts.to_frame(name).select(kinds[name].read(pl.col(name))).to_series()
+        values = texts.to_frame("text").select(kinds[name].read(pl.col("text"))).to_series()
         if name in self.types:
             wrong = values.is_null() & ~texts.to_frame("text").select(is_missing_word(pl.col("text"))).to_series()
             if wrong.any():
@@ -239,11 +253,7 @@ class CsvFile:
 
     def _line(self, layout: Layout, row: int) -> int:
         """The line of a data row."""
-        filled = (
-            line
-            for line, record in self._records(layout)
-            if record or (len(layout.names) == 1 and line > layout.blank_lines)
-        )
+        filled = (line for line, record in self._records(layout) if record or len(layout.names) == 1)
         return next(itertools.islice(filled, row + 1, None))
 
 
@@ -281,7 +291,7 @@ def _series(array: Any) -> pl.Series:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a CSV file is laid out."""
+    """How a CSV file is laid out; ``blank_lines`` come before the column names: empty, or the line that says the delimiter."""
 
     encoding: str
     delimiter: str
@@ -297,13 +307,11 @@ def _open(path: Path) -> IO[bytes]:
     return io.BufferedReader(gzip.GzipFile(fileobj=raw), _BLOCK) if packed else raw
 
 
-@contextmanager
-def _arrow_stream(path: Path, encoding: str) -> Iterator[Any]:
-    """The file's text as UTF-8 for Arrow.
+def _arrow_streams(path: Path, encoding: str, delimiter: str) -> Generator[Any, None, None]:
+    """The file's text as UTF-8 for Arrow, in one stream or in several of whole records.
 
     Arrow reads ahead in threads of its own. Where these call Python (a file object, a codec, a handler of bad rows) after an error has ended the program, the
-    process aborts, so files are read by Arrow itself. Other encodings are converted here: before anything is read where memory allows it, and
-    otherwise piece by piece, where the reader sees the end of the text as soon as we are done.
+    process aborts. So files are read by Arrow itself, and texts in other encodings are converted here, into buffers of Arrow's own.
     """
     import pyarrow as pa
 
@@ -314,47 +322,46 @@ def _arrow_stream(path: Path, encoding: str) -> Iterator[Any]:
             with pa.CompressedInputStream(raw, "gzip") if packed else raw as stream:
                 yield stream
         return
-    with _open(path) as stream:
-        converted = _Converted(stream, encoding)
-        if path.stat().st_size < _CONVERTED_IN_MEMORY:
-            # A buffer of Arrow's own: one of Python's would be let go by Arrow's threads.
+    with _open(path) as source:
+        for piece in _pieces(source, encoding, delimiter):
+            # One of Python's buffers would be let go by Arrow's threads.
             memory = pa.BufferOutputStream()
-            for block in iter(lambda: converted.read(_BLOCK), b""):
-                memory.write(block)
+            memory.write(piece)
             yield pa.BufferReader(memory.getvalue())
-            return
-        try:
-            yield pa.PythonFile(converted, mode="r")
-        finally:
-            converted.end()
 
 
-class _Converted(io.RawIOBase):
-    """The bytes of a text in another encoding as UTF-8. Mutable: it is read once, and ends when it is told to."""
+def _pieces(stream: IO[bytes], encoding: str, delimiter: str) -> Iterator[bytes]:
+    """A text in another encoding as UTF-8, cut behind records."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    waiting, size = [], 0
+    for block in iter(lambda: stream.read(_BLOCK), b""):
+        waiting.append(decoder.decode(block).encode())
+        size += len(waiting[-1])
+        if size >= _CONVERTED_AT_ONCE:
+            text = b"".join(waiting)
+            cut = _end_of_records(text, delimiter.encode())
+            if cut:
+                yield text[:cut]
+            waiting, size = [text[cut:]], len(text) - cut
+    text = b"".join([*waiting, decoder.decode(b"", final=True).encode()])
+    if text:
+        yield text
 
-    def __init__(self, stream: IO[bytes], encoding: str) -> None:
-        self._stream, self._decoder = stream, codecs.getincrementaldecoder(encoding)()
-        self._left = b""
-        self._turn = threading.Lock()
 
-    def readable(self) -> bool:
-        return True
+def _end_of_records(text: bytes, delimiter: bytes) -> int:
+    """Where the last whole record of a text ends, which begins with one: behind a line end outside of quotation marks; 0 if there is none.
 
-    def end(self) -> None:
-        """Let a reader who is still there find the end; waits until a read that is under way has returned."""
-        with self._turn:
-            self._stream, self._left = io.BytesIO(), b""
-
-    def read(self, size: int = -1) -> bytes:
-        with self._turn:
-            wanted = size if size >= 0 else 1 << 62
-            while len(self._left) < wanted:
-                block = self._stream.read(_BLOCK)
-                self._left += self._decoder.decode(block, final=not block).encode()
-                if not block:
-                    break
-            given, self._left = self._left[:wanted], self._left[wanted:]
-            return given
+    A quotation mark opens a value only where one begins, as Arrow reads it.
+    """
+    opening = rb"(?:\A|(?<=[\n\r%s]))" % re.escape(delimiter)
+    quoted = [found.span() for found in re.finditer(opening + rb'"(?:[^"]++|"")*+(?:"|\Z)', text)]
+    end = len(text)
+    for start, stop in reversed(quoted):
+        found = text.rfind(b"\n", stop, end)
+        if found >= 0:
+            return found + 1
+        end = start
+    return text.rfind(b"\n", 0, end) + 1
 
 
 def _beginning(path: Path, encoding: str) -> tuple[str, bool]:
@@ -394,7 +401,7 @@ def _survey(path: Path, declared: str | None) -> tuple[str, bool]:
         return encoding or "utf-8", tally.odd_quotes
     if encoding is not None:
         raise DataError(
-            f"{path}, line {tally.wrong_line}: the text is not {encoding}. Say another encoding=, such as cp1252 or latin-1."
+            f"{path}, line {tally.wrong_line}: the text is not {encoding}. Pass another encoding=, such as cp1252 or latin-1."
         )
     return "latin-1" if tally.undefined else "cp1252", tally.odd_quotes
 
@@ -405,26 +412,40 @@ class _Bytes:
     def __init__(self, path: Path, encoding: str, wide: bool) -> None:
         self.path, self.wide = path, wide
         self.decoder = codecs.getincrementaldecoder(encoding)()
-        self.lines = 0
+        # ASCII means itself, where no character is under way, in all encodings but those of two bytes and those that shift.
+        self.plain = encoding in _EXTENDING_ASCII
         self.wrong_line: int | None = None
         self.undefined = False
         self.odd_quotes = False
+        self._read = 0
 
     def add(self, block: bytes) -> None:
         nul = -1 if self.wide else block.find(b"\0")
         if nul >= 0:
             raise DataError(
-                f"{self.path}, line {self.lines + block.count(10, 0, nul) + 1}: a NUL byte. This is not a text file, or it was damaged; "
-                "export it again."
+                f"{self.path}, line {self._line(nul)}: a NUL byte. This is not a text file, or it was damaged; export it again."
             )
+        if not (self.plain and block.isascii() and not self.decoder.getstate()[0]):
+            self._decode(block)
+        self.odd_quotes ^= bool(block.count(b'"') % 2)
+        self._read += len(block)
+
+    def _decode(self, block: bytes) -> None:
+        self.undefined = self.undefined or any(byte in block for byte in _UNDEFINED_IN_CP1252)
         if self.wrong_line is None:
             try:
                 self.decoder.decode(block)
             except UnicodeDecodeError as error:
-                self.wrong_line = self.lines + error.object.count(10, 0, error.start) + 1
-        self.undefined = self.undefined or any(byte in block for byte in _UNDEFINED_IN_CP1252)
-        self.odd_quotes ^= bool(block.count(b'"') % 2)
-        self.lines += block.count(10)
+                # What was left of the block before stands at the beginning of what is decoded.
+                self.wrong_line = self._line(error.start - (len(error.object) - len(block)))
+
+    def _line(self, place: int) -> int:
+        """The line of a place in the block at hand, counted from the beginning of the file."""
+        with _open(self.path) as stream:
+            rest, line = self._read + place, 1
+            while rest > 0 and (block := stream.read(min(rest, _BLOCK))):
+                line, rest = line + block.count(10), rest - len(block)
+        return line
 
 
 def _encoding_of_head(head: bytes) -> str | None:

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from reticent.data.memory import rows_at_once
+from reticent.data.memory import fits, rows_at_once
 from reticent.data.readers_types import TEXT, TextKind, declared_kind
 from reticent.data.rows import Chunks, StreamRows
+from reticent.data.sources import RowSource, chosen_columns
 from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.extras import needed
 
 if TYPE_CHECKING:
     import psycopg
@@ -44,13 +46,7 @@ class Selection:
         for number, name in enumerate(available):
             if name in available[:number]:
                 raise DataError(f"{self.name}: two columns are called {name!r}. Rename one of them in the query.")
-        for name in wanted or ():
-            if name not in available:
-                raise DataError(
-                    f"{self.name} has no column {name!r}.{did_you_mean(name, available)} "
-                    f"The columns are: {', '.join(map(repr, available))}."
-                )
-        return list(dict.fromkeys(wanted)) if wanted is not None else list(available)
+        return chosen_columns(wanted, available, self.name)
 
     def the_table(self, known: Sequence[str]) -> str:
         """The named table, or the only one there is."""
@@ -58,39 +54,46 @@ class Selection:
             return known[0]
         if self.table is None:
             listed = ", ".join(map(repr, known[:20])) or "none"
-            raise PolicyError(f"{self.name}: say which table= or query= to read. The tables are: {listed}.")
+            raise PolicyError(f"{self.name}: choose one with table=, or pass query=. The tables are: {listed}.")
         return self.table
 
 
-def read_duckdb(selection: Selection, columns: Sequence[str] | None = None) -> pl.DataFrame:
+@dataclass(frozen=True)
+class DuckdbSource(RowSource):
     """Rows of a DuckDB file. DuckDB does the projection, so that unwanted columns are never loaded."""
-    with _duckdb(selection) as connection:
-        relation = _duckdb_relation(connection, selection)
-        chosen, wide = _duckdb_projection(selection, relation, columns)
-        return _plain_types(relation.project(chosen).pl(), wide)
 
+    selection: Selection
 
-def stream_duckdb(selection: Selection, columns: Sequence[str], types: Mapping[str, str]) -> StreamRows:
-    """The same rows, a chunk at a time."""
-    with _duckdb(selection) as connection:
-        relation = _duckdb_relation(connection, selection)
-        chosen, wide = _duckdb_projection(selection, relation, columns)
-        schema = relation.project(chosen).limit(0).pl().schema
+    def columns(self) -> list[str]:
+        with _duckdb(self.selection) as connection:
+            return list(_duckdb_relation(connection, self.selection).columns)
 
-    def make(wanted: Sequence[str]) -> Chunks:
+    def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        with _duckdb(self.selection) as connection:
+            relation = _duckdb_relation(connection, self.selection)
+            chosen, wide = _duckdb_projection(self.selection, relation, columns)
+            return _plain_types(relation.project(chosen).pl(), wide)
+
+    def stream(self, columns: Sequence[str]) -> StreamRows:
+        selection = self.selection
         with _duckdb(selection) as connection:
             relation = _duckdb_relation(connection, selection)
-            projected = relation.project(_duckdb_projection(selection, relation, wanted)[0])
-            for batch in projected.to_arrow_reader(rows_at_once(len(wanted))):
-                yield pl.DataFrame(batch)
+            chosen, wide = _duckdb_projection(selection, relation, columns)
+            schema = relation.project(chosen).limit(0).pl().schema
 
-    return declared_stream(_plain_stream(StreamRows(schema, make), wide), types)
+        def make(wanted: Sequence[str]) -> Chunks:
+            with _duckdb(selection) as connection:
+                relation = _duckdb_relation(connection, selection)
+                projected = relation.project(_duckdb_projection(selection, relation, wanted)[0])
+                for batch in projected.to_arrow_reader(rows_at_once(len(wanted))):
+                    yield pl.DataFrame(batch)
 
+        return _plain_stream(StreamRows(schema, make), wide)
 
-def duckdb_rows(selection: Selection) -> int:
-    """How many rows reading would give."""
-    with _duckdb(selection) as connection:
-        return int(_duckdb_relation(connection, selection).aggregate("count(*)").fetchall()[0][0])
+    def fits(self, columns: int) -> bool:
+        with _duckdb(self.selection) as connection:
+            counted = _duckdb_relation(connection, self.selection).aggregate("count(*)").fetchall()
+        return fits(int(counted[0][0]), columns)
 
 
 @contextlib.contextmanager
@@ -113,12 +116,6 @@ def _duckdb_projection(selection: Selection, relation: Any, columns: Sequence[st
     return ", ".join(chosen), wide
 
 
-def duckdb_columns(selection: Selection) -> list[str]:
-    """The column names that reading would give."""
-    with _duckdb(selection) as connection:
-        return list(_duckdb_relation(connection, selection).columns)
-
-
 def _duckdb_relation(connection: Any, selection: Selection) -> Any:
     if selection.query is not None:
         return connection.sql(selection.query)
@@ -130,15 +127,47 @@ def _duckdb_relation(connection: Any, selection: Selection) -> Any:
     return connection.sql(f"select * from {'.'.join(quoted(part) for part in parts)}")
 
 
-def read_postgres(
-    selection: Selection, columns: Sequence[str] | None = None, types: Mapping[str, str] | None = None
-) -> pl.DataFrame:
+@dataclass(frozen=True)
+class PostgresSource(RowSource):
     """Rows of a PostgreSQL table or query, fetched in batches by a cursor on the server."""
-    with _connect(selection) as connection:
-        statement = _postgres_statement(connection, selection)
-        wanted = selection.check(columns, _postgres_columns(connection, statement))
-        frame = fetch_postgres(connection, _projected(statement, wanted), wanted)
-    return cast_declared(frame, types or {})
+
+    selection: Selection
+
+    def columns(self) -> list[str]:
+        with _connect(self.selection) as connection:
+            return _postgres_columns(connection, _postgres_statement(connection, self.selection))
+
+    def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        with _connect(self.selection) as connection:
+            statement = _postgres_statement(connection, self.selection)
+            wanted = self.selection.check(columns, _postgres_columns(connection, statement))
+            return fetch_postgres(connection, _projected(statement, wanted), wanted)
+
+    def stream(self, columns: Sequence[str]) -> StreamRows:
+        """One transaction sees the same rows in every pass, whatever others write meanwhile."""
+        with contextlib.ExitStack() as opened:
+            connection = opened.enter_context(_connect(self.selection, snapshot=True))
+            statement = _postgres_statement(connection, self.selection)
+            wanted = self.selection.check(columns, _postgres_columns(connection, statement))
+            codes = _postgres_types(connection, _projected(statement, wanted))
+            snapshot = opened.pop_all()
+
+        def make(chosen: Sequence[str]) -> Chunks:
+            with _told():
+                yield from _batches(connection, _projected(statement, chosen), chosen)
+
+        # Whoever reads these rows in whatever form refers to this function.
+        weakref.finalize(make, snapshot.close)
+        stream = StreamRows(_postgres_schema(codes), make)
+        return _plain_stream(stream, [name for name, code in codes.items() if code == _NUMERIC])
+
+    def fits(self, columns: int) -> bool:
+        from psycopg import sql
+
+        with _connect(self.selection) as connection:
+            statement = _postgres_statement(connection, self.selection)
+            found = connection.execute(sql.SQL("select count(*) from {}").format(statement)).fetchone()
+        return fits(int(found[0]) if found else 0, columns)
 
 
 def fetch_postgres(connection: psycopg.Connection[Any], statement: sql.Composed, names: Sequence[str]) -> pl.DataFrame:
@@ -147,52 +176,10 @@ def fetch_postgres(connection: psycopg.Connection[Any], statement: sql.Composed,
     return _plain_types(pl.concat(frames), wide)
 
 
-def stream_postgres(selection: Selection, columns: Sequence[str], types: Mapping[str, str]) -> StreamRows:
-    """The same rows, a chunk at a time. One transaction sees the same rows in every pass, whatever others write meanwhile."""
-    with contextlib.ExitStack() as opened:
-        connection = opened.enter_context(_connect(selection, snapshot=True))
-        statement = _postgres_statement(connection, selection)
-        wanted = selection.check(columns, _postgres_columns(connection, statement))
-        codes = _postgres_types(connection, _projected(statement, wanted))
-        snapshot = opened.pop_all()
-
-    def make(chosen: Sequence[str]) -> Chunks:
-        with _told():
-            yield from _batches(connection, _projected(statement, chosen), chosen)
-
-    # Whoever reads these rows in whatever form refers to this function.
-    weakref.finalize(make, snapshot.close)
-    stream = StreamRows(_postgres_schema(codes), make)
-    wide = [name for name, code in codes.items() if code == _NUMERIC]
-    return declared_stream(_plain_stream(stream, wide), types)
-
-
-def postgres_rows(selection: Selection) -> int:
-    """How many rows reading would give."""
-    from psycopg import sql
-
-    with _connect(selection) as connection:
-        statement = _postgres_statement(connection, selection)
-        found = connection.execute(sql.SQL("select count(*) from {}").format(statement)).fetchone()
-        return int(found[0]) if found else 0
-
-
-def postgres_columns(selection: Selection) -> list[str]:
-    """The column names that reading would give."""
-    with _connect(selection) as connection:
-        return _postgres_columns(connection, _postgres_statement(connection, selection))
-
-
 @contextlib.contextmanager
 def _connect(selection: Selection, snapshot: bool = False) -> Iterator[psycopg.Connection[Any]]:
     """A connection that can only read; with ``snapshot`` it sees the rows as they are now, whatever others write."""
-    try:
-        import psycopg
-    except ModuleNotFoundError:
-        raise DataError(
-            "Reading from PostgreSQL needs the package psycopg, which is not installed. Install it with: "
-            "pip install 'reticent[postgres]'"
-        ) from None
+    psycopg = needed("psycopg", "postgres", "Reading from PostgreSQL")
     with _told(), psycopg.connect(selection.source) as connection:
         connection.read_only = True
         if snapshot:
@@ -300,10 +287,11 @@ _POSTGRES_TYPES: dict[int, Any] = {
 
 def _plain_types(frame: pl.DataFrame, wide: Sequence[str]) -> pl.DataFrame:
     """Numbers that came as text: as 64-bit integers if all are, as text if a whole number is too long for that, else as floats."""
-    return frame.with_columns(_plain(frame[name]) for name in wide)
+    return frame.with_columns(number_from_text(frame[name]) for name in wide)
 
 
-def _plain(text: pl.Series) -> pl.Series:
+def number_from_text(text: pl.Series) -> pl.Series:
+    """Numbers that came as text, in the type that keeps every digit of whole ones."""
     return _as_number(text, _number_type([text]))
 
 
@@ -358,7 +346,13 @@ def declared_stream(stream: StreamRows, types: Mapping[str, str]) -> StreamRows:
 
 
 def _as_kind(frame: pl.DataFrame, name: str, kind: TextKind, first_row: int) -> pl.Series:
-    text = frame[name].cast(pl.String)
+    held = frame[name].fill_nan(None) if frame[name].dtype.is_float() else frame[name]
+    text = held.cast(pl.String)
+    if held.dtype.is_float():
+        # Codes that are held as 1.0 are written 1.
+        whole = (held == held.floor()) & (held.abs() < 2.0**53)
+        codes = held.cast(pl.Int64, strict=False).cast(pl.String)
+        text = pl.select(pl.when(whole).then(codes).otherwise(text)).to_series().alias(name)
     if kind == TEXT:
         return text
     read = text.to_frame().select(kind.read(pl.col(name)))[name]

@@ -9,13 +9,16 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import polars as pl
 
+from reticent.data.memory import fits
 from reticent.data.readers_sql import Selection, quoted
+from reticent.data.sources import RowSource
 from reticent.errors import DataError, did_you_mean
 
 _KINDS: dict[frozenset[str], pl.DataType] = {
@@ -27,28 +30,30 @@ _KINDS: dict[frozenset[str], pl.DataType] = {
 }
 
 
-def read_sqlite(selection: Selection, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """The wanted columns (or all) of a table or query, in one consistent look."""
-    with _opened(selection) as connection:
-        relation = _relation(connection, selection)
-        names = selection.check(columns, _names(connection, relation))
-        connection.execute("BEGIN")
-        kinds = {name: _kind(connection, relation, name, selection.name) for name in names}
-        listed = ", ".join(map(quoted, names))
-        rows = connection.execute(f"SELECT {listed} FROM {relation}").fetchall()
-        return pl.DataFrame(rows, schema=kinds, orient="row", infer_schema_length=None)
+@dataclass(frozen=True)
+class SqliteSource(RowSource):
+    """A table or query of a SQLite file, read in one consistent look."""
 
+    selection: Selection
 
-def sqlite_columns(selection: Selection) -> list[str]:
-    """The column names that reading would give."""
-    with _opened(selection) as connection:
-        return selection.check(None, _names(connection, _relation(connection, selection)))
+    def columns(self) -> list[str]:
+        with _opened(self.selection) as connection:
+            return self.selection.check(None, _names(connection, _relation(connection, self.selection)))
 
+    def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        with _opened(self.selection) as connection:
+            relation = _relation(connection, self.selection)
+            names = self.selection.check(columns, _names(connection, relation))
+            connection.execute("BEGIN")
+            kinds = {name: _kind(connection, relation, name, self.selection.name) for name in names}
+            listed = ", ".join(map(quoted, names))
+            rows = connection.execute(f"SELECT {listed} FROM {relation}").fetchall()
+            return pl.DataFrame(rows, schema=kinds, orient="row", infer_schema_length=None)
 
-def sqlite_rows(selection: Selection) -> int:
-    """How many rows there are."""
-    with _opened(selection) as connection:
-        return int(connection.execute(f"SELECT count(*) FROM {_relation(connection, selection)}").fetchone()[0])
+    def fits(self, columns: int) -> bool:
+        with _opened(self.selection) as connection:
+            relation = _relation(connection, self.selection)
+            return fits(int(connection.execute(f"SELECT count(*) FROM {relation}").fetchone()[0]), columns)
 
 
 @contextmanager

@@ -7,15 +7,17 @@ integers beyond 64 bits and dates whose day and month could be swapped.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import polars as pl
 
 from reticent.errors import PolicyError, did_you_mean
 
 TYPES = ("text", "integer", "number", "date", "timestamp", "boolean")
-"""The types that ``types=`` may name; dates and timestamps also as ``date:%d/%m/%Y``."""
+"""The types that ``types=`` may name; dates and timestamps also as ``date:%d/%m/%Y``, ``date:%Y%m``, ``timestamp:epoch``."""
 
 MISSING_WORDS = ("", "NA", "N/A", "#N/A", "NULL", "null", "NaN", "nan", "None", "?", ".", "-")
 """Spellings of "nothing" in columns of numbers, dates and truth values. In text they are values like any other."""
@@ -36,6 +38,7 @@ _TIMESTAMPS = (
     "%Y-%m-%d %H:%M",
     "%Y-%m-%dT%H:%M",
 )
+_EPOCHS: Mapping[str | None, Literal["s", "ms"]] = {"epoch": "s", "epoch ms": "ms"}
 _TRUTH = {"true": True, "false": False}
 
 
@@ -54,6 +57,9 @@ class TextKind:
         """Whether reading loses nothing: ``007`` can be read as 7, but it does not fit an integer."""
         plain = text.str.strip_chars()
         readable = self.read(text).is_not_null()
+        if self.name == "date" and "%Y" in (self.format or ""):
+            # 05.01.31 is no day of the year 31.
+            readable = readable & plain.str.contains(r"\d{4}")
         return readable & plain.str.contains(_SHAPES[self.name]) if self.name in _SHAPES else readable
 
     def __str__(self) -> str:
@@ -61,7 +67,10 @@ class TextKind:
 
 
 def _read_integer(text: pl.Expr, _: str | None) -> pl.Expr:
-    return text.cast(pl.Int64, strict=False)
+    # Whole numbers are often held as 63.0; declared integers may be written so.
+    wide = text.cast(pl.Float64, strict=False)
+    held = pl.when((wide == wide.floor()) & (wide.abs() < 2.0**53)).then(wide).cast(pl.Int64, strict=False)
+    return pl.coalesce(text.cast(pl.Int64, strict=False), held)
 
 
 def _read_number(text: pl.Expr, _: str | None) -> pl.Expr:
@@ -73,10 +82,22 @@ def _read_comma_number(text: pl.Expr, _: str | None) -> pl.Expr:
 
 
 def _read_date(text: pl.Expr, form: str | None) -> pl.Expr:
-    return text.str.to_date(form or "%Y-%m-%d", strict=False)
+    form = form or "%Y-%m-%d"
+    if "%d" not in form:
+        # A month is its first day.
+        return (text.str.replace(r"\.0*$", "") + " 01").str.to_date(f"{form} %d", strict=False)
+    read = text.str.to_date(form, strict=False)
+    if "%y" not in form:
+        return read
+    # Two digits of a year: the last century in which the day does not lie in the future.
+    today = datetime.datetime.now(tz=datetime.UTC).date()
+    return pl.when(read > today).then(read.dt.offset_by("-100y")).otherwise(read)
 
 
 def _read_timestamp(text: pl.Expr, form: str | None) -> pl.Expr:
+    if form in _EPOCHS:
+        seconds = text.str.replace(r"\.0*$", "").cast(pl.Int64, strict=False)
+        return pl.from_epoch(seconds, time_unit=_EPOCHS[form]).cast(pl.Datetime("us"))
     form = form or _TIMESTAMPS[0]
     return text.str.to_datetime(form, strict=False, time_unit="us", time_zone="UTC" if "%#z" in form else None)
 
@@ -114,7 +135,7 @@ def declared_kind(column: str, given: str) -> TextKind:
     if name not in TYPES or (form and name not in ("date", "timestamp")):
         raise PolicyError(
             f"types: column {column!r} cannot be read as {given!r}.{did_you_mean(name, TYPES)} "
-            f"The types are {', '.join(TYPES)}, and a date may say its format: 'date:%d/%m/%Y'.",
+            f"The types are {', '.join(TYPES)}, and a date may give its format: 'date:%d/%m/%Y'.",
             setting=("types", column),
             value=given,
         )
@@ -144,8 +165,8 @@ class TypeEvidence:
         for column, kinds in self._open.items():
             if not kinds and column in self._filled:
                 continue
-            text = pl.col(column)
-            distinct = pl.DataFrame({column: texts[column]}).filter(text.is_not_null() & ~is_missing_word(text))
+            text = pl.col("text")
+            distinct = pl.DataFrame({"text": texts[column]}).filter(text.is_not_null() & ~is_missing_word(text))
             if distinct.height == 0:
                 continue
             self._filled.add(column)

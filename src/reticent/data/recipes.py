@@ -22,15 +22,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from reticent.data.domains import NAMES, public_paths
+from reticent.data.encoding import occurring
 from reticent.data.hierarchy import BoundHierarchy, Hierarchy, Level
 from reticent.data.leaves import check_range, leaves_of, numeric_leaves, parse_leaves
 from reticent.data.levels import group, identity, level_by_label, level_by_number, optional, suppressed, values_of
 from reticent.data.meaning import SUPPRESSED, Interval, Prefix
 from reticent.documents import parse_json, parse_toml, read_document
-from reticent.errors import DataError, PolicyError
+from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.exact import exact, whole
 
 _LONGEST_CODE = 1_000
+_ICD_CATEGORY = 3
 
 
 @dataclass(frozen=True)
@@ -152,27 +155,31 @@ class Masking(Hierarchy):
 
 @dataclass(frozen=True)
 class Taxonomy(Hierarchy):
-    """A tree of categories. A leaf less deep than others stays itself until its branch begins."""
+    """A tree of categories. A leaf less deep than others stays itself until its branch begins.
+
+    ``from_data`` says that the values were taken from the data, and are not known to everybody.
+    """
 
     paths: tuple[tuple[str, ...], ...]
     source: str = "the taxonomy"
+    from_data: bool = False
 
     def __post_init__(self) -> None:
         seen: set[str] = set()
         for path in self.paths:
             if path[0] in seen:
                 raise DataError(
-                    f"In {self.source} the value {path[0]!r} stands twice. Every value belongs to one place."
+                    f"In {self.source} the value {path[0]!r} occurs twice. Every value belongs to one place."
                 )
             seen.add(path[0])
         if not self.paths:
             raise DataError(f"{self.source} has no leaves.")
 
     @classmethod
-    def read(cls, tree: Mapping[str, Any] | str | Path) -> Taxonomy:
+    def read(cls, tree: Mapping[str, Any] | str | Path, from_data: bool = False) -> Taxonomy:
         """From nested mappings, or a file that holds them."""
         if isinstance(tree, Mapping):
-            return cls(tuple(_leaf_paths(tree, ())))
+            return cls(tuple(_leaf_paths(tree, ())), from_data=from_data)
         path = Path(tree)
         try:
             content = read_document(path).decode("utf-8")
@@ -181,7 +188,7 @@ class Taxonomy(Hierarchy):
             raise DataError(f"There is no taxonomy file {str(path)!r}.", setting=("file",)) from None
         except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
             raise DataError(f"The taxonomy file {str(path)!r} cannot be read: {error}.", setting=("file",)) from None
-        return cls(tuple(_leaf_paths(parsed, ())), source=f"taxonomy file {str(path)!r}")
+        return cls(tuple(_leaf_paths(parsed, ())), f"taxonomy file {str(path)!r}", from_data)
 
     def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
         leaves = parse_leaves([path[0] for path in self.paths], series.dtype, column, self.source)
@@ -194,10 +201,46 @@ class Taxonomy(Hierarchy):
             meanings = values_of(parts, len(labels), leaves)
             levels.append(Level(parts, _unambiguous(labels), meanings))
         levels.append(suppressed(leaves))
-        return BoundHierarchy(column, leaves, tuple(levels), data_dependent=False)
+        return BoundHierarchy(column, leaves, tuple(levels), data_dependent=self.from_data)
 
     def describe(self) -> dict[str, Any]:
-        return {"kind": "taxonomy", "tree": _tree_of([tuple(reversed(path)) for path in self.paths])}
+        tree = _tree_of([tuple(reversed(path)) for path in self.paths])
+        return {"kind": "taxonomy", "tree": tree, **({"from_data": True} if self.from_data else {})}
+
+
+@dataclass(frozen=True)
+class PublicDomain(Hierarchy):
+    """Values that everybody knows beforehand, in the groups of their makers (:mod:`reticent.data.domains`).
+
+    Codes of ICD-10 may be longer than the three characters of a category; then the codes are those that occur, under public categories and chapters.
+    """
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if self.name not in NAMES:
+            raise PolicyError(
+                f"public: name must be one of {', '.join(NAMES)}, but it is {self.name!r}.{did_you_mean(self.name, NAMES)}",
+                setting=("name",),
+                value=self.name,
+            )
+
+    def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
+        known = public_paths(self.name)
+        if self.name == "icd-10" and series.dtype == pl.String:
+            codes = leaves_of(series, None, column)
+            longer = codes.filter(codes.str.len_chars() > _ICD_CATEGORY)
+            if len(longer):
+                chapters = {path[0]: path[1] for path in known}
+                paths = tuple(
+                    (code, code[:_ICD_CATEGORY], chapters.get(code[:_ICD_CATEGORY], "unknown"))
+                    for code in codes.to_list()
+                )
+                return Taxonomy(paths, f"the public domain {self.name!r}", from_data=True).bind(series, column)
+        return Taxonomy(known, f"the public domain {self.name!r}").bind(series, column)
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "public", "name": self.name}
 
 
 def _unambiguous(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
@@ -336,7 +379,28 @@ def _floor_divide(leaves: pl.Series, origin: Fraction, width: Fraction) -> NDArr
         if reach < 2**63:
             quotient: NDArray[np.int64] = np.floor_divide(leaves.cast(pl.Int64).to_numpy() * scale - shift, step)
             return quotient
+    if leaves.dtype.is_float() and len(leaves):
+        return _floor_divide_floats(leaves, origin, width)
     return _integers([(exact(value, "value") - origin) // width for value in leaves.to_list()])
+
+
+def _floor_divide_floats(leaves: pl.Series, origin: Fraction, width: Fraction) -> NDArray[Any]:
+    """The same for floats, read as decimals: exactly where they lie near the end of an interval, by floats where no rounding can reach one."""
+    values, start, step = leaves.cast(pl.Float64).to_numpy(), float(origin), float(width)
+    with np.errstate(all="ignore"):
+        quotient = (values - start) / step
+        # Each rounding errs by less than 2.3e-16 of what is rounded; the margin is a thousand times all of them together.
+        margin = 1e-12 * ((np.abs(values) + abs(start)) / step + 1)
+        certain = np.abs(quotient - np.round(quotient)) > margin
+    if not np.isfinite(quotient).all() or np.abs(quotient).max() >= 2**53:
+        certain[:] = False
+    near = np.flatnonzero(~certain)
+    exactly = _integers([(exact(value, "value") - origin) // width for value in leaves.gather(near).to_list()])
+    if not certain.any():
+        return exactly
+    found = np.floor(np.where(certain, quotient, 0)).astype(np.int64)
+    found[near] = exactly
+    return found
 
 
 def _count_below(leaves: pl.Series, cuts: Sequence[Fraction]) -> NDArray[Any]:
@@ -405,14 +469,14 @@ class Dates(Hierarchy):
             )
         if self.timezone is None:
             raise DataError(
-                f"Column {column!r} holds timestamps: say in which timezone= a day begins, such as 'Europe/Paris'."
+                f"Column {column!r} holds timestamps: pass timezone= (such as 'Europe/Paris') to define where a day begins."
             )
         local = series if series.dtype.time_zone is None else series.dt.convert_time_zone(self.timezone)
         return local.dt.date()
 
     def _leaves(self, series: pl.Series, column: str) -> pl.Series:
         if self.domain is None:
-            return series.drop_nulls().unique().sort()
+            return occurring(series)
         if series.dtype != pl.Date:
             raise DataError(
                 f"Column {column!r} has type {series.dtype}; a declared domain of days needs a column of dates."

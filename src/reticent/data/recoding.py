@@ -16,12 +16,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from reticent.data.coarsening import Coarsening, coarsening_from
 from reticent.data.descriptions import hierarchy_from
+from reticent.data.encoding import sorted_values
 from reticent.data.hierarchy import BoundHierarchy, Codes, Hierarchy
 from reticent.data.keys import first_rows, number, pack, positions
 from reticent.data.meaning import LeafIndex, Meaning
 from reticent.data.plain import plain
 from reticent.data.rows import Rows
+from reticent.data.shape import Shape, inside
 from reticent.data.table import Table
 from reticent.data.types import ValueType, to_plain
 from reticent.errors import DataError, did_you_mean
@@ -29,6 +32,9 @@ from reticent.errors import DataError, did_you_mean
 Unseen = Literal["error", "suppress"]
 Ids = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+
+Carried = Mapping[str, Coarsening | None]
+"""The columns that are published beside the recoded ones, and how each is made coarser."""
 
 LAYOUT = 2
 BUCKET = "bucket"
@@ -48,12 +54,27 @@ class Recoding(ABC):
     """Says of every row what is published of it. Kept on the private side: it tells which values the table has."""
 
     kind: ClassVar[str]
-    unchanged: tuple[str, ...]
+    uniform: ClassVar[bool] = False
+    """Whether a value becomes the same label in every row."""
+    carried: Carried
 
     @property
     @abstractmethod
     def names(self) -> tuple[str, ...]:
         """The columns that are recoded."""
+
+    @property
+    @abstractmethod
+    def coded_at(self) -> tuple[int, ...]:
+        """The levels at which :meth:`groups_of` takes the columns."""
+
+    @abstractmethod
+    def groups_of(self, codes: Sequence[Codes]) -> Ids:
+        """The published group of every row, given its parts in each column; -1 where it has none."""
+
+    @abstractmethod
+    def shown(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame:
+        """What is published of rows, given their groups; text may be ``coded`` as enums with sorted categories."""
 
     def place(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]:
         """The published columns of those of some later rows that are kept, and which these are.
@@ -82,7 +103,11 @@ class Recoding(ABC):
         """The recoding that was saved."""
 
     def _head(self, columns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        return {"layout": LAYOUT, "kind": self.kind, "columns": list(columns), "unchanged": list(self.unchanged)}
+        return {"layout": LAYOUT, "kind": self.kind, "columns": list(columns), "carried": self._carried()}
+
+    def _carried(self) -> dict[str, Any]:
+        """The columns published beside the recoded ones, with how each is made coarser."""
+        return {name: None if each is None else each.describe() for name, each in self.carried.items()}
 
 
 def read_recoding(payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Recoding:
@@ -94,6 +119,13 @@ def read_recoding(payload: Mapping[str, Any], stored: pl.DataFrame, where: str) 
         return known[payload["kind"]].from_json(payload, stored, where)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, pl.exceptions.PolarsError) as error:
         raise DataError(f"{where} is damaged: {type(error).__name__} {error}.") from None
+
+
+def _carried_from(payload: Mapping[str, Any], where: str) -> Carried:
+    return {
+        name: None if given is None else coarsening_from(given, f"{where}, column {name!r}")
+        for name, given in payload["carried"].items()
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,34 +199,26 @@ class LevelColumn:
 class Levels(Recoding):
     """Full-domain generalization: one level for each quasi column, and the groups that are published.
 
-    ``published`` has the part of every such group in each column, in the order of the groups. ``complete``: no row of the table is in another group.
+    ``published`` has the part of every such group in each column, in the order of the groups.
     ``exact``: the quasi values are published as they are, and the groups are buckets.
     """
 
     kind: ClassVar[str] = "levels"
+    uniform: ClassVar[bool] = True
 
     columns: tuple[LevelColumn, ...]
     published: tuple[Codes, ...]
-    unchanged: tuple[str, ...] = ()
+    carried: Carried = field(default_factory=dict)
     exact: bool = False
-    complete: bool = False
 
     @classmethod
-    def of(
-        cls,
-        table: Table,
-        levels: Sequence[int],
-        published: tuple[Codes, ...],
-        *,
-        exact: bool = False,
-        complete: bool = False,
-    ) -> Levels:
+    def of(cls, table: Table, levels: Sequence[int], published: tuple[Codes, ...], *, exact: bool = False) -> Levels:
         """The quasi columns of a table at some levels."""
         columns = tuple(
             LevelColumn.of(bound, table.quasi[bound.column], level)
             for bound, level in zip(table.hierarchies, levels, strict=True)
         )
-        return cls(columns, published, (*table.sensitive, *table.other), exact, complete)
+        return cls(columns, published, table.carried, exact)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -202,27 +226,31 @@ class Levels(Recoding):
         return tuple(column.name for column in self.columns)
 
     @property
+    def coded_at(self) -> tuple[int, ...]:
+        """The levels that are published."""
+        return tuple(column.level for column in self.columns)
+
+    @property
     def levels(self) -> dict[str, int]:
         """The level of each column."""
         return {column.name: column.level for column in self.columns}
 
     def groups_of(self, codes: Sequence[Codes]) -> Ids:
-        """The published group of every row, given its parts; -1 where it has none."""
         return positions(self.published, codes, [len(column.labels) for column in self.columns])
 
-    def shown(self, codes: Sequence[Codes], *, coded: bool = False) -> pl.DataFrame:
-        """The labels of rows, given their parts: as text, or ``coded`` as enums with sorted categories."""
+    def shown(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame:
         shown = []
-        for column, parts in zip(self.columns, codes, strict=True):
+        for column, parts in zip(self.columns, self.published, strict=True):
             labels = pl.Series(column.name, column.labels, dtype=pl.String)
-            shown.append(_coded(labels, parts) if coded else labels.gather(parts))
+            shown.append((_coded(labels) if coded else labels).gather(parts.take(groups)))
         return pl.DataFrame(shown)
 
     def _placed(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]:
         codes = [column.parts(rows[column.name], unseen) for column in self.columns]
         kept = np.logical_and.reduce([parts >= 0 for parts in codes])
-        kept[kept] = self.groups_of([parts[kept] for parts in codes]) >= 0
-        return self.shown([parts[kept] for parts in codes]), kept
+        groups = self.groups_of([parts[kept] for parts in codes])
+        kept[kept] = groups >= 0
+        return self.shown(groups[groups >= 0]), kept
 
     def as_json(self) -> dict[str, Any]:
         """Hierarchies and levels; labels only where they come from the data."""
@@ -240,13 +268,15 @@ class Levels(Recoding):
 
     def stored(self) -> pl.DataFrame:
         """The labels of every published group."""
-        return self.shown(self.published).sort(pl.all())
+        return self.shown(np.arange(len(self.published[0]))).sort(pl.all())
 
     @classmethod
     def from_json(cls, payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Levels:
         """The recoding that was saved."""
         columns, published = [], []
         for item in payload["columns"]:
+            if stored[item["name"]].dtype != pl.String:
+                raise DataError(f"{where} is damaged: the labels of column {item['name']!r} are not text.")
             values, places = _distinct(stored[item["name"]])
             labels = tuple(dict.fromkeys([*values.to_list(), *(item["labels"] or ())]))
             hierarchy = hierarchy_from(item["hierarchy"], f"{where}, column {item['name']!r}")
@@ -254,7 +284,7 @@ class Levels(Recoding):
                 LevelColumn(item["name"], hierarchy, item["level"], labels, item["null"], item["labels"] is not None)
             )
             published.append(places)
-        return cls(tuple(columns), tuple(published), tuple(payload["unchanged"]), payload["exact"])
+        return cls(tuple(columns), tuple(published), _carried_from(payload, where), payload["exact"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,7 +361,8 @@ class RegionColumn:
 class Regions(Recoding):
     """Local recoding: every point of the table goes to one group (-1: left out), which shows one cell in every column.
 
-    ``points`` has the leaf of every point in each column, ``group`` its group.
+    ``points`` has the leaf of every point in each column, ``group`` its group. ``shapes`` has what each group stands for beyond its cells, where groups
+    are no boxes.
     """
 
     kind: ClassVar[str] = "regions"
@@ -339,7 +370,8 @@ class Regions(Recoding):
     columns: tuple[RegionColumn, ...]
     points: tuple[Codes, ...]
     group: Ids
-    unchanged: tuple[str, ...] = ()
+    carried: Carried = field(default_factory=dict)
+    shapes: tuple[Shape, ...] = field(default=(), kw_only=True)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -347,20 +379,22 @@ class Regions(Recoding):
         return tuple(column.name for column in self.columns)
 
     @property
+    def coded_at(self) -> tuple[int, ...]:
+        """The values themselves."""
+        return (0,) * len(self.columns)
+
+    @property
     def meanings(self) -> dict[str, dict[str, Meaning]]:
         """For every column the meaning of each label."""
         return {each.name: dict(zip(each.shown.to_list(), each.meanings, strict=True)) for each in self.columns}
 
     def shown(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame:
-        """What is published of rows, given their groups; text may be ``coded`` as enums with sorted categories."""
-        shown = []
-        for column in self.columns:
-            places = column.of_group.take(groups)
-            shown.append(_coded(column.shown, places) if coded else column.shown.gather(places))
-        return pl.DataFrame(shown)
+        return pl.DataFrame(
+            (_coded(column.shown) if coded else column.shown).gather(column.of_group.take(groups))
+            for column in self.columns
+        )
 
     def groups_of(self, codes: Sequence[Codes]) -> Ids:
-        """The group of every row, given its leaves; -1 where it has none."""
         found = self.points_of(codes)
         return np.where(found >= 0, self.group[found], -1)
 
@@ -399,13 +433,20 @@ class Regions(Recoding):
             fits = np.ones((len(chosen), len(self.columns[0].of_group)), dtype=bool)
             for column, cover, places in zip(self.columns, covers, codes, strict=True):
                 fits &= cover[places[chosen]][:, column.of_group]
+            if self.shapes:
+                points = pl.DataFrame(
+                    [each.gather(chosen).alias(name) for name, each in zip(self.names, columns, strict=True)]
+                )
+                row, group = np.nonzero(fits)
+                fits[row, group] = inside(self.shapes, points, row, group)
             found[start : start + _ROWS_AT_ONCE] = np.where(fits.sum(axis=1) == 1, fits.argmax(axis=1), -1)
         groups: Ids = found[ids]
         return groups
 
     def as_json(self) -> dict[str, Any]:
-        """The cells of every column."""
-        return self._head([column.as_json() for column in self.columns])
+        """The cells of every column, and the shapes of groups that are no boxes."""
+        head = self._head([column.as_json() for column in self.columns])
+        return {**head, "shapes": [shape.as_json() for shape in self.shapes]} if self.shapes else head
 
     def stored(self) -> pl.DataFrame:
         """Every point with its group and the cells that this shows."""
@@ -431,7 +472,8 @@ class Regions(Recoding):
             cells = stored[f"cell {number_}"].to_numpy().astype(np.int64)
             columns.append(RegionColumn.from_json(item, leaves, cells[ones], where))
             points.append(codes)
-        return cls(tuple(columns), tuple(points), group, tuple(payload["unchanged"]))
+        shapes = tuple(Shape.read(each, where) for each in payload.get("shapes", ()))
+        return cls(tuple(columns), tuple(points), group, _carried_from(payload, where), shapes=shapes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -459,7 +501,7 @@ class Allocation(Regions):
             columns,
             tuple(counted[f"point {place}"].to_numpy() for place in range(len(codes))),
             counted[_GROUP].to_numpy(),
-            (*table.sensitive, *table.other),
+            table.carried,
             counted[_COUNT].to_numpy().astype(np.int64),
             counted.select(pl.col(f"secret {place}").alias(name) for place, name in enumerate(table.sensitive)),
             rows,
@@ -517,7 +559,7 @@ class Allocation(Regions):
         head = Regions.from_json(payload, stored, where)
         counts = stored[_COUNT].to_numpy().astype(np.int64)
         secrets = [stored[f"secret {place}"].alias(name) for place, name in enumerate(payload["secrets"])]
-        return cls(head.columns, head.points, head.group, head.unchanged, counts, pl.DataFrame(secrets))
+        return cls(head.columns, head.points, head.group, head.carried, counts, pl.DataFrame(secrets))
 
 
 def shown_meanings(
@@ -537,11 +579,10 @@ def declared_domains(hierarchies: Sequence[BoundHierarchy]) -> dict[str, list[An
     return {each.column: each.leaves.to_list() for each in hierarchies if not each.data_dependent}
 
 
-def _coded(values: pl.Series, places: NDArray[Any]) -> pl.Series:
-    """``values`` at some places; text without nulls as an enum with sorted categories, by whose codes rows are sorted and grouped."""
-    if values.dtype != pl.String or values.null_count():
-        return values.gather(places)
-    return values.cast(pl.Enum(values.unique().sort())).gather(places)
+def _coded(values: pl.Series) -> pl.Series:
+    """Text without nulls as an enum with sorted categories, by whose codes rows are sorted and grouped; anything else as it is."""
+    plain_text = values.dtype == pl.String and not values.null_count()
+    return values.cast(pl.Enum(sorted_values(values))) if plain_text else values
 
 
 def _distinct(series: pl.Series) -> tuple[pl.Series, Ids]:

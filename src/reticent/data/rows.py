@@ -5,6 +5,7 @@ Everything above an engine sees rows only through :class:`Rows`: distinct rows w
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,10 +17,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.data.context import Context
+from reticent.data.encoding import sorted_values
 from reticent.data.hierarchy import unused
 from reticent.data.memory import budget, rows_at_once
-from reticent.data.ordering import in_order, is_in_order
-from reticent.data.writers import csv_header, csv_layout
+from reticent.data.ordering import in_order, is_in_order, order_of
+from reticent.data.table_files import check_header
+from reticent.data.writers import csv_blocks, csv_header, csv_layout, repeated_csv_blocks
 from reticent.errors import DataError, PolicyError
 
 Chunks = Iterator[pl.DataFrame]
@@ -28,6 +31,8 @@ Change = Callable[[pl.DataFrame], pl.DataFrame]
 # A distinct row of a key and its quasi values, and the table that finds equal ones.
 _BYTES_PER_PERSON_CELL = 64
 _ROWS_OF_TEXT = 100_000
+_ROWS_OF_CSV = 200_000
+_NO_DELIMITER = b"\x1f"
 
 
 @runtime_checkable
@@ -80,7 +85,7 @@ class Profile:
 
 
 @dataclass(frozen=True, eq=False)
-class _CountedRows:
+class _CountedRows(ABC):
     """Rows whose ``judged`` columns are asked about again and again: their distinct rows are kept."""
 
     schema: pl.Schema
@@ -113,8 +118,9 @@ class _CountedRows:
     def _count(self) -> pl.Expr:
         return pl.len().cast(pl.Int64).alias(self._times)
 
+    @abstractmethod
     def _grouped(self, columns: Sequence[str]) -> pl.DataFrame:
-        raise NotImplementedError
+        """The distinct rows of some columns, and how often each occurs under the name ``_times``."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -144,7 +150,11 @@ class FrameRows(_CountedRows):
         return FrameRows(change(self.held), self.judged)
 
     def frame(self) -> pl.DataFrame:
-        return self.held
+        return self.shown(self.held)
+
+    def shown(self, part: pl.DataFrame) -> pl.DataFrame:
+        """Some of what is held, in the types of the schema."""
+        return part
 
     def judging(self, columns: Sequence[str]) -> Self:
         """The same rows, of which the distinct ones of some columns are kept once they were asked for."""
@@ -154,8 +164,12 @@ class FrameRows(_CountedRows):
         """The rows sorted by all columns in turn, nulls last."""
         return type(self)(in_order(self.held), self.judged)
 
+    def csv_blocks(self) -> Iterator[bytes]:
+        """The rows as CSV."""
+        return csv_blocks(self.schema, self.held.iter_slices(_ROWS_OF_CSV))
+
     def _grouped(self, columns: Sequence[str]) -> pl.DataFrame:
-        return self.held.group_by(columns or pl.lit(0), maintain_order=True).agg(self._count)
+        return self.shown(self.held.group_by(columns or pl.lit(0), maintain_order=True).agg(self._count))
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -171,7 +185,7 @@ class CodedRows(FrameRows):
     def of(cls, frame: pl.DataFrame, judged: Sequence[str] = ()) -> CodedRows:
         """Rows whose text is coded here: each column is looked at once, instead of whenever rows are sorted or grouped."""
         texts = [column for column in frame if column.dtype == pl.String]
-        return cls(frame.with_columns(each.cast(pl.Enum(each.unique().drop_nulls().sort())) for each in texts), judged)
+        return cls(frame.with_columns(each.cast(pl.Enum(sorted_values(each).drop_nulls())) for each in texts), judged)
 
     def values(self, column: str) -> pl.Series:
         return self.held[column].unique().cast(self.schema[column])
@@ -179,7 +193,7 @@ class CodedRows(FrameRows):
     def chunks(self, columns: Sequence[str] | None = None) -> Chunks:
         wanted = self.held if columns is None else self.held.select(columns)
         for part in wanted.iter_slices(_ROWS_OF_TEXT):
-            yield self._as_text(part)
+            yield self.shown(part)
 
     def mapped(self, schema: pl.Schema, change: Change, needs: Sequence[str] = ()) -> FrameRows:
         coded = [name for name, dtype in self.held.schema.items() if isinstance(dtype, pl.Enum)]
@@ -188,16 +202,67 @@ class CodedRows(FrameRows):
         changed = change(self.held.drop(coded)) if len(coded) < self.held.width else pl.DataFrame()
         return CodedRows(pl.DataFrame([self.held[name] if name in coded else changed[name] for name in schema]))
 
-    def frame(self) -> pl.DataFrame:
-        return self._as_text(self.held)
-
-    def _grouped(self, columns: Sequence[str]) -> pl.DataFrame:
-        return self._as_text(super()._grouped(columns))
-
-    def _as_text(self, part: pl.DataFrame) -> pl.DataFrame:
+    def shown(self, part: pl.DataFrame) -> pl.DataFrame:
         return part.with_columns(
             pl.col(name).cast(pl.String) for name, dtype in part.schema.items() if isinstance(dtype, pl.Enum)
         )
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class RepeatedRows(_CountedRows):
+    """Rows in memory that repeat: ``distinct`` ones, and how often each stands there (``times``). They are sorted, grouped and written one of each."""
+
+    distinct: FrameRows = field(repr=False)
+    times: NDArray[np.int64] = field(repr=False)
+
+    engine: ClassVar[str] = "local"
+
+    def __init__(self, distinct: FrameRows, times: NDArray[np.int64], judged: Sequence[str] = ()) -> None:
+        object.__setattr__(self, "distinct", distinct)
+        object.__setattr__(self, "times", times)
+        object.__setattr__(self, "schema", distinct.schema)
+        object.__setattr__(self, "judged", tuple(judged))
+
+    @cached_property
+    def height(self) -> int:
+        return int(self.times.sum())
+
+    def values(self, column: str) -> pl.Series:
+        return self.distinct.values(column)
+
+    def chunks(self, columns: Sequence[str] | None = None) -> Chunks:
+        wanted = self.distinct.held if columns is None else self.distinct.held.select(columns)
+        ends = np.cumsum(self.times)
+        for start in range(0, self.height, _ROWS_OF_TEXT):
+            places = np.arange(start, min(start + _ROWS_OF_TEXT, self.height))
+            yield self.distinct.shown(wanted[np.searchsorted(ends, places, side="right")])
+
+    def mapped(self, schema: pl.Schema, change: Change, needs: Sequence[str] = ()) -> FrameRows | RepeatedRows:
+        if needs:
+            return FrameRows(change(self.frame()), self.judged)
+        return RepeatedRows(self.distinct.mapped(schema, change), self.times, self.judged)
+
+    def frame(self) -> pl.DataFrame:
+        return self.distinct.shown(self.distinct.held[np.repeat(np.arange(len(self.times)), self.times)])
+
+    def judging(self, columns: Sequence[str]) -> RepeatedRows:
+        """The same rows, of which the distinct ones of some columns are kept once they were asked for."""
+        return RepeatedRows(self.distinct, self.times, [name for name in self.schema if name in columns])
+
+    def ordered(self) -> RepeatedRows:
+        """The rows sorted by all columns in turn, nulls last."""
+        order = order_of(self.distinct.held)
+        held = type(self.distinct)(self.distinct.held[order])
+        return RepeatedRows(held, self.times[order], self.judged)
+
+    def csv_blocks(self) -> Iterator[bytes]:
+        """The rows as CSV."""
+        return repeated_csv_blocks(self.schema, self.distinct.held, self.times)
+
+    def _grouped(self, columns: Sequence[str]) -> pl.DataFrame:
+        counted = self.distinct.held.with_columns(pl.Series(self._times, self.times))
+        grouped = counted.group_by(columns or pl.lit(0), maintain_order=True).agg(pl.col(self._times).sum())
+        return self.distinct.shown(grouped)
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,7 +356,7 @@ class StreamRows:
 
     def frame(self) -> pl.DataFrame:
         raise PolicyError(
-            "This needs all rows of the table in memory, and the table is streamed. Say engine='local' if it fits, or keep to what "
+            "This needs all rows of the table in memory, and the table is streamed. Pass engine='local' if the table fits in memory, or keep to what "
             "streams: Lattice, Datafly and Mondrian with format='generalize', assess, verify and counting queries."
         )
 
@@ -366,8 +431,8 @@ class StoredRows(_CountedRows):
 
 def stand_in_order(rows: Rows) -> bool:
     """Whether rows are sorted by all columns in turn, nulls last."""
-    if isinstance(rows, FrameRows):
-        return is_in_order(rows.held)
+    if isinstance(rows, FrameRows | RepeatedRows):
+        return is_in_order(rows.held if isinstance(rows, FrameRows) else rows.distinct.held)
     before = pl.DataFrame(schema=rows.schema)
     for chunk in rows.chunks():
         if not is_in_order(pl.concat([before, chunk]) if before.height else chunk):
@@ -376,11 +441,24 @@ def stand_in_order(rows: Rows) -> bool:
     return True
 
 
-def check_header(content: bytes, schema: pl.Schema, file: str) -> None:
-    """Check that a CSV file begins with the columns that it should have."""
-    if not content.startswith(csv_header(schema)):
-        found = content.split(b"\n", 1)[0].decode(errors="replace")
-        raise DataError(f"{file} begins with {found!r}, but the manifest lists the columns {list(schema)}.")
+def csv_runs(content: bytes, schema: pl.Schema) -> tuple[bytes, NDArray[np.int64]] | None:
+    """A CSV file with one line for each run of equal ones, and the lengths of the runs; None where most lines stand alone, or are not a row each.
+
+    Equal lines are equal rows unless a value has several lines. A quotation mark is then open at the end of one, which has an odd number of them.
+    """
+    header = csv_header(schema)
+    if _NO_DELIMITER in content or b"\r" in content or not content.startswith(header):
+        return None
+    as_lines = {**csv_layout(schema), "schema": {"line": pl.String()}}
+    read = pl.read_csv(content, **as_lines, separator=_NO_DELIMITER.decode(), quote_char=None)
+    runs = read["line"].rle().struct.unnest()
+    lines = runs["value"]
+    if read.height != content.count(b"\n", len(header)) or 2 * runs.height > read.height or lines.null_count():
+        return None
+    if (lines.str.count_matches('"', literal=True) % 2 == 1).any():
+        return None
+    distinct = "".join(f"{line}\n" for line in lines.to_list())
+    return header + distinct.encode(), runs["len"].to_numpy().astype(np.int64)
 
 
 def distinct_values(dtype: pl.DataType, parts: Iterator[pl.Series]) -> pl.Series:

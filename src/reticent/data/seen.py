@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.data.covers import Cover, cover
-from reticent.data.encoding import encode
+from reticent.data.encoding import encode, sorted_values
 from reticent.data.evidence import Columns
 from reticent.data.fitting import AskedPeople, find_place
 from reticent.data.frequencies import POPULATION
@@ -22,6 +22,7 @@ from reticent.data.keys import first_rows, number, pack, sum_by
 from reticent.data.meaning import NULL_LABEL, Meaning, Missing, Value, null_label
 from reticent.data.rows import Rows
 from reticent.data.sensitive import SensitiveColumn, bind_sensitive
+from reticent.data.shape import Shape
 from reticent.errors import DataError, PolicyError, did_you_mean
 
 NOWHERE, SEVERAL = -1, -2
@@ -49,7 +50,7 @@ class SeenColumn:
     @classmethod
     def of(cls, series: pl.Series, meanings: Mapping[str, Meaning] | None = None) -> SeenColumn:
         """A published column, cell by cell. Without ``meanings`` every label stands for itself."""
-        labels = series.unique().sort(nulls_last=True)
+        labels = sorted_values(series)
         codes: Any = encode(series, labels, series.name, len(labels) - 1 if labels.null_count() else None)
         if meanings is None:
             own = tuple(Missing() if value is None else Value(value) for value in labels.to_list())
@@ -114,7 +115,8 @@ class Seen:
     ``sets`` are the sets of columns of which an adversary knows one (R-LD-4). ``people`` says how many people the rows of a cell are about, where it
     is known that somebody may have several. ``reference`` has the whole table's histograms, as far as they were declared, and ``made`` how
     the release was made; None for a table as it stands. ``called`` are the release's own names of its groups, where it has some (buckets).
-    ``others`` are the columns that nothing protects, each with the rows that show it.
+    ``others`` are the columns that nothing protects, each with the rows that show it. ``shapes`` says what each cell stands for beyond its labels; without
+    any, cells are the boxes of their labels.
     """
 
     columns: tuple[SeenColumn, ...]
@@ -128,6 +130,7 @@ class Seen:
     made: MadeBy | None = None
     called: pl.Series | None = None
     others: Mapping[str, Rows] = field(default_factory=dict, repr=False)
+    shapes: tuple[Shape, ...] = ()
 
     @classmethod
     def in_rows(
@@ -251,7 +254,23 @@ class Seen:
             group_of=np.arange(count) if apart or self.groups is None else self.group_of[firsts],
             groups=self.true_groups.merged(ids, count) if apart else self.groups,
             people=None if self.people is None else sum_by(ids, self.people, count),
+            shapes=self.shapes_of(firsts, columns),
         )
+
+    def shapes_of(self, cells: _Array, columns: Sequence[str]) -> tuple[Shape, ...]:
+        """The shapes of some cells for somebody who knows some columns; nothing where cells are boxes."""
+        chosen = [self.shapes[cell] for cell in cells.tolist()] if self.shapes else []
+        return tuple(chosen if set(columns) == set(self.names) else [shape.known(columns) for shape in chosen])
+
+    def shaped(self, shapes: Mapping[tuple[str, ...], Shape]) -> Seen:
+        """The same with the shape of every cell, found by the labels that it shows."""
+        texts = [each.texts for each in self.columns]
+        labels = list(
+            zip(*([text[c] for c in each.codes] for text, each in zip(texts, self.columns, strict=True)), strict=True)
+        )
+        for missing in set(labels) ^ set(shapes):
+            raise DataError(f"The shapes are not those of the cells: {', '.join(missing)} is in one of them only.")
+        return replace(self, shapes=tuple(shapes[each] for each in labels))
 
     def occurrences(self) -> Iterator[tuple[pl.Series, _Array]]:
         """The values of each sensitive and each unprotected column, and how many rows show each."""
@@ -276,12 +295,12 @@ class Seen:
         )
 
     def covering(self, points: pl.DataFrame) -> tuple[_Array, _Array]:
-        """The pairs (point, cell) of rows of ``points`` and cells whose labels cover them, in rising order; a null is a missing value."""
+        """The pairs (point, cell) of rows of ``points`` and cells whose labels and shapes cover them, in rising order; a null is a missing value."""
         asked, (ids, firsts) = self.ask(points, null_is_unknown=False), self._combinations()
         order = np.argsort(ids, kind="stable")
         starts = np.searchsorted(ids[order], np.arange(len(firsts) + 1))
         found: list[tuple[_Array, _Array]] = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))]
-        for fits in asked.fits([each.codes[firsts] for each in self.columns]):
+        for fits in asked.fits([each.codes[firsts] for each in self.columns], self.shapes_of(firsts, self.names)):
             people, lengths = fits.people[fits.person], np.diff(starts)[fits.place]
             steps = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
             found.append((np.repeat(people, lengths), order[np.repeat(starts[fits.place], lengths) + steps]))
@@ -306,7 +325,7 @@ class Seen:
         np.maximum.at(most, ids, self.group_of)
         lowest = np.full(len(asked), np.iinfo(np.int64).max)
         highest = np.full(len(asked), -1, dtype=np.int64)
-        for fits in asked.fits([each.codes[firsts] for each in self.columns]):
+        for fits in asked.fits([each.codes[firsts] for each in self.columns], self.shapes_of(firsts, self.names)):
             person = fits.people[fits.person]
             np.minimum.at(lowest, person, least[fits.place])
             np.maximum.at(highest, person, most[fits.place])
@@ -361,7 +380,7 @@ class Seen:
         counts = np.zeros(len(self.sizes), dtype=np.int64)
         if self.columns:
             asked = self.ask(people, null_is_unknown=False)
-            for fits in asked.fits([each.codes for each in self.columns]):
+            for fits in asked.fits([each.codes for each in self.columns], self.shapes):
                 counts += sum_by(fits.place, asked.times[fits.people[fits.person]], len(counts))
         else:
             counts += people.height

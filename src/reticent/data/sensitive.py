@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data.encoding import encode
+from reticent.data.encoding import encode, occurring
 from reticent.data.hierarchy import BoundHierarchy, Codes, Hierarchy, unused
 from reticent.data.leaves import as_type
 from reticent.data.meaning import NULL_LABEL
@@ -119,10 +119,8 @@ def bind_sensitive(name: str, kind: SensitiveKind, series: pl.Series) -> Sensiti
         return SensitiveColumn(name, bound.leaves, ordered=bound.is_numeric, hierarchy=bound)
     if kind is not None:
         return SensitiveColumn(name, _declared(name, kind, series, missing), ordered=True)
-    present = series.drop_nulls().unique()
-    if present.dtype == pl.Categorical or present.dtype == pl.Enum:
-        present = present.cast(pl.String)
-    labels = pl.concat([present.sort(), pl.Series(missing, dtype=present.dtype)]) if missing else present.sort()
+    present = occurring(series)
+    labels = pl.concat([present, pl.Series(missing, dtype=present.dtype)]) if missing else present
     return SensitiveColumn(name, labels, ordered=labels.dtype.is_numeric() or labels.dtype.is_temporal())
 
 

@@ -9,9 +9,12 @@ from typing import Any, Literal
 
 import polars as pl
 
+from reticent.cards import Card, ShownAsCard
+from reticent.data.coarsening import Coarsening, Microaggregation, coarse_rows, coarsening_from
+from reticent.data.codebook import TableCodebook
 from reticent.data.context import Context
 from reticent.data.engine import engine_named
-from reticent.data.frames import as_polars, as_type_of
+from reticent.data.frames import as_polars, as_type_of, is_pattern
 from reticent.data.hierarchy import BoundHierarchy, Hierarchy
 from reticent.data.memory import fits
 from reticent.data.plain import plain, plain_rows
@@ -23,9 +26,11 @@ from reticent.errors import DataError, PolicyError, did_you_mean
 Nulls = Literal["refuse", "drop", "category"]
 Unit = Literal["row", "person"]
 EngineName = Literal["local", "streaming"]
+PSEUDONYM = "pseudonym"
+"""The published column that stands for identifiers."""
 
 
-class Table:
+class Table(ShownAsCard):
     """Rows about people with a role for each column (R-LD-1). Nothing changes after it is made.
 
     ``quasi`` columns may link a row to a person and are generalized; ``sensitive`` ones must not be learned about
@@ -40,9 +45,15 @@ class Table:
     ``weight`` says how many people of a population a row stands for. It is never published and decides nothing; measures of utility and
     population estimates use it (see :mod:`reticent.data.weights`).
 
+    ``coarsen`` says how numbers and dates of sensitive and other columns are made coarser, such as ``{"income": Rounding(1000)}`` or
+    ``{"income": {"kind": "round", "to": 1000}}`` (see :mod:`reticent.data.coarsening`). Everything else then sees the coarser values only.
+
     ``engine="local"`` holds the columns with a role in memory, ``"streaming"`` only a chunk of rows at a time: then there is no
     ``frame``. Not said, a lazy frame or a stream that would not fit into memory is streamed (see :mod:`reticent.data.memory`), and
     everything else is local.
+
+    ``codebook`` is what the source knows about columns beside their values: titles and labels of codes, which files of statistics programs show
+    again, and which codes were read as missing.
 
     ``population`` (made from ``population_source``) and ``extra_counts`` are what a definition wants counted beside the rows; it adds
     them itself (:meth:`with_population`, :meth:`with_extra_counts`), once: ``prepared_by`` lists the definitions that did.
@@ -65,6 +76,8 @@ class Table:
         left_out: Sequence[str] = (),
         engine: EngineName | None = None,
         private: Sequence[str] = (),
+        coarsen: Mapping[str, Any] | None = None,
+        codebook: TableCodebook | None = None,
     ) -> None:
         self.quasi: dict[str, Hierarchy] = _hierarchies(quasi)
         self.sensitive: dict[str, SensitiveKind] = _sensitive_kinds(sensitive)
@@ -77,11 +90,15 @@ class Table:
         self.dataset, self.unit = dataset, unit
         self.quasi_sets = tuple(tuple(columns) for columns in quasi_sets) if quasi_sets else None
         self.left_out = tuple(left_out)
+        self.codebook = codebook or TableCodebook()
         self.population: pl.DataFrame | None = None
         self.population_source: Any = None
         self.extra_counts: Mapping[str, pl.Series] = {}
         self.prepared_by: tuple[Any, ...] = ()
         self.first_row = 0
+        self.coarsen: Mapping[str, Coarsening] = {
+            name: coarsening_from(given, f"coarsen, column {name!r}") for name, given in (coarsen or {}).items()
+        }
         opened = self._opened(frame, engine)
         self._check_roles(opened.schema.names())
         self._check_types(opened.schema)
@@ -93,6 +110,19 @@ class Table:
                 + ". There is nothing to publish; check the source."
             )
         self._check_people()
+
+    def card(self) -> Card:
+        """The number of rows, and the columns of each role."""
+        roles = {
+            "identifiers": self.identifiers,
+            "quasi": tuple(self.quasi),
+            "sensitive": tuple(self.sensitive),
+            "other": self.other,
+            "private": self.private,
+            "not published": self.unpublished,
+        }
+        said = {role: ", ".join(names) for role, names in roles.items() if names}
+        return Card("Table", {"rows": self.rows, **({"data set": self.dataset} if self.dataset else {}), **said})
 
     @property
     def streamed(self) -> bool:
@@ -113,6 +143,11 @@ class Table:
     def rows(self) -> int:
         """The number of rows."""
         return self.held.height
+
+    @property
+    def carried(self) -> dict[str, Coarsening | None]:
+        """The columns that are published beside the quasi columns, and how each was made coarser."""
+        return {name: self.coarsen.get(name) for name in (*self.sensitive, *self.other)}
 
     def values(self, name: str) -> pl.Series:
         """The values of a quasi or sensitive column, each at least once: what hierarchies and domains are fitted to."""
@@ -261,7 +296,7 @@ class Table:
     def _refuse_streamed(self, what: str) -> None:
         if self.streamed:
             raise PolicyError(
-                f"{what} needs all rows in memory, and this table is streamed. Say engine='local' if it fits."
+                f"{what} needs all rows in memory, and this table is streamed. Pass engine='local' if the table fits in memory."
             )
 
     def _check_roles(self, columns: Sequence[str]) -> None:
@@ -283,6 +318,19 @@ class Table:
             if name not in columns:
                 raise DataError(
                     f"There is no column {name!r}.{did_you_mean(name, columns)} The columns are: {', '.join(map(repr, columns))}.",
+                    column=name,
+                )
+            if is_pattern(name):
+                raise DataError(
+                    f"Column {name!r} has a name that polars takes for a pattern of names. Rename the column.",
+                    column=name,
+                )
+        for name in self.coarsen:
+            if name not in self.sensitive and name not in self.other:
+                raise PolicyError(
+                    f"coarsen names {name!r}, which is neither sensitive nor other.{did_you_mean(name, [*self.sensitive, *self.other])} Quasi columns "
+                    "are made coarser along their hierarchies.",
+                    setting=("coarsen", name),
                     column=name,
                 )
         for name in self.pseudonyms:
@@ -337,7 +385,9 @@ class Table:
         """
         kinds = {**self.quasi, **self.sensitive}
         judged = list(kinds)
-        self.held, missing = self._profiled(plain_rows(rows, kinds), judged)
+        rows = plain_rows(rows, kinds)
+        self.coarsen = {name: self._fitted(rows, name, coarsening) for name, coarsening in self.coarsen.items()}
+        self.held, missing = self._profiled(coarse_rows(rows, self.coarsen), judged)
         found = self.held.height
         if missing and self.nulls == "drop":
             self.held, missing = self._profiled(without_nulls(self.held, list(missing)), judged)
@@ -345,12 +395,23 @@ class Table:
             for name in (name for name in judged if name in missing):
                 count, first = missing[name]
                 raise DataError(
-                    f"Column {name!r} has {count} missing values, the first in row {first + 1}. Say nulls='drop' to leave "
+                    f"Column {name!r} has {count} missing values, the first in row {first + 1}. Use nulls='drop' to leave "
                     "such rows out, or nulls='category' to treat 'missing' as a value of its own.",
                     setting=("nulls",),
                     column=name,
                 )
         return found
+
+    @staticmethod
+    def _fitted(rows: Rows, name: str, coarsening: Coarsening) -> Coarsening:
+        if isinstance(rows, StreamRows) and isinstance(coarsening, Microaggregation):
+            raise PolicyError(
+                f"coarsen, column {name!r}: microaggregation needs all rows in memory, and this table is streamed. Use kind = 'round' or 'digits', "
+                "or engine='local' if the table fits in memory.",
+                setting=("coarsen", name),
+            )
+        empty = pl.Series(name, [], dtype=rows.schema[name])
+        return coarsening.fitted(empty if isinstance(rows, StreamRows) else rows.frame()[name])
 
     @staticmethod
     def _profiled(rows: Rows, columns: Sequence[str]) -> tuple[Rows, Mapping[str, tuple[int, int]]]:
@@ -376,7 +437,7 @@ class Table:
                 repeated = keys.filter(keys.is_duplicated())[0]
                 raise DataError(
                     f"The key {self.key!r} repeats: {repeated!r} has several rows, but a row is taken for a person. "
-                    "Say unit='person' so that k counts people, or keep one row for each.",
+                    "Use unit='person' so that k counts people, or keep one row for each.",
                     setting=("key",),
                     column=self.key,
                     value=repeated,
@@ -385,7 +446,7 @@ class Table:
             if distinct.height > distinct[self.key].n_unique():
                 person = distinct.filter(pl.col(self.key).is_duplicated())[self.key][0]
                 raise DataError(
-                    f"The rows of {self.key} {person!r} differ in their quasi columns, so that person could be found by the combination. "
+                    f"The rows of {self.key} {person!r} differ in their quasi columns, so the person could be found by their combination. "
                     "Give all rows of a person the same quasi values (for instance those of the latest row)."
                 )
 

@@ -49,7 +49,7 @@ class ValueType(StrEnum):
             return cls.DATETIME
         if dtype == pl.Boolean:
             return cls.BOOLEAN
-        raise DataError(f"Column {column!r} has type {dtype}, which conditions cannot speak about.")
+        raise DataError(f"Column {column!r} has type {dtype}, which conditions cannot use.")
 
     @classmethod
     def published(cls, dtype: pl.DataType) -> ValueType:

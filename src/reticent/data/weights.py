@@ -65,7 +65,7 @@ def _check(series: pl.Series, first_row: int) -> None:
     plain = series.cast(pl.Float64)
     for wrong, what in (
         (plain.is_null(), "no weight"),
-        (~plain.is_finite(), "a weight that is no number"),
+        (~plain.is_finite(), "a weight that is not a number"),
         (plain < 0, "a negative weight"),
     ):
         if wrong.any():

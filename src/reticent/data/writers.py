@@ -1,36 +1,36 @@
-"""Where rows go: CSV and Parquet files that appear whole or not at all."""
+"""CSV and Parquet as bytes, whole or block by block."""
 
 from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
+import itertools
+import re
+from collections.abc import Iterable, Iterator
+from operator import mul
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from reticent.errors import DataError, did_you_mean
-from reticent.files import write_whole
+from reticent.errors import DataError
 
-
-def write_frame(frame: pl.DataFrame, path: str | Path, format: str | None = None) -> None:
-    """Write a frame as CSV or Parquet, said by ``format`` or by the name's ending."""
-    target = Path(path)
-    kind = format if format is not None else target.suffix.lower().lstrip(".")
-    if kind not in FORMATS:
-        raise DataError(f"{target}: cannot write {kind!r}.{did_you_mean(kind, FORMATS)} Choose csv or parquet.")
-    write_whole(target, FORMATS[kind](frame))
+_ROWS_IN_BLOCK = 200_000
+# A name that needs no quotes.
+_PLAIN_NAME = re.compile(r"\w[\w -]*")
 
 
 def as_csv(frame: pl.DataFrame) -> bytes:
     """UTF-8 with commas and a header; a null is an empty field and the empty text is quoted, so that both come back."""
-    _refuse_nested(frame, "csv")
+    refuse_nested(frame.schema, "csv")
     return frame.write_csv(quote_style="necessary").encode()
 
 
 def csv_header(schema: pl.Schema) -> bytes:
     """The first line of :func:`as_csv` (or lines, if a name has several)."""
+    if all(map(_PLAIN_NAME.fullmatch, schema)):
+        return (",".join(schema) + "\n").encode()
     return as_csv(pl.DataFrame(schema=schema))
 
 
@@ -50,7 +50,26 @@ def csv_blocks(schema: pl.Schema, chunks: Iterable[pl.DataFrame]) -> Iterator[by
     """The bytes of :func:`as_csv`, of rows that come chunk by chunk."""
     yield csv_header(schema)
     for chunk in chunks:
-        yield chunk.write_csv(include_header=False, quote_style="necessary").encode()
+        yield _lines(chunk)
+
+
+def _lines(rows: pl.DataFrame) -> bytes:
+    return rows.write_csv(include_header=False, quote_style="necessary").encode()
+
+
+def repeated_csv_blocks(schema: pl.Schema, rows: pl.DataFrame, times: NDArray[np.int64]) -> Iterator[bytes]:
+    """The bytes of :func:`as_csv`, of rows that stand there several times, one after the other: each is written once and repeated."""
+    yield csv_header(schema)
+    # Blocks of about as many rows each, but for a row that is repeated more often.
+    block = (np.cumsum(times) - times) // _ROWS_IN_BLOCK
+    for start, end in itertools.pairwise([0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), len(times)]):
+        part, often = rows[start:end], times[start:end]
+        text = _lines(part)
+        if text.count(b"\n") == part.height:
+            yield b"".join(map(mul, io.BytesIO(text).readlines(), often.tolist()))
+        else:
+            # Some value has several lines.
+            yield _lines(part[np.repeat(np.arange(part.height), often)])
 
 
 def parquet_blocks(schema: pl.Schema, chunks: Iterable[pl.DataFrame]) -> Iterator[bytes]:
@@ -112,17 +131,10 @@ class Checksum:
         return self._hash.hexdigest()
 
 
-BLOCKS: Mapping[str, Callable[[pl.Schema, Iterable[pl.DataFrame]], Iterator[bytes]]] = {
-    "csv": csv_blocks,
-    "parquet": parquet_blocks,
-}
-
-FORMATS: Mapping[str, Callable[[pl.DataFrame], bytes]] = {"csv": as_csv, "parquet": as_parquet}
-
-
-def _refuse_nested(frame: pl.DataFrame, format: str) -> None:
-    for name, dtype in frame.schema.items():
+def refuse_nested(schema: pl.Schema, kind: str) -> None:
+    """Refuse columns of lists and the like, which only Parquet can hold."""
+    for name, dtype in schema.items():
         if dtype.is_nested() or dtype == pl.Object:
             raise DataError(
-                f"Column {name!r} of type {dtype} cannot be written as {format}. Use parquet, or leave it out."
+                f"Column {name!r} of type {dtype} cannot be written as {kind}. Use parquet, or leave it out."
             )

@@ -14,6 +14,6 @@ sign floor ceil``), ``between``, ``in``, ``is null``, ``like 'abc%'``, ``and``, 
 from reticent.data.predicate.condition import Condition
 from reticent.data.predicate.domain import Domain
 from reticent.data.predicate.fault import ConditionError
-from reticent.data.predicate.regions import Coverage, Covers, Verdict
+from reticent.data.predicate.regions import Coverage, Covers, RegionMatch
 
-__all__ = ["Condition", "ConditionError", "Coverage", "Covers", "Domain", "Verdict"]
+__all__ = ["Condition", "ConditionError", "Coverage", "Covers", "Domain", "RegionMatch"]

@@ -9,7 +9,6 @@ from typing import Any
 
 import polars as pl
 
-from reticent.data.hierarchy import BoundHierarchy
 from reticent.data.meaning import Meaning, Prefix
 from reticent.data.types import ValueType
 
@@ -24,12 +23,6 @@ class Domain:
     kind: ValueType
     leaves: pl.Series | None = None
     may_miss: bool = False
-
-    @classmethod
-    def of_hierarchy(cls, hierarchy: BoundHierarchy) -> Domain:
-        """What a hierarchy makes public: always the kind, the leaves only when they do not come from the data."""
-        kind = ValueType.of(hierarchy.leaves.dtype, hierarchy.column)
-        return cls(kind, None if hierarchy.data_dependent else kind.column(hierarchy.leaves))
 
     @classmethod
     def of_series(cls, series: pl.Series) -> Domain:

@@ -104,21 +104,21 @@ def read(text: str) -> Node:
         if len(statements) != 1:
             end = text.find(";")
             raise ConditionError("one condition is expected, without semicolon.", text, (max(end, 0), len(text)))
-        return _Reader(text).condition(statements[0])
+        return _ConditionReader(text).condition(statements[0])
     except ParseError as error:
         raise _from_parser(error, text) from None
     except TokenError:
         raise ConditionError("a quote is opened here and never closed.", text, _open_quote(text)) from None
     except RecursionError:
-        raise ConditionError("it is nested too deeply. Write it flatter.", text[:80], (0, 80)) from None
+        raise ConditionError("it is nested too deeply. Use fewer nested parts.", text[:80], (0, 80)) from None
 
 
 def read_expression(expression: exp.Expr, text: str) -> Node:
     """The tree of a condition that stands inside a statement which sqlglot has read already; ``text`` is the whole statement."""
-    return _Reader(text).condition(expression)
+    return _ConditionReader(text).condition(expression)
 
 
-class _Reader:
+class _ConditionReader:
     """Turns sqlglot's expressions into nodes, remembering the text for messages."""
 
     def __init__(self, text: str) -> None:

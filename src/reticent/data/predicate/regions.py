@@ -13,7 +13,7 @@ from reticent.data.keys import number, pack
 from reticent.data.predicate.pieces import Pieces
 
 
-class Verdict(StrEnum):
+class RegionMatch(StrEnum):
     """Whether a region has rows that meet a condition: certainly none, maybe some, or certainly all."""
 
     NONE = "none"
@@ -25,7 +25,7 @@ class Verdict(StrEnum):
 class Coverage:
     """What a condition covers of one region. ``measured`` is False where the share is not known and 1/2 stands for it."""
 
-    verdict: Verdict
+    verdict: RegionMatch
     share: float
     measured: bool
 
@@ -44,7 +44,9 @@ class Covers:
     measured: NDArray[np.bool_]
 
     def __getitem__(self, region: int) -> Coverage:
-        verdict = Verdict.ALL if self.certain[region] else Verdict.SOME if self.possible[region] else Verdict.NONE
+        verdict = (
+            RegionMatch.ALL if self.certain[region] else RegionMatch.SOME if self.possible[region] else RegionMatch.NONE
+        )
         return Coverage(verdict, float(self.share[region]), bool(self.measured[region]))
 
 

@@ -1,0 +1,162 @@
+"""Public domains: values that everybody knows beforehand, with the groups that their makers put them into.
+
+A column whose values all lie in one of them needs no domain of its own, and tells nobody which values occur: the states of the USA, the countries of ISO 3166,
+chapters of ICD-10, sections of NACE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+
+GroupPath = tuple[str, ...]
+
+# Divisions and regions of the Census Bureau; each state as postal code, FIPS code and name.
+_STATES = {
+    "Northeast": {
+        "New England": "CT 09 Connecticut|ME 23 Maine|MA 25 Massachusetts|NH 33 New Hampshire|RI 44 Rhode Island|VT 50 Vermont",
+        "Middle Atlantic": "NJ 34 New Jersey|NY 36 New York|PA 42 Pennsylvania",
+    },
+    "Midwest": {
+        "East North Central": "IL 17 Illinois|IN 18 Indiana|MI 26 Michigan|OH 39 Ohio|WI 55 Wisconsin",
+        "West North Central": "IA 19 Iowa|KS 20 Kansas|MN 27 Minnesota|MO 29 Missouri|NE 31 Nebraska|ND 38 North Dakota|SD 46 South Dakota",
+    },
+    "South": {
+        "South Atlantic": "DE 10 Delaware|DC 11 District of Columbia|FL 12 Florida|GA 13 Georgia|MD 24 Maryland|NC 37 North Carolina|SC 45 South Carolina"
+        "|VA 51 Virginia|WV 54 West Virginia",
+        "East South Central": "AL 01 Alabama|KY 21 Kentucky|MS 28 Mississippi|TN 47 Tennessee",
+        "West South Central": "AR 05 Arkansas|LA 22 Louisiana|OK 40 Oklahoma|TX 48 Texas",
+    },
+    "West": {
+        "Mountain": "AZ 04 Arizona|CO 08 Colorado|ID 16 Idaho|MT 30 Montana|NV 32 Nevada|NM 35 New Mexico|UT 49 Utah|WY 56 Wyoming",
+        "Pacific": "AK 02 Alaska|CA 06 California|HI 15 Hawaii|OR 41 Oregon|WA 53 Washington",
+    },
+}
+# Regions and subregions of the United Nations (M49), countries as ISO 3166 alpha-2 and alpha-3 codes.
+_COUNTRIES = {
+    "Africa": {
+        "Northern Africa": "DZ DZA|EG EGY|LY LBY|MA MAR|SD SDN|TN TUN|EH ESH",
+        "Eastern Africa": "BI BDI|KM COM|DJ DJI|ER ERI|ET ETH|KE KEN|MG MDG|MW MWI|MU MUS|YT MYT|MZ MOZ|RE REU|RW RWA|SC SYC|SO SOM|SS SSD|UG UGA|TZ TZA|ZM ZMB"
+        "|ZW ZWE|IO IOT|TF ATF",
+        "Middle Africa": "AO AGO|CM CMR|CF CAF|TD TCD|CG COG|CD COD|GQ GNQ|GA GAB|ST STP",
+        "Southern Africa": "BW BWA|SZ SWZ|LS LSO|NA NAM|ZA ZAF",
+        "Western Africa": "BJ BEN|BF BFA|CV CPV|CI CIV|GM GMB|GH GHA|GN GIN|GW GNB|LR LBR|ML MLI|MR MRT|NE NER|NG NGA|SH SHN|SN SEN|SL SLE|TG TGO",
+    },
+    "Americas": {
+        "Caribbean": "AI AIA|AG ATG|AW ABW|BS BHS|BB BRB|BQ BES|VG VGB|KY CYM|CU CUB|CW CUW|DM DMA|DO DOM|GD GRD|GP GLP|HT HTI|JM JAM|MQ MTQ|MS MSR|PR PRI|BL BLM"
+        "|KN KNA|LC LCA|MF MAF|VC VCT|SX SXM|TT TTO|TC TCA|VI VIR",
+        "Central America": "BZ BLZ|CR CRI|SV SLV|GT GTM|HN HND|MX MEX|NI NIC|PA PAN",
+        "South America": "AR ARG|BO BOL|BV BVT|BR BRA|CL CHL|CO COL|EC ECU|FK FLK|GF GUF|GY GUY|PY PRY|PE PER|GS SGS|SR SUR|UY URY|VE VEN",
+        "Northern America": "BM BMU|CA CAN|GL GRL|PM SPM|US USA",
+    },
+    "Asia": {
+        "Central Asia": "KZ KAZ|KG KGZ|TJ TJK|TM TKM|UZ UZB",
+        "Eastern Asia": "CN CHN|HK HKG|MO MAC|KP PRK|JP JPN|MN MNG|KR KOR|TW TWN",
+        "South-eastern Asia": "BN BRN|KH KHM|ID IDN|LA LAO|MY MYS|MM MMR|PH PHL|SG SGP|TH THA|TL TLS|VN VNM",
+        "Southern Asia": "AF AFG|BD BGD|BT BTN|IN IND|IR IRN|MV MDV|NP NPL|PK PAK|LK LKA",
+        "Western Asia": "AM ARM|AZ AZE|BH BHR|CY CYP|GE GEO|IQ IRQ|IL ISR|JO JOR|KW KWT|LB LBN|OM OMN|QA QAT|SA SAU|PS PSE|SY SYR|TR TUR|AE ARE|YE YEM",
+    },
+    "Europe": {
+        "Eastern Europe": "BY BLR|BG BGR|CZ CZE|HU HUN|PL POL|MD MDA|RO ROU|RU RUS|SK SVK|UA UKR",
+        "Northern Europe": "AX ALA|DK DNK|EE EST|FO FRO|FI FIN|GG GGY|IS ISL|IE IRL|IM IMN|JE JEY|LV LVA|LT LTU|NO NOR|SJ SJM|SE SWE|GB GBR",
+        "Southern Europe": "AL ALB|AD AND|BA BIH|HR HRV|GI GIB|GR GRC|VA VAT|IT ITA|MT MLT|ME MNE|MK MKD|PT PRT|SM SMR|RS SRB|SI SVN|ES ESP",
+        "Western Europe": "AT AUT|BE BEL|FR FRA|DE DEU|LI LIE|LU LUX|MC MCO|NL NLD|CH CHE",
+    },
+    "Oceania": {
+        "Australia and New Zealand": "AU AUS|CX CXR|CC CCK|HM HMD|NZ NZL|NF NFK",
+        "Melanesia": "FJ FJI|NC NCL|PG PNG|SB SLB|VU VUT",
+        "Micronesia": "GU GUM|KI KIR|MH MHL|FM FSM|NR NRU|MP MNP|PW PLW|UM UMI",
+        "Polynesia": "AS ASM|CK COK|PF PYF|NU NIU|PN PCN|WS WSM|TK TKL|TO TON|TV TUV|WF WLF",
+    },
+    "Antarctica": {"Antarctica": "AQ ATA"},
+}
+# The first and the last three-character category of every chapter of ICD-10.
+_ICD = (
+    ("A00", "B99", "I Infectious and parasitic diseases"),
+    ("C00", "D48", "II Neoplasms"),
+    ("D50", "D89", "III Blood and immune mechanism"),
+    ("E00", "E90", "IV Endocrine, nutritional and metabolic"),
+    ("F00", "F99", "V Mental and behavioural"),
+    ("G00", "G99", "VI Nervous system"),
+    ("H00", "H59", "VII Eye and adnexa"),
+    ("H60", "H95", "VIII Ear and mastoid process"),
+    ("I00", "I99", "IX Circulatory system"),
+    ("J00", "J99", "X Respiratory system"),
+    ("K00", "K93", "XI Digestive system"),
+    ("L00", "L99", "XII Skin and subcutaneous tissue"),
+    ("M00", "M99", "XIII Musculoskeletal system"),
+    ("N00", "N99", "XIV Genitourinary system"),
+    ("O00", "O99", "XV Pregnancy and childbirth"),
+    ("P00", "P96", "XVI Perinatal period"),
+    ("Q00", "Q99", "XVII Congenital malformations"),
+    ("R00", "R99", "XVIII Symptoms and findings"),
+    ("S00", "T98", "XIX Injury and poisoning"),
+    ("U00", "U99", "XXII Special purposes"),
+    ("V00", "Y99", "XX External causes"),
+    ("Z00", "Z99", "XXI Health status and services"),
+)
+# Sections of NACE Rev. 2 by their first and last division.
+_NACE = (
+    (1, 3, "A Agriculture, forestry, fishing"),
+    (5, 9, "B Mining"),
+    (10, 33, "C Manufacturing"),
+    (35, 35, "D Energy"),
+    (36, 39, "E Water and waste"),
+    (41, 43, "F Construction"),
+    (45, 47, "G Trade"),
+    (49, 53, "H Transport"),
+    (55, 56, "I Accommodation and food"),
+    (58, 63, "J Information"),
+    (64, 66, "K Finance and insurance"),
+    (68, 68, "L Real estate"),
+    (69, 75, "M Professional services"),
+    (77, 82, "N Administrative services"),
+    (84, 84, "O Public administration"),
+    (85, 85, "P Education"),
+    (86, 88, "Q Health and social work"),
+    (90, 93, "R Arts and recreation"),
+    (94, 96, "S Other services"),
+    (97, 98, "T Households"),
+    (99, 99, "U Extraterritorial"),
+)
+
+
+@cache
+def public_paths(name: str) -> tuple[GroupPath, ...]:
+    """Every value of a domain with its groups, nearest first."""
+    if name.startswith("us-states"):
+        place = ("us-states", "us-states-fips", "us-states-names").index(name)
+        return _listed(_STATES, lambda item: item.split(" ", 2)[place])
+    if name.startswith("iso-3166"):
+        place = ("iso-3166-2", "iso-3166-3").index(name)
+        return _listed(_COUNTRIES, lambda item: item.split(" ")[place])
+    if name == "icd-10":
+        return tuple((code, chapter) for first, last, chapter in _ICD for code in _categories(first, last))
+    return tuple((f"{number:02d}", section) for first, last, section in _NACE for number in range(first, last + 1))
+
+
+NAMES: Mapping[str, str] = {
+    "us-states": "states of the USA by postal code, in divisions and regions",
+    "us-states-fips": "states of the USA by FIPS code, in divisions and regions",
+    "us-states-names": "states of the USA by name, in divisions and regions",
+    "iso-3166-2": "countries by ISO 3166 alpha-2 code, in subregions and regions",
+    "iso-3166-3": "countries by ISO 3166 alpha-3 code, in subregions and regions",
+    "icd-10": "three-character categories of ICD-10, in chapters",
+    "nace": "divisions of NACE Rev. 2, in sections",
+}
+
+
+def _listed(tree: Mapping[str, Mapping[str, str]], spelled: Callable[[str], str]) -> tuple[GroupPath, ...]:
+    return tuple(
+        (spelled(item), group, region)
+        for region, groups in tree.items()
+        for group, items in groups.items()
+        for item in items.split("|")
+    )
+
+
+def _categories(first: str, last: str) -> Iterator[str]:
+    for letter in map(chr, range(ord(first[0]), ord(last[0]) + 1)):
+        low = int(first[1:]) if letter == first[0] else 0
+        high = int(last[1:]) if letter == last[0] else 99
+        yield from (f"{letter}{number:02d}" for number in range(low, high + 1))
