@@ -1,5 +1,6 @@
 """Files appear whole or not at all."""
 
+import errno
 import os
 import signal
 import stat
@@ -109,3 +110,24 @@ def test_what_a_killed_process_left_is_swept_away_and_what_a_living_one_fills_is
     finally:
         living.kill()
         living.wait()
+
+
+@pytest.mark.parametrize("inside", ["whole", "partly", "never"])
+def test_a_file_is_copied_and_shares_nothing_with_the_copy(tmp_path: Path, monkeypatch, inside: str) -> None:
+    source, content = tmp_path / "source", os.urandom(5 << 20)
+    source.write_bytes(content)
+    if inside != "whole":
+        # Some systems copy nothing themselves, or stop in the middle.
+        real, calls = os.copy_file_range, []
+
+        def copy(first: int, second: int, count: int) -> int:
+            calls.append(count)
+            if inside == "never" or len(calls) > 1:
+                raise OSError(errno.EXDEV, "not here")
+            return real(first, second, 1 << 20)
+
+        monkeypatch.setattr(os, "copy_file_range", copy)
+    write_new(tmp_path / "copy", source)
+    assert (tmp_path / "copy").read_bytes() == content
+    (tmp_path / "copy").write_bytes(b"changed")
+    assert source.read_bytes() == content

@@ -10,7 +10,7 @@ import pytest
 import reticent as rt
 from reticent._names import DEFINITIONS, ENGINES, FORMATS, METHODS, load
 from reticent.errors import PolicyError
-from reticent.policy import method_from
+from reticent.release import method_from
 
 EVERY_NAME = [
     (kind, name)

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from reticent.errors import PolicyError, did_you_mean
 
-Kind = Literal["definition", "method", "format", "engine"]
+Kind = Literal["definition", "method", "format", "engine", "table file"]
 
 
 class Home(NamedTuple):
@@ -123,15 +123,25 @@ ENGINES: dict[str, Home] = {
     "local": Home("reticent.engine.local", "rows in memory", "LocalEngine"),
     "streaming": Home("reticent.engine.streaming", "rows of a source, a chunk at a time", "StreamingEngine"),
 }
+TABLE_FILES: dict[str, Home] = {
+    "csv": Home("reticent.data.table_files", "text with commas", "CsvTable"),
+    "parquet": Home("reticent.data.table_files", "compressed columns", "ParquetTable"),
+    "xlsx": Home("reticent.data.sheets", "a sheet of Excel", "XlsxTable"),
+    "sav": Home("reticent.data.statistics", "SPSS, with value labels", "SpssTable"),
+    "dta": Home("reticent.data.statistics", "Stata, with value labels", "StataTable"),
+    "xpt": Home("reticent.data.statistics", "SAS (transport file)", "SasTable"),
+}
 _KINDS: Mapping[str, dict[str, Home]] = {
     "definition": DEFINITIONS,
     "method": METHODS,
     "format": FORMATS,
     "engine": ENGINES,
+    "table file": TABLE_FILES,
 }
 PUBLIC: dict[str, str] = {
     **{name: home.module for names in (DEFINITIONS, METHODS) for name, home in names.items()},
     **dict.fromkeys(("Context", "Groups", "Hierarchy", "Table"), "reticent.data"),
+    **dict.fromkeys(("Bins", "CalendarUnit", "Digits", "Microaggregation", "Rounding"), "reticent.data"),
     **dict.fromkeys(("Assessment", "Definition", "homogeneity_audit"), "reticent.definitions"),
     "search": "reticent.anonymize",
     **dict.fromkeys(("Release", "apply", "publish", "verify"), "reticent.release"),

@@ -116,7 +116,7 @@ def png(drawn: str, scale: int = 2) -> bytes:
         import vl_convert
     except ImportError:
         raise PolicyError(
-            "A PNG picture needs a package more: pip install 'reticent[charts]'. Or write an SVG file."
+            "Writing PNG needs an extra package: pip install 'reticent[charts]'. Or write an SVG file."
         ) from None
     made: bytes = vl_convert.svg_to_png(drawn, scale=scale)
     return made

@@ -57,6 +57,10 @@ class DataError(ReticentError):
     """The data do not fit what was said about them."""
 
 
+class MissingPackage(DataError):
+    """An optional package is not installed; the message has the command that installs it."""
+
+
 class Infeasible(ReticentError):
     """What was asked for cannot be had from these data, and the message says how far one can get."""
 

@@ -13,12 +13,20 @@ _MOST_DIGITS = 5_000
 Number = int | float | str | Fraction | Decimal
 
 
-def exact(value: Number, name: str, *, low: Number | None = None, high: Number | None = None) -> Fraction:
+def exact(
+    value: Number,
+    name: str,
+    *,
+    low: Number | None = None,
+    high: Number | None = None,
+    above: Number | None = None,
+    below: Number | None = None,
+) -> Fraction:
     """The fraction that ``value`` spells: ``"2/3"``, ``"0.6"``, ``1e-5``, ``3`` or a Fraction.
 
     A float is read as its shortest decimal, so ``exact(0.1, "t")`` is 1/10 and not the nearest binary number.
-    ``low`` and ``high`` are inclusive bounds; a value outside, or no number at all, is a :class:`PolicyError`
-    that names the parameter.
+    ``low`` and ``high`` are inclusive bounds, ``above`` and ``below`` exclusive ones; a value outside, or no number at all, is a
+    :class:`PolicyError` that names the parameter.
     """
     try:
         number = _read(value)
@@ -30,6 +38,10 @@ def exact(value: Number, name: str, *, low: Number | None = None, high: Number |
         raise PolicyError(f"{name} must be at least {low}, but it is {value}.", **_fields(name, value))
     if high is not None and number > _read(high):
         raise PolicyError(f"{name} must be at most {high}, but it is {value}.", **_fields(name, value))
+    if above is not None and number <= _read(above):
+        raise PolicyError(f"{name} must be above {above}, but it is {value}.", **_fields(name, value))
+    if below is not None and number >= _read(below):
+        raise PolicyError(f"{name} must be below {below}, but it is {value}.", **_fields(name, value))
     return number
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import re
 import shutil
 import stat
 import sys
 import tempfile
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
@@ -24,6 +25,8 @@ _EXCHANGE = 2
 _CURRENT_FOLDER = -100
 _SCRATCH = ".reticent-scratch-"
 _BLOCK = 1 << 22
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_LARGEST_COPY = 1 << 30
 
 
 def write_whole(path: str | Path, chunks: bytes | Iterable[bytes], mode: int = 0o644) -> None:
@@ -33,7 +36,7 @@ def write_whole(path: str | Path, chunks: bytes | Iterable[bytes], mode: int = 0
     try:
         with os.fdopen(handle, "wb") as file:
             _write(file.fileno(), chunks)
-        os.chmod(name, mode)
+            os.fchmod(file.fileno(), mode)
         os.replace(name, target)
     except BaseException:
         with suppress(FileNotFoundError):
@@ -42,8 +45,11 @@ def write_whole(path: str | Path, chunks: bytes | Iterable[bytes], mode: int = 0
     sync_folder(target.parent)
 
 
-def write_new(path: Path, chunks: bytes | Iterable[bytes], mode: int = 0o644, *, sync: bool = True) -> None:
-    """Write a file that does not exist yet, and sync it unless it is only on its way; for use inside :func:`folder_aside` and :class:`Scratch`."""
+def write_new(path: Path, chunks: bytes | Iterable[bytes] | Path, mode: int = 0o644, *, sync: bool = True) -> None:
+    """Write a file that does not exist yet, and sync it unless it is only on its way; for use inside :func:`folder_aside` and :class:`Scratch`.
+
+    A path stands for the bytes of that file. They are copied, not linked: whoever changes one file later must not change the other.
+    """
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         os.fchmod(handle, mode)
@@ -73,26 +79,39 @@ def check_own(path: Path, *, shared: bool = False) -> str | None:
 
 
 @contextmanager
-def folder_aside(target: Path, *, replace: bool = False) -> Iterator[Path]:
+def folder_aside(
+    target: Path, *, replace: bool = False, removable: Callable[[Path], bool] | None = None
+) -> Iterator[Path]:
     """A fresh folder beside ``target`` that takes its name when the block ends well, and vanishes when it does not.
 
-    With ``replace`` an existing target is exchanged in one step where the system can (Linux), and removed afterwards.
+    With ``replace`` an existing target is exchanged in one step where the system can (Linux), and removed afterwards, if it is ``removable``
+    (by default everything is). The folders are held open, so that nothing is written elsewhere when somebody renames them or puts links in their place (Linux).
     """
     target = Path(os.path.abspath(target))
+    if target.is_symlink():
+        raise DataError(f"{str(target)!r} is a symbolic link. Name the folder itself, or another one.")
     target.parent.mkdir(parents=True, exist_ok=True)
     prefix = f".{target.name}.partial-"
-    _sweep(target.parent, prefix)
-    with _held(target.parent, prefix) as aside:
-        try:
-            yield aside
-            for folder, _, _ in os.walk(aside):
-                sync_folder(Path(folder))
-            os.chmod(aside, 0o755)
-            _move(aside, target, replace)
-        except BaseException:
-            shutil.rmtree(aside, ignore_errors=True)
-            raise
-        sync_folder(target.parent)
+    with _opened(target.parent) as parent:
+        _sweep(parent, prefix)
+        with _held(parent, prefix) as (folder, handle):
+            aside = _anchored(handle, folder)
+            try:
+                yield aside
+                for place, _, _ in os.walk(aside):
+                    sync_folder(Path(place))
+                os.chmod(aside, 0o755)
+                if _is_open_as(handle, folder):
+                    _move(folder, parent / target.name, replace, removable)
+                if not _is_open_as(handle, parent / target.name) or not _is_open_as(handle, target):
+                    raise DataError(f"{str(target)!r} was changed by somebody else while it was written.")
+            except BaseException:
+                _clear(aside)
+                for name in (folder, parent / target.name):
+                    if _is_open_as(handle, name):
+                        name.rmdir()
+                raise
+            sync_folder(parent)
 
 
 class Scratch:
@@ -105,15 +124,24 @@ class Scratch:
         place = Path(parent if parent is not None else tempfile.gettempdir())
         _sweep(place, _SCRATCH)
         held = _held(place, _SCRATCH)
-        self.folder = held.__enter__()
+        self.folder, _ = held.__enter__()
         self._gone = weakref.finalize(self, _forget, held, self.folder)
 
     def close(self) -> None:
         """Remove the folder now."""
         self._gone()
 
+    @contextmanager
+    def closed_on_error(self) -> Iterator[None]:
+        """Remove the folder when the block fails: an error that somebody keeps refers to it, through its traceback."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
 
-def _forget(held: AbstractContextManager[Path], folder: Path) -> None:
+
+def _forget(held: AbstractContextManager[tuple[Path, int]], folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     held.__exit__(None, None, None)
 
@@ -134,7 +162,9 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _write(handle: int, chunks: bytes | Iterable[bytes], sync: bool = True) -> None:
+def _write(handle: int, chunks: bytes | Iterable[bytes] | Path, sync: bool = True) -> None:
+    if isinstance(chunks, Path):
+        chunks = _copied(chunks, handle)
     for chunk in [chunks] if isinstance(chunks, bytes) else chunks:
         rest = memoryview(chunk)
         while rest:
@@ -143,19 +173,86 @@ def _write(handle: int, chunks: bytes | Iterable[bytes], sync: bool = True) -> N
         os.fsync(handle)
 
 
-def _move(aside: Path, target: Path, replace: bool) -> None:
+def _copied(source: Path, handle: int) -> Iterator[bytes]:
+    """Copy a file inside the system, without a look at its bytes, as far as that goes; gives what is left to be written."""
+    with source.open("rb") as file:
+        with suppress(OSError, AttributeError):
+            while os.copy_file_range(file.fileno(), handle, _LARGEST_COPY):
+                pass
+        file.seek(os.lseek(handle, 0, os.SEEK_CUR))
+        while block := file.read(_BLOCK):
+            yield block
+
+
+def _move(aside: Path, target: Path, replace: bool, removable: Callable[[Path], bool] | None) -> None:
+    """Give ``aside`` the name of ``target``; what stood there is removed if it may be, and stays otherwise."""
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         os.rename(aside, target)
         return
     if not replace:
-        raise DataError(f"{str(target)!r} exists already. Choose another place, or remove it first.")
-    if not _exchange(aside, target):
-        parked = Path(tempfile.mkdtemp(prefix=f".{target.name}.partial-", dir=target.parent))
-        os.rename(target, parked / target.name)
-        os.rename(aside, target)
-        shutil.rmtree(parked, ignore_errors=True)
+        raise DataError(f"{target.name!r} exists already. Choose another place, or remove it first.")
+    if _exchange(aside, target):
+        try:
+            _remove(aside, target.name, removable)
+        except BaseException:
+            _exchange(aside, target)
+            raise
         return
-    shutil.rmtree(aside, ignore_errors=True)
+    parked = Path(tempfile.mkdtemp(prefix=f".{target.name}.partial-", dir=target.parent))
+    try:
+        os.rename(target, parked / target.name)
+        try:
+            _remove(parked / target.name, target.name, removable)
+        except BaseException:
+            os.rename(parked / target.name, target)
+            raise
+        os.rename(aside, target)
+    finally:
+        parked.rmdir()
+
+
+def _remove(old: Path, name: str, removable: Callable[[Path], bool] | None) -> None:
+    """Remove a folder that was replaced: its own contents, whatever else gets its name meanwhile."""
+    with _opened(old) as inside:
+        if removable is not None and not removable(inside):
+            raise DataError(f"{name!r} was changed while it was to be replaced; it stays as it is.")
+        _clear(inside)
+    with suppress(OSError):
+        old.rmdir()
+
+
+def _clear(folder: Path) -> None:
+    """Remove what is in a folder, as far as that can be done; links are removed and not followed."""
+    with suppress(OSError):
+        for each in list(folder.iterdir()):
+            if each.is_dir() and not each.is_symlink():
+                shutil.rmtree(each, ignore_errors=True)
+            else:
+                with suppress(OSError):
+                    each.unlink()
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[Path]:
+    """A folder as a path that stays its own while it is open, whatever happens to its name."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        yield _anchored(handle, folder)
+    finally:
+        os.close(handle)
+
+
+def _anchored(handle: int, folder: Path) -> Path:
+    own = Path(f"/proc/self/fd/{handle}")
+    return own if sys.platform.startswith("linux") and own.exists() else folder
+
+
+def _is_open_as(handle: int, path: Path) -> bool:
+    """Whether a name stands for the folder that is open, itself and not through a link."""
+    try:
+        return os.path.samestat(os.fstat(handle), os.lstat(path))
+    except OSError:
+        return False
 
 
 def _exchange(first: Path, second: Path) -> bool:
@@ -174,16 +271,16 @@ def _exchange(first: Path, second: Path) -> bool:
 
 
 @contextmanager
-def _held(parent: Path, prefix: str) -> Iterator[Path]:
-    """A new folder, locked while it is being filled, so that nobody sweeps it away."""
+def _held(parent: Path, prefix: str) -> Iterator[tuple[Path, int]]:
+    """A new folder of our own, open and locked while it is being filled, so that nobody sweeps it away."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
         handle = -1
         try:
-            handle = os.open(folder, os.O_RDONLY)
+            handle = os.open(folder, os.O_RDONLY | _NO_LINK)
             # A sweeper may have come between the two calls: then the folder is gone or its lock is taken.
-            if (_lock(handle) or not _can_lock()) and folder.exists():
-                yield folder
+            if (_lock(handle) or not _can_lock()) and _is_open_as(handle, folder) and _is_ours(handle):
+                yield folder, handle
                 return
         except FileNotFoundError:
             if handle >= 0:
@@ -194,15 +291,24 @@ def _held(parent: Path, prefix: str) -> Iterator[Path]:
 
 
 def _sweep(parent: Path, prefix: str) -> None:
-    """Remove what killed processes left behind: unfinished folders that nobody holds."""
-    for left in parent.glob(f"{_literal(prefix)}*"):
+    """Remove what killed processes of ours left behind: unfinished folders that nobody holds."""
+    made = re.compile(rf"{re.escape(prefix)}[a-z0-9_]{{8}}")
+    names: list[str] = []
+    with suppress(OSError):
+        names = [name for name in os.listdir(parent) if made.fullmatch(name)]
+    for left in (parent / name for name in names):
         with suppress(OSError):
-            handle = os.open(left, os.O_RDONLY | os.O_DIRECTORY)
+            handle = os.open(left, os.O_RDONLY | os.O_DIRECTORY | _NO_LINK)
             try:
-                if _lock(handle):
-                    shutil.rmtree(left, ignore_errors=True)
+                if _is_ours(handle) and _lock(handle):
+                    _clear(_anchored(handle, left))
+                    left.rmdir()
             finally:
                 os.close(handle)
+
+
+def _is_ours(handle: int) -> bool:
+    return sys.platform == "win32" or os.fstat(handle).st_uid == os.geteuid()
 
 
 def _lock(handle: int) -> bool:
@@ -219,8 +325,3 @@ def _lock(handle: int) -> bool:
 
 def _can_lock() -> bool:
     return sys.platform != "win32"
-
-
-def _literal(text: str) -> str:
-    """``text`` as a glob pattern that matches only itself."""
-    return "".join(f"[{char}]" if char in "*?[" else char for char in text)

@@ -67,10 +67,23 @@ def alone(given: Sequence[Given]) -> Judgement:
         return allow()
     last = given[-1]
     more = f"; in all: {described(given)}" if len(given) > 1 else ""
+    # These go on little by little, and stop when something else goes out beside them.
+    going_on = [
+        name
+        for kind, name in (("answers", "Audited answers"), ("grant", "Grants"))
+        if any(each.kind == kind for each in given)
+    ]
+    stops = f" {' and '.join(going_on)} then stop, until beside = 'allow' is in their own policy." if going_on else ""
+    unsaved = (
+        f" It was never saved; if the program was stopped and nothing of it left the house, take it back: reticent ledger withdraw {last.dataset!r} "
+        f"{last.number} --reason 'never saved'."
+        if last.status == "reserved"
+        else ""
+    )
     return refuse(
         f"The data set {last.dataset!r} was released already: {last.kind} {last.number}, {last.made}, content {last.content[:12]}{more}. Two releases "
         "that are each safe can give people away together, so this one was refused and nothing was published. Publish the earlier content unchanged, or "
-        "allow another release with again=True (--again): its certificate will say that they were not judged together."
+        f"allow another release with again=True (--again): its certificate will say that they were not judged together.{stops}{unsaved}"
     )
 
 
@@ -94,12 +107,15 @@ def described(given: Sequence[Given]) -> str:
 
 MARKS_KEPT, MARK_BITS = 4096, 58
 """How many of a data set's marks are kept at most, and how many bits of each are its hash."""
-_SHARED_PEOPLE, _SHARED_ROWS = Fraction(1, 4), Fraction(1, 2)
+_SHARED_PEOPLE = Fraction(1, 4)
+# 1/e, rounded up, and the variance of a share of that size.
+_BY_CHANCE = Fraction(37, 100)
+_DEVIATIONS = 4
 
 
 @dataclass(frozen=True)
 class Marks:
-    """Who a data set is about, as keyed hashes: of ``people`` (identifying values), or of whole ``rows``.
+    """Who a data set is about, as keyed hashes: of ``people`` (identifying values), of ``numbered`` people with one of their values, or of whole ``rows``.
 
     ``level`` 0 keeps all of them, and each higher level half of those of the one before; the level that a mark belongs to stands before its hash.
     """
@@ -109,9 +125,11 @@ class Marks:
     hashes: tuple[int, ...]
 
     def overlaps(self, other: Marks) -> bool:
-        """Whether both are about the same people: a quarter of the smaller set's people, or half of all their rows.
+        """Whether both are about the same people: a quarter of the smaller set's people, or more of its rows than two samples of one population share.
 
-        What both kept is a random sample of both, so shares in it estimate those of the whole.
+        What both kept is a random sample of both, so shares in it estimate those of the whole. A combination of values occurs in a sample about as often as
+        Poisson's law says, so a given number of times, once or more, with a chance of at most 1/e: two different samples share at most that part of their
+        combinations with the number of times each occurs, whatever the population.
         """
         if self.kind != other.kind:
             return False
@@ -120,8 +138,11 @@ class Marks:
         shared = len(mine & theirs)
         if shared < (2 if level else 1):
             return False
-        smaller, both = min(len(mine), len(theirs)), len(mine | theirs)
-        return shared >= _SHARED_PEOPLE * smaller if self.kind == "people" else shared >= _SHARED_ROWS * both
+        smaller = min(len(mine), len(theirs))
+        if self.kind != "rows":
+            return shared >= _SHARED_PEOPLE * smaller
+        above = shared - _BY_CHANCE * smaller
+        return above > 0 and above**2 >= _DEVIATIONS**2 * _BY_CHANCE * (1 - _BY_CHANCE) * smaller
 
 
 def apart(what: str, way_out: str) -> Beside:
