@@ -155,17 +155,17 @@ def test_a_definition_survives_being_written_down_and_says_what_it_means(definit
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: AlphaKAnonymity(0, 2), "AlphaKAnonymity: alpha must be greater than 0"),
+        (lambda: AlphaKAnonymity(0, 2), "AlphaKAnonymity: alpha must be above 0"),
         (lambda: AlphaKAnonymity("1.1", 2), "AlphaKAnonymity: alpha must be at most 1"),
         (lambda: AlphaKAnonymity("0.5", 0), "AlphaKAnonymity: k must be at least 1"),
         (lambda: PSensitive("2", 2), "PSensitive: p must be a whole number"),
-        (lambda: XYPrivacy(2, 0), "XYPrivacy: h must be greater than 0"),
+        (lambda: XYPrivacy(2, 0), "XYPrivacy: h must be above 0"),
         (lambda: ConfidenceBounding("0.5", []), "ConfidenceBounding: values must name at least one"),
         (lambda: CategoryDiversity("0.5", "ab"), "CategoryDiversity: categories must be a list of lists"),
         (lambda: CategoryDiversity("0.5", [[]]), "CategoryDiversity: categories needs at least one"),
         (lambda: LAlphaDiversity(2, 1, 7), "LAlphaDiversity: weights must give a weight for each"),
         (lambda: LAlphaDiversity(2, 1, {"a": -1}), "LAlphaDiversity: weights of 'a' must be at least 0"),
-        (lambda: BetaLikeness(0), "BetaLikeness: beta must be greater than 0"),
+        (lambda: BetaLikeness(0), "BetaLikeness: beta must be above 0"),
         (lambda: BetaLikeness(1, "yes"), "BetaLikeness: enhanced must be true or false, but it is 'yes'"),
         (lambda: DeltaDisclosure("x"), "DeltaDisclosure: delta must be a number"),
         (lambda: MUnique(0), "MUnique: m must be at least 1"),
@@ -177,7 +177,7 @@ def test_a_definition_survives_being_written_down_and_says_what_it_means(definit
         (lambda: RangeDiversity("0.5", -1, 1), "RangeDiversity: below must be at least 0"),
         (lambda: KMap(0), "KMap: k must be at least 1"),
         (lambda: DeltaPresence("0.5", "0.2"), "DeltaPresence: low must be at most high"),
-        (lambda: AverageRisk(0), "AverageRisk: limit must be greater than 0"),
+        (lambda: AverageRisk(0), "AverageRisk: limit must be above 0"),
         (lambda: PersonalPrivacy("0.5", 3), "PersonalPrivacy: guards must be the name of a column"),
     ],
 )
@@ -190,7 +190,7 @@ def test_numbers_are_needed_where_distances_are_measured():
     with pytest.raises(PolicyError, match=r"KEAnonymity measures distances between numbers, but .* 'value' has type"):
         KEAnonymity(2, 1).failing(groups_of([[1, 1]]))
     holes = SensitiveColumn("value", pl.Series("value", [1, None]), ordered=True)
-    with pytest.raises(PolicyError, match="missing values of column 'value' are no numbers"):
+    with pytest.raises(PolicyError, match="missing values of column 'value' are not numbers"):
         RangeDiversity("0.5", 1, 1).failing(groups_of([[1, 1]], holes))
     endless = SensitiveColumn("value", pl.Series("value", [1.0, math.inf]), ordered=True)
     with pytest.raises(PolicyError, match="infinite"):

@@ -242,7 +242,7 @@ def test_what_the_public_side_counts_is_what_the_search_counted(tmp_path):
     frame, quasi, population = people()
     table = Table(frame, quasi=quasi, sensitive="job")
     definition = KMap(9, population)
-    release = rt.publish(table, definition)
+    release = rt.publish(table, definition, rt.Lattice())
     by_label = Counter()
     for age, code in population.iter_rows():
         for label in release.frame["age"].unique():
@@ -290,7 +290,9 @@ def test_later_rows_are_recoded_by_the_domain_that_the_population_had_a_part_in(
 
 def test_a_saved_release_is_assessed_beside_another_population(tmp_path):
     frame, quasi, population = people()
-    release = rt.publish(Table(frame, quasi=quasi, sensitive="job"), KMap(9, population) & BetaLikeness(5))
+    release = rt.publish(
+        Table(frame, quasi=quasi, sensitive="job"), KMap(9, population) & BetaLikeness(5), rt.Lattice()
+    )
     release.save(tmp_path / "release")
     twice = pl.concat([population, population])
     grown = rt.assess(release, BetaLikeness(5)).value
@@ -298,7 +300,7 @@ def test_a_saved_release_is_assessed_beside_another_population(tmp_path):
         assert rt.assess(subject, KMap(9, twice)).value == 2 * rt.assess(subject, KMap(9, population)).value
         both = rt.assess(subject, KMap(9, twice) & BetaLikeness(5))
         assert list(both.value.values()) == [rt.assess(subject, KMap(9, twice)).value, grown]
-    plain = rt.publish(Table(frame, quasi=quasi, sensitive="job"), KMap(9, population))
+    plain = rt.publish(Table(frame, quasi=quasi, sensitive="job"), KMap(9, population), rt.Lattice())
     both = rt.assess(plain, KMap(9, twice) & BetaLikeness(5))
     assert list(both.value.values()) == [
         rt.assess(plain, KMap(9, twice)).value,
@@ -311,7 +313,7 @@ def test_each_set_of_columns_that_an_adversary_may_hold_is_assessed(tmp_path):
     frame = {"a": list("1122"), "b": list("xyxy"), "s": list("pqqp")}
     apart = Table(frame, quasi=["a", "b"], sensitive="s", quasi_sets=[["a"], ["b"]])
     assert rt.assess(Table(frame, quasi=["a", "b"], sensitive="s"), KAnonymity(2)).value == 1
-    release = rt.publish(apart, KAnonymity(2))
+    release = rt.publish(apart, KAnonymity(2), rt.Lattice())
     release.save(tmp_path / "release")
     for subject in (apart, release, tmp_path / "release"):
         found = rt.assess(subject, KAnonymity(2))
@@ -364,7 +366,7 @@ def test_people_are_not_counted_in_files_that_show_rows(tmp_path):
     frame = {"id": [1, 1, 2], "z": list("aaa"), "s": list("xyx")}
     table = Table(frame, quasi=["z"], sensitive="s", key="id", unit="person")
     definition = PSensitive(2, 2)
-    release = rt.publish(table, definition)
+    release = rt.publish(table, definition, rt.Lattice())
     release.save(tmp_path / "release")
     assert rt.assess(release, definition).value == {"p": 2, "k": 2}
     with pytest.raises(PolicyError, match=r"PSensitive\(p=2, k=2\) counts people, and the published files show rows"):
@@ -382,7 +384,7 @@ def test_two_populations_at_once_are_refused_in_either_order(tmp_path):
     one, other = KMap(5, many), DeltaPresence(0, "1/2", few)
     assert rt.assess(table, one).holds
     assert not rt.assess(table, other).holds
-    release = rt.publish(table, KMap(1, many))
+    release = rt.publish(table, KMap(1, many), rt.Lattice())
     for definition in (one & other, other & one):
         for subject in (table, release):
             with pytest.raises(PolicyError, match="two different populations"):

@@ -96,9 +96,7 @@ def test_the_audit_looks_at_each_sensitive_column_by_itself() -> None:
     assert homogeneity_audit(groups, column="b").groups == 0
 
 
-@pytest.mark.parametrize(
-    ("tau", "message"), [(0, "greater than 0"), ("1.1", "at most 1"), ("half", "must be a number")]
-)
+@pytest.mark.parametrize(("tau", "message"), [(0, "above 0"), ("1.1", "at most 1"), ("half", "must be a number")])
 def test_a_bad_tau_is_refused(tau: object, message: str) -> None:
     with pytest.raises(PolicyError, match=message):
         homogeneity_audit(SKEWED, tau)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import reticent as rt
-from reticent.data import Evidence, Groups, History, Patterns, Plan
+from reticent.data import Evidence, Groups, MechanismPlan, Patterns, ReleaseHistory
 from reticent.definitions import (
     All,
     Assessment,
@@ -38,7 +38,7 @@ from tests.definitions.making import groups_of
 class Honest(PlanDefinition):
     """A plan says of itself whether it is honest."""
 
-    def fits(self, plan: Plan) -> str | None:
+    def fits(self, plan: MechanismPlan) -> str | None:
         return None if hasattr(plan, "honest") else "Honest wants a plan that says whether it is honest."
 
     def assess(self, plan: Any) -> Assessment:
@@ -55,7 +55,7 @@ class Honest(PlanDefinition):
 class Growing(HistoryDefinition):
     """No release has fewer groups than the one before."""
 
-    def assess(self, history: History) -> Assessment:
+    def assess(self, history: ReleaseHistory) -> Assessment:
         counts = [len(each) for each in history.releases]
         return Assessment(self, counts == sorted(counts), counts)
 
@@ -124,7 +124,7 @@ def test_those_left_out_are_judged_as_a_group():
     assert [(each.about, each.holds) for each in found] == [("age", True), ("those left out", False)]
     assert len(judge(DistinctLDiversity(2), Evidence({("age",): published}, remainder={}))) == 1
     for wrong in (WorstCaseKnowledge("0.9", 1), AverageRisk("0.5")):
-        with pytest.raises(PolicyError, match="cannot be judged about those left out"):
+        with pytest.raises(PolicyError, match="cannot be judged for the rows left out"):
             judge(wrong, Evidence({("age",): published}, remainder=left_out))
     told = verdict(DistinctLDiversity(2), found)
     assert told.witness is not None

@@ -1,4 +1,4 @@
-"""A fifth oracle: the definition itself, with a real SQL engine. Every instance of a tiny schema is tried in SQLite."""
+"""A fifth oracle: the definition itself, with a real SQL engine. Every instance of a tiny schema is tried in SQLite, or in DuckDB."""
 
 from __future__ import annotations
 
@@ -13,23 +13,27 @@ Row = tuple[str, tuple[Any, ...]]
 class World:
     """All instances over a few possible rows. ``critical`` finds the rows that can change a query's answer."""
 
-    def __init__(self, tables: dict[str, list[str]], rows: list[Row]) -> None:
+    def __init__(self, tables: dict[str, list[str]], rows: list[Row], connection: Any = None) -> None:
         assert len(rows) <= 12
         self.rows = rows
-        self._connection = sqlite3.connect(":memory:", isolation_level=None)
+        self._connection = connection or sqlite3.connect(":memory:", isolation_level=None)
         for name, columns in tables.items():
             self._connection.execute(f"CREATE TABLE {name} ({', '.join(columns)})")
 
     def critical(self, query: str, *, as_set: bool = False) -> set[Row]:
         """The rows t with Q(I + t) != Q(I) for some instance I; answers are multisets unless ``as_set``."""
-        answers = {}
-        for mask in self._gray():
-            found = self._connection.execute(query).fetchall()
-            answers[mask] = frozenset(found) if as_set else tuple(sorted(map(repr, found)))
+        answers = {mask: frozenset(found) if as_set else found for mask, (found,) in self.answers([query]).items()}
         return {
             row
             for index, row in enumerate(self.rows)
             if any(answers[mask] != answers[mask | 1 << index] for mask in answers if not mask >> index & 1)
+        }
+
+    def answers(self, queries: list[str]) -> dict[int, tuple[tuple[str, ...], ...]]:
+        """For every instance the answers of the queries, each as a multiset."""
+        return {
+            mask: tuple(tuple(sorted(map(repr, self._connection.execute(query).fetchall()))) for query in queries)
+            for mask in self._gray()
         }
 
     def _gray(self) -> Any:
@@ -50,7 +54,7 @@ class World:
             marks = ", ".join("?" for _ in values)
             self._connection.execute(f"INSERT INTO {name} VALUES ({marks})", values)
         else:
-            condition = " AND ".join(f"{column} IS ?" for column in ("a", "b")[: len(values)])
+            condition = " AND ".join(f"{column} IS NOT DISTINCT FROM ?" for column in ("a", "b")[: len(values)])
             self._connection.execute(f"DELETE FROM {name} WHERE {condition}", values)
 
 

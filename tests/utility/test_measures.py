@@ -241,7 +241,7 @@ def test_above_a_floor_nothing_is_compared_with_the_original_values() -> None:
     ("weights", "message"),
     [
         ({"zap": 1.0}, "'zap', which is not a quasi column. Did you mean 'zip'"),
-        ({"zip": -1.0}, "must not be negative"),
+        ({"zip": -1.0}, "must be at least 0"),
         ({"zip": 0.0, "age": 0.0, "nationality": 0.0}, "All attribute weights are zero"),
     ],
 )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from reticent.errors import PolicyError
-from reticent.worst_case import Atom, Clause, parse_fact
+from reticent.worst_case import Clause, PersonValue, parse_fact
 
 
 def clause(given: str, then: str) -> Clause:
-    def side(text: str) -> frozenset[Atom]:
-        return frozenset(Atom(*each.split("=")) for each in text.split())
+    def side(text: str) -> frozenset[PersonValue]:
+        return frozenset(PersonValue(*each.split("=")) for each in text.split())
 
     return Clause(side(given), side(then))
 
@@ -58,7 +58,7 @@ def test_what_a_fact_means(text, wanted):
     ],
 )
 def test_names_and_values_may_hold_blanks_hyphens_and_quotes(text, person, value):
-    assert parse_fact(text).atoms == {Atom(person, value)}
+    assert parse_fact(text).atoms == {PersonValue(person, value)}
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ import pytest
 
 from reticent.errors import DataError
 from reticent.worst_case import (
-    Atom,
-    Budget,
     BudgetExceeded,
     Clause,
+    PersonValue,
     Population,
+    WorkBudget,
     components,
     conditional,
     disclosure_risk,
@@ -32,8 +32,8 @@ def population(histograms: list[tuple[int, ...]]) -> Population:
     )
 
 
-def named(atom: tuple[int, int, int]) -> Atom:
-    return Atom(f"{atom[0]}.{atom[1]}", f"v{atom[2]}")
+def named(atom: tuple[int, int, int]) -> PersonValue:
+    return PersonValue(f"{atom[0]}.{atom[1]}", f"v{atom[2]}")
 
 
 def random_clauses(chance: random.Random, atoms: list[tuple[int, int, int]], most: int) -> list[tuple[list, list]]:
@@ -81,9 +81,9 @@ def test_large_buckets_agree_with_the_plain_recursion():
 
 def test_independent_facts_fall_into_components_and_multiply():
     people = population([(2, 1), (3, 2), (1, 1)])
-    one = Clause(frozenset({Atom("0.0", "v0")}), frozenset())
-    two = Clause(frozenset({Atom("1.0", "v1")}), frozenset({Atom("1.1", "v0")}))
-    link = Clause(frozenset({Atom("0.1", "v0")}), frozenset({Atom("2.0", "v0")}))
+    one = Clause(frozenset({PersonValue("0.0", "v0")}), frozenset())
+    two = Clause(frozenset({PersonValue("1.0", "v1")}), frozenset({PersonValue("1.1", "v0")}))
+    link = Clause(frozenset({PersonValue("0.1", "v0")}), frozenset({PersonValue("2.0", "v0")}))
     assert len(components(people, [one, two])) == 2
     assert len(components(people, [one, two, link])) == 2
     assert probability(people, [one, two]) == probability(people, [one]) * probability(people, [two])
@@ -91,16 +91,18 @@ def test_independent_facts_fall_into_components_and_multiply():
 
 def test_hundreds_of_facts_about_one_bucket_stay_within_the_budget():
     people = population([(60, 50, 40, 30)])
-    clauses = [Clause(frozenset({Atom(f"0.{person}", "v0")}), frozenset()) for person in range(100)]
-    answer = conditional(people, clauses, [Clause(frozenset(), frozenset({Atom("0.150", "v0")}))], Budget(200_000))
+    clauses = [Clause(frozenset({PersonValue(f"0.{person}", "v0")}), frozenset()) for person in range(100)]
+    answer = conditional(
+        people, clauses, [Clause(frozenset(), frozenset({PersonValue("0.150", "v0")}))], WorkBudget(200_000)
+    )
     assert answer == Fraction(60, 80)
 
 
 def test_hundreds_of_facts_with_one_consequent_stay_within_the_budget():
     people = population([(300, 200, 100), (40, 30, 20)])
-    target = Atom("1.0", "v0")
-    clauses = [Clause(frozenset({Atom(f"0.{person}", "v0")}), frozenset({target})) for person in range(250)]
-    found = conditional(people, clauses, [Clause(frozenset(), frozenset({target}))], Budget(500_000))
+    target = PersonValue("1.0", "v0")
+    clauses = [Clause(frozenset({PersonValue(f"0.{person}", "v0")}), frozenset({target})) for person in range(250)]
+    found = conditional(people, clauses, [Clause(frozenset(), frozenset({target}))], WorkBudget(500_000))
     nobody = Fraction(1)
     for person in range(250):
         nobody *= Fraction(300 - person, 600 - person)
@@ -109,24 +111,31 @@ def test_hundreds_of_facts_with_one_consequent_stay_within_the_budget():
 
 def test_a_long_chain_of_implications_stays_within_the_budget():
     people = population([(300, 200, 100)])
-    chain = [Clause(frozenset({Atom(f"0.{p}", "v0")}), frozenset({Atom(f"0.{p + 1}", "v0")})) for p in range(120)]
-    found = conditional(people, chain, [Clause(frozenset(), frozenset({Atom("0.120", "v0")}))], Budget(500_000))
+    chain = [
+        Clause(frozenset({PersonValue(f"0.{p}", "v0")}), frozenset({PersonValue(f"0.{p + 1}", "v0")}))
+        for p in range(120)
+    ]
+    found = conditional(
+        people, chain, [Clause(frozenset(), frozenset({PersonValue("0.120", "v0")}))], WorkBudget(500_000)
+    )
     assert found is not None
     assert Fraction(1, 2) < found < 1
 
 
 def test_the_budget_is_kept():
     people = population([(5, 5, 5, 5)])
-    clauses = [Clause(frozenset({Atom(f"0.{p}", "v0")}), frozenset({Atom(f"0.{p + 1}", "v1")})) for p in range(8)]
+    clauses = [
+        Clause(frozenset({PersonValue(f"0.{p}", "v0")}), frozenset({PersonValue(f"0.{p + 1}", "v1")})) for p in range(8)
+    ]
     with pytest.raises(BudgetExceeded, match="more work than the budget allows"):
-        probability(people, clauses, Budget(50))
+        probability(people, clauses, WorkBudget(50))
 
 
 def test_risk_covers_people_whom_no_fact_mentions():
     people = population([(2, 1), (9, 1, 1)])
-    found = disclosure_risk(people, [Clause(frozenset({Atom("0.0", "v0")}), frozenset())])
-    assert found == (Fraction(1), Atom("0.0", "v1"))
-    assert disclosure_risk(people, []) == (Fraction(9, 11), Atom("1.0", "v0"))
+    found = disclosure_risk(people, [Clause(frozenset({PersonValue("0.0", "v0")}), frozenset())])
+    assert found == (Fraction(1), PersonValue("0.0", "v1"))
+    assert disclosure_risk(people, []) == (Fraction(9, 11), PersonValue("1.0", "v0"))
 
 
 def test_a_population_that_does_not_add_up_is_refused():

@@ -8,7 +8,7 @@ from itertools import product
 from hypothesis import strategies as st
 
 from reticent.worst_case import RankedAtom, curve, negation_curve, negation_witness, witness
-from reticent.worst_case.witness import labelled
+from reticent.worst_case.witness import plain_name
 from tests.oracles.knowledge_facts import belief
 from tests.worst_case.strategies import bucket_lists, given, varied_lists
 
@@ -55,8 +55,12 @@ def test_every_fact_names_people_and_values_that_are_there(histograms, k):
 def test_the_worst_fact_of_the_flu_example_is_that_ed_has_no_flu():
     worst = witness(FIGURE_3, 1)
     labels = [["LungCancer", "Flu", "Mumps"], ["Flu", "BreastCancer", "HeartDisease", "OvarianCancer"]]
-    assert worst.sentences(labelled(labels)) == ["person 1 of bucket 1 does not have Flu"]
-    assert worst.conclusion(labelled(labels)) == "person 1 of bucket 1 has LungCancer with probability 2/3 = 0.6667"
+
+    def named(atom):
+        return plain_name(atom)[0], labels[atom.bucket][atom.rank]
+
+    assert worst.sentences(named) == ["person 1 of bucket 1 does not have Flu"]
+    assert worst.conclusion(named) == "person 1 of bucket 1 has LungCancer with probability 2/3 = 0.6667"
 
 
 def test_the_crossing_witness_names_one_person_in_either_bucket():

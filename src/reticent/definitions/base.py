@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast, overload, runti
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import Groups, History, Kind, Patterns, Plan, SensitiveDomain
+from reticent.cards import Card, ShownAsCard
+from reticent.data import Groups, Kind, MechanismPlan, Patterns, ReleaseHistory, SensitiveDomain
 from reticent.definitions.exchanges import Exchanges, Rejudged
 from reticent.errors import PolicyError
 
@@ -29,8 +30,8 @@ class Witness:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Assessment:
+@dataclass(frozen=True, repr=False)
+class Assessment(ShownAsCard):
     """A definition's answer: whether it holds, the value that was achieved, and a witness when it does not.
 
     ``diagnostics`` are statistics of the confidential table (R-LD-17); they are for the steward and never published. ``about`` names the piece of
@@ -45,6 +46,17 @@ class Assessment:
     parts: tuple[Assessment, ...] = ()
     about: str = ""
     lister: Callable[[], NDArray[np.int64]] | None = field(default=None, compare=False, repr=False)
+
+    def card(self) -> Card:
+        """The verdict, the value achieved, and why it does not hold."""
+        verdict = "holds" if self.holds else "does not hold"
+        facts: dict[str, object] = {"achieved": self.value}
+        if self.about:
+            facts["about"] = self.about
+        if self.witness is not None:
+            facts["why"] = self.witness.text
+        parts = [(str(part.definition), part.holds, part.value) for part in self.parts]
+        return Card(f"{self.definition} {verdict}", facts, self.holds, ("definition", "holds", "achieved"), parts)
 
     def failing_rows(self) -> NDArray[np.int64]:
         """The rows of an assessed table, counted from 0, whose group does not pass, in their order; for the steward (004, section 2).
@@ -204,11 +216,11 @@ class PlanDefinition(Definition):
     needs_sensitive = False
 
     @abstractmethod
-    def assess(self, plan: Plan) -> Assessment:
+    def assess(self, plan: MechanismPlan) -> Assessment:
         """Judge the plan, exactly; one for which :meth:`fits` has something to say is a :class:`PolicyError`."""
 
     @abstractmethod
-    def fits(self, plan: Plan) -> str | None:
+    def fits(self, plan: MechanismPlan) -> str | None:
         """What a plan lacks to be judged, or None."""
 
 
@@ -218,7 +230,7 @@ class HistoryDefinition(Definition):
     kind: ClassVar[Kind] = "history"
 
     @abstractmethod
-    def assess(self, history: History) -> Assessment:
+    def assess(self, history: ReleaseHistory) -> Assessment:
         """Judge the history: the exact verdict, the achieved value, a witness."""
 
 

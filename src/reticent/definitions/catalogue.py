@@ -8,11 +8,12 @@ from typing import Any
 
 from reticent._names import DEFINITIONS, load
 from reticent.definitions.base import Definition, all_of
-from reticent.errors import PolicyError, did_you_mean
+from reticent.errors import PolicyError
+from reticent.parameters import made_from
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogueEntry:
     """A definition in the catalogue."""
 
     name: str
@@ -26,7 +27,7 @@ def names() -> tuple[str, ...]:
     return tuple(DEFINITIONS)
 
 
-def entries() -> tuple[Entry, ...]:
+def entries() -> tuple[CatalogueEntry, ...]:
     """All definitions that can be asked for by name."""
     return tuple(entry_of(name) for name in DEFINITIONS)
 
@@ -38,18 +39,7 @@ def definition_from(name: str, parameters: Mapping[str, Any]) -> Definition:
     """
     if name == "All":
         return _all_from(parameters)
-    make, entry = load("definition", name), entry_of(name)
-    for given in parameters:
-        if given not in entry.parameters:
-            raise PolicyError(
-                f"{name} has no parameter {given!r}.{did_you_mean(given, entry.parameters)} "
-                f"Its parameters are: {', '.join(entry.parameters)}.",
-                setting=(given,),
-            )
-    missing = [needed for needed in entry.required if needed not in parameters]
-    if missing:
-        raise PolicyError(f"{name} needs {', '.join(missing)}. Its parameters are: {', '.join(entry.parameters)}.")
-    made: Definition = make(**parameters)
+    made: Definition = made_from("definition", name, parameters)
     return made
 
 
@@ -65,11 +55,11 @@ def _all_from(parameters: Mapping[str, Any]) -> Definition:
     return all_of(tuple(made))
 
 
-def entry_of(name: str) -> Entry:
+def entry_of(name: str) -> CatalogueEntry:
     """One definition of the catalogue; the others are not loaded for it."""
     own = [field for field in fields(load("definition", name)) if field.init]
     required = tuple(field.name for field in own if _is_required(field))
-    return Entry(name, DEFINITIONS[name].help, tuple(field.name for field in own), required)
+    return CatalogueEntry(name, DEFINITIONS[name].help, tuple(field.name for field in own), required)
 
 
 def _is_required(field: Field[Any]) -> bool:

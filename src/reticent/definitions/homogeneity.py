@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from reticent.data import Groups
 from reticent.definitions.comparison import less
-from reticent.errors import PolicyError
 from reticent.exact import Number, exact
 
 
@@ -33,9 +32,7 @@ class HomogeneityAudit:
 
 def homogeneity_audit(groups: Groups, tau: Number = "1", column: str | None = None) -> HomogeneityAudit:
     """Find the groups that give their people's value away (R-LD-5), in one sensitive column or in any."""
-    share = exact(tau, "homogeneity_audit: tau", low=0, high=1)
-    if share == 0:
-        raise PolicyError("homogeneity_audit: tau must be greater than 0; 1 finds the groups that share one value.")
+    share = exact(tau, "homogeneity_audit: tau", above=0, high=1)
     if not groups.domain.columns:
         groups.of(None)
     names = [each.name for each in groups.domain.columns] if column is None else [column]

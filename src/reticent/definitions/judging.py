@@ -52,9 +52,7 @@ def _judged(part: Definition, evidence: Evidence) -> Iterator[Assessment]:
             raise PolicyError(_lacking(part, evidence))
         yield part.assess(evidence.history)
     else:
-        raise PolicyError(
-            f"{part.name} is a definition of no kind: it judges neither groups, nor a plan, nor a history."
-        )
+        raise PolicyError(f"{part.name} judges neither groups, nor a plan, nor a history.")
 
 
 def _on_groups(part: GroupDefinition, evidence: Evidence) -> Iterator[Assessment]:
@@ -63,13 +61,13 @@ def _on_groups(part: GroupDefinition, evidence: Evidence) -> Iterator[Assessment
     if evidence.patterns is not None:
         if not isinstance(part, JudgesPatterns):
             raise PolicyError(
-                f"{part.name} was not shown right for rows with wildcards, whose groups overlap. Publish with a symbol of its own for a starred cell, "
+                f"{part.name} is not proven for rows with wildcards, whose groups overlap. Publish with a symbol of its own for a starred cell, "
                 "so that rows with the same labels are a group."
             )
         yield part.assess_patterns(evidence.patterns)
     if part.quasi is not None and part.quasi not in evidence.named:
         raise PolicyError(
-            f"{part} is about somebody who knows {', '.join(part.quasi)}; these are not quasi columns here."
+            f"{part} is about somebody who knows {', '.join(part.quasi)}; these are not quasi columns of this table."
         )
     judged = evidence.groups if part.quasi is None else {part.quasi: evidence.named[part.quasi]}
     for columns, groups in judged.items():
@@ -79,7 +77,7 @@ def _on_groups(part: GroupDefinition, evidence: Evidence) -> Iterator[Assessment
             continue
         if not tells_about(part, evidence.published.domain):
             raise PolicyError(
-                f"{part.name} cannot be judged about those left out, of whom the whole table's histogram of {column!r} tells."
+                f"{part.name} cannot be judged for the rows left out, which the published histogram of {column!r} includes."
             )
         yield replace(part.assess(left_out), about=LEFT_OUT)
 

@@ -20,7 +20,6 @@ from reticent.errors import DataError
 from reticent.exact import Number, exact, whole
 from reticent.worst_case import (
     Buckets,
-    DisclosureTree,
     RankedAtom,
     WorstFacts,
     breaking_point,
@@ -143,10 +142,6 @@ class WorstCaseKnowledge(_Knowledge):
         limits = (self.threshold, self.k)
         return KnowledgeExchanges(limits, self.holds, self._refined, rest, before, after)
 
-    def tally(self, groups: Groups) -> KnowledgeTally:
-        """A verdict on these groups that follows single changes, for methods that split groups one by one."""
-        return KnowledgeTally(self, groups)
-
     def meaning(self) -> str:
         return (
             f"Somebody who knows who is in which group, and any {self.k} {_counted(self.k, 'fact')} of the form 'if these people have those values, then "
@@ -200,39 +195,6 @@ class NegatedKnowledge(_Knowledge):
         )
 
 
-class KnowledgeTally:
-    """The running verdict of :class:`WorstCaseKnowledge` on a partition that is refined step by step (R-WK-10).
-
-    Mutable on purpose. One change costs k^2 log of the number of groups instead of a pass over all of them.
-    """
-
-    def __init__(self, definition: WorstCaseKnowledge, groups: Groups) -> None:
-        self._definition = definition
-        self._trees = [DisclosureTree(each, definition.k) for each in self._histograms(groups)]
-
-    def holds(self) -> bool:
-        """Whether the whole partition is safe."""
-        return all(tree.holds(self._definition.threshold) for tree in self._trees)
-
-    def accepts(self, removed: Groups, added: Groups) -> bool:
-        """Whether it would still be safe with some groups replaced by others; nothing is changed."""
-        gone, new = self._histograms(removed), self._histograms(added)
-        return all(
-            tree.holds_after(before, after, self._definition.threshold)
-            for tree, before, after in zip(self._trees, gone, new, strict=True)
-        )
-
-    def exchange(self, removed: Groups, added: Groups) -> None:
-        """Replace some groups by others."""
-        for tree, before, after in zip(self._trees, self._histograms(removed), self._histograms(added), strict=True):
-            tree.exchange(before, after)
-
-    def _histograms(self, groups: Groups) -> list[list[tuple[int, ...]]]:
-        _check_model(groups)
-        refined = self._definition._refined(groups)
-        return [list(_buckets(each)) for each in refined]
-
-
 def _buckets(groups: Groups) -> Buckets:
     """The groups that have rows, as an attacker sees them; other definitions may have sorted their counts already."""
     return groups.found("buckets", lambda: _filled_buckets(groups))
@@ -251,7 +213,7 @@ def _check_model(groups: Groups) -> None:
     """One tuple per person is part of the model (R-WK-29)."""
     if (groups.people != groups.sizes).any():
         raise DataError(
-            "Some people have several rows, but background knowledge is measured on one row a person. "
+            "Some people have several rows, but background knowledge is measured on one row per person. "
             "Keep one row for each person, or use a definition that counts people."
         )
 

@@ -12,7 +12,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, Protocol, cast, get_args, runtime_checkable
 
-from reticent.data import Plan
+from reticent.data import MechanismPlan
 from reticent.definitions.base import Assessment, PlanDefinition, Witness
 from reticent.errors import PolicyError, did_you_mean
 from reticent.exact import Number, exact
@@ -78,10 +78,9 @@ class BoundedBelief(PlanDefinition):
     kept_by: ClassVar[str] = "method=AlphaBeta(...) or Frapp(...), or ask rt.randomize.plan(...)"
 
     def __post_init__(self) -> None:
-        d, gamma = exact(self.d, "BoundedBelief: d"), exact(self.gamma, "BoundedBelief: gamma")
+        gamma = exact(self.gamma, "BoundedBelief: gamma", above=0, below=1)
+        d = exact(self.d, "BoundedBelief: d")
         check_adversary(self.adversary, "BoundedBelief: adversary")
-        if not 0 < gamma < 1:
-            raise PolicyError(f"BoundedBelief: gamma must lie between 0 and 1, but it is {self.gamma}.")
         if not 0 < d < gamma:
             raise PolicyError(
                 f"BoundedBelief: d, the belief before, must lie between 0 and gamma = {self.gamma}, but it is {self.d}."
@@ -91,12 +90,12 @@ class BoundedBelief(PlanDefinition):
         object.__setattr__(self, "d", d)
         object.__setattr__(self, "gamma", gamma)
 
-    def fits(self, plan: Plan) -> str | None:
+    def fits(self, plan: MechanismPlan) -> str | None:
         if isinstance(plan, Mechanism):
             return None
         return f"BoundedBelief judges likelihood ratios, and a {type(plan).__name__} tells none. Publish with {self.kept_by}."
 
-    def assess(self, plan: Plan) -> Assessment:
+    def assess(self, plan: MechanismPlan) -> Assessment:
         """Judge a mechanism's plan, exactly: the worst posterior, and a witness when it passes ``gamma`` or falls too far."""
         d, gamma = self._exact()
         found = cast(Mechanism, plan).ratios(self.adversary)

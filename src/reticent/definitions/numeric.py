@@ -236,7 +236,7 @@ def exact_numbers(column: SensitiveColumn, name: str) -> list[Fraction]:
     labels = column.labels
     if labels.null_count():
         raise PolicyError(
-            f"{name}: the missing values of column {column.name!r} are no numbers. Drop such rows with nulls='drop'."
+            f"{name}: the missing values of column {column.name!r} are not numbers. Drop such rows with nulls='drop'."
         )
     if labels.dtype == pl.Date:
         return [Fraction(days) for days in labels.to_physical().to_list()]
@@ -246,7 +246,7 @@ def exact_numbers(column: SensitiveColumn, name: str) -> list[Fraction]:
             "Choose a numeric one with column=, or read it as numbers."
         )
     if labels.dtype.is_float() and not labels.is_finite().all():
-        raise PolicyError(f"{name}: column {column.name!r} has an infinite value, which is no distance from anything.")
+        raise PolicyError(f"{name}: column {column.name!r} has an infinite value, so no distance can be measured.")
     return [
         Fraction(Decimal(repr(value))) if isinstance(value, float) else Fraction(value) for value in labels.to_list()
     ]

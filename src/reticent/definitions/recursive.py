@@ -229,10 +229,7 @@ class NegativePositiveDiversity(SensitiveDefinition):
 
 def positive(value: Number, name: str) -> Fraction:
     """``value`` as a fraction above zero."""
-    number = exact(value, name)
-    if number <= 0:
-        raise PolicyError(f"{name} must be greater than 0, but it is {value}.")
-    return number
+    return exact(value, name, above=0)
 
 
 def certainty(c: Fraction) -> str:

@@ -270,10 +270,7 @@ class LAlphaDiversity(Conjunction):
 
 def share(value: Number, name: str) -> Fraction:
     """``value`` as a share of a group: above 0, at most 1."""
-    number = exact(value, name, high=1)
-    if number <= 0:
-        raise PolicyError(f"{name} must be greater than 0, but it is {value}.")
-    return number
+    return exact(value, name, above=0, high=1)
 
 
 def weight_list(

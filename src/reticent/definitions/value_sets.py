@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import date, datetime, time
+from decimal import Decimal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 from reticent.data import Groups
 from reticent.errors import DataError, PolicyError
 
-Values = Iterable[object] | str
+Values = Iterable[str | int | float | Decimal | date | datetime | time | None] | str
 
 
 def value_set(given: Values, name: str) -> tuple[str | None, ...]:

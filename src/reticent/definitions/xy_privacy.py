@@ -42,7 +42,7 @@ class XYPrivacy(Conjunction):
             object.__setattr__(self, name, _columns(getattr(self, name), f"XYPrivacy: {name}"))
         if self.y is None and self.x is not None:
             raise PolicyError(
-                "XYPrivacy: x says what is known besides the quasi columns; say with y= what is to be protected."
+                "XYPrivacy: x says what is known besides the quasi columns; pass y=, what is to be protected."
             )
         if self.y is not None and (self.column is not None or not self.y):
             raise PolicyError("XYPrivacy: y must name at least one sensitive column, and takes the place of column.")

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from reticent.data import (
-    FORMATS,
     WEIGHT,
+    BoundHierarchy,
     Checksum,
     Codes,
     Context,
@@ -25,11 +26,13 @@ from reticent.data import (
     Profile,
     Recoded,
     Recoding,
+    RepeatedRows,
     Rows,
+    SensitiveColumn,
     SensitiveDomain,
     Table,
+    TableFile,
     Written,
-    csv_blocks,
     first_rows,
     looked_up,
     number,
@@ -41,7 +44,8 @@ from reticent.engine.recoding import recode_frame
 from reticent.errors import DataError
 from reticent.files import write_new
 
-_ROWS_AT_ONCE = 200_000
+# Rows, and for each column that was looked up its known values and every row's place among them: kept as long as the rows are.
+_LOOKED_UP: WeakKeyDictionary[Rows, dict[str, tuple[pl.Series, Codes]]] = WeakKeyDictionary()
 
 
 class LocalEngine:
@@ -50,10 +54,11 @@ class LocalEngine:
     def count(self, table: Table, *, sensitive: bool = True, floor: NodeLevels | None = None) -> FrequencySet:
         """Count the distinct quasi points of the table, at level 0 or at ``floor``."""
         levels = floor if floor is not None else (0,) * len(table.hierarchies)
-        found = looked_up(table.frame, {**_leaves(table), **(_values(table) if sensitive else {})})
-        codes = self._codes(table, levels, found)
+        if sensitive:
+            _looked_up(table, (*table.hierarchies, *table.sensitive_columns))
+        codes: Sequence[Codes] = self.codes(table, levels)
         sizes = [hierarchy.levels[level].size for hierarchy, level in zip(table.hierarchies, levels, strict=True)]
-        domain, joint = self._sensitive(table, found) if sensitive else (SensitiveDomain.none(), None)
+        domain, joint = self._sensitive(table) if sensitive else (SensitiveDomain.none(), None)
         if table.population is None:
             points = Distinct(*pack(codes, sizes, table.rows))
             counted, people = points.sizes, {}
@@ -85,7 +90,7 @@ class LocalEngine:
     def recode(self, table: Table, recoding: Recoding, context: Context) -> Recoded:
         """Public and private rows, all at once."""
         context.step("recoding rows")
-        return recode_frame(table, recoding, self.codes, context.randomness)
+        return recode_frame(table, recoding, self.codes, self._secrets, context.randomness)
 
     def profile(self, rows: Rows, columns: Sequence[str]) -> Profile:
         """The number of rows, and the values and nulls of some columns."""
@@ -94,22 +99,20 @@ class LocalEngine:
         missing = {each.name: (each.null_count(), each.is_null().arg_max() or 0) for each in with_nulls}
         return Profile(rows.height, series, missing)
 
-    def write(self, rows: Rows, target: Path, kind: str, order: Order = "sorted") -> Written:
-        """Write rows as a new CSV or Parquet file, sorted unless they keep their own order."""
-        held = rows if isinstance(rows, FrameRows) else FrameRows(rows.frame())
+    def write(self, rows: Rows, target: Path, kind: TableFile, order: Order = "sorted") -> Written:
+        """Write rows as a new file of a ``kind``, sorted unless they keep their own order."""
+        held = rows if isinstance(rows, FrameRows | RepeatedRows) else FrameRows(rows.frame())
         ordered = held.ordered() if order == "sorted" else held
         checksum = Checksum()
-        if kind == "csv":
-            blocks = csv_blocks(ordered.schema, ordered.held.iter_slices(_ROWS_AT_ONCE))
-        else:
-            blocks = iter([FORMATS[kind](ordered.frame())])
+        # Rows held as codes or as kinds that repeat are CSV before they are a frame.
+        blocks = ordered.csv_blocks() if kind.name == "csv" else kind.write(ordered.frame(), ordered.schema)
         write_new(target, checksum.passing(blocks), mode=0o600, sync=False)
         return Written(ordered, checksum.sha256, checksum.size)
 
     def single_rows(self, table: Table, order: NDArray[np.int64]) -> FrequencySet:
         """Every row as a point of its own, in the given order: for methods that may part people with equal quasi values."""
         codes = tuple(column.take(order) for column in self.codes(table, (0,) * len(table.hierarchies)))
-        domain, joint = self._sensitive(table, looked_up(table.frame, _values(table)))
+        domain, joint = self._sensitive(table)
         ones = np.ones(table.rows, dtype=np.int64)
         values = np.zeros(table.rows, dtype=np.int32) if joint is None else joint.take(order).astype(np.int32)
         histograms = Histograms(np.arange(table.rows + 1), values, ones)
@@ -143,39 +146,37 @@ class LocalEngine:
 
     def codes(self, table: Table, levels: NodeLevels) -> list[Codes]:
         """Every quasi column as part numbers."""
-        return self._codes(table, levels, looked_up(table.frame, _leaves(table)))
-
-    def _codes(self, table: Table, levels: NodeLevels, found: Mapping[str, pl.Series]) -> list[Codes]:
-        codes = []
-        for hierarchy, level in zip(table.hierarchies, levels, strict=True):
-            leaves = hierarchy.codes(table.frame[hierarchy.column], found.get(hierarchy.column), table.first_row)
-            codes.append(leaves if level == 0 else hierarchy.levels[level].parts.take(leaves))
-        return codes
+        leaves = _looked_up(table, table.hierarchies)
+        return [_parts(*each) for each in zip(table.hierarchies, levels, leaves, strict=True)]
 
     def _people_codes(self, table: Table, levels: NodeLevels) -> list[Codes]:
         """Every quasi column of the population as part numbers."""
         people = cast(pl.DataFrame, table.population)
-        found = looked_up(people, _leaves(table))
+        found = looked_up(people, {hierarchy.column: hierarchy.leaves for hierarchy in table.hierarchies})
         codes = []
         for hierarchy, level in zip(table.hierarchies, levels, strict=True):
             try:
                 leaves = hierarchy.codes(people[hierarchy.column], found.get(hierarchy.column))
             except DataError as error:
                 raise DataError(f"In the population: {error}") from None
-            codes.append(leaves if level == 0 else hierarchy.levels[level].parts.take(leaves))
+            codes.append(_parts(hierarchy, level, leaves))
         return codes
 
-    def _sensitive(self, table: Table, found: Mapping[str, pl.Series]) -> tuple[SensitiveDomain, Codes | None]:
+    def _sensitive(self, table: Table) -> tuple[SensitiveDomain, Codes | None]:
         columns = table.sensitive_columns
         if not columns:
             return SensitiveDomain.none(), None
-        codes = [column.codes(table.frame[column.name], found.get(column.name), table.first_row) for column in columns]
+        codes = _looked_up(table, columns)
         if len(columns) == 1:
             return SensitiveDomain.single(columns[0]), codes[0]
         ids, count = number(*pack(codes, [column.size for column in columns], table.rows))
         firsts = first_rows(ids, count)
         joint = np.stack([column[firsts] for column in codes], axis=1).astype(np.int32)
         return SensitiveDomain(columns, joint), ids
+
+    def _secrets(self, table: Table) -> tuple[Codes | None, int]:
+        domain, joint = self._sensitive(table)
+        return joint, domain.size
 
     def _extras(self, table: Table, points: Distinct) -> dict[str, NDArray[np.int64]]:
         extras = {}
@@ -192,11 +193,21 @@ class LocalEngine:
         return extras
 
 
-def _leaves(table: Table) -> dict[str, pl.Series]:
-    """The known values of every quasi column."""
-    return {hierarchy.column: hierarchy.leaves for hierarchy in table.hierarchies}
+def _looked_up(table: Table, columns: Sequence[BoundHierarchy | SensitiveColumn]) -> list[Codes]:
+    """The place of every row's value among the known ones of each column."""
+    known, named = _LOOKED_UP.setdefault(table.held, {}), [_known(column) for column in columns]
+    new = [place for place, (name, values) in enumerate(named) if name not in known or known[name][0] is not values]
+    found = looked_up(table.frame, dict(named[place] for place in new)) if new else {}
+    for place in new:
+        name, values = named[place]
+        known[name] = values, columns[place].codes(table.frame[name], found.get(name), table.first_row)
+    return [known[name][1] for name, _ in named]
 
 
-def _values(table: Table) -> dict[str, pl.Series]:
-    """The known values of every sensitive column."""
-    return {column.name: column.labels for column in table.sensitive_columns}
+def _known(column: BoundHierarchy | SensitiveColumn) -> tuple[str, pl.Series]:
+    """The name of a column, and its known values."""
+    return (column.column, column.leaves) if isinstance(column, BoundHierarchy) else (column.name, column.labels)
+
+
+def _parts(hierarchy: BoundHierarchy, level: int, leaves: Codes) -> Codes:
+    return leaves if level == 0 else hierarchy.levels[level].parts.take(leaves)

@@ -10,64 +10,74 @@ from numpy.typing import NDArray
 
 from reticent.data import (
     BUCKET,
+    PSEUDONYM,
     Allocation,
     CodedRows,
     Codes,
+    Distinct,
     FrameRows,
     Levels,
     Recoded,
     Recoding,
-    Regions,
+    RepeatedRows,
     Rows,
     StreamRows,
     Table,
+    pack,
 )
 from reticent.randomness import Randomness
 
-PSEUDONYM = "pseudonym"
-
-Mask = NDArray[np.bool_]
 Encode = Callable[[Table, tuple[int, ...]], Sequence[Codes]]
 """Gives every quasi column of a part of a table as part numbers."""
+Secrets = Callable[[Table], tuple[Codes | None, int]]
+"""Gives the joint sensitive value of every row as a number, and how many values there are; None where no column is sensitive."""
 
 
-def recode_frame(table: Table, recoding: Recoding, encode: Encode, randomness: Randomness) -> Recoded:
+def recode_frame(table: Table, recoding: Recoding, encode: Encode, secrets: Secrets, randomness: Randomness) -> Recoded:
     """The public rows of a table in memory, and what stays private: pseudonyms, and who is where."""
+    group = _groups(table, recoding, encode)
     if isinstance(recoding, Levels) and recoding.exact:
-        return _bucketized(table, recoding, encode, randomness)
-    labels, kept = _recoded(table, recoding, encode, coded=True)
-    rows = table.frame if kept.all() else table.frame.filter(pl.Series(kept))
-    data = labels.with_columns([rows[name] for name in (*table.sensitive, *table.other)])
-    data, private = _pseudonymized(table, rows, data, randomness)
-    return Recoded({"data": CodedRows(data)}, private)
+        return _bucketized(table, group, len(recoding.published[0]), randomness)
+    kept = np.flatnonzero(group >= 0)
+    private: dict[str, Rows] = {}
+    repeated = None if table.other or table.pseudonyms else _repeated(group, kept, *secrets(table))
+    chosen, times = repeated if repeated is not None else (kept, None)
+    unchanged = [table.frame[name].gather(chosen) for name in (*table.sensitive, *table.other)]
+    data = recoding.shown(group[chosen], coded=True).with_columns(unchanged)
+    if _listed(table) or table.pseudonyms:
+        data, private = _pseudonymized(table, table.frame[kept], data, randomness)
+    rows = CodedRows(data)
+    return Recoded({"data": rows if times is None else RepeatedRows(rows, times)}, private)
 
 
-def _recoded(part: Table, recoding: Recoding, encode: Encode, coded: bool = False) -> tuple[pl.DataFrame, Mask]:
-    """The published quasi columns of the kept rows of a part of a table, and which rows these are."""
-    if isinstance(recoding, Levels):
-        codes = encode(part, tuple(recoding.levels.values()))
-        if recoding.complete:
-            return recoding.shown(codes, coded=coded), np.ones(part.rows, dtype=bool)
-        kept = recoding.groups_of(codes) >= 0
-        return recoding.shown([parts[kept] for parts in codes], coded=coded), kept
-    assert isinstance(recoding, Regions)
+def _groups(part: Table, recoding: Recoding, encode: Encode) -> NDArray[np.int64]:
+    """The published group of every row of a part of a table; -1 where it has none."""
     if isinstance(recoding, Allocation) and recoding.rows is not None:
-        group = recoding.rows
-    else:
-        group = recoding.groups_of(encode(part, (0,) * len(recoding.columns)))
-    return recoding.shown(group[group >= 0], coded=coded), group >= 0
+        return recoding.rows
+    return recoding.groups_of(encode(part, recoding.coded_at))
+
+
+def _repeated(
+    group: NDArray[np.int64], kept: NDArray[np.int64], secret: Codes | None, secrets: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """One of each kind of published row, and how many there are of it; None where most are the only ones of their kind."""
+    groups = int(group.max(initial=-1)) + 1
+    columns = [group[kept]] if secret is None else [group[kept], secret[kept]]
+    found = Distinct(*pack(columns, [groups, secrets][: len(columns)], len(kept)))
+    return None if 2 * len(found.sizes) > len(kept) else (kept[found.firsts], found.sizes)
 
 
 def recode_parts(table: Table, recoding: Recoding, encode: Encode) -> Recoded:
     """The same of a table whose rows are looked at part by part, whenever they are read."""
 
     def published(part: Table) -> pl.DataFrame:
-        labels, kept = _recoded(part, recoding, encode)
-        rows = part.frame.filter(pl.Series(kept))
-        return labels.with_columns([rows[name] for name in (*table.sensitive, *table.other)])
+        group = _groups(part, recoding, encode)
+        kept = np.flatnonzero(group >= 0)
+        unchanged = [part.frame[name].gather(kept) for name in (*table.sensitive, *table.other)]
+        return recoding.shown(group[kept]).with_columns(unchanged)
 
     def people(part: Table) -> pl.DataFrame:
-        return part.frame.filter(pl.Series(_recoded(part, recoding, encode)[1])).select(listed)
+        return part.frame.select(listed).filter(pl.Series(_groups(part, recoding, encode) >= 0))
 
     listed = _listed(table)
     text = dict.fromkeys(table.quasi, pl.String())
@@ -86,15 +96,14 @@ def _mapped(table: Table, made: Callable[[Table], pl.DataFrame], schema: pl.Sche
     return StreamRows(schema, make)
 
 
-def _bucketized(table: Table, recoding: Levels, encode: Encode, randomness: Randomness) -> Recoded:
+def _bucketized(table: Table, bucket: NDArray[np.int64], count: int, randomness: Randomness) -> Recoded:
     """Two tables joined by a bucket number only: exact quasi values, and sensitive values in random order (R-WK-23).
 
     Buckets are numbered at random, and the sensitive rows of a bucket are shuffled by the operating system's randomness, so
     that nothing but the bucket's histogram connects the two.
     """
-    buckets = recoding.groups_of(encode(table, tuple(recoding.levels.values())))
-    rows = table.frame.filter(pl.Series(buckets >= 0))
-    names = pl.Series(BUCKET, randomness.order(len(recoding.published[0]))[buckets[buckets >= 0]] + 1)
+    rows = table.frame.filter(pl.Series(bucket >= 0))
+    names = pl.Series(BUCKET, randomness.order(count)[bucket[bucket >= 0]] + 1)
     quasi = rows.select([*table.quasi, *table.other]).with_columns(names)
     quasi, private = _pseudonymized(table, rows, quasi, randomness)
     shuffled = randomness.order(len(rows))

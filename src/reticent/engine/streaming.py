@@ -17,7 +17,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.data import (
-    BLOCKS,
     Checksum,
     Context,
     FrequencySet,
@@ -30,6 +29,7 @@ from reticent.data import (
     Rows,
     StoredRows,
     Table,
+    TableFile,
     Written,
 )
 from reticent.data.sorting import in_order
@@ -54,6 +54,10 @@ class StreamingEngine:
         """Chunk by chunk, the point of ``counted`` that each row is in; -1 for a row that is in none."""
         return (self._local.point_of_row(part, counted) for part in table.parts())
 
+    def single_rows(self, table: Table, order: NDArray[np.int64]) -> FrequencySet:
+        """Refused: every row would have to be in memory."""
+        return self._local.single_rows(table, order)
+
     def profile(self, rows: Rows, columns: Sequence[str]) -> Profile:
         """The number of rows, and the distinct values and nulls of some columns, in one pass."""
         seen = 0
@@ -69,14 +73,14 @@ class StreamingEngine:
             seen += chunk.height
         return Profile(seen, values, missing)
 
-    def write(self, rows: Rows, target: Path, kind: str, order: Order = "sorted") -> Written:
-        """Write rows as a new CSV or Parquet file; what must be sorted and does not fit into memory waits in files beside it."""
+    def write(self, rows: Rows, target: Path, kind: TableFile, order: Order = "sorted") -> Written:
+        """Write rows as a new file of a ``kind``; what must be sorted and does not fit into memory waits in files beside it."""
         checksum = Checksum()
         with ExitStack() as work:
             chunks = rows.chunks()
             if order == "sorted":
                 chunks = in_order(rows, Path(work.enter_context(TemporaryDirectory(dir=target.parent))))
-            write_new(target, checksum.passing(BLOCKS[kind](rows.schema, chunks)), mode=0o600, sync=False)
+            write_new(target, checksum.passing(kind.blocks(rows.schema, chunks)), mode=0o600, sync=False)
         return Written(StoredRows(rows.schema, path=target), checksum.sha256, checksum.size)
 
     def recode(self, table: Table, recoding: Recoding, context: Context) -> Recoded:

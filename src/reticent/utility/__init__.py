@@ -13,6 +13,7 @@ from reticent.utility.measured import Measured, measure_all
 from reticent.utility.measures import (
     average_group_size,
     column_losses,
+    column_weights,
     cp,
     discernibility,
     height,
@@ -23,18 +24,21 @@ from reticent.utility.measures import (
     ncp,
     non_uniform_entropy,
 )
-from reticent.utility.picture import Picture
+from reticent.utility.picture import CellsDrawing, LevelsDrawing, Picture
 from reticent.utility.workload import Workload, WorkloadError, log_ratio, workload_error
 
 __all__ = [
     "Cells",
+    "CellsDrawing",
     "LeafSets",
+    "LevelsDrawing",
     "Measured",
     "Picture",
     "Workload",
     "WorkloadError",
     "average_group_size",
     "column_losses",
+    "column_weights",
     "cp",
     "discernibility",
     "height",

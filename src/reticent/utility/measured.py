@@ -7,7 +7,7 @@ from functools import cached_property
 
 from reticent.utility import measures
 from reticent.utility.measures import Weights
-from reticent.utility.picture import Picture
+from reticent.utility.picture import Drawing, Picture
 
 Measure = Callable[[Picture, Weights | None], float]
 
@@ -38,13 +38,13 @@ class Measured(Mapping[str, float]):
     It has mutable state because it remembers: a measure is computed once.
     """
 
-    def __init__(self, draw: Callable[[], Picture], weights: Weights | None = None) -> None:
-        self._draw, self._weights = draw, weights
+    def __init__(self, drawing: Picture | Drawing, weights: Weights | None = None) -> None:
+        self._drawing, self._weights = drawing, weights
         self._known: dict[str, float] = {}
 
     @cached_property
     def _picture(self) -> Picture:
-        return self._draw()
+        return self._drawing if isinstance(self._drawing, Picture) else self._drawing.picture()
 
     @cached_property
     def _measures(self) -> dict[str, Measure]:
@@ -82,4 +82,4 @@ class Measured(Mapping[str, float]):
 
 def measure_all(picture: Picture, weights: Weights | None = None) -> dict[str, float]:
     """Every measure that makes sense for a picture, by name."""
-    return dict(Measured(lambda: picture, weights))
+    return dict(Measured(picture, weights))

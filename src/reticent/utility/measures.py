@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -166,18 +166,20 @@ def _need_original(picture: Picture, name: str) -> None:
         )
 
 
-def _plain(picture: Picture, weights: Weights | None) -> NDArray[np.float64]:
-    for name, weight in (weights or {}).items():
-        if name not in picture.columns:
-            raise PolicyError(
-                f"weights names {name!r}, which is not a quasi column.{did_you_mean(name, picture.columns)}"
-            )
-        if not exact(weight, f"The weight of {name!r}") >= 0:
-            raise PolicyError(f"The weight of {name!r} must not be negative, but it is {weight}.")
-    found = np.array([float(exact((weights or {}).get(name, 1), "weight")) for name in picture.columns])
+def column_weights(columns: Sequence[str], weights: Weights | None) -> NDArray[np.float64]:
+    """The weight of every quasi column, 1 where none is given; some column must count."""
+    given = weights or {}
+    for name in given:
+        if name not in columns:
+            raise PolicyError(f"weights names {name!r}, which is not a quasi column.{did_you_mean(name, columns)}")
+    found = np.array([float(exact(given.get(name, 1), f"The weight of {name!r}", low=0)) for name in columns])
     if len(found) and not found.sum():
         raise PolicyError("All attribute weights are zero; at least one column must count.")
     return found
+
+
+def _plain(picture: Picture, weights: Weights | None) -> NDArray[np.float64]:
+    return column_weights(picture.columns, weights)
 
 
 def _shares(picture: Picture, weights: Weights | None) -> NDArray[np.float64]:

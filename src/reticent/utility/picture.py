@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,6 +164,47 @@ class Picture:
         """For every column the mean over all rows of a cost per cell, a suppressed row costing one."""
         sums = [float(cells.shown(self.blocks) @ cost) for cells, cost in zip(self.cells, per_cell, strict=True)]
         return (np.array(sums) + self.suppressed) / self.rows
+
+
+class Drawing(Protocol):
+    """What a picture can be drawn of, when somebody looks at it."""
+
+    def picture(self) -> Picture:
+        """Draw it."""
+
+
+@dataclass(frozen=True, eq=False)
+class LevelsDrawing:
+    """The release that :meth:`Picture.of_levels` draws."""
+
+    frequencies: FrequencySet
+    levels: tuple[int, ...]
+    suppressed: NDArray[np.bool_]
+    exact: bool
+
+    def picture(self) -> Picture:
+        return Picture.of_levels(self.frequencies, self.levels, self.suppressed, self.exact)
+
+
+class ShowsLeaves(Protocol):
+    """What the groups of a release show of a column."""
+
+    def leaf_sets(self) -> LeafSets:
+        """The sets of leaves."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellsDrawing:
+    """The release that :meth:`Picture.of_cells` draws."""
+
+    frequencies: FrequencySet
+    group_of_point: NDArray[np.int64]
+    count: int
+    columns: Sequence[ShowsLeaves]
+
+    def picture(self) -> Picture:
+        shown = [column.leaf_sets() for column in self.columns]
+        return Picture.of_cells(self.frequencies, self.group_of_point, self.count, shown)
 
 
 def _columns(frequencies: FrequencySet) -> list[NDArray[np.int64]]:

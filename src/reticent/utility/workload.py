@@ -67,9 +67,7 @@ class Workload:
         share the queries really have depends on the data and is measured again when they are asked.
         """
         sizes = np.array([hierarchy.size for hierarchy in hierarchies], dtype=np.int64)
-        aim = exact(selectivity, "selectivity", high=1)
-        if aim <= 0:
-            raise PolicyError(f"selectivity must be above 0, but it is {selectivity}.")
+        aim = exact(selectivity, "selectivity", above=0, high=1)
         whole(queries, "queries", low=1)
         if whole(dimensions, "dimensions", low=1) > len(sizes):
             raise PolicyError(f"dimensions is {dimensions}, but there are only {len(sizes)} quasi columns.")
@@ -186,11 +184,7 @@ def workload_error(
     """
     if estimator not in ("uniform", "intersect"):
         raise PolicyError(f"estimator must be 'uniform' or 'intersect', but it is {estimator!r}.")
-    limit = float(exact(floor, "floor"))
-    if limit <= 0:
-        raise PolicyError(
-            f"floor must be above 0, so that a query without rows has an error at all, but it is {floor}."
-        )
+    limit = float(exact(floor, "floor", above=0))
     actual = actual_counts(frequencies, workload)
     estimates = np.array([_estimate(picture, query, estimator) for query in _queries(picture, workload)])
     return WorkloadError(estimator, limit, frequencies.rows, actual, estimates)

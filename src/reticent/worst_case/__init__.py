@@ -29,13 +29,13 @@ from reticent.worst_case.disclosure import (
     screened_verdict,
     unsafe_alone,
 )
-from reticent.worst_case.facts import Atom, Clause, Fact, parse_fact
+from reticent.worst_case.facts import Clause, Fact, PersonValue, parse_fact
 from reticent.worst_case.population import GroupHistograms, Population
 from reticent.worst_case.screen import Floats, least_chances, merge, merge_all
 from reticent.worst_case.solver import (
     BUDGET,
-    Budget,
     BudgetExceeded,
+    WorkBudget,
     components,
     conditional,
     disclosure_risk,
@@ -46,9 +46,7 @@ from reticent.worst_case.witness import RankedAtom, WorstFacts, negation_witness
 
 __all__ = [
     "BUDGET",
-    "Atom",
     "Buckets",
-    "Budget",
     "BudgetExceeded",
     "Clause",
     "DisclosureTree",
@@ -56,9 +54,11 @@ __all__ = [
     "Floats",
     "GroupHistograms",
     "Measured",
+    "PersonValue",
     "Population",
     "RankedAtom",
     "Safety",
+    "WorkBudget",
     "WorstFacts",
     "as_probability",
     "breaking_point",

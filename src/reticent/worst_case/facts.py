@@ -24,7 +24,7 @@ _OPERATORS = ("->", "=>", "→", "!=", "≠", "&", "|", "=", "!", "{", "}")
 _SPELLED = {"=>": "->", "→": "->", "≠": "!="}
 
 
-class Atom(NamedTuple):
+class PersonValue(NamedTuple):
     """The statement that a person has a value."""
 
     person: str
@@ -38,11 +38,11 @@ class Atom(NamedTuple):
 class Clause:
     """All of ``given`` together imply at least one of ``then``: a disjunction of negated and plain atoms."""
 
-    given: frozenset[Atom]
-    then: frozenset[Atom]
+    given: frozenset[PersonValue]
+    then: frozenset[PersonValue]
 
     @property
-    def atoms(self) -> frozenset[Atom]:
+    def atoms(self) -> frozenset[PersonValue]:
         """Every atom that is mentioned."""
         return self.given | self.then
 
@@ -60,12 +60,12 @@ class Fact:
     clauses: tuple[Clause, ...]
 
     @property
-    def atoms(self) -> frozenset[Atom]:
+    def atoms(self) -> frozenset[PersonValue]:
         """Every atom that is mentioned."""
         return frozenset(atom for clause in self.clauses for atom in clause.atoms)
 
 
-def implication(given: Iterable[Atom], then: Iterable[Atom]) -> Fact:
+def implication(given: Iterable[PersonValue], then: Iterable[PersonValue]) -> Fact:
     """The basic implication ``given -> then`` from atoms."""
     clause = Clause(frozenset(given), frozenset(then))
     left, right = " & ".join(map(str, sorted(clause.given))), " | ".join(map(str, sorted(clause.then)))
@@ -76,17 +76,17 @@ def parse_fact(text: str) -> Fact:
     """Read one fact; what cannot be read is a PolicyError that points at the place.
 
     >>> parse_fact("Hannah=flu -> Charlie=flu").clauses[0].then
-    frozenset({Atom(person='Charlie', value='flu')})
+    frozenset({PersonValue(person='Charlie', value='flu')})
     """
-    return _Parser(text).fact()
+    return _FactParser(text).fact()
 
 
 class _Literal(NamedTuple):
-    atoms: tuple[Atom, ...]
+    atoms: tuple[PersonValue, ...]
     positive: bool
 
 
-class _Parser:
+class _FactParser:
     def __init__(self, text: str) -> None:
         if not isinstance(text, str):
             raise PolicyError(f"A fact is text such as 'Ed=flu', but this is {text!r}.")
@@ -111,8 +111,8 @@ class _Parser:
         return Fact(self.text.strip(), tuple(self._clause((), group) for group in groups))
 
     def _clause(self, left: Iterable[_Literal], right: Iterable[_Literal]) -> Clause:
-        given: set[Atom] = set()
-        then: set[Atom] = set()
+        given: set[PersonValue] = set()
+        then: set[PersonValue] = set()
         for literal in left:
             if len(literal.atoms) > 1:
                 self._fail(
@@ -129,7 +129,7 @@ class _Parser:
             self.place += 1
             if operator == "|" and self._is_bare_value() and literals[-1].positive:
                 before = literals[-1].atoms
-                more = Atom(before[-1].person, self._word("a value"))
+                more = PersonValue(before[-1].person, self._word("a value"))
                 literals[-1] = _Literal((*before, more), True)
                 continue
             joint.add(operator)
@@ -150,12 +150,12 @@ class _Parser:
             if not positive:
                 self._fail("Write 'Ed != flu' once for every value that is ruled out, instead of a negated list")
             values = self._list() if listed[2] is None else self._split(listed[2])
-            return _Literal(tuple(Atom(listed[1], value) for value in values), True)
+            return _Literal(tuple(PersonValue(listed[1], value) for value in values), True)
         if self._take("!="):
             positive = not positive
         elif not self._take("="):
             self._fail("Expected '=' or '!=' and a value")
-        return _Literal((Atom(person, self._word("a value")),), positive)
+        return _Literal((PersonValue(person, self._word("a value")),), positive)
 
     def _list(self) -> list[str]:
         inside = self._word("a list of values")

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from reticent.errors import DataError, PolicyError, did_you_mean
-from reticent.worst_case.facts import Atom, Clause, Fact
+from reticent.worst_case.facts import Clause, Fact, PersonValue
 
 if TYPE_CHECKING:
     from reticent.data import Groups
@@ -85,7 +85,7 @@ class Population:
             values.setdefault(value.casefold(), []).append(value)
         return people, values
 
-    def prior(self, atom: Atom) -> Fraction:
+    def prior(self, atom: PersonValue) -> Fraction:
         """The chance of an atom before anything is known."""
         bucket = self.bucket_of[atom.person]
         return Fraction(self.histograms[bucket].get(atom.value, 0), self.size(bucket))
@@ -114,7 +114,7 @@ class Population:
             prices.append(len(set(self.histograms[self.bucket_of[person]]) - listed))
         return min(prices)
 
-    def _atom(self, atom: Atom) -> Atom:
+    def _atom(self, atom: PersonValue) -> PersonValue:
         people, values = self._folded
         if atom.person in self.ambiguous:
             raise PolicyError(f"{atom.person!r} names several rows. Use a key that tells people apart.")
@@ -129,7 +129,7 @@ class Population:
                 f"Nobody has the value {atom.value!r}.{did_you_mean(atom.value, self.values)} "
                 f"The values are: {', '.join(self.values[:30])}{', ...' if len(self.values) > 30 else ''}."
             )
-        return Atom(person, value)
+        return PersonValue(person, value)
 
 
 class GroupHistograms(Sequence[Mapping[str, int]]):

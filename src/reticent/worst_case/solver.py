@@ -14,7 +14,7 @@ from fractions import Fraction
 from math import perm
 
 from reticent.errors import ReticentError
-from reticent.worst_case.facts import Atom, Clause
+from reticent.worst_case.facts import Clause, PersonValue
 from reticent.worst_case.population import Population
 
 BUDGET = 2_000_000
@@ -30,7 +30,7 @@ class BudgetExceeded(ReticentError):
 
 
 @dataclass
-class Budget:
+class WorkBudget:
     """What is left of the work that was allowed; shared by all counts behind one answer, hence mutable."""
 
     left: int = BUDGET
@@ -71,9 +71,9 @@ def components(population: Population, clauses: Sequence[Clause]) -> list[Compon
     return [Component(tuple(part), _order(population, part)) for part in parts.values()]
 
 
-def probability(population: Population, clauses: Sequence[Clause], budget: Budget | None = None) -> Fraction:
+def probability(population: Population, clauses: Sequence[Clause], budget: WorkBudget | None = None) -> Fraction:
     """The chance that all clauses hold in a random world: 0 exactly when they contradict the release (R-WK-12)."""
-    budget = budget or Budget()
+    budget = budget or WorkBudget()
     chance = Fraction(1)
     for component in components(population, tuple(dict.fromkeys(clauses))):
         chance *= _component_probability(population, component, budget)
@@ -83,23 +83,23 @@ def probability(population: Population, clauses: Sequence[Clause], budget: Budge
 
 
 def conditional(
-    population: Population, known: Sequence[Clause], asked: Sequence[Clause], budget: Budget | None = None
+    population: Population, known: Sequence[Clause], asked: Sequence[Clause], budget: WorkBudget | None = None
 ) -> Fraction | None:
     """The chance of ``asked`` given ``known``, or None when ``known`` contradicts the release."""
-    budget = budget or Budget()
+    budget = budget or WorkBudget()
     consistent = probability(population, known, budget)
     return probability(population, [*known, *asked], budget) / consistent if consistent else None
 
 
 def disclosure_risk(
-    population: Population, known: Sequence[Clause], budget: Budget | None = None
-) -> tuple[Fraction, Atom] | None:
+    population: Population, known: Sequence[Clause], budget: WorkBudget | None = None
+) -> tuple[Fraction, PersonValue] | None:
     """The most that ``known`` tells about anybody, and about whom; None when it contradicts the release (R-WK-13).
 
     People whom the facts do not mention are alike within a bucket, so one of each bucket is tried; values that are
     not mentioned in a bucket share their chance in proportion to their counts, so only the most frequent is tried.
     """
-    budget = budget or Budget()
+    budget = budget or WorkBudget()
     if not probability(population, known, budget):
         return None
     mentioned = {person for clause in known for person in clause.people}
@@ -107,12 +107,12 @@ def disclosure_risk(
     for person in sorted(population.bucket_of):
         if person not in mentioned:
             strangers.setdefault(population.bucket_of[person], person)
-    best = Fraction(0), Atom("", "")
+    best = Fraction(0), PersonValue("", "")
     touched = {population.bucket_of[person] for person in mentioned}
     for person in sorted(mentioned | set(strangers.values())):
         bucket = population.bucket_of[person]
         for value in _telling_values(population, bucket, known):
-            atom = Atom(person, value)
+            atom = PersonValue(person, value)
             if bucket not in touched:
                 chance = population.prior(atom)
             else:
@@ -177,7 +177,7 @@ State = tuple[tuple[Urn, ...], int]
 """What is left in the urns, and the clauses that are still open as bits."""
 
 
-def _component_probability(population: Population, component: Component, budget: Budget) -> Fraction:
+def _component_probability(population: Population, component: Component, budget: WorkBudget) -> Fraction:
     buckets = sorted({population.bucket_of[person] for person in component.people})
     place = {bucket: index for index, bucket in enumerate(buckets)}
     labels = [_labels(population, bucket, component.clauses) for bucket in buckets]
@@ -227,7 +227,7 @@ class _Turn:
 def _turns(component: Component, labels: Sequence[Sequence[str | None]]) -> list[_Turn]:
     clauses, touching = component.clauses, _touching(component.clauses)
     waiting = {person: turn for turn, person in enumerate(component.people)}
-    said: dict[tuple[frozenset[Atom], frozenset[Atom]], int] = {}
+    said: dict[tuple[frozenset[PersonValue], frozenset[PersonValue]], int] = {}
     found = []
     for turn, person in enumerate(component.people):
         numbers = sorted(touching[person])
@@ -250,7 +250,7 @@ def _alike(
     numbers: Sequence[int],
     waiting: Mapping[str, int],
     turn: int,
-    said: dict[tuple[frozenset[Atom], frozenset[Atom]], int],
+    said: dict[tuple[frozenset[PersonValue], frozenset[PersonValue]], int],
 ) -> tuple[tuple[int, int], ...]:
     """The clauses that this turn shortened to what another one says already.
 

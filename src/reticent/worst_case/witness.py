@@ -17,7 +17,7 @@ import numpy as np
 from reticent.worst_case.buckets import Buckets, Measured
 from reticent.worst_case.contenders import Contender, strongest
 from reticent.worst_case.disclosure import fact_count, worst_negations
-from reticent.worst_case.facts import Atom, Clause
+from reticent.worst_case.facts import Clause, PersonValue
 from reticent.worst_case.population import Population
 from reticent.worst_case.screen import screen
 from reticent.worst_case.solver import conditional
@@ -93,22 +93,13 @@ class WorstFacts:
         return f"{person} has {value} with probability {self.disclosure}{decimal}"
 
 
-def _as_atom(atom: RankedAtom) -> Atom:
-    return Atom(f"{atom.bucket}/{atom.person}", str(atom.rank))
+def _as_atom(atom: RankedAtom) -> PersonValue:
+    return PersonValue(f"{atom.bucket}/{atom.person}", str(atom.rank))
 
 
 def plain_name(atom: RankedAtom) -> tuple[str, str]:
     """Names for buckets that are nothing but counts."""
     return f"person {atom.person + 1} of bucket {atom.bucket + 1}", f"value {atom.rank + 1}"
-
-
-def labelled(labels: Sequence[Sequence[str]] | Mapping[int, Sequence[str]]) -> Name:
-    """Names from the value labels of each bucket, most frequent first."""
-
-    def name(atom: RankedAtom) -> tuple[str, str]:
-        return plain_name(atom)[0], labels[atom.bucket][atom.rank]
-
-    return name
 
 
 def witness(histograms: Measured, k: int) -> WorstFacts:
