@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reticent.errors import LedgerError
-from reticent.ledger import Ledger, Verdict
+from reticent.ledger import AuditVerdict, Ledger
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def ledger(tmp_path: Path):
         yield opened
 
 
-def verdict(identity: str = "set 1", **changes) -> Verdict:
+def verdict(identity: str = "set 1", **changes) -> AuditVerdict:
     given = {
         "column": "salary",
         "function": "sum",
@@ -28,7 +28,7 @@ def verdict(identity: str = "set 1", **changes) -> Verdict:
         "rule": "safe",
         "reason": "Safe.",
     }
-    return Verdict(**{**given, "members": b"members", **changes})
+    return AuditVerdict(**{**given, "members": b"members", **changes})
 
 
 def test_a_decision_is_found_by_what_it_is_about_and_its_answer_is_filled_in_once(ledger: Ledger) -> None:

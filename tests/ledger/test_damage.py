@@ -14,7 +14,7 @@ import pytest
 
 from reticent.errors import LedgerError
 from reticent.giving import Marks, SeriesState, Spending, unjudged
-from reticent.ledger import Ledger, Verdict
+from reticent.ledger import AuditVerdict, Ledger
 
 FILES = ("ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-key", "ledger.sqlite-newest")
 
@@ -31,7 +31,9 @@ def fill(ledger: Ledger) -> None:
     ledger.record("series", "one", certify, state=SeriesState("tau", "v1", {"index": 1}))
     for number in range(12):
         question = ledger.audits.ask("asked", "alice", f"SELECT {number}")
-        verdict = Verdict("salary", "max", f"set {number}", 3, number % 3 > 0, "rule", "Reason.", bytes([number]) * 40)
+        verdict = AuditVerdict(
+            "salary", "max", f"set {number}", 3, number % 3 > 0, "rule", "Reason.", bytes([number]) * 40
+        )
         entry = ledger.audits.decide("asked", question, verdict)
         if entry.answered:
             ledger.audits.answer(entry.number, Fraction(number), durable=True)
@@ -231,7 +233,7 @@ def older(path: Path, keep: tuple[str, ...]) -> None:
 
 def test_an_older_copy_is_refused(tmp_path: Path) -> None:
     older(tmp_path / "ledger.sqlite", ("ledger.sqlite",))
-    with pytest.raises(LedgerError, match="is older than it was"):
+    with pytest.raises(LedgerError, match="is an older copy"):
         Ledger(tmp_path / "ledger.sqlite")
 
 
@@ -239,7 +241,7 @@ def test_an_older_folder_is_refused_by_a_second_place(tmp_path: Path, monkeypatc
     monkeypatch.setenv("RETICENT_LEDGER_NEWEST", str(tmp_path / "second"))
     (tmp_path / "folder").mkdir()
     older(tmp_path / "folder" / "ledger.sqlite", ("ledger.sqlite", "ledger.sqlite-newest"))
-    with pytest.raises(LedgerError, match="is older than it was"):
+    with pytest.raises(LedgerError, match="is an older copy"):
         Ledger(tmp_path / "folder" / "ledger.sqlite")
     with Ledger(tmp_path / "folder" / "ledger.sqlite", accept="the disk broke") as ledger:
         assert [each.kind for each in ledger.entries("people")] == ["release", "restored"]
@@ -270,7 +272,7 @@ def test_another_chain_of_the_same_length_is_refused(tmp_path: Path) -> None:
     with Ledger(path) as ledger:
         ledger.record("people", "another two", certify, beside=unjudged)
     (tmp_path / "ledger.sqlite-newest").write_bytes(newer)
-    with pytest.raises(LedgerError, match="is older than it was, or another one"):
+    with pytest.raises(LedgerError, match="is an older copy, or another ledger"):
         Ledger(path)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from reticent.errors import LedgerError
 from reticent.giving import Given, Judgement, SeriesState, Spending, allow, refuse, unjudged
-from reticent.ledger import Entry, Ledger, Verdict
+from reticent.ledger import AuditVerdict, Entry, Ledger
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_withdrawn_content_can_be_recorded_again_and_its_number_never(ledger: Le
 
 def test_what_was_given_out_cannot_be_withdrawn_and_a_withdrawal_needs_a_reason(ledger: Ledger) -> None:
     entry = ledger.record("people", "a", certify)
-    with pytest.raises(LedgerError, match="Say why"):
+    with pytest.raises(LedgerError, match="Give a reason"):
         ledger.withdraw(entry, " ")
     ledger.give_out(entry)
     with pytest.raises(LedgerError, match=r"was given out .* cannot be withdrawn"):
@@ -182,11 +182,11 @@ def test_spendings_and_answers_are_entries_from_their_first_on(ledger: Ledger) -
     ledger.spend("spent", "epsilon", "1/2")
     ledger.spend("spent", "epsilon", "1/4")
     question = ledger.audits.ask("asked", "alice", "SELECT ...")
-    denied = Verdict("salary", "sum", "one", 1, False, "unsafe", "Unsafe.")
+    denied = AuditVerdict("salary", "sum", "one", 1, False, "unsafe", "Unsafe.")
     ledger.audits.decide("asked", question, denied)
     assert ledger.entries("asked") == []
     for identity in ("two", "three"):
-        ledger.audits.decide("asked", question, Verdict("salary", "sum", identity, 9, True, "safe", "Safe.", b"m"))
+        ledger.audits.decide("asked", question, AuditVerdict("salary", "sum", identity, 9, True, "safe", "Safe.", b"m"))
     assert [(each.kind, each.status) for each in ledger.entries("spent")] == [("budget", "given out")]
     assert [(each.kind, each.status) for each in ledger.entries("asked")] == [("answers", "given out")]
     for name in ("spent", "asked"):
@@ -198,9 +198,36 @@ def test_spendings_and_answers_are_entries_from_their_first_on(ledger: Ledger) -
 def test_answers_beside_a_release_are_refused_unless_allowed(ledger: Ledger) -> None:
     ledger.record("people", "a", certify)
     question = ledger.audits.ask("people", "alice", "SELECT ...")
-    verdict = Verdict("salary", "sum", "two", 2, True, "safe", "Safe.", b"m")
+    verdict = AuditVerdict("salary", "sum", "two", 2, True, "safe", "Safe.", b"m")
     with pytest.raises(LedgerError, match="was released already"):
         ledger.audits.decide("people", question, verdict)
     assert ledger.audits.after("people") == []
     assert ledger.audits.decide("people", question, verdict, beside=unjudged).answered
     assert "release 1" in ledger.entries("people")[1].note
+
+
+def test_what_was_checked_is_remembered_until_somebody_changes_it(ledger: Ledger) -> None:
+    entry = ledger.record("people", "a", certify)
+    before = ledger.entries("people")
+    with Ledger(ledger.path) as other:
+        other.withdraw(entry, "by another process")
+    assert [each.status for each in before] == ["reserved"]
+    assert [each.status for each in ledger.entries("people")] == ["withdrawn"]
+    with pytest.raises(LedgerError, match="withdrawn"):
+        ledger.give_out(entry)
+
+
+def test_what_a_failed_transaction_read_is_not_remembered(ledger: Ledger) -> None:
+    entry = ledger.record("people", "a", certify)
+
+    def fails(given: Entry) -> str:
+        assert ledger._made
+        raise RuntimeError("in the middle")
+
+    with pytest.raises(RuntimeError, match="in the middle"):
+        ledger.record("people", "b", fails, beside=unjudged)
+    assert [each.content for each in ledger.entries("people")] == ["a"]
+    with Ledger(ledger.path) as other:
+        other.give_out(entry)
+    assert ledger.record("people", "b", certify, beside=unjudged).number == 2
+    assert [each.status for each in ledger.entries("people")] == ["given out", "reserved"]

@@ -88,7 +88,7 @@ def test_nothing_is_recorded_when_the_certificate_cannot_be_made(ledger: Ledger)
 
 @pytest.mark.parametrize("name", ["", "  ", 7])
 def test_a_data_set_needs_a_name_that_says_something(ledger: Ledger, name) -> None:
-    with pytest.raises(PolicyError, match="name must be text"):
+    with pytest.raises(PolicyError, match="name must be a non-empty text"):
         ledger.record(name, "a", certify)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -69,7 +70,10 @@ def test_a_release_after_audited_answers_is_refused_and_allowed_never_says_that_
 ) -> None:
     with audited(tmp_path) as service:
         assert service.ask(SUM).rows[0].answers[0].value == 1100
-    with pytest.raises(LedgerError, match="was released already: answers 1"):
+    with pytest.raises(
+        LedgerError,
+        match=r"was released already: answers 1.*Audited answers then stop, until beside = 'allow' is in their own policy",
+    ):
         bucketized(tmp_path, name)
     said = bucketized(tmp_path, name, again=True).certificate["ledger"]["statement"]
     assert "knew no earlier one" not in said
@@ -158,6 +162,79 @@ def test_two_files_of_the_same_name_are_two_data_sets_and_a_copy_is_not(tmp_path
 
 
 KEY = b"k" * 32
+
+
+@pytest.mark.parametrize("numbers", [[1, 2, 3, 4], ["1", "2", "3", "4"]])
+def test_people_who_are_only_numbered_are_recognised_by_number_and_value(tmp_path: Path, numbers: list) -> None:
+    """Every table has a row 1; that row 1 earns 100 and row 4 earns 5000 in both is no accident."""
+    numbered = FOUR.with_columns(person=pl.Series(numbers))
+    numbered.write_csv(tmp_path / "four.csv")
+    table = rt.Table(numbered, quasi=["zip"], sensitive="salary", identifiers=["person"], dataset="d")
+    rt.publish(table, rt.DistinctLDiversity(2), rt.Lattice(format="bucketize"), ledger=tmp_path / "ledger.sqlite")
+    (tmp_path / "audit.toml").write_text(AUDIT.format(name="another name", beside=""), encoding="utf-8")
+    text = "SELECT SUM(salary) FROM four WHERE person IN (1, 3)"
+    with AuditService(AuditPolicy.read(tmp_path / "audit.toml").settings) as service:
+        assert service.ask(text).rows[0].answers[0].rule == "beside"
+    # Other people, with the same numbers.
+    others = numbered.with_columns(salary=pl.col("salary") * 7 + 1)
+    others.write_csv(tmp_path / "four.csv")
+    (tmp_path / "audit.toml").write_text(AUDIT.format(name="a third name", beside=""), encoding="utf-8")
+    with AuditService(AuditPolicy.read(tmp_path / "audit.toml").settings) as service:
+        assert service.ask(text).rows[0].answers[0].answered
+
+
+def real(shared_data: Path, name: str) -> pl.DataFrame:
+    if name == "adult":
+        return pl.read_csv(shared_data / "adult" / "adult.csv.gz", separator=";")
+    if name == "cps":
+        return pl.read_parquet(shared_data / "cps" / "cps.parquet").head(60_000)
+    if name == "gss":
+        return pl.read_parquet(shared_data / "gss" / "gss_wages.parquet")
+    return pl.read_csv(shared_data / "sdcmicro" / f"{name}.csv.gz")
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"),
+    [
+        ("adult", 9),
+        ("Tarragona", 4),
+        *(
+            pytest.param(name, columns, marks=pytest.mark.slow)
+            for name in ("adult", "cps", "gss", "testdata")
+            for columns in (3, 4, 6, 9)
+        ),
+    ],
+)
+def test_two_halves_of_a_real_population_are_different_people_and_a_changed_copy_is_not(
+    shared_data: Path, name: str, columns: int
+) -> None:
+    frame = real(shared_data, name)[:, :columns].sample(fraction=1, shuffle=True, seed=4)
+    half = frame.height // 2
+    one, other = rows_marks(frame[:half], KEY), rows_marks(frame[half:], KEY)
+    if one is None or other is None:
+        pytest.skip("too few distinct rows to be marked")
+    assert not one.overlaps(other)
+    if columns < 6 and name != "Tarragona":
+        return
+    # A fifth of the rows is gone, and a fifth of the rest has another value in one column.
+    last = frame.columns[-1]
+    moved = pl.when(pl.int_range(pl.len()) % 5 == 0).then(pl.col(last).shift(7)).otherwise(last).alias(last)
+    changed = rows_marks(frame.sample(fraction=0.8, seed=5).with_columns(moved), KEY)
+    assert changed is not None
+    assert changed.overlaps(rows_marks(frame, KEY)) == (name != "testdata" or columns > 6)
+
+
+@pytest.mark.parametrize("rows", [40, 60, 100, 400])
+@pytest.mark.parametrize("combinations", [60, 100, 400])
+def test_small_samples_of_a_coarse_population_are_different_people(rows: int, combinations: int) -> None:
+    """Where each combination occurs about once, two samples share most by chance."""
+    merged = 0
+    for seed in range(60):
+        rng = np.random.default_rng([seed, rows, combinations])
+        one, other = (pl.DataFrame({"combination": rng.integers(combinations, size=rows)}) for _ in range(2))
+        marks = [rows_marks(each, KEY) for each in (one, other)]
+        merged += marks[0] is not None and marks[1] is not None and marks[0].overlaps(marks[1])
+    assert merged <= 1
 
 
 @pytest.mark.parametrize(("shared", "same"), [(30_000, True), (9_000, True), (300, False), (0, False)])

@@ -12,8 +12,8 @@ Nothing leaves before it is written here. A :class:`Ledger` holds an open file; 
 besides (``Given``, ``Judgement``, ``Spending``, ``SeriesState``) are plain values in :mod:`reticent.giving`.
 """
 
-from reticent.ledger.answers import GRANT, Answer, Answers
-from reticent.ledger.audits import ANSWERS, NOISY_SUM, AuditEntry, Audits, Question, Token, Verdict
+from reticent.ledger.answers import GRANT, AnsweredQuestion, Answers
+from reticent.ledger.audits import ANSWERS, NOISY_SUM, AuditEntry, Audits, AuditVerdict, Question, Token
 from reticent.ledger.budgets import Budget, Budgets
 from reticent.ledger.entries import Entry
 from reticent.ledger.ledger import Ledger, given_out, withdrawn_if_unsaved
@@ -27,9 +27,10 @@ __all__ = [
     "GRANT",
     "NOISY_SUM",
     "TIME_FORMAT",
-    "Answer",
+    "AnsweredQuestion",
     "Answers",
     "AuditEntry",
+    "AuditVerdict",
     "Audits",
     "Budget",
     "Budgets",
@@ -40,7 +41,6 @@ __all__ = [
     "Secret",
     "Token",
     "Turns",
-    "Verdict",
     "given_out",
     "ledger_path",
     "now",

@@ -12,7 +12,7 @@ GRANT = "grant"
 
 
 @dataclass(frozen=True)
-class Answer:
+class AnsweredQuestion:
     """A question about a data set, what was decided, and what was answered (None where nothing was)."""
 
     kind: str
@@ -45,23 +45,18 @@ class Answers:
         with self._store.writing() as writing:
             if grants is not None:
                 self._entries.join(writing, dataset, GRANT, grants)
-            return writing.add(
-                "answers",
-                writing.dataset(dataset),
-                kind=kind,
-                question=question,
-                decision=decision,
-                answer=answer,
-                made=now(),
-            )
+            row = writing.add(
+                "answers", writing.dataset(dataset), kind=kind, question=question, decision=decision, answer=answer, made=now()
+            )  # fmt: skip
+            return int(row["id"])
 
-    def of(self, dataset: str, kind: str) -> list[Answer]:
+    def of(self, dataset: str, kind: str) -> list[AnsweredQuestion]:
         """The questions of one kind, first to last."""
         with self._store.reading() as reading:
             number = reading.known(dataset)
             rows = reading.rows("answers", number) if number is not None else []
         return [
-            Answer(kind, row["question"], row["decision"], row["answer"], row["made"])
+            AnsweredQuestion(kind, row["question"], row["decision"], row["answer"], row["made"])
             for row in rows
             if row["kind"] == kind
         ]

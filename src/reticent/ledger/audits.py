@@ -13,7 +13,6 @@ from fractions import Fraction
 from reticent.errors import LedgerError
 from reticent.exact import Number
 from reticent.giving import Beside, Spending, alone
-from reticent.ledger.budgets import Budgets
 from reticent.ledger.entries import Entries
 from reticent.ledger.store import Reading, Row, Store, now
 
@@ -23,7 +22,7 @@ ANSWERS = "answers"
 
 
 @dataclass(frozen=True)
-class Verdict:
+class AuditVerdict:
     """A decision to be written down: which query of which column it is about, and what was decided.
 
     ``identity`` stands for the row set; ``members`` are its variables as the service packs them, kept where the query is answered.
@@ -88,8 +87,8 @@ class Token:
 class Audits:
     """The audited answers of every data set. Decisions are appended, never changed; an answer is filled in once."""
 
-    def __init__(self, store: Store, budgets: Budgets, entries: Entries) -> None:
-        self._store, self._budgets, self._entries = store, budgets, entries
+    def __init__(self, store: Store, entries: Entries) -> None:
+        self._store, self._entries = store, entries
         self._places: dict[int, dict[tuple[str, str, str], int]] = {}
 
     def hashes(self, dataset: str, column: str, secret: str) -> bytes:
@@ -130,7 +129,7 @@ class Audits:
             return cursor.lastrowid
 
     def decide(
-        self, dataset: str, question: int, verdict: Verdict, budget: str = "", *, beside: Beside = alone
+        self, dataset: str, question: int, verdict: AuditVerdict, budget: str = "", *, beside: Beside = alone
     ) -> AuditEntry:
         """Append a decision, and spend what it costs from the column's ``budget``, in one durable transaction.
 
@@ -143,14 +142,14 @@ class Audits:
             if verdict.cost is not None:
                 purpose = f"{verdict.function} of {verdict.size} people"
                 spending = Spending(budget, verdict.cost, purpose, verdict.column)
-                self._budgets.spend_within(writing, dataset, spending)
-            number = writing.add(
+                self._entries.budgets.spend_within(writing, dataset, spending)
+            row = writing.add(
                 "audit_decisions", owner, column=verdict.column, function=verdict.function, identity=verdict.identity,
                 size=verdict.size, answered=int(verdict.answered), rule=verdict.rule, reason=verdict.reason,
                 members=verdict.members, made=now(),
             )  # fmt: skip
-            writing.connection.execute("INSERT INTO audit_asked VALUES (?, ?)", (question, number))
-            return _entry(writing.row("audit_decisions", number))
+            writing.connection.execute("INSERT INTO audit_asked VALUES (?, ?)", (question, row["id"]))
+            return _entry(row)
 
     def asked_again(self, question: int, decision: int) -> None:
         """Note that a question led to a decision that was there before."""
@@ -221,7 +220,7 @@ class Audits:
             try:
                 return [Question(number, who, text, made, _numbers(listed)) for number, who, text, made, listed in rows]
             except (ValueError, AttributeError):
-                raise sqlite3.DatabaseError("who asked what is not what was written") from None
+                raise sqlite3.DatabaseError("the record of who asked what was changed") from None
 
     def asked_since(self, dataset: str, asker: str, moment: str) -> int:
         """How many questions somebody has asked since a moment, for quotas."""

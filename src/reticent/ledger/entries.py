@@ -41,9 +41,11 @@ Certify = Callable[[Entry], str]
 class Entries:
     """The entries of every data set."""
 
-    def __init__(self, store: Store, budgets: Budgets) -> None:
-        self._store, self._budgets = store, budgets
+    def __init__(self, store: Store) -> None:
+        self._store, self.budgets = store, Budgets(store)
         self._compared: tuple[Any, list[int]] | None = None
+        # Entries that were made of rows, each good as long as the row is the one that the store remembers.
+        self._made: dict[int, tuple[Row, Entry]] = {}
 
     def record(
         self,
@@ -95,7 +97,7 @@ class Entries:
                 entry = self._reserve(writing, owner, kind, content, judgement.text, dict(details or {}), certify)
                 self._know(writing, owner, people)
                 for each in spend:
-                    self._budgets.spend_within(writing, dataset, each)
+                    self.budgets.spend_within(writing, dataset, each)
                 if state is not None:
                     self._keep(writing, owner, entry, state)
                 return replace(entry, new=True)
@@ -132,17 +134,17 @@ class Entries:
     def withdraw(self, entry: Entry, reason: str) -> Entry:
         """Take back a reserved entry of which nothing was ever written, with the reason on record. Its number stays used."""
         if not reason.strip():
-            raise LedgerError("Say why the entry is withdrawn: the reason stays on record.")
+            raise LedgerError("Give a reason for the withdrawal: it stays on record.")
         with self._store.writing() as writing:
             found = self._as_it_stands(writing, entry)
             if found.status != "reserved":
                 raise LedgerError(
-                    f"{_called(found).capitalize()} was {found.status} {found.changed}, so it cannot be withdrawn. What is in the world stays there; "
-                    "only what was reserved and never written can be taken back."
+                    f"{_called(found).capitalize()} was {found.status} {found.changed}, so it cannot be withdrawn. What was given out cannot be taken "
+                    "back; only an entry that was reserved and never written can be withdrawn."
                 )
             return self._move(writing, found, "withdrawn", reason.strip())
 
-    def of(self, dataset: str) -> list[Entry]:
+    def entries(self, dataset: str) -> list[Entry]:
         """All entries of a data set, first to last; those of the same people under another name are not listed."""
         with self._store.reading() as reading:
             return self.within(reading, dataset)
@@ -160,7 +162,7 @@ class Entries:
             with self._store.writing() as writing:
                 self._know(writing, writing.dataset(dataset), people)
 
-    def refusal(self, dataset: str, kind: str, beside: Beside) -> str | None:
+    def refusal(self, dataset: str, kind: str, beside: Beside = alone) -> str | None:
         """Why something that goes on little by little may not, beside what other kinds gave out; None where it may."""
         with self._store.reading() as reading:
             others = self._others(reading, dataset, kind)
@@ -239,10 +241,13 @@ class Entries:
         return [self._entry(reading, row) for row in reading.rows("entries", number)]
 
     def _entry(self, reading: Reading, row: Row) -> Entry:
-        fields = {name: value for name, value in row.items() if name not in ("id", "dataset", "details")}
-        return Entry(
-            dataset=reading.name(row["dataset"]), details=json.loads(row["details"]), place=self._store.place, **fields
-        )
+        made, entry = self._made.get(row["id"], (None, None))
+        if entry is None or made is not row:
+            fields = {name: value for name, value in row.items() if name not in ("id", "dataset", "details")}
+            name, details = reading.name(row["dataset"]), json.loads(row["details"])
+            entry = Entry(dataset=name, details=details, place=self._store.place, **fields)
+            self._made[row["id"]] = row, entry
+        return entry
 
     def _find(self, reading: Reading, entry: Given) -> Row:
         for number in reading.namesakes(entry.dataset):

@@ -1,6 +1,7 @@
 """The newest position of the ledger, kept outside of its file: an older copy that was put back is found out by it.
 
-It is written after every durable entry, without waiting for the disk: a power cut may leave it behind the ledger, never ahead of it.
+It is written after every durable entry, without waiting for the disk: a power cut may leave it behind the ledger, never ahead of it. The file beside the
+ledger also names every second place that was ever used, so that one that is gone is not taken for a new one.
 """
 
 from __future__ import annotations
@@ -32,9 +33,7 @@ def read(path: Path) -> Position | None:
         content = path.read_bytes()
     except FileNotFoundError:
         return None
-    found = [
-        position for start in range(0, _SLOT * _SLOTS, _SLOT) if (position := _parsed(content[start : start + _SLOT]))
-    ]
+    found = [position for position in _slots(content) if position is not None]
     if not found:
         raise LedgerError(
             f"{str(path)!r}, which holds the newest position of the ledger, is damaged. Nothing was published. Put it back from a backup together with the "
@@ -49,10 +48,9 @@ def write(path: Path, position: Position, *, back: bool = False) -> None:
     try:
         _lock(handle)
         content = os.read(handle, _SLOT * _SLOTS)
-        slots = [_parsed(content[start : start + _SLOT]) for start in range(0, _SLOT * _SLOTS, _SLOT)]
-        counts = [slot.count if slot is not None else -1 for slot in slots]
+        counts = [slot.count if slot is not None else -1 for slot in _slots(content)]
         if back:
-            os.ftruncate(handle, 0)
+            os.pwrite(handle, bytes(_SLOT * _SLOTS), 0)
         elif max(counts) >= position.count:
             return
         os.lseek(handle, _SLOT * counts.index(min(counts)), os.SEEK_SET)
@@ -63,9 +61,41 @@ def write(path: Path, position: Position, *, back: bool = False) -> None:
         os.close(handle)
 
 
+def seconds(path: Path) -> frozenset[str]:
+    """The second places that a file beside the ledger names, as hashes of their paths."""
+    try:
+        content = path.read_bytes()[_SLOT * _SLOTS :]
+    except FileNotFoundError:
+        return frozenset()
+    return frozenset(content.decode("ascii", errors="replace").split())
+
+
+def remember_second(path: Path, second: Path) -> None:
+    """Name one more second place."""
+    if name_of(second) in seconds(path):
+        return
+    handle = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    try:
+        _lock(handle)
+        end = max(os.fstat(handle).st_size, _SLOT * _SLOTS)
+        os.pwrite(handle, f"{name_of(second)}\n".encode(), end)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def name_of(second: Path) -> str:
+    """A second place as the file beside the ledger names it."""
+    return hashlib.sha256(os.fsencode(second)).hexdigest()[:32]
+
+
 def _written(position: Position) -> bytes:
     said = f"{position.count} {position.link.hex()}"
     return f"{said} {_check(said)}".encode().ljust(_SLOT - 1) + b"\n"
+
+
+def _slots(content: bytes) -> list[Position | None]:
+    return [_parsed(content[start : start + _SLOT]) for start in range(0, _SLOT * _SLOTS, _SLOT)]
 
 
 def _parsed(slot: bytes) -> Position | None:

@@ -17,7 +17,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from reticent.ledger.secret import Secret
 
 _APPLICATION = 0x52455449
 _CODES = {name: code for code, name in enumerate(SEALED)}
+_REMEMBERED = ("datasets", "entries")
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 Row = dict[str, Any]
 Names = dict[str, list[tuple[str, int]]]
@@ -37,13 +38,17 @@ Names = dict[str, list[tuple[str, int]]]
 
 
 class Chain:
-    """The links that were checked so far: the last digest of every row, and whose it is. Mutable because the file grows."""
+    """The links that were checked so far: the last digest of every row, and whose it is. Mutable because the file grows.
+
+    Of the tables that every decision looks at, rows that were ``checked`` are remembered: they hold until a later link changes them.
+    """
 
     def __init__(self, secret: Secret) -> None:
         self._secret = secret
         self.position = Position()
         self.digests: dict[tuple[int, int], bytes] = {}
         self.owned: dict[tuple[int, int], list[int]] = {}
+        self.checked: dict[tuple[int, int], tuple[bytes, Row]] = {}
         self._undo: list[tuple[tuple[int, int], bytes | None, int, Position]] = []
 
     def link(self, code: int, row: int, dataset: int, digest: bytes) -> Position:
@@ -60,6 +65,11 @@ class Chain:
             self.owned.setdefault((code, dataset), []).append(row)
         self.digests[code, row] = digest
         self.position = position
+
+    def remembered(self, code: int, row: int) -> Row | None:
+        """A row that was checked before and did not change since."""
+        digest, found = self.checked.get((code, row), (None, None))
+        return found if digest is not None and digest == self.digests.get((code, row)) else None
 
     def keep(self) -> None:
         """What was added is on the disk."""
@@ -90,6 +100,9 @@ class Reading:
         numbers = numbers[bisect_right(numbers, after) :]
         if not numbers:
             return []
+        known = [self._chain.remembered(code, number) for number in numbers] if table in _REMEMBERED else [None]
+        if None not in known:
+            return [row for row in known if row is not None]
         # The plus keeps SQLite from trusting an index: rows are found by their numbers alone.
         whose = "" if table == "datasets" else f"AND +dataset = {dataset}"
         cursor = self.connection.execute(
@@ -101,6 +114,9 @@ class Reading:
 
     def row(self, table: str, number: int) -> Row:
         """One row, which must be there."""
+        known = self._chain.remembered(_CODES[table], number)
+        if known is not None:
+            return known
         cursor = self.connection.execute(f"SELECT * FROM {table} WHERE id = ?", (number,))
         return self._checked(table, _CODES[table], [each[0] for each in cursor.description], number, cursor.fetchone())
 
@@ -133,21 +149,23 @@ class Reading:
     def _checked(self, table: str, code: int, columns: list[str], number: int, values: tuple[Any, ...] | None) -> Row:
         if values is None or self._chain.digests.get((code, number)) != digest_of(values):
             raise sqlite3.DatabaseError(f"row {number} of {table} is not what was written")
-        return dict(zip(columns, values, strict=True))
+        row = dict(zip(columns, values, strict=True))
+        if table in _REMEMBERED:
+            self._chain.checked[code, number] = self._chain.digests[code, number], row
+        return row
 
 
 class Writing(Reading):
     """One transaction. Every row that it adds or changes becomes a link of the chain."""
 
-    def add(self, table: str, dataset: int, **values: Any) -> int:
-        """Add a row; returns its number."""
+    def add(self, table: str, dataset: int, **values: Any) -> Row:
+        """Add a row; returns it as it stands, with its number."""
         if table != "datasets":
             values = {"dataset": dataset, **values}
         names, places = ", ".join(values), ", ".join("?" * len(values))
         cursor = self.connection.execute(f"INSERT INTO {table} ({names}) VALUES ({places})", tuple(values.values()))
         assert cursor.lastrowid is not None
-        self.seal(table, cursor.lastrowid)
-        return cursor.lastrowid
+        return self.seal(table, cursor.lastrowid)
 
     def change(self, table: str, number: int, **values: Any) -> None:
         """Change a row that was read, and so checked, in this transaction."""
@@ -155,26 +173,26 @@ class Writing(Reading):
         self.connection.execute(f"UPDATE {table} SET {setting} WHERE id = ?", (*values.values(), number))
         self.seal(table, number)
 
-    def seal(self, table: str, number: int) -> None:
+    def seal(self, table: str, number: int) -> Row:
         """Make a row, as it stands, the newest link."""
         code = _CODES[table]
         cursor = self.connection.execute(f"SELECT * FROM {table} WHERE id = ?", (number,))
-        columns = [each[0] for each in cursor.description]
         values = cursor.fetchone()
-        dataset = values[columns.index("dataset")] if "dataset" in columns else 0
-        digest = digest_of(values)
+        row = dict(zip((each[0] for each in cursor.description), values, strict=True))
+        dataset, digest = row.get("dataset", 0), digest_of(values)
         position = self._chain.link(code, number, dataset, digest)
         self.connection.execute(
             "INSERT INTO chain (id, tab, row, dataset, digest, link) VALUES (?, ?, ?, ?, ?, ?)",
             (position.count, code, number, dataset, digest, position.link),
         )
         self._chain.add(code, number, dataset, digest, position)
+        return row
 
     def dataset(self, name: str) -> int:
         """The number of a data set, made known if it was not."""
         found = self.known(name)
         if found is None:
-            found = self.add("datasets", 0, name=name.strip(), made=now())
+            found = int(self.add("datasets", 0, name=name.strip(), made=now())["id"])
             self._names[key_of(name)] = [(name.strip(), found)]
         return found
 
@@ -185,6 +203,7 @@ class Store:
     def __init__(self, place: LedgerPlace, timeout: float = 30.0, *, accept: bool = False) -> None:
         self.place, self.timeout = place, timeout
         self._names: Names = {}
+        self._newest = place.newest
         with self._explained():
             for each in (self.path, place.key, *place.newest):
                 check_trusted(each)
@@ -269,7 +288,7 @@ class Store:
                 position = chain.link(code, row, dataset, digest)
             except (TypeError, struct.error):
                 position = Position()
-            if position != Position(number, link):
+            if position.count != number or position.link != link:
                 raise sqlite3.DatabaseError(f"link {number} of the chain is not what was written with this key")
             chain.add(code, row, dataset, digest, position)
             if code == 0:
@@ -285,12 +304,17 @@ class Store:
             if not accept:
                 raise
             return None
-        if kept is None and path == self.place.newest[0] and not accept:
+        if kept is None and not accept and self._had(path):
             raise LedgerError(
                 f"The file {str(path)!r}, which holds the newest position of the ledger, is not there. Nothing was published. Put it back, "
                 "or accept the ledger as it is: reticent ledger accept."
             )
         return kept
+
+    def _had(self, path: Path) -> bool:
+        """Whether there was a newest position at this place: always beside the ledger, at a second place if it was used before."""
+        beside = self.place.newest[0]
+        return path == beside or newest.name_of(path) in newest.seconds(beside)
 
     def _check_newest(self, kept: list[Position | None], accept: bool) -> int:
         """How many links the ledger is behind what was written before; more than none is refused unless the steward accepts it."""
@@ -298,16 +322,18 @@ class Store:
         for path, position in zip(self.place.newest, kept, strict=True):
             if position is None:
                 # Whether anything is missing cannot be known then: where there was a file, the steward's word counts as going back.
-                behind = max(behind, int(accept and path == self.place.newest[0]))
+                behind = max(behind, int(accept and self._had(path)))
                 newest.write(path, self.position, back=accept)
             elif not self._passes(position):
                 behind = max(behind, position.count - self.position.count, 1)
         if behind and not accept:
             raise LedgerError(
-                f"The ledger {str(self.path)!r} is older than it was, or another one: it ends at position {self.position.count}, and a later one was written "
+                f"The ledger {str(self.path)!r} is an older copy, or another ledger: it ends at position {self.position.count}, and a later one was written "
                 "before. What was given out since is missing in it, so nothing was published. Put the newest file back; if there is none, accept "
                 "this one, which is recorded: reticent ledger accept."
             )
+        if self.place.second is not None:
+            newest.remember_second(self.place.newest[0], self.place.second)
         return behind
 
     def _passes(self, kept: Position) -> bool:
@@ -319,7 +345,7 @@ class Store:
 
     def _write_newest(self) -> None:
         with self._explained():
-            for path in self.place.newest:
+            for path in self._newest:
                 newest.write(path, self.position)
 
     @contextmanager
@@ -438,7 +464,12 @@ def _expected() -> list[tuple[str, str, str | None]]:
 def key_of(name: object) -> str:
     """What tells one data set's name from another: case, width of characters and outer spaces do not count."""
     if not isinstance(name, str) or not name.strip():
-        raise PolicyError(f"The data set's name must be text that says something, but it is {name!r}.")
+        raise PolicyError(f"The data set's name must be a non-empty text, but it is {name!r}.")
+    return _folded(name)
+
+
+@lru_cache
+def _folded(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).split())
 
 
