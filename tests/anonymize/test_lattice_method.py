@@ -28,8 +28,8 @@ def test_the_search_and_the_utility_room_measure_the_same(objective, suppression
 def test_the_published_table_has_no_trace_of_the_original_order():
     table = twelve()
     shuffled = Table(table.frame[np.random.default_rng(0).permutation(12)], quasi=table.quasi, sensitive="condition")
-    first = publish(table, DistinctLDiversity(3)).frame
-    second = publish(shuffled, DistinctLDiversity(3)).frame
+    first = publish(table, DistinctLDiversity(3), Lattice()).frame
+    second = publish(shuffled, DistinctLDiversity(3), Lattice()).frame
     assert first.equals(second)
     assert first["zip"].unique().sort().to_list() == ["1305*", "1306*", "1485*"]
 

@@ -7,13 +7,16 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
+import polars as pl
 import pytest
 
+from reticent.anonymize import search
 from reticent.anonymize.lattice.evaluation import Evaluator
 from reticent.anonymize.lattice.outliers import Outliers
 from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.lattice.runs import Runs
 from reticent.anonymize.lattice.space import Space
+from reticent.data import Hierarchy, Table
 from reticent.data.keys import Distinct, number
 from reticent.definitions import EntropyLDiversity, KAnonymity
 from reticent.engine import count_table
@@ -94,3 +97,24 @@ def test_an_outlier_fails_exactly_where_its_group_fails(definition):
             ids, count = frequencies.group_ids(levels)
             mask = definition.failing(frequencies.merged(ids, count))
             assert failing[evaluator.space.at(levels)] == mask[ids[chosen]].any()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_small_groups_rule_a_node_out_only_where_counting_does(seed, monkeypatch):
+    monkeypatch.setattr("reticent.anonymize.lattice.evaluation._MANY_POINTS", 0)
+    draw = np.random.default_rng(seed)
+    # More combinations than are listed in a table, so that the groups of a node must be sorted.
+    columns = {name: np.minimum(draw.geometric(0.1, 300), 40) for name in ("a", "b", "c")}
+    ages = Hierarchy.intervals([4, 20], origin=1, domain=(1, 40))
+    table = Table(pl.DataFrame(columns), quasi=dict.fromkeys(columns, ages))
+    start, bounds = Points.of(count_table(table)), []
+    for levels in product(range(4), repeat=3):
+        exact = start.at(levels)
+        bounds.append(start.in_small_groups(levels, 5))
+        assert 0 <= bounds[-1] <= exact.sizes[exact.sizes < 5].sum()
+    assert max(bounds) > 150
+    for suppression in ("0.1", "0.3", "0.9"):
+        quick = search(table, KAnonymity(5), suppression=suppression)
+        slow = search(table, KAnonymity(5), suppression=suppression, strategy="exhaustive")
+        assert quick.best == slow.best
+        assert quick.proven

@@ -237,7 +237,7 @@ def test_a_floor_leaves_finer_nodes_out():
         ({"suppression": "1.5"}, "suppression must be at most 1"),
         ({"suppression": "a lot"}, "suppression must be a number"),
         ({"weights": {"zpi": 1}}, "weights names 'zpi', which is not a quasi column. Did you mean 'zip'?"),
-        ({"weights": {"zip": -1}}, "must not be negative"),
+        ({"weights": {"zip": -1}}, "must be at least 0"),
         ({"weights": {"zip": 0, "age": 0, "nationality": 0}}, "at least one column must count"),
         ({"weights": {"zip": "heavy"}}, "The weight of 'zip' must be a number"),
         ({"weights": {"zip": float("inf")}}, "The weight of 'zip' must be a number"),

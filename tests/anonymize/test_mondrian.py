@@ -11,7 +11,7 @@ import pytest
 import reticent as rt
 from reticent.anonymize import Datafly, Lattice, Mondrian
 from reticent.anonymize.mondrian import stage
-from reticent.anonymize.mondrian.judging import Judge
+from reticent.anonymize.mondrian.judging import CutJudge
 from reticent.anonymize.mondrian.partition import Partition
 from reticent.data import Context, Hierarchy, Table
 from reticent.data.meaning import Anything, Interval, Missing, Value, Values
@@ -87,14 +87,14 @@ def test_dividing_ties_bounds_the_size_of_groups_that_can_still_be_told_apart(k)
     """R-PM-32: between k and 2k - 1 rows where ties may be divided; more only where all rows are alike. Strict groups may be larger."""
     table = people()
     units = LocalEngine().single_rows(table, np.random.default_rng(1).permutation(table.rows))
-    group = Partition(units, Judge(units, KAnonymity(k)), "span", True, "sets").run()
+    group = Partition(units, CutJudge(units, KAnonymity(k)), "span", True, "sets").run()
     sizes = np.bincount(group)
     points = np.stack([group, *units.codes], axis=1)
     alike = np.bincount(np.unique(points, axis=0)[:, 0]) == 1
     assert sizes.min() >= k
     assert (alike | (sizes < 2 * k)).all()
     strict = count_table(table)
-    apart = Partition(strict, Judge(strict, KAnonymity(k)), "span", False, "sets").run()
+    apart = Partition(strict, CutJudge(strict, KAnonymity(k)), "span", False, "sets").run()
     kept = strict.merged(apart.astype(np.int32), len(strict))
     assert kept.sizes[kept.sizes > 0].min() >= k
     assert kept.sizes.max() >= sizes.max()

@@ -21,7 +21,7 @@ def newcomer(**changes) -> pl.DataFrame:
 
 @pytest.fixture
 def release():
-    return publish(table_of_patients(other=["ward"]), KAnonymity(4))
+    return publish(table_of_patients(other=["ward"]), KAnonymity(4), Lattice())
 
 
 def test_the_same_rows_are_recoded_as_they_were_published(release, tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_frames_of_other_kinds_are_taken(release) -> None:
 
 
 def test_a_new_value_under_a_known_label_is_recoded() -> None:
-    release = publish(table_of_patients(), KAnonymity(4))
+    release = publish(table_of_patients(), KAnonymity(4), Lattice())
     assert apply(release, newcomer()).row(0) == ("1305*", "[20, 40)", "*", "viral")
 
 
@@ -61,7 +61,7 @@ def test_no_rows_are_recoded_to_no_rows(release) -> None:
 
 
 def test_a_value_outside_the_declared_domain_is_an_error_or_suppressed() -> None:
-    release = publish(table_of_patients(), KAnonymity(4))
+    release = publish(table_of_patients(), KAnonymity(4), Lattice())
     with pytest.raises(DataError, match=r"Column 'age' has the value 120 .*declared domain"):
         apply(release, newcomer(age=120))
     rows = pl.concat([newcomer(age=120), newcomer()])
@@ -69,7 +69,7 @@ def test_a_value_outside_the_declared_domain_is_an_error_or_suppressed() -> None
 
 
 def test_a_label_that_no_row_had_is_unseen_where_the_domain_came_from_the_data() -> None:
-    release = publish(table_of_patients(), KAnonymity(4))
+    release = publish(table_of_patients(), KAnonymity(4), Lattice())
     with pytest.raises(DataError, match=r"'zip' has the value 20000, whose label '2000\*' no row of the release had"):
         apply(release, newcomer(zip=20000))
     assert apply(release, newcomer(zip=20000), unseen="suppress").height == 0
@@ -78,20 +78,20 @@ def test_a_label_that_no_row_had_is_unseen_where_the_domain_came_from_the_data()
 
 
 def test_a_value_of_the_wrong_shape_is_an_error_or_suppressed() -> None:
-    release = publish(table_of_patients(), KAnonymity(4))
+    release = publish(table_of_patients(), KAnonymity(4), Lattice())
     with pytest.raises(DataError, match="does not have the 5 characters"):
         apply(release, newcomer(zip=123456))
     assert apply(release, pl.concat([newcomer(zip=123456), newcomer()]), unseen="suppress").height == 1
 
 
 def test_rows_of_groups_that_were_not_published_are_left_out() -> None:
-    release = publish(table_of_patients(), KAnonymity(4))
+    release = publish(table_of_patients(), KAnonymity(4), Lattice())
     # Both labels were published, but not together.
     assert apply(release, newcomer(zip=14853, age=30)).height == 0
 
 
 def test_missing_values_are_unseen_unless_they_are_a_value_of_their_own() -> None:
-    plain = publish(table_of_patients(dataset=None), KAnonymity(4))
+    plain = publish(table_of_patients(dataset=None), KAnonymity(4), Lattice())
     rows = pl.concat([newcomer(), newcomer().with_columns(pl.lit(None, pl.Int64).alias("age"))])
     with pytest.raises(DataError, match="Column 'age' has no value in row 2"):
         apply(plain, rows)
@@ -100,7 +100,7 @@ def test_missing_values_are_unseen_unless_they_are_a_value_of_their_own() -> Non
         pl.when(pl.col("nationality") == "American").then(None).otherwise(pl.col("age")).alias("age")
     )
     table = table_of_patients(frame=frame, quasi={"age": Hierarchy.intervals([100])}, nulls="category")
-    release = publish(table, KAnonymity(2))
+    release = publish(table, KAnonymity(2), Lattice())
     assert set(release.frame["age"]) == {"[0, 100)", "(missing)"}
     assert apply(release, rows.select("age", "condition"))["age"].to_list() == ["[0, 100)", "(missing)"]
 

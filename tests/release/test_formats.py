@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reticent.anonymize import Lattice
-from reticent.data import Table
+from reticent.data import Context, Table
 from reticent.definitions import KAnonymity
 from reticent.definitions.catalogue import definition_from
 from reticent.errors import Infeasible
@@ -89,7 +89,7 @@ def test_a_reference_gives_the_verdict_of_the_whole_table(rows, both: bool) -> N
         told = {text(value): count for value, count in zip(said["values"], said["counts"], strict=True) if count}
         assert told == dict(whole)
     expected = definition.parts()[0].assess(release.groups)
-    claim = next(check for check in check_claims(release.public) if "TCloseness" in check.name)
+    claim = next(check for check in check_claims(release.public, None, None, Context()) if "TCloseness" in check.name)
     assert claim.status == "holds"
     values = expected.value.values() if both else [expected.value]
     assert all(str(value) in claim.detail for value in values)

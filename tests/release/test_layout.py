@@ -17,6 +17,7 @@ import reticent as rt
 from reticent.errors import DataError, LedgerError
 from reticent.ledger import Ledger
 from reticent.release import open_public, verify
+from reticent.release.format import CHOSEN
 from reticent.release.values import canonical
 
 EARLIER = Path(__file__).resolve().parents[1] / "fixtures" / "release" / "layout-1"
@@ -68,12 +69,16 @@ def test_a_certificate_says_what_it_said(form: str, tmp_path: Path) -> None:
     folder = published(form).save(tmp_path / "release")
     before, after = read(EARLIER / form, "certificate"), read(folder, "certificate")
     changed = {"layout", "reticent", "created", "files"}
+    # Residual risks, and the statement with them, now say that the choice looked at the data.
+    assert CHOSEN in after["residual_risks"]
+    after["residual_risks"].remove(CHOSEN)
     assert {name: entry for name, entry in after.items() if name not in changed} == {
         name: entry for name, entry in before.items() if name not in changed
     }
-    # The files are the same but for the manifest.
-    assert {name: entry for name, entry in after["files"].items() if name != "manifest.json"} == {
-        name: entry for name, entry in before["files"].items() if name != "manifest.json"
+    # The files are the same but for the manifest and that sentence.
+    anew = {"manifest.json", "STATEMENT.txt"}
+    assert {name: entry for name, entry in after["files"].items() if name not in anew} == {
+        name: entry for name, entry in before["files"].items() if name not in anew
     }
 
 

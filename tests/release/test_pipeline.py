@@ -56,7 +56,7 @@ class Untouchable(Changed):
 @pytest.mark.parametrize(
     ("definition", "more", "text"),
     [
-        (rt.KAnonymity(2), {"files": "xml"}, "files must be 'csv' or 'parquet'"),
+        (rt.KAnonymity(2), {"files": "xml"}, "files must be one of csv, parquet"),
         (rt.BoundedBelief("1/10", "1/2"), {}, "BoundedBelief judges how a release is made"),
         (rt.KAnonymity(2) & rt.BoundedBelief("1/10", "1/2"), {}, "BoundedBelief judges how a release is made"),
     ],
@@ -81,7 +81,7 @@ def test_a_format_that_a_method_names_is_asked_before_a_draft_is_made() -> None:
 def test_a_mechanism_is_refused_other_kinds_of_files_before_anything_is_recorded(ledger_file: Path) -> None:
     small = rt.Table(pl.DataFrame({"a": ["x", "y"]}), quasi=["a"], dataset="d")
     method = rt.AlphaBeta(domain={"a": ["x", "y", "z"]})
-    with pytest.raises(PolicyError, match="files must be 'csv' or 'parquet'"):
+    with pytest.raises(PolicyError, match="files must be one of csv, parquet"):
         rt.publish(small, rt.BoundedBelief("1/10", "1/2"), method, files="xml")  # type: ignore[arg-type]
     assert not ledger_file.exists()
 

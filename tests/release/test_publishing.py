@@ -302,8 +302,8 @@ def test_wrong_arguments_are_refused_by_name() -> None:
         publish(table, KAnonymity(4), Lattice)
     with pytest.raises(PolicyError, match="needs a method such as Lattice"):
         publish(table, KAnonymity(4), "lattice")
-    with pytest.raises(PolicyError, match="files must be 'csv' or 'parquet'"):
-        publish(table, KAnonymity(4), files="xlsx")
+    with pytest.raises(PolicyError, match="files must be one of csv, parquet"):
+        publish(table, KAnonymity(4), files="xml")
     with pytest.raises(DataError, match=r"signing key .* cannot be read"):
         publish(table, KAnonymity(4), signing_key="nowhere.key")
 

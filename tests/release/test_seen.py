@@ -138,7 +138,7 @@ def test_whatever_looks_at_releases_refuses_other_things_with_one_message(target
         lambda: watch(target, None, "0.9", 1),
     ]
     for call in calls:
-        with pytest.raises(PolicyError, match="a table, a draft, a release or the folder of one is needed, not a"):
+        with pytest.raises(PolicyError, match="Expected a table, a draft, a release or the folder of one, but got a"):
             call()
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import reticent as rt
 from reticent import _names
-from reticent.data import Context, Draft, Evidence, Groups, History, Kind, Table
+from reticent.data import Context, Draft, Evidence, Groups, Kind, ReleaseHistory, Table
 from reticent.definitions import Assessment, Definition, GroupDefinition, HistoryDefinition, Witness, all_of
 from reticent.errors import PolicyError
 from reticent.release import verify
@@ -22,7 +22,7 @@ from reticent.release import verify
 class NoShrinking(HistoryDefinition):
     """No release has fewer rows than the one before it."""
 
-    def assess(self, history: History) -> Assessment:
+    def assess(self, history: ReleaseHistory) -> Assessment:
         sizes = [int(groups.sizes.sum()) for groups in history.releases]
         falls = [place for place in range(1, len(sizes)) if sizes[place] < sizes[place - 1]]
         witness = Witness(0, f"Release {falls[0] + 1} has {sizes[falls[0]]} rows.") if falls else None

@@ -78,6 +78,7 @@ def test_every_stage_of_a_publication_is_told(ledger_file: Path) -> None:
         "sorting and writing rows",
         "recoding and sorting rows",
         "checking what the files show",
+        "judging claims",
         "recording",
     ]
     assert {event.total for event in heard if event.stage == "recoding and sorting rows"} == {12}

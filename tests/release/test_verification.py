@@ -306,7 +306,7 @@ def test_added_files_links_and_folders_are_found(originals, tmp_path: Path) -> N
 def test_a_folder_that_is_no_release_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="There is no release at"):
         verify(tmp_path / "nowhere")
-    with pytest.raises(DataError, match="is no release"):
+    with pytest.raises(DataError, match="is not a release"):
         verify(tmp_path)
     with pytest.raises(DataError, match="cannot be read"):
         verify(tmp_path, key=tmp_path / "nowhere.pub")

@@ -126,7 +126,7 @@ class Leaving:
         parts = self.definition.parts()
         if "persons" in self.groups.extras or not all(tells_about(part, self.groups.domain) for part in parts):
             return None
-        mask, columns = start.copy(), {name: _Column.of(self.groups, name) for name in compared}
+        mask, columns = start.copy(), {name: _SensitiveHistograms.of(self.groups, name) for name in compared}
         wanted = {name: self._judging(name) for name in compared}
         for _ in range(_MOST_ADDED):
             if self._too_many(mask):
@@ -144,7 +144,9 @@ class Leaving:
         parts = self.definition.parts()
         return all_of(tuple(p for p in parts if not p.needs_sensitive or getattr(p, "column", None) in (None, name)))
 
-    def _next(self, mask: Mask, columns: Mapping[str, _Column], wanted: Mapping[str, GroupDefinition]) -> int | None:
+    def _next(
+        self, mask: Mask, columns: Mapping[str, _SensitiveHistograms], wanted: Mapping[str, GroupDefinition]
+    ) -> int | None:
         """The group to leave out next: the smallest with which those left out pass, else the one that brings them nearest to the whole table."""
         room = self.allowed - self._lost(mask)
         candidates = np.flatnonzero(~mask & (self.groups.sizes > 0) & (self.groups.sizes <= room))
@@ -167,7 +169,7 @@ class Leaving:
 
 
 @dataclass(frozen=True)
-class _Column:
+class _SensitiveHistograms:
     """One sensitive column of the groups, and the whole table's histogram of it."""
 
     groups: Groups
@@ -175,7 +177,7 @@ class _Column:
     reference: NDArray[np.int64]
 
     @classmethod
-    def of(cls, groups: Groups, name: str) -> _Column:
+    def of(cls, groups: Groups, name: str) -> _SensitiveHistograms:
         marginal = groups.marginal(name)
         return cls(marginal, marginal.domain, marginal.reference)
 

@@ -8,18 +8,21 @@
 ``format``        the kinds of release there are, with the usual answers; ``formats`` those of grouped rows; ``seen`` what an adversary sees
 ``tables``        how public tables are written and read; ``stored`` those too large for memory
 ``applying``      rows that come later, recoded alike
+``choosing``      the cheapest of several methods; ``methods`` methods by name, and the default
 ``signing``       Ed25519 keys and signatures
 ``counting``      counting queries
 """
 
 from reticent.release.applying import apply
 from reticent.release.assessing import natural_closeness
+from reticent.release.choosing import Cheapest, MethodComparison, MethodCost
 from reticent.release.claims import Check, read_claims
 from reticent.release.counting import count_labels
 from reticent.release.format import Answer, Format, GroupFormat, Judged, MechanismFormat, Words, format_of
-from reticent.release.manifest import Manifest, ManifestColumn
+from reticent.release.manifest import EarlierLayout, Manifest, ManifestColumn
+from reticent.release.methods import default_method, method_from, methods_compared
 from reticent.release.public import PublicSide, open_public
-from reticent.release.publishing import FileKind, JudgedDraft, default_method, judged_draft, publish
+from reticent.release.publishing import FileKind, JudgedDraft, judged_draft, publish
 from reticent.release.release import Release
 from reticent.release.seen import public_side, seen_of
 from reticent.release.signing import KeyFiles, generate_keys
@@ -27,7 +30,9 @@ from reticent.release.verification import Verification, verify
 
 __all__ = [
     "Answer",
+    "Cheapest",
     "Check",
+    "EarlierLayout",
     "FileKind",
     "Format",
     "GroupFormat",
@@ -37,6 +42,8 @@ __all__ = [
     "Manifest",
     "ManifestColumn",
     "MechanismFormat",
+    "MethodComparison",
+    "MethodCost",
     "PublicSide",
     "Release",
     "Verification",
@@ -47,6 +54,8 @@ __all__ = [
     "format_of",
     "generate_keys",
     "judged_draft",
+    "method_from",
+    "methods_compared",
     "natural_closeness",
     "open_public",
     "public_side",

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from reticent.data import Draft, Recoding, Unseen, as_polars, read_recoding
+from reticent.data import Coarsening, Draft, Recoding, Unseen, as_polars, read_recoding
 from reticent.documents import read_document
 from reticent.errors import DataError, PolicyError
 from reticent.release.values import parsed, settled
@@ -24,15 +24,24 @@ def apply(scheme: Any, frame: Any, unseen: Unseen = "error") -> pl.DataFrame:
     it by name, ``"suppress"`` leaves the row out. Rows that fall into a group which was not published are left out either way: nobody could hide
     them there. So are rows that several groups of a local recoding would cover, unless their quasi values are those of a row of the table.
 
-    What comes back are the labels, with the columns that were published unchanged as far as the new rows have them. It is not a
+    What comes back are the labels, with the columns that were published beside them (coarser where these were) as far as the new rows have them. It is not a
     release: nothing was judged or recorded. The order of the rows is kept.
     """
     if unseen not in ("error", "suppress"):
         raise PolicyError(f"unseen must be 'error' or 'suppress', but it is {unseen!r}.")
     recoding, rows = _recoding_of(scheme), as_polars(frame)
     labels, kept = recoding.place(rows, unseen)
-    there = [name for name in recoding.unchanged if name in rows.columns]
-    return labels.with_columns([settled(rows[name].filter(pl.Series(kept))) for name in there])
+    there = {name: coarsening for name, coarsening in recoding.carried.items() if name in rows.columns}
+    return labels.with_columns(
+        [_coarse(settled(rows[name].filter(pl.Series(kept))), coarsening) for name, coarsening in there.items()]
+    )
+
+
+def _coarse(values: pl.Series, coarsening: Coarsening | None) -> pl.Series:
+    if coarsening is None:
+        return values
+    coarsening.check(values.name, values.dtype)
+    return coarsening.of(values).cast(coarsening.type_of(values.dtype))
 
 
 def _recoding_of(given: Any) -> Recoding:

@@ -139,7 +139,7 @@ def natural_closeness(
     # Where nobody has so many people around, no distance is small enough.
     nearest: list[Fraction | float] = [float("inf")] * len(groups)
     if column is None and len(groups.domain.columns) > 1:
-        raise PolicyError("There are several sensitive columns; say which with column=.")
+        raise PolicyError("There are several sensitive columns; choose one with column=.")
     own = groups.marginal(groups.domain.columns[0].name if column is None else column)
     for size in range(len(seen.columns) + 1):
         for known in combinations(seen.columns, size):

@@ -12,19 +12,21 @@ from typing import TYPE_CHECKING, Any
 import reticent
 from reticent.data import to_plain
 from reticent.definitions import Definition
+from reticent.errors import DataError
 from reticent.ledger import Entry
 from reticent.release import wording
 from reticent.release.format import Words
-from reticent.release.manifest import Manifest
+from reticent.release.manifest import Manifest, check_layout
 from reticent.release.reference import ReferenceColumn
 from reticent.release.signing import sign
-from reticent.release.values import canonical, readable
+from reticent.release.values import canonical, parsed, readable
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 CERTIFICATE, MANIFEST, STATEMENT = "certificate.json", "manifest.json", "STATEMENT.txt"
 LAYOUT = 2
+_MOST_CLAIMS = 100
 FIELDS = (
     "layout", "reticent", "format", "claims", "quasi", "sensitive", "unprotected", "unit", "reference", "randomness",
     "residual_risks", "files", "ledger", "created",
@@ -56,6 +58,24 @@ def content_of(
         },
         "residual_risks": wording.risks(definition, manifest, words, compared, insecure),
     }
+
+
+def read_certificate(content: bytes) -> dict[str, Any]:
+    """The certificate that a file holds: of this layout, with all its entries and no others; else a :class:`DataError`."""
+    certificate = parsed(content, CERTIFICATE)
+    check_layout(certificate.get("layout"), LAYOUT, CERTIFICATE)
+    expected = {*FIELDS, *(["signature"] if "signature" in certificate else [])}
+    for name in sorted(expected ^ set(certificate)):
+        raise DataError(f"{CERTIFICATE}: the entry {name!r} is missing or does not belong there.")
+    for name in ("files", "ledger", "randomness"):
+        if not isinstance(certificate[name], dict):
+            raise DataError(f"{CERTIFICATE}: the entry {name!r} must be an object.")
+    if not isinstance(certificate["claims"], list):
+        raise DataError(f"{CERTIFICATE}: the entry 'claims' must be a list.")
+    if len(certificate["claims"]) > _MOST_CLAIMS:
+        many = len(certificate["claims"])
+        raise DataError(f"{CERTIFICATE} makes {many:,} claims; no release makes more than {_MOST_CLAIMS}.")
+    return certificate
 
 
 def claims_of(definition: Definition, unit: str, reference: Mapping[str, Any] | None) -> list[dict[str, Any]]:

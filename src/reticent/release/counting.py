@@ -1,7 +1,9 @@
 """Counting queries on a release: how many rows meet a condition, as well as the public side can tell (R-UM-4).
 
 Only what everybody gets is used: the published tables, the meaning of their labels, and the declared domains. An answer
-is an estimate with bounds that hold for certain and, where a model gives one, a standard error.
+is two bounds that hold for certain, and an estimate that says what it assumes. How far the estimate is off depends on what the release hides, so no
+margin is claimed for it: on real releases six of ten true counts lie outside of the 90 % interval that the model's own spread suggests
+(``benchmarks/RESULTS.md``, "Counting queries").
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ Frames = Mapping[str, pl.DataFrame]
 Meanings = Mapping[str, Mapping[str, Meaning]]
 
 _MOST_VALUES = 2_000_000
+_EVEN = "people are spread evenly over the values that a label stands for"
+_MIXED = "inside a bucket, sensitive values do not depend on the other columns"
 ESTIMATORS: tuple[Estimator, ...] = ("uniform", "intersect")
 
 
@@ -32,9 +36,10 @@ ESTIMATORS: tuple[Estimator, ...] = ("uniform", "intersect")
 class Count:
     """An answer to a counting query.
 
-    ``value`` estimates how many published rows meet the condition; the true number lies within ``bounds`` for certain.
-    ``standard_error`` belongs to the model of the ``uniform`` estimator and is absent for ``intersect``. ``rows`` is the number of
-    published rows. Suppressed rows are in none of these.
+    The true number of published rows that meet the condition lies within ``bounds`` for certain. ``value`` estimates it; the estimate holds as far
+    as what it ``assumes`` does (nothing, where the bounds leave no doubt). ``standard_error`` is the spread *inside* the model of the ``uniform``
+    estimator and says nothing about whether the model holds; it is absent for ``intersect``. ``rows`` is the number of published rows. Suppressed rows are in
+    none of these.
     """
 
     condition: str
@@ -43,6 +48,12 @@ class Count:
     bounds: tuple[int, int]
     standard_error: float | None
     rows: int
+    model: str = ""
+
+    @property
+    def assumes(self) -> str | None:
+        """What must hold for the estimate to be right on average; None where it assumes nothing."""
+        return self.model if self.estimator == "uniform" and self.bounds[0] < self.bounds[1] else None
 
     def describe(self) -> dict[str, Any]:
         """The answer as plain data."""
@@ -51,18 +62,23 @@ class Count:
             "estimator": self.estimator,
             "value": self.value,
             "bounds": list(self.bounds),
-            "standard_error": self.standard_error,
+            "assumes": self.assumes,
+            "standard_error_of_model": self.standard_error,
             "rows": self.rows,
         }
 
     def lines(self) -> list[str]:
         """The answer for people."""
         low, high = self.bounds
-        error = f" (standard error {self.standard_error:,.1f})" if self.standard_error is not None else ""
+        if low == high:
+            return [f"Exactly {low:,} of {self.rows:,} published rows."]
+        certain = f"For certain between {low:,} and {high:,} of {self.rows:,} published rows."
         value = f"{self.value:,.1f}".removesuffix(".0")
+        if self.assumes is None:
+            return [certain, f"{value} rows could meet it."]
         return [
-            f"{value} of {self.rows:,} published rows{error}",
-            f"For certain between {low:,} and {high:,}.",
+            certain,
+            f"Estimate: {value}, if {self.assumes}. The release does not show whether that is so, and the estimate may be far off; only the bounds are sure.",
         ]
 
 
@@ -155,7 +171,7 @@ def _generalized(
     if estimator == "intersect":
         return Count(condition.text, estimator, possible, (certain, possible), None, rows)
     value = math.fsum((sizes * found.share).tolist())
-    return Count(condition.text, estimator, value, (certain, possible), _uniform_error(sizes, found), rows)
+    return Count(condition.text, estimator, value, (certain, possible), _uniform_error(sizes, found), rows, _EVEN)
 
 
 def _covered(
@@ -241,7 +257,7 @@ def _bucketized(
     if estimator == "intersect":
         return Count(condition.text, estimator, pairs.meeting(), (low, high), None, quasi.height)
     value, variance = pairs.moments()
-    return Count(condition.text, estimator, value, (low, high), math.sqrt(max(variance, 0.0)), quasi.height)
+    return Count(condition.text, estimator, value, (low, high), math.sqrt(max(variance, 0.0)), quasi.height, _MIXED)
 
 
 def _kinds_of_values(

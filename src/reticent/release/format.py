@@ -7,8 +7,9 @@ Publishing, saving, verifying, counting, attacking and reporting are written onc
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, cast
 
 import polars as pl
@@ -16,22 +17,24 @@ import polars as pl
 from reticent._names import FORMATS, load
 from reticent.data import (
     NULL_LABEL,
+    PSEUDONYM,
     Draft,
     Evidence,
     Groups,
     Kind,
+    MechanismPlan,
     Missing,
-    Plan,
     Rows,
     Seen,
     Table,
     ValueType,
+    coarsening_from,
     texts_of,
 )
 from reticent.data.predicate import Condition
 from reticent.definitions import Definition, columns_compared, own_sets, unkept
 from reticent.errors import DataError, PolicyError
-from reticent.release.manifest import ManifestColumn
+from reticent.release.manifest import Manifest, ManifestColumn
 from reticent.release.reference import ReferenceColumn, declared_reference, with_named_values
 from reticent.release.tables import labels_of
 
@@ -39,8 +42,6 @@ if TYPE_CHECKING:
     from reticent.release.public import PublicSide
 
 Order = Literal["sorted", "own"]
-
-PSEUDONYM = "pseudonym"
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,13 @@ class Judged:
     people: pl.DataFrame | None = None
     naming: tuple[Definition, ...] = ()
     earlier: tuple[PublicSide, ...] | None = None
+
+
+CHOSEN = (
+    "Groups, parameters, hierarchies or the method itself may have been chosen by looking at the data, for the least loss. Who knows how they are chosen "
+    "can rule out tables for which the choice would have been another one (minimality)."
+)
+"""What every release of groups leaves open."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +88,7 @@ class Answer(Protocol):
 
     @property
     def standard_error(self) -> float | None:
-        """How far the estimate is off, in the model of its estimator."""
+        """The spread of the estimate in the model of its estimator; the model itself may be wrong."""
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -119,6 +127,10 @@ class Format(ABC):
     @abstractmethod
     def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
         """Every column of the public ``rows`` with its role and type; a column without a role is refused."""
+
+    def drafted(self, draft: Draft) -> tuple[ManifestColumn, ...]:
+        """The columns of a draft as far as it describes them itself: enough for :meth:`seen`."""
+        raise PolicyError(f"A draft of format {draft.format!r} is seen once it is published.")
 
     @abstractmethod
     def check(self, public: PublicSide) -> None:
@@ -197,6 +209,26 @@ class GroupFormat(Format):
             else GroupHistory((*(each.groups for each in about.earlier), public.groups)),
         )
 
+    def coarsened(self, public: PublicSide) -> str:
+        """How numbers and dates beside the quasi columns were made coarser, as sentences after others; empty where none was."""
+        told = [
+            f"The value of {column.name!r} is {coarsening_from(column.coarsened).words()}."
+            for column in public.manifest.columns
+            if column.coarsened is not None
+        ]
+        return "".join(f" {sentence}" for sentence in told)
+
+    def own_numbers(self, public: PublicSide) -> tuple[str, ...]:
+        """The risk that exact numbers and dates beside the quasi columns are somebody's own: which, and for what share of the rows."""
+        shares = {name: share for rows in public.rows.values() for name, share in _shares_alone(rows, public.manifest)}
+        if not shares:
+            return ()
+        listed = ", ".join(f"{name!r} ({_percent(share)} of the rows)" for name, share in shares.items())
+        return (
+            f"Exact numbers or dates of these columns are one row's own: {listed}. Whoever knows such a value of a person finds that row, however large "
+            "its group.",
+        )
+
     def left_out(self, public: PublicSide) -> dict[str, Groups]:
         """What the histograms of the whole table that the certificate declares tell about those left out: a group for each column."""
         declared = declared_reference(public)
@@ -225,7 +257,9 @@ class GroupFormat(Format):
         return tuple(
             self._quasi_column(table, draft, quasi[name])
             if name in table.quasi
-            else ManifestColumn(name, own.get(name) or role_of(table, name), ValueType.published(dtype))
+            else ManifestColumn(
+                name, own.get(name) or role_of(table, name), ValueType.published(dtype), coarsened=_told(table, name)
+            )
             for name, dtype in listed.items()
         )
 
@@ -234,7 +268,6 @@ class GroupFormat(Format):
         return {}
 
     def drafted(self, draft: Draft) -> tuple[ManifestColumn, ...]:
-        """The columns of a draft as far as it describes them itself: enough for :meth:`seen`."""
         sensitive = [column.name for column in draft.evidence.published.domain.columns]
         own = self.own_columns(draft, sensitive)
         listed = {name: dtype for rows in draft.tables.values() for name, dtype in rows.schema.items()}
@@ -288,7 +321,7 @@ class MechanismFormat(Format):
     order: ClassVar[Order] = "own"
 
     @abstractmethod
-    def plan(self, public: PublicSide) -> Plan:
+    def plan(self, public: PublicSide) -> MechanismPlan:
         """The plan that the rows were drawn by, as the manifest's details state it."""
 
     def evidence(self, public: PublicSide, about: Judged) -> Evidence:
@@ -313,6 +346,28 @@ def role_of(table: Table, name: str) -> str:
     if table.pseudonyms and name == PSEUDONYM:
         return "pseudonym"
     raise PolicyError(f"The method drafted the column {name!r}, which has no role that is published.")
+
+
+def _shares_alone(rows: Rows, manifest: Manifest) -> Iterator[tuple[str, Fraction]]:
+    """The columns of numbers or dates beside the quasi columns, with the share of rows whose value no other row has, where there are such."""
+    if manifest.named("count"):
+        return
+    for name, dtype in rows.schema.items():
+        if manifest.column(name).role in ("sensitive", "other") and (dtype.is_numeric() or dtype.is_temporal()):
+            values, times = rows.counted([name])
+            alone = int(((times == 1) & values[name].is_not_null().to_numpy()).sum())
+            if alone:
+                yield name, Fraction(alone, int(times.sum()))
+
+
+def _percent(share: Fraction) -> str:
+    return "less than 0.1 %" if share < Fraction(1, 1000) else f"{float(100 * share):.1f} %"
+
+
+def _told(table: Table, name: str) -> dict[str, Any] | None:
+    """What the public is told of how a column was made coarser."""
+    coarsening = table.coarsen.get(name)
+    return None if coarsening is None else coarsening.told()
 
 
 def _check_texts(column: ManifestColumn) -> None:

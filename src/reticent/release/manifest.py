@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from reticent.data import Meaning, ValueType, to_plain
-from reticent.errors import DataError
+from reticent.data import Meaning, ValueType, coarsening_from, to_plain
+from reticent.errors import DataError, PolicyError
 
 LAYOUT = 2
 _LARGEST_RUN = 100_000_000
@@ -19,7 +19,8 @@ class ManifestColumn:
     """A published column of values of type ``kind``.
 
     A quasi column is published as labels that stand for such values, or ``exact``ly; either way ``labels`` maps the text of
-    each value that occurs to its meaning. ``domain`` holds the values that were declared possible, where they were. A format may have roles
+    each value that occurs to its meaning. ``domain`` holds the values that were declared possible, where they were. ``coarsened`` says how the
+    numbers or dates of another column were made coarser. A format may have roles
     of its own for columns that no column of the original table stands behind.
     """
 
@@ -29,10 +30,13 @@ class ManifestColumn:
     labels: Mapping[str, Meaning] = field(default_factory=dict)
     exact: bool = False
     domain: Sequence[Any] | None = None
+    coarsened: Mapping[str, Any] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The column as plain data."""
         entry: dict[str, Any] = {"name": self.name, "role": self.role, "type": str(self.kind)}
+        if self.coarsened is not None:
+            entry["coarsened"] = to_plain(self.coarsened)
         if self.role == "quasi":
             entry["published"] = "values" if self.exact else "labels"
             entry["labels"] = {label: meaning.as_json() for label, meaning in self.labels.items()}
@@ -113,14 +117,14 @@ class Manifest:
     @classmethod
     def from_json(cls, payload: Mapping[str, Any]) -> Manifest:
         """The manifest that was written; whatever does not fit is a :class:`DataError` that says where."""
-        reader = _Reader(payload, "manifest.json")
+        reader = _ManifestReader(payload, "manifest.json")
         check_layout(reader.get("layout", int), LAYOUT, "manifest.json")
         sets = payload.get("quasi_sets")
         manifest = cls(
             reader.get("format", str),
             tuple(_column(item) for item in reader.items("columns")),
             {
-                name: _table(_Reader(item, f"manifest.json, table {name!r}"))
+                name: _table(_ManifestReader(item, f"manifest.json, table {name!r}"))
                 for name, item in reader.get("tables", dict).items()
             },
             reader.get("method", dict),
@@ -152,10 +156,14 @@ class Manifest:
             raise DataError(f"manifest.json: column {wrong!r} is described or published, but not both.")
 
 
+class EarlierLayout(DataError):
+    """The files are those of an earlier version, which this one does not read."""
+
+
 def check_layout(found: Any, known: int, file: str) -> None:
     """Refuse files of another layout, in words that say which version to use."""
     if type(found) is int and found < known:
-        raise DataError(
+        raise EarlierLayout(
             f"{file} was published by an earlier version of Reticent; publish anew, or verify it with that version."
         )
     if found != known:
@@ -163,7 +171,7 @@ def check_layout(found: Any, known: int, file: str) -> None:
 
 
 @dataclass(frozen=True)
-class _Reader:
+class _ManifestReader:
     """Fetches entries of the right type, with messages that say where one is missing or wrong."""
 
     payload: Mapping[str, Any]
@@ -176,25 +184,34 @@ class _Reader:
     def get(self, name: str, kind: type) -> Any:
         value = self.payload.get(name)
         if not isinstance(value, kind) or isinstance(value, bool):
-            raise DataError(f"{self.where}: {name!r} is missing or not what it should be.")
+            raise DataError(f"{self.where}: {name!r} is missing or has the wrong type.")
         return value
 
-    def items(self, name: str) -> Iterator[_Reader]:
+    def items(self, name: str) -> Iterator[_ManifestReader]:
         for number, item in enumerate(self.get(name, list), start=1):
-            yield _Reader(item, f"{self.where}, {name}, entry {number}")
+            yield _ManifestReader(item, f"{self.where}, {name}, entry {number}")
 
 
-def _column(reader: _Reader) -> ManifestColumn:
+def _column(reader: _ManifestReader) -> ManifestColumn:
     name, role, given = (reader.get(field, str) for field in ("name", "role", "type"))
     if given not in list(ValueType):
         raise DataError(f"{reader.where}: type must be one of {', '.join(ValueType)}, but it is {given!r}.")
     kind = ValueType(given)
     if role != "quasi":
-        return ManifestColumn(name, role, kind)
+        return ManifestColumn(name, role, kind, coarsened=_read_coarsened(reader))
     where = f"manifest.json, column {name!r}: the meaning of label"
     labels = {text: Meaning.read(item, kind, f"{where} {text!r}") for text, item in reader.get("labels", dict).items()}
     published = reader.get("published", str)
     return ManifestColumn(name, role, kind, labels, published == "values", _read_domain(reader, kind))
+
+
+def _read_coarsened(reader: _ManifestReader) -> Mapping[str, Any] | None:
+    if "coarsened" not in reader.payload:
+        return None
+    try:
+        return coarsening_from(reader.get("coarsened", dict), reader.where).told()
+    except PolicyError as error:
+        raise DataError(str(error)) from None
 
 
 def _domain_json(domain: Sequence[Any] | None) -> Any:
@@ -213,7 +230,7 @@ def _is_run(domain: Sequence[Any]) -> bool:
     return all(type(value) is int for value in domain) and list(domain) == list(range(domain[0], domain[-1] + 1))
 
 
-def _read_domain(reader: _Reader, kind: ValueType) -> Sequence[Any] | None:
+def _read_domain(reader: _ManifestReader, kind: ValueType) -> Sequence[Any] | None:
     if reader.payload.get("domain") is None:
         return None
     given = reader.get("domain", dict)
@@ -226,7 +243,7 @@ def _read_domain(reader: _Reader, kind: ValueType) -> Sequence[Any] | None:
     raise DataError(f"{reader.where}: the domain cannot be understood.")
 
 
-def _table(reader: _Reader) -> ManifestTable:
+def _table(reader: _ManifestReader) -> ManifestTable:
     files, columns = (_names(reader.get(entry, list), reader.where) for entry in ("files", "columns"))
     return ManifestTable(files, columns)
 

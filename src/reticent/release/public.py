@@ -10,20 +10,23 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
-from reticent.data import CodedRows, Groups, Meaning, Rows, Seen, StoredRows, file_fits
+from reticent._names import TABLE_FILES
+from reticent.data import Context, Groups, Meaning, Rows, Seen, StoredRows, file_fits
 from reticent.data.predicate import Condition
 from reticent.errors import DataError
-from reticent.release.certificate import CERTIFICATE, LAYOUT, MANIFEST
+from reticent.release.certificate import CERTIFICATE, MANIFEST, read_certificate
 from reticent.release.format import Answer, Format, format_of
-from reticent.release.manifest import ROLES, Manifest, check_layout
+from reticent.release.manifest import ROLES, Manifest
 from reticent.release.spool import judging
-from reticent.release.tables import published_schema, read_table
+from reticent.release.tables import published_schema, read_rows
 from reticent.release.values import parsed
 
 PublicFile = bytes | Path
-_TABLES = (".csv", ".parquet")
+# Tables of these kinds are read where they lie when they do not fit into memory.
+_STREAMED = (".csv", ".parquet")
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,13 @@ class PublicSide:
     def frame(self) -> pl.DataFrame:
         """The main table."""
         return self.tables[self.form.tables[0]]
+
+    def sample(self, count: int) -> pl.DataFrame:
+        """Rows of the main table, evenly spaced over the first part of it that is loaded: they are sorted, so neighbours look alike."""
+        main = self.rows[self.form.tables[0]]
+        part = next(iter(main.chunks()), pl.DataFrame(schema=main.schema))
+        places = np.linspace(0, max(part.height - 1, 0), min(count, part.height)).astype(np.uint32)
+        return part.select(pl.all().gather(places))
 
     @property
     def height(self) -> int:
@@ -114,7 +124,7 @@ def public_folder(path: str | Path) -> Path:
             return folder
     if not place.exists():
         raise DataError(f"There is no release at {str(place)!r}.")
-    raise DataError(f"{str(place)!r} is no release: it has no folder public/ with a {CERTIFICATE}.")
+    raise DataError(f"{str(place)!r} is not a release: it has no folder public/ with a {CERTIFICATE}.")
 
 
 def read_files(folder: Path) -> dict[str, PublicFile]:
@@ -128,7 +138,7 @@ def read_files(folder: Path) -> dict[str, PublicFile]:
         if not stat.S_ISREG(path.lstat().st_mode):
             raise DataError(f"public/{name} is not an ordinary file.")
         try:
-            files[name] = path.read_bytes() if path.suffix not in _TABLES or file_fits(path) else path
+            files[name] = path.read_bytes() if path.suffix not in _STREAMED or file_fits(path) else path
         except OSError as error:
             raise DataError(f"public/{name} cannot be read: {error.strerror}.") from None
     return files
@@ -136,8 +146,7 @@ def read_files(folder: Path) -> dict[str, PublicFile]:
 
 def read_public(files: Mapping[str, PublicFile]) -> PublicSide:
     """The public side that files hold; whatever does not fit is a :class:`DataError` that says where."""
-    certificate = parsed(small_file(files, CERTIFICATE), CERTIFICATE)
-    check_layout(certificate.get("layout"), LAYOUT, CERTIFICATE)
+    certificate = read_certificate(small_file(files, CERTIFICATE))
     manifest = Manifest.from_json(parsed(small_file(files, MANIFEST), MANIFEST))
     form = format_of(manifest.format)
     if set(manifest.tables) != set(form.tables):
@@ -151,7 +160,7 @@ def read_public(files: Mapping[str, PublicFile]) -> PublicSide:
                 f"manifest.json: the role of column {column.name!r} must be one of {known}, but it is {column.role!r}."
             )
     for name, table in manifest.tables.items():
-        if table.files not in ((f"{name}.csv",), (f"{name}.parquet",)):
+        if table.files not in [(f"{name}.{kind}",) for kind in TABLE_FILES]:
             raise DataError(f"manifest.json: table {name!r} cannot be in files called {', '.join(table.files)}.")
     contents = {name: _needed(files, table.files[0]) for name, table in manifest.tables.items()}
     side = PublicSide(
@@ -167,7 +176,7 @@ def _rows(content: PublicFile, name: str, manifest: Manifest, streams: bool) -> 
     """A table in memory, or as it lies on disk."""
     judged = (*manifest.named("quasi"), *manifest.named("sensitive"))
     if not streams or isinstance(content, bytes):
-        return judging(CodedRows.of(read_table(_bytes(content), name, manifest)), judged)
+        return judging(read_rows(_bytes(content), name, manifest), judged)
     stored = StoredRows(published_schema(name, manifest), path=content, judged=judged)
     stored.check()
     return stored
@@ -182,9 +191,13 @@ def _bytes(content: PublicFile) -> bytes:
     return content.read_bytes() if isinstance(content, Path) else content
 
 
-def open_public(path: str | Path) -> PublicSide:
+def open_public(path: str | Path, *, context: Context | None = None) -> PublicSide:
     """The public side of a saved release, as everybody can read it. Use ``verify`` to learn whether it keeps its promises."""
-    return read_public(read_files(public_folder(path)))
+    context = context or Context()
+    context.step("reading the files")
+    files = read_files(public_folder(path))
+    context.step("reading tables and labels")
+    return read_public(files)
 
 
 def _needed(files: Mapping[str, PublicFile], name: str) -> PublicFile:

@@ -6,14 +6,13 @@ ledger, certificate.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
-from reticent._names import load
-from reticent.data import Context, Draft, Table, marks_of_people
+from reticent.data import PSEUDONYM, Context, Draft, Table, marks_of_people, table_file
 from reticent.definitions import Definition, Method, judge, unkept, verdict
-from reticent.errors import Cancelled, DataError, PolicyError, did_you_mean
+from reticent.errors import Cancelled, DataError, PolicyError
 from reticent.giving import unjudged
 from reticent.ledger import Entry, Ledger, LedgerPlace, now
 from reticent.randomness import Randomness
@@ -28,18 +27,18 @@ from reticent.release.certificate import (
     former_hash,
 )
 from reticent.release.claims import check_claims
-from reticent.release.format import PSEUDONYM, Format, Words, format_of, role_of
+from reticent.release.format import Format, Words, format_of, role_of
 from reticent.release.manifest import Manifest, ManifestTable
+from reticent.release.methods import default_method
 from reticent.release.public import PublicSide
 from reticent.release.reference import reference_of
 from reticent.release.release import PrivateSide, Release
 from reticent.release.signing import private_key
 from reticent.release.spool import Spool
-from reticent.release.tables import FILE_KINDS
 from reticent.release.values import readable
 from reticent.release.wording import statement
 
-FileKind = Literal["csv", "parquet"]
+FileKind = Literal["csv", "parquet", "xlsx", "sav", "dta", "xpt"]
 
 
 def publish(
@@ -57,7 +56,7 @@ def publish(
 ) -> Release:
     """The least distorted release of ``table`` that keeps the promise ``definition``, certified and recorded.
 
-    Without a ``method`` it is :class:`reticent.anonymize.Lattice`. A data set that has a name is released once: another release is a
+    Without a ``method`` it is that of :func:`reticent.release.default_method`. A data set that has a name is released once: another release is a
     :class:`LedgerError` unless ``again``. Everything is judged once more on the public tables before the ledger is
     written, and the ledger is written before this returns: the release is reserved there, and given out when it is saved. Public files are
     spooled under ``scratch`` (default: the temp directory) until then.
@@ -65,49 +64,57 @@ def publish(
     ``context`` (a new one for each publication) reports progress and can stop the run; it is made from ``insecure_seed`` and ``scratch`` if
     not given.
     """
-    if files not in FILE_KINDS:
-        raise PolicyError(f"files must be 'csv' or 'parquet', but it is {files!r}.{did_you_mean(files, FILE_KINDS)}")
+    _check_files(files, table)
     chosen = _method(table, definition, method)
     key = private_key(signing_key) if signing_key is not None else None
     context = _context(context, insecure_seed, scratch)
     book = _ledger(table, ledger)
     try:
         made = judged_draft(table, definition, chosen, files, context)
-        draft, side, content = made.draft, made.side, made.side.certificate
-        prints = {
-            MANIFEST: fingerprint(readable(side.manifest.as_json())),
-            STATEMENT: fingerprint(statement(content, made.words).encode()),
-            **made.spool.prints,
-        }
-        # From here on the ledger may know of it, so nothing stops any more.
-        context.step("recording")
-        certificates: list[dict[str, Any]] = []
-
-        def certify(entry: Entry | None) -> str:
-            certificates.append(completed(content, prints, entry, now() if entry is None else entry.made, key))
-            return certificate_hash(certificates[-1])
-
-        if book is None or table.dataset is None:
-            entry = None
-            certify(None)
-        else:
-            entry = book.record(
-                table.dataset,
-                content_hash(content, side.manifest, made.spool.row_hashes()),
-                certify,
-                beside=unjudged if again else draft.beside,
-                spend=draft.spend,
-                state=draft.state,
-                people=marks_of_people(table, book.people_key),
-                formerly=former_hash(content, side.manifest, prints),
-            )
+        with made.spool.closed_on_error():
+            # From here on the ledger may know of it, so nothing stops any more.
+            context.step("recording")
+            certificate, entry = _recorded(made, table, book, again, key)
     except Cancelled as stopped:
         raise Cancelled(f"{stopped} Nothing was recorded and nothing was written.", stopped.stage) from None
     finally:
         if book is not None and book is not ledger:
             book.close()
+    draft, side = made.draft, made.side
     private = PrivateSide(draft.evidence, draft.suppressed, draft.utility, draft.search, draft.private, draft.recoding)
-    return Release(PublicSide(side.manifest, certificates[-1], side.rows), private, entry, _spool=made.spool)
+    return Release(PublicSide(side.manifest, certificate, side.rows), private, entry, _spool=made.spool)
+
+
+def _recorded(
+    made: JudgedDraft, table: Table, book: Ledger | None, again: bool, key: Any
+) -> tuple[dict[str, Any], Entry | None]:
+    """The certificate of a draft, and its entry in the ledger, where the data set has a name: the release is reserved."""
+    draft, side, content = made.draft, made.side, made.side.certificate
+    prints = {
+        MANIFEST: fingerprint(readable(side.manifest.as_json())),
+        STATEMENT: fingerprint(statement(content, made.words).encode()),
+        **made.spool.prints,
+    }
+    certificates: list[dict[str, Any]] = []
+
+    def certify(entry: Entry | None) -> str:
+        certificates.append(completed(content, prints, entry, now() if entry is None else entry.made, key))
+        return certificate_hash(certificates[-1])
+
+    if book is None or table.dataset is None:
+        certify(None)
+        return certificates[-1], None
+    entry = book.record(
+        table.dataset,
+        content_hash(content, side.manifest, made.spool.row_hashes()),
+        certify,
+        beside=unjudged if again else draft.beside,
+        spend=draft.spend,
+        state=draft.state,
+        people=marks_of_people(table, book.people_key),
+        formerly=former_hash(content, side.manifest, prints),
+    )
+    return certificates[-1], entry
 
 
 @dataclass(frozen=True)
@@ -125,13 +132,24 @@ def judged_draft(
 ) -> JudgedDraft:
     """Everything that publishing does before the ledger: draft, judge, write the public files aside, check them and judge what they show."""
     chosen = _method(table, definition, method)
+    if all(part.kind == "groups" and not part.needs_population for part in definition.parts()):
+        # Fitted before the table is copied: whoever publishes it again finds them.
+        _ = table.hierarchies, table.sensitive_columns
     # Domains that come from the data come from a population too, in the draft and in the recoding of later rows.
     table = definition.prepare(table)
     draft = chosen.draft(table, definition, context)
     form = _format(draft, definition)
     _judge_draft(definition, draft)
     context.step("sorting and writing rows")
-    spool = Spool.of(draft, form, table, files, context)
+    spool = Spool.of(draft, form, table, table_file(files, table.codebook), context)
+    with spool.closed_on_error():
+        return _checked(table, definition, draft, form, spool, files, context)
+
+
+def _checked(
+    table: Table, definition: Definition, draft: Draft, form: Format, spool: Spool, files: FileKind, context: Context
+) -> JudgedDraft:
+    """The draft with its public side, if this keeps the table's roles and shows what is claimed."""
     side = PublicSide(_manifest(table, draft, form, spool, files), {}, spool.rows)
     _check_roles(table, side.manifest)
     _check_rows(draft, side)
@@ -141,13 +159,8 @@ def judged_draft(
     reference = reference_of(definition, draft.evidence, table.sensitive)
     insecure = draft.insecure or not context.randomness.is_secure
     side = PublicSide(side.manifest, content_of(definition, side.manifest, words, reference, insecure), side.rows)
-    _judge_public(definition, draft, side)
+    _judge_public(definition, draft, side, context)
     return JudgedDraft(draft, side, words, spool)
-
-
-def default_method(table: Table, definition: Definition) -> Method:
-    """The method where none is named, the same in Python and on the command line: full-domain generalization by exact search."""
-    return cast(Method, load("method", "Lattice")())
 
 
 def _method(table: Table, definition: Definition, method: Method | None) -> Method:
@@ -162,13 +175,25 @@ def _method(table: Table, definition: Definition, method: Method | None) -> Meth
     name = type(chosen).__name__
     reason = unkept(name, chosen.keeps, definition)
     if reason is None and table.streamed and not chosen.streams:
-        reason = f"{name} needs all rows in memory, and this table is streamed. Say engine='local' if it fits, or use Lattice."
+        reason = f"{name} needs all rows in memory, and this table is streamed. Pass engine='local' if the table fits in memory, or use Lattice."
     reason = reason or chosen.refusal(table, definition) or _unclaimed(getattr(chosen, "format", None), definition)
     if reason is not None:
         raise PolicyError(reason, setting=("method", "name"))
     if table.pseudonyms and PSEUDONYM in table.schema:
         raise PolicyError(f"Pseudonyms are published in a column {PSEUDONYM!r}. Rename the column of that name.")
     return chosen
+
+
+def _check_files(files: str, table: Table) -> None:
+    """Refuse a kind of file that is not known, lacks its package, or cannot take this table, before anything is searched."""
+    kind = table_file(files)
+    kind.check()
+    if isinstance(table, Table) and table.streamed and not kind.streams:
+        raise PolicyError(
+            f"files = {files!r} needs all rows in memory, and this table is streamed. Choose csv or parquet, or pass engine='local' if the table fits in memory.",
+            setting=("files",),
+            value=files,
+        )
 
 
 def _context(given: Context | None, insecure_seed: int | None, scratch: str | Path | None) -> Context:
@@ -246,9 +271,9 @@ def _judge_draft(definition: Definition, draft: Draft) -> None:
         raise _broken(draft, str(definition) if found.witness is None else found.witness.text)
 
 
-def _judge_public(definition: Definition, draft: Draft, side: PublicSide) -> None:
-    """What the public tables show must pass as well."""
-    for check in check_claims(side, _population(definition)):
+def _judge_public(definition: Definition, draft: Draft, side: PublicSide, context: Context) -> None:
+    """What the public tables show must pass as well, however long that takes."""
+    for check in check_claims(side, _population(definition), None, replace(context, deadline=None)):
         if check.status == "fails":
             raise _broken(draft, f"{check.name}: {check.detail}")
 

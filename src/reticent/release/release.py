@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,9 +11,21 @@ from typing import Any
 import polars as pl
 
 import reticent
-from reticent.data import Evidence, Groups, Meaning, Recoding, Rows, Table, as_parquet, parquet_blocks, to_plain
+from reticent.cards import Card, ShownAsCard
+from reticent.data import (
+    Evidence,
+    Groups,
+    Meaning,
+    Recoding,
+    Rows,
+    Table,
+    as_parquet,
+    database_tables,
+    parquet_blocks,
+    to_plain,
+)
 from reticent.data.predicate import Condition
-from reticent.errors import DataError
+from reticent.errors import DataError, PolicyError
 from reticent.files import folder_aside, write_new
 from reticent.ledger import Entry, given_out
 from reticent.release.applying import POINTS, RECODING
@@ -24,7 +37,7 @@ from reticent.release.spool import Spool
 from reticent.release.values import readable
 from reticent.release.wording import statement
 
-Content = bytes | Iterable[bytes]
+Content = bytes | Iterable[bytes] | Path
 _PUBLIC, _PRIVATE = "public", "private"
 
 
@@ -42,8 +55,8 @@ class PrivateSide:
     recoding: Recoding | None = None
 
 
-@dataclass(frozen=True)
-class Release:
+@dataclass(frozen=True, repr=False)
+class Release(ShownAsCard):
     """What :func:`publish` returns: reserved in the ledger (``entry``), certified, ready to be saved.
 
     ``public`` is everything that others may see, ``private`` the steward's. The public files are spooled until they are saved.
@@ -53,6 +66,18 @@ class Release:
     private: PrivateSide = field(repr=False)
     entry: Entry | None = None
     _spool: Spool = field(repr=False, kw_only=True)
+
+    def card(self) -> Card:
+        """What was published, by which method, under which promise, and what it costs; with some of its rows."""
+        groups = self.groups if self.private.evidence.groups else None
+        facts: dict[str, object] = {"rows": self.public.height, "left out": self.private.suppressed}
+        if groups is not None:
+            facts |= {"groups": len(groups), "smallest": int(groups.people.min())}
+        if "loss" in self.utility:
+            facts["loss"] = self.utility["loss"]
+        facts["promises"] = ", ".join(str(claim["definition"]) for claim in self.certificate["claims"])
+        rows = self.public.sample(5)
+        return Card(f"Release by {self.manifest.method.get('name')}", facts, None, rows.columns, rows.rows())
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -108,21 +133,50 @@ class Release:
         written: Path = reticent.report.write_report(self, path, table=table, public=public)
         return written
 
-    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write ``path/public`` and ``path/private``, both whole or not at all.
+    def save(
+        self, path: str | Path, *, overwrite: bool = False, to: str | None = None, table: str | None = None
+    ) -> Path:
+        """Write ``path/public`` and ``path/private``, both whole or not at all; with ``to`` also the public tables to a database.
 
-        An existing folder is refused, unless it is a release and is to be overwritten. Files below ``private`` are readable
+        ``to`` is an address as SQLAlchemy takes it, or ``env:NAME``, and ``table`` the name of a new table there (a release of several tables adds
+        their names to it); all of it is one transaction. An existing folder is refused, unless it is a release and is to be overwritten. Files below ``private`` are readable
         by their owner only. The ledger hears that the release was given out; one that was withdrawn is not written.
         """
         target = Path(path)
         _check_target(target, overwrite)
+        named = self._named(to, table)
         with given_out(self.entry):
-            self._write(target, overwrite)
+            if to is None:
+                self._write(target, overwrite)
+            else:
+                self._deliver(target, overwrite, to, named)
         return target
+
+    def _named(self, to: str | None, table: str | None) -> dict[str, Rows]:
+        """The public tables under the names that they get in a database."""
+        if (to is None) != (table is None):
+            raise PolicyError(
+                "A database is named by its address (to=, --to) together with the table there (table=, --to-table).",
+                setting=("to",),
+            )
+        rows = self.public.rows
+        return {str(table) if len(rows) == 1 else f"{table}_{name}": each for name, each in rows.items()}
+
+    def _deliver(self, target: Path, overwrite: bool, to: str, tables: Mapping[str, Rows]) -> None:
+        """Write the folder while the database holds the tables ready: both are there in the end, or neither."""
+        saved = False
+        try:
+            with database_tables(to, tables):
+                self._write(target, overwrite)
+                saved = True
+        except BaseException:
+            if saved and not overwrite:
+                shutil.rmtree(target)
+            raise
 
     def _write(self, target: Path, overwrite: bool) -> None:
         try:
-            with folder_aside(target, replace=overwrite) as aside:
+            with folder_aside(target, replace=overwrite, removable=_is_release) as aside:
                 public, private = aside / _PUBLIC, aside / _PRIVATE
                 public.mkdir()
                 # Whatever the umask: the public side is for everybody.
@@ -143,7 +197,7 @@ class Release:
         yield MANIFEST, readable(manifest.as_json())
         for table in manifest.tables.values():
             for file in table.files:
-                yield file, self._spool.content(file)
+                yield file, self._spool.files[file]
         yield CERTIFICATE, readable(self.certificate)
 
     def _private_files(self) -> Iterator[tuple[str, Content]]:
@@ -161,12 +215,20 @@ class Release:
 
 
 def _check_target(target: Path, overwrite: bool) -> None:
+    if target.is_symlink():
+        raise DataError(f"{str(target)!r} is a symbolic link. Name the folder itself, or another one.")
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return
     if not overwrite:
         raise DataError(
-            f"{str(target)!r} exists already. Choose another folder, or say overwrite=True if it is an older release."
+            f"{str(target)!r} exists already. Choose another folder, or pass overwrite=True to replace an older release."
         )
-    inside = {each.name for each in target.iterdir()} if target.is_dir() else set()
-    if not {_PUBLIC} <= inside <= {_PUBLIC, _PRIVATE} or not (target / _PUBLIC / CERTIFICATE).is_file():
+    if not _is_release(target):
         raise DataError(f"{str(target)!r} is not the folder of a release and will not be overwritten.")
+
+
+def _is_release(folder: Path) -> bool:
+    """Whether a folder holds the two sides of a release and nothing else."""
+    inside = {each.name for each in folder.iterdir()} if folder.is_dir() else set()
+    linked = any((folder / name).is_symlink() for name in inside)
+    return {_PUBLIC} <= inside <= {_PUBLIC, _PRIVATE} and not linked and (folder / _PUBLIC / CERTIFICATE).is_file()

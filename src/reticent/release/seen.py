@@ -13,7 +13,7 @@ import polars as pl
 from reticent.data import Draft, MadeBy, Seen, SeenColumn, Table
 from reticent.engine import count_table
 from reticent.errors import PolicyError, did_you_mean
-from reticent.release.format import GroupFormat, format_of
+from reticent.release.format import format_of
 from reticent.release.public import PublicSide, open_public
 from reticent.release.reference import declared_reference
 
@@ -41,9 +41,7 @@ def public_side(target: Any) -> PublicSide:
     side = target if isinstance(target, PublicSide) else getattr(target, "public", None)
     if isinstance(side, PublicSide):
         return side
-    raise PolicyError(
-        f"To say what somebody sees, a table, a draft, a release or the folder of one is needed, not a {type(target).__name__}."
-    )
+    raise PolicyError(f"Expected a table, a draft, a release or the folder of one, but got a {type(target).__name__}.")
 
 
 def _of_table(table: Table, wanted: Mapping[str, int]) -> Seen:
@@ -54,12 +52,12 @@ def _of_table(table: Table, wanted: Mapping[str, int]) -> Seen:
         found = found.generalize(levels)
     columns = []
     for hierarchy, level, codes in zip(found.hierarchies, found.levels, found.codes, strict=True):
-        present, places = np.unique(codes, return_inverse=True)
         meanings, texts = hierarchy.levels[level].meanings, hierarchy.levels[level].labels
-        labels = (pl.Series(texts) if level else hierarchy.leaves).gather(present.astype(np.int64))
-        columns.append(
-            SeenColumn(hierarchy.column, places.astype(np.int64), labels, tuple(meanings[code] for code in present))
-        )
+        occurs = np.zeros(len(meanings), dtype=bool)
+        occurs[codes] = True
+        present, places = np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
+        labels = (pl.Series(texts) if level else hierarchy.leaves).gather(present)
+        columns.append(SeenColumn(hierarchy.column, places, labels, tuple(meanings[code] for code in present)))
     sets = tuple(tuple(names) for names in table.quasi_sets or (tuple(table.quasi),))
     return Seen(
         tuple(columns),
@@ -88,8 +86,6 @@ def _levels(table: Table, wanted: Mapping[str, int]) -> tuple[int, ...]:
 
 def _of_draft(draft: Draft) -> Seen:
     form = format_of(draft.format)
-    if not isinstance(form, GroupFormat):
-        raise PolicyError(f"A draft of format {draft.format!r} is seen once it is published.")
     return form.seen(draft.tables, form.drafted(draft), draft.details)
 
 

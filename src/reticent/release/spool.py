@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,15 +15,17 @@ from reticent.data import (
     Context,
     Draft,
     FrameRows,
+    RepeatedRows,
     Rows,
     StoredRows,
     Table,
+    TableFile,
     ValueType,
     csv_blocks,
     engine_named,
 )
 from reticent.errors import DataError
-from reticent.files import Scratch, read_blocks
+from reticent.files import Scratch
 from reticent.release.format import Format
 from reticent.release.values import settled
 
@@ -38,30 +41,31 @@ class Spool:
     _scratch: Scratch = field(repr=False)
 
     @classmethod
-    def of(cls, draft: Draft, form: Format, table: Table, kind: str, context: Context) -> Spool:
+    def of(cls, draft: Draft, form: Format, table: Table, kind: TableFile, context: Context) -> Spool:
         """Write the tables of a draft as files of a ``kind``, in the order that its format says."""
         public = form.arranged({name: _settled(rows) for name, rows in draft.tables.items()}, draft, table)
         judged = (*table.quasi, *table.sensitive)
         try:
             scratch = Scratch(context.scratch)
             rows, files, prints = {}, {}, {}
-            for name, each in public.items():
-                file = f"{name}.{kind}"
-                files[file] = scratch.folder / file
-                made = engine_named(each.engine).write(each, files[file], kind, form.order)
-                rows[name] = judging(made.rows, judged)
-                prints[file] = {"sha256": made.sha256, "bytes": made.size}
+            with scratch.closed_on_error():
+                for name, each in public.items():
+                    file = f"{name}.{kind.name}"
+                    files[file] = scratch.folder / file
+                    made = engine_named(each.engine).write(each, files[file], kind, form.order)
+                    rows[name] = judging(made.rows, judged)
+                    prints[file] = {"sha256": made.sha256, "bytes": made.size}
         except OSError as error:
             where = error.filename or context.scratch or "the folder for temporary files (TMPDIR)"
             raise DataError(
-                f"The release could not be written to {str(where)!r} on its way: {error.strerror or error}. Make room there, or name another "
+                f"The release could not be written to the scratch folder {str(where)!r}: {error.strerror or error}. Make room there, or name another "
                 "folder with TMPDIR. Nothing was published."
             ) from error
         return cls(rows, files, prints, scratch)
 
-    def content(self, file: str) -> Iterator[bytes]:
-        """The bytes of a file."""
-        return read_blocks(self.files[file])
+    def closed_on_error(self) -> AbstractContextManager[None]:
+        """Remove the files when the block fails: nothing will be saved."""
+        return self._scratch.closed_on_error()
 
     def row_hashes(self) -> dict[str, str]:
         """A hash of the rows of each table, the same whatever kind of file they are in: that of the table as CSV."""
@@ -73,7 +77,7 @@ class Spool:
 
 def judging(rows: Rows, columns: Sequence[str]) -> Rows:
     """The same rows, of which the distinct ones of some columns are kept, since these are asked for again and again."""
-    return rows.judging(columns) if isinstance(rows, FrameRows | StoredRows) else rows
+    return rows.judging(columns) if isinstance(rows, FrameRows | RepeatedRows | StoredRows) else rows
 
 
 def _csv_hash(rows: Rows) -> str:

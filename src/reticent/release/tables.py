@@ -5,19 +5,26 @@ Rows are sorted by their content, so that their order tells nothing about that o
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from reticent.data import Checksum, Meaning, ValueType, check_header, csv_layout, null_label
+from reticent.data import (
+    Checksum,
+    CodedRows,
+    FrameRows,
+    Meaning,
+    RepeatedRows,
+    ValueType,
+    csv_runs,
+    null_label,
+    table_file,
+)
 from reticent.errors import DataError
 from reticent.files import read_blocks
 from reticent.release.manifest import Manifest
-
-FILE_KINDS = ("csv", "parquet")
 
 
 def hash_file(path: Path) -> dict[str, Any]:
@@ -32,13 +39,8 @@ def read_table(content: bytes, name: str, manifest: Manifest) -> pl.DataFrame:
     """A public table as the manifest describes it; whatever does not fit is a :class:`DataError` that says what."""
     table = manifest.tables[name]
     schema = published_schema(name, manifest)
-    if table.files[0].endswith(".csv"):
-        check_header(content, schema, table.files[0])
     try:
-        if table.files[0].endswith(".parquet"):
-            frame = pl.read_parquet(io.BytesIO(content))
-        else:
-            frame = pl.read_csv(io.BytesIO(content), **csv_layout(schema))
+        frame = table_file(Path(table.files[0]).suffix.removeprefix(".")).read(content, schema, table.files[0])
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         raise DataError(f"{table.files[0]} cannot be read as the manifest describes it: {_first_line(error)}") from None
     if frame.columns != list(table.columns):
@@ -49,6 +51,21 @@ def read_table(content: bytes, name: str, manifest: Manifest) -> pl.DataFrame:
         if frame[column].dtype != dtype:
             raise DataError(f"{table.files[0]}: column {column!r} has type {frame[column].dtype}, not {dtype}.")
     return frame
+
+
+def read_rows(content: bytes, name: str, manifest: Manifest) -> FrameRows | RepeatedRows:
+    """The rows of :func:`read_table`; of those that repeat, one is read."""
+    csv = manifest.tables[name].files[0].endswith(".csv")
+    try:
+        runs = csv_runs(content, published_schema(name, manifest)) if csv else None
+        if runs is not None:
+            distinct = read_table(runs[0], name, manifest)
+            if distinct.height == len(runs[1]):
+                return RepeatedRows(CodedRows.of(distinct), runs[1])
+    except (DataError, pl.exceptions.ComputeError):
+        # Said about all rows below.
+        pass
+    return CodedRows.of(read_table(content, name, manifest))
 
 
 def published_schema(name: str, manifest: Manifest) -> pl.Schema:

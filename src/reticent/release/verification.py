@@ -17,23 +17,22 @@ from typing import Any
 from polars.exceptions import PolarsError
 
 import reticent
-from reticent.data import stand_in_order
+from reticent.cards import Card, ShownAsCard
+from reticent.data import Context, stand_in_order
 from reticent.definitions import all_of
-from reticent.errors import DataError, PolicyError, ReticentError
+from reticent.errors import Cancelled, DataError, MissingPackage, PolicyError, ReticentError
 from reticent.ledger import TIME_FORMAT
 from reticent.release import wording
 from reticent.release.certificate import (
     CERTIFICATE,
-    FIELDS,
-    LAYOUT,
     MANIFEST,
     STATEMENT,
     claims_of,
     fingerprint,
+    read_certificate,
     unsigned,
 )
 from reticent.release.claims import Check, check_claims, read_claims
-from reticent.release.manifest import check_layout
 from reticent.release.public import (
     PublicFile,
     PublicSide,
@@ -45,16 +44,23 @@ from reticent.release.public import (
 )
 from reticent.release.signing import is_signed_by, public_key, stated_key
 from reticent.release.tables import hash_file
-from reticent.release.values import parsed, readable
+from reticent.release.values import readable
 
 
-@dataclass(frozen=True)
-class Verification:
+@dataclass(frozen=True, repr=False)
+class Verification(ShownAsCard):
     """What verifying found. ``signed`` says that a valid signature is there; only a key shows whose it is."""
 
     path: Path
     checks: tuple[Check, ...]
     signed: bool
+
+    def card(self) -> Card:
+        """The verdict, and every check."""
+        said = "keeps what it promises" if self.holds else "is not shown to keep what it promises"
+        rows = [(check.name, check.status, check.detail) for check in self.checks]
+        facts = {"checks": len(self.checks), "failures": len(self.failures), "signed": self.signed}
+        return Card(f"The release {said}", facts, self.holds, ("check", "status", "detail"), rows)
 
     @property
     def holds(self) -> bool:
@@ -72,7 +78,9 @@ class Verification:
         return tuple(check for check in self.checks if check.status == "fails")
 
 
-def verify(path: str | Path | Sequence[str | Path], population: Any = None, key: Any = None) -> Verification:
+def verify(
+    path: str | Path | Sequence[str | Path], population: Any = None, key: Any = None, *, context: Context | None = None
+) -> Verification:
     """Recompute everything that a release claims, from ``public/`` and nothing else.
 
     A list of folders is a series of releases of one data set, first to last: each is verified, and what the last claims about the series is judged
@@ -80,15 +88,16 @@ def verify(path: str | Path | Sequence[str | Path], population: Any = None, key:
 
     ``key`` is the publisher's public key (a path, a key, or its hexadecimal digits): then the signature must be theirs. A
     ``population`` (a frame, a table or a file with the quasi columns) is for claims that compare with one; without it they are
-    not re-checked.
+    not re-checked. The ``context`` reports progress and can stop the run; a claim that its deadline leaves no time for is not re-checked.
     """
     known = public_key(key) if key is not None else None
+    context = context or Context()
     if not isinstance(path, str | Path):
-        return _series([Path(each) for each in path], population, known)
-    return _verified(path, population, known)
+        return _series([Path(each) for each in path], population, known, context)
+    return _verified(path, population, known, context)
 
 
-def _series(folders: Sequence[Path], population: Any, known: Any) -> Verification:
+def _series(folders: Sequence[Path], population: Any, known: Any, context: Context) -> Verification:
     """The releases of a series, each beside those before it, and whether they are one.
 
     A claim about the history is re-checked only while the ledger's numbers show that no entry is missing: 1, 2, 3 and so on.
@@ -100,7 +109,7 @@ def _series(folders: Sequence[Path], population: Any, known: Any) -> Verificatio
     signed = True
     for number, folder in enumerate(folders, start=1):
         whole = [*(_entry_number(side) for side in earlier), _number_told(folder)] == list(range(1, number + 1))
-        found = _verified(folder, population, known, tuple(earlier) if whole else None)
+        found = _verified(folder, population, known, context, tuple(earlier) if whole else None)
         signed = signed and found.signed
         checks += [check._replace(name=f"release {number}, {check.name}") for check in found.checks]
         if found.failures:
@@ -142,9 +151,10 @@ def _check_series(told: Sequence[Mapping[str, Any]]) -> Check:
 
 
 def _verified(
-    path: str | Path, population: Any, known: Any, earlier: tuple[PublicSide, ...] | None = None
+    path: str | Path, population: Any, known: Any, context: Context, earlier: tuple[PublicSide, ...] | None = None
 ) -> Verification:
     folder = public_folder(path)
+    context.step("reading the files")
     try:
         files = read_files(folder)
         certificate = _read_certificate(files)
@@ -159,18 +169,23 @@ def _verified(
             "claims", "not re-checked", "The certificate is not the publisher's, so nothing else was read.", claim=True
         )
         return Verification(folder, (*checks, origin, unread), signed)
-    checks.extend([_check_files(files, certificate), origin])
+    checks.extend([_check_files(files, certificate, context), origin])
     if checks[1].status == "fails":
         checks.append(
             Check("claims", "not re-checked", "The files are not those that the certificate is about.", claim=True)
         )
         return Verification(folder, tuple(checks), signed)
     try:
+        context.step("reading tables and labels")
         side = read_public(files)
         checks.append(_check_agreement(side, small_file(files, MANIFEST)))
+        context.step("checking the order of rows")
         checks.append(_check_order(side))
-        checks.extend(check_claims(side, population, earlier))
+        checks.extend(check_claims(side, population, earlier, context))
         checks.append(_check_wording(side, files))
+    except (Cancelled, MissingPackage):
+        # Whether the files keep their promises is not known, and nothing is wrong with them.
+        raise
     except ReticentError as error:
         checks.append(Check("consistency", "fails", str(error)))
     except (ArithmeticError, LookupError, TypeError, ValueError, PolarsError) as error:
@@ -194,14 +209,7 @@ def _read_certificate(files: Mapping[str, PublicFile]) -> dict[str, Any]:
     if CERTIFICATE not in files:
         raise DataError(f"public/{CERTIFICATE} is missing.")
     content = small_file(files, CERTIFICATE)
-    certificate = parsed(content, CERTIFICATE)
-    expected = {*FIELDS, *(["signature"] if "signature" in certificate else [])}
-    check_layout(certificate.get("layout"), LAYOUT, CERTIFICATE)
-    for name in sorted(expected ^ set(certificate)):
-        raise DataError(f"{CERTIFICATE}: the entry {name!r} is missing or does not belong there.")
-    for name in ("files", "ledger", "randomness"):
-        if not isinstance(certificate[name], dict):
-            raise DataError(f"{CERTIFICATE}: the entry {name!r} must be an object.")
+    certificate = read_certificate(content)
     _check_stated(certificate)
     if readable(certificate) != content:
         raise DataError(f"{CERTIFICATE} is not written the way Reticent writes it; it was changed.")
@@ -227,13 +235,14 @@ def _check_stated(certificate: Mapping[str, Any]) -> None:
         )
 
 
-def _check_files(files: Mapping[str, PublicFile], certificate: Mapping[str, Any]) -> Check:
+def _check_files(files: Mapping[str, PublicFile], certificate: Mapping[str, Any], context: Context) -> Check:
     listed = certificate["files"]
     for name in sorted(set(listed) - set(files)):
         return Check("files", "fails", f"public/{name} is missing.")
     for name in sorted(set(files) - set(listed) - {CERTIFICATE}):
         return Check("files", "fails", f"public/{name} is not part of the release.")
-    for name, said in listed.items():
+    for number, (name, said) in enumerate(listed.items()):
+        context.step("hashing files", number, len(listed), name)
         content = files[name]
         found = hash_file(content) if isinstance(content, Path) else fingerprint(content)
         if said != found or type(said["bytes"]) is not int:

@@ -11,7 +11,7 @@ import heapq
 import time
 
 from reticent.anonymize.lattice.evaluation import Evaluation, Evaluator
-from reticent.anonymize.lattice.frontier import Outcome
+from reticent.anonymize.lattice.frontier import SearchOutcome
 from reticent.anonymize.lattice.space import Space
 from reticent.data import NodeLevels
 
@@ -27,7 +27,7 @@ class Climber:
         self._seen: set[NodeLevels] = set()
         self._queue: list[tuple[float, NodeLevels]] = []
 
-    def run(self, deadline: float | None) -> Outcome:
+    def run(self, deadline: float | None) -> SearchOutcome:
         """Search until the time is up (without one: until no unseen neighbour is left)."""
         self._visit(self.space.top)
         began = time.monotonic()
@@ -42,8 +42,8 @@ class Climber:
                     break
         everything = len(self._seen) == self.space.size
         if everything:
-            return Outcome(self.best, True, self.best.objective if self.best is not None else None)
-        return Outcome(self.best, False, self.bound)
+            return SearchOutcome(self.best, True, self.best.objective if self.best is not None else None)
+        return SearchOutcome(self.best, False, self.bound)
 
     def _visit(self, levels: NodeLevels) -> None:
         self._seen.add(levels)

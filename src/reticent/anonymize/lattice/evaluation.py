@@ -22,6 +22,8 @@ Mask = NDArray[np.bool_]
 
 # One failing group rules out many other nodes, three rule out more than looking at another node would.
 _OUTLIERS = 3
+# Up to so many, points are sorted as fast as small groups are counted.
+_MANY_POINTS = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Evaluation:
     """What is known of a node: does it pass, how many rows are suppressed, what does it cost.
 
     ``objective`` is None for a node that does not pass. ``penalty`` and ``growth`` are the bounds that the node puts on its specializations and
-    generalizations. ``hopeless`` says that every specialization fails as well. ``outliers`` are points of the frequency set in
+    generalizations. A node that fails may have more ``suppressed`` rows. ``hopeless`` says that every specialization fails as well. ``outliers`` are points of the frequency set in
     the smallest failing groups, told where a node fails and nothing may be suppressed. ``doomed`` counts rows that are lost here and at every specialization.
     """
 
@@ -62,7 +64,8 @@ class Evaluator:
         self.frequencies = frequencies
         self.definition = definition
         self.allowed = int(suppression * frequencies.rows)
-        self.objective: Objective = prepare(objective, frequencies, weights, definition.least_rows())
+        self._least = definition.least_rows()
+        self.objective: Objective = prepare(objective, frequencies, weights, self._least)
         self.quasi_sets = quasi_sets
         self.context = context or Context()
         self.log: list[Evaluation] = []
@@ -70,6 +73,8 @@ class Evaluator:
         self.space = Space(frequencies.levels, top) if only is None else Space(only, only)
         self._absorbing = definition.absorbing_on(frequencies.domain) and quasi_sets is None
         self._counting, self._judging = _split(definition)
+        # Small groups alone can rule a node out, where nobody asks for more of one that fails.
+        self._rules_out = bool(self.allowed) and quasi_sets is None and not self.objective.bounds_generalizations
         # From the smallest to the largest: the first that a node generalizes is the best one to start from.
         self._known = [Points.of(frequencies)]
         self._known_levels = np.array([frequencies.levels])
@@ -93,7 +98,7 @@ class Evaluator:
 
     def points(self, levels: NodeLevels) -> Points:
         """The groups of a node, made from the smallest known node that it generalizes."""
-        nearest = self._known[int(np.argmax((self._known_levels <= levels).all(axis=1)))]
+        nearest = self._nearest(levels)
         if nearest.levels == levels:
             return nearest
         points = nearest.at(levels)
@@ -105,6 +110,9 @@ class Evaluator:
             self._known_levels = np.concatenate([before, [levels], after])
         return points
 
+    def _nearest(self, levels: NodeLevels) -> Points:
+        return self._known[int(np.argmax((self._known_levels <= levels).all(axis=1)))]
+
     def evaluate(self, levels: NodeLevels) -> Evaluation:
         """Judge a node; rows of failing groups count as suppressed, and it passes while these are not too many."""
         self.context.check("searching")
@@ -113,6 +121,10 @@ class Evaluator:
         return found
 
     def _evaluate(self, levels: NodeLevels) -> Evaluation:
+        if self._rules_out and len(nearest := self._nearest(levels)) > _MANY_POINTS:
+            lost = nearest.in_small_groups(levels, self._least)
+            if lost > self.allowed:
+                return Evaluation(levels, False, lost, 0, None, hopeless=True, doomed=float(lost))
         points = self.points(levels)
         if self.quasi_sets is not None:
             return self._evaluation(points, self._suppressed_in_sets(points), np.zeros(len(points)))

@@ -24,7 +24,7 @@ _FEW = 6
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SearchOutcome:
     """The best node found, whether it is proven to be the best there is, and a bound that no node goes below."""
 
     best: Evaluation | None
@@ -63,7 +63,7 @@ class Frontier:
         usable = evaluator.allowed > 0 and evaluator.quasi_sets is None and evaluator.objective.knows_floors
         return Forecast(evaluator.frequencies, self.space, evaluator.allowed) if usable and counted else None
 
-    def run(self, deadline: float | None = None) -> Outcome:
+    def run(self, deadline: float | None = None) -> SearchOutcome:
         """Search until nothing can beat the best node, or the time is up."""
         if self._outliers is not None:
             self._look_at_outliers((self._outliers.rarest(),))
@@ -71,11 +71,11 @@ class Frontier:
             candidates = self._candidates()
             if not candidates.any():
                 bound = self.best.objective if self.best is not None else None
-                return Outcome(self.best, True, bound)
+                return SearchOutcome(self.best, True, bound)
             if deadline is not None and time.monotonic() >= deadline:
                 lowest = float(self.floors[candidates].min())
                 objective = self.best.objective if self.best is not None else None
-                return Outcome(self.best, False, lowest if objective is None else min(lowest, objective))
+                return SearchOutcome(self.best, False, lowest if objective is None else min(lowest, objective))
             context = self.evaluator.context
             if context.heard:
                 note = f"{self.evaluator.evaluated:,} of {self.space.size:,} generalizations looked at"

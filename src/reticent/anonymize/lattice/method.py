@@ -33,7 +33,7 @@ from reticent.definitions import Definition, GroupDefinition, against_all, requi
 from reticent.engine import count_table, engine_of
 from reticent.errors import Infeasible, PolicyError
 from reticent.exact import Number, exact
-from reticent.utility import Measured, Picture
+from reticent.utility import LevelsDrawing, Measured
 
 _MOST_TRIED = 64
 _NOTHING_LEFT = (
@@ -62,6 +62,8 @@ class Lattice:
 
     keeps: ClassVar[frozenset[Kind]] = GROUPS
     streams: ClassVar[bool] = True
+    searches: ClassVar[bool] = True
+    """All generalizations may have to be looked at, which is not tried for many columns unless it is asked for."""
 
     def __post_init__(self) -> None:
         exact(self.suppression, "Lattice: suppression", low=0, high=1)
@@ -87,7 +89,7 @@ class Lattice:
             raise Infeasible(_NOTHING_LEFT)
         exact_values = self.format == "bucketize"
         codes = tuple(parts[published] for parts in points.codes)
-        recoding = Levels.of(table, levels, codes, exact=exact_values, complete=not suppressed.any())
+        recoding = Levels.of(table, levels, codes, exact=exact_values)
         figures = _search_figures(found, best)
         # What the search kept of the lattice is large, and so are the recoded rows.
         del found
@@ -100,7 +102,7 @@ class Lattice:
             meanings=_meanings(table, recoding, recoded),
             suppressed=int(points.sizes[suppressed].sum()),
             method=self.describe(),
-            utility=Measured(lambda: Picture.of_levels(frequencies, levels, suppressed, exact_values)),
+            utility=Measured(LevelsDrawing(frequencies, levels, suppressed, exact_values)),
             search=figures,
             domains=declared_domains(table.hierarchies),
             private=recoded.private,
@@ -235,7 +237,7 @@ def _undone(part: Definition) -> str:
 
 
 def _needs_memory(what: str) -> str:
-    return f"Lattice: {what} needs all rows in memory, and this table is streamed. Say engine='local' if it fits, or publish without it."
+    return f"Lattice: {what} needs all rows in memory, and this table is streamed. Pass engine='local' if the table fits in memory, or publish without it."
 
 
 def _meanings(table: Table, recoding: Levels, recoded: Recoded) -> dict[str, dict[str, Meaning]]:

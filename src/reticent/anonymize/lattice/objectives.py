@@ -24,7 +24,7 @@ from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.lattice.space import Space
 from reticent.data import FrequencySet, Groups, NodeLevels
 from reticent.errors import PolicyError, did_you_mean
-from reticent.exact import exact
+from reticent.utility import column_weights
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.float64] | NDArray[np.int64]
@@ -52,6 +52,11 @@ class Objective(ABC):
     grows: bool = True
     sees_suppression: bool = True
     knows_floors: bool = True
+
+    @property
+    def bounds_generalizations(self) -> bool:
+        """Whether an evaluated node says more about its generalizations than the floors do."""
+        return type(self).growth is not Objective.growth
 
     @abstractmethod
     def floors(self, space: Space) -> NDArray[np.float64]:
@@ -334,15 +339,7 @@ def prepare(
 
 def _weights(frequencies: FrequencySet, weights: Weights | None) -> list[float]:
     columns = [hierarchy.column for hierarchy in frequencies.hierarchies]
-    for name, weight in (weights or {}).items():
-        if name not in columns:
-            raise PolicyError(f"weights names {name!r}, which is not a quasi column.{did_you_mean(name, columns)}")
-        if not exact(weight, f"The weight of {name!r}") >= 0:
-            raise PolicyError(f"The weight of {name!r} must not be negative, but it is {weight}.")
-    found = [float(exact((weights or {}).get(name, 1), "weight")) for name in columns]
-    if not sum(found):
-        raise PolicyError("All attribute weights are zero; at least one column must count.")
-    return found
+    return [float(weight) for weight in column_weights(columns, weights)]
 
 
 def describe(objective: str | Callable[[Any], float]) -> str:

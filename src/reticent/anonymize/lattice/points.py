@@ -27,6 +27,8 @@ from reticent.data import (
 
 # Keys below this are packed digit by digit, so that the parts of a group can be read off its key.
 _LARGEST_UNPACKED = 2**31
+# Powers of two; a multiplier that spreads neighbouring keys over all places.
+_MOST_PLACES, _SCATTER = 22, np.uint32(0x9E3779B1)
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ class Points:
     @cached_property
     def cards(self) -> list[int]:
         """The number of parts of every column at this node."""
-        return [h.levels[level].size for h, level in zip(self.frequencies.hierarchies, self.levels, strict=True)]
+        return self._cards_at(self.levels)
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
@@ -143,6 +145,19 @@ class Points:
         present = np.flatnonzero((np.bincount(keys, minlength=space) if self._has_empty else table) != 0)
         return Points(self.frequencies, levels, table.take(present).astype(np.int64), self, keys, present)
 
+    def in_small_groups(self, levels: NodeLevels, least: int) -> int:
+        """So many rows at least are in groups of fewer than ``least`` rows at coarser levels; 0 where :meth:`at` need not sort to tell.
+
+        Every group is put in one of fewer places than there are groups. Those that share one are taken for one, which only makes groups larger.
+        """
+        space = prod(self._cards_at(levels))
+        if is_dense(space, len(self)) or space >= _LARGEST_UNPACKED:
+            return 0
+        bits = min((2 * len(self)).bit_length(), _MOST_PLACES)
+        places = (self._keys(levels)[0].astype(np.uint32) * _SCATTER) >> np.uint32(32 - bits)
+        together = np.bincount(places, weights=self.weights)
+        return int(together[together < least].sum())
+
     def groups(self) -> Groups:
         """What a definition judges, histograms included."""
         return Groups(self.sizes, self.histograms, self.frequencies.reference, self.frequencies.domain, self.extras)
@@ -156,9 +171,11 @@ class Points:
         """From the parts of a column here to those at a coarser level."""
         return self.frequencies.hierarchies[column].between(self.levels[column], level)
 
+    def _cards_at(self, levels: NodeLevels) -> list[int]:
+        return [h.levels[level].size for h, level in zip(self.frequencies.hierarchies, levels, strict=True)]
+
     def _keys(self, levels: NodeLevels) -> tuple[NDArray[Any], int]:
-        hierarchies = self.frequencies.hierarchies
-        cards = [hierarchy.levels[level].size for hierarchy, level in zip(hierarchies, levels, strict=True)]
+        cards = self._cards_at(levels)
         space = prod(cards)
         if space >= _LARGEST_UNPACKED:
             parts = [self.map(column, level).take(self.codes[column]) for column, level in enumerate(levels)]

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from reticent.anonymize.lattice.anytime import Climber
 from reticent.anonymize.lattice.classification import exhaustive, incognito, tagging
 from reticent.anonymize.lattice.evaluation import Evaluation, Evaluator
-from reticent.anonymize.lattice.frontier import Frontier, Outcome
+from reticent.anonymize.lattice.frontier import Frontier, SearchOutcome
 from reticent.anonymize.lattice.objectives import NodeView, Weights
 from reticent.anonymize.sets import adversary_sets, judged_sets
+from reticent.cards import Card, ShownAsCard
 from reticent.data import Context, NodeLevels, Table
 from reticent.definitions import Definition, of_groups, own_sets
 from reticent.engine import count_table
@@ -40,8 +41,8 @@ class Node:
     groups: int
 
 
-@dataclass(frozen=True)
-class Search:
+@dataclass(frozen=True, repr=False)
+class Search(ShownAsCard):
     """What a search found.
 
     ``best`` is None when nothing passes. ``proven`` says that no node is better; otherwise ``bound`` is a value that
@@ -59,6 +60,15 @@ class Search:
     evaluator: Evaluator = field(repr=False, compare=False)
     _passing: NDArray[np.bool_] | None = field(default=None, repr=False, compare=False)
     _limited: bool = field(default=False, repr=False, compare=False)
+
+    def card(self) -> Card:
+        """The best node, its cost, and whether it is proven that none is better."""
+        facts: dict[str, object] = {"nodes": self.nodes, "objective": self.objective}
+        if self.best is None:
+            return Card("Search: nothing passes", facts, good=False)
+        levels = ", ".join(f"{name} {level}" for name, level in self.best.levels.items())
+        best = {"best": levels, "value": self.best.objective, "suppressed": self.best.suppressed, "proven": self.proven}
+        return Card("Search", facts | best, good=True)
 
     @cached_property
     def passing_nodes(self) -> NDArray[np.bool_] | None:
@@ -139,7 +149,9 @@ def search(
     )
 
 
-def _run(evaluator: Evaluator, strategy: Strategy, deadline: float | None) -> tuple[Outcome, NDArray[np.bool_] | None]:
+def _run(
+    evaluator: Evaluator, strategy: Strategy, deadline: float | None
+) -> tuple[SearchOutcome, NDArray[np.bool_] | None]:
     if strategy == "default":
         if evaluator.space.size > _LARGEST_ARRAY:
             limit = deadline if deadline is not None else time.monotonic() + _SECONDS_WHEN_HUGE
@@ -150,7 +162,7 @@ def _run(evaluator: Evaluator, strategy: Strategy, deadline: float | None) -> tu
     passing = incognito(evaluator) if strategy == "incognito" else exhaustive(evaluator)
     found = [evaluator.evaluate(evaluator.space.node(int(index))) for index in np.flatnonzero(passing)]
     best = min(found, key=lambda each: (_objective(each), each.levels), default=None)
-    return Outcome(best, True, None if best is None else best.objective), passing
+    return SearchOutcome(best, True, None if best is None else best.objective), passing
 
 
 def _objective(found: Evaluation) -> float:

@@ -79,7 +79,7 @@ def column_cells(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int
     """
     if values == "hierarchy":
         return _nodes(hierarchy, codes, group, count)
-    column = _Column.of(hierarchy)
+    column = _CuttingOrder.of(hierarchy)
     members, offsets, of_group = _value_sets(column.place_of.take(codes), hierarchy.size, group, count)
     if values == "sets" or not hierarchy.is_numeric:
         return column.sets(members, offsets, of_group)
@@ -100,7 +100,7 @@ def _value_sets(places: Ids, size: int, group: Ids, count: int) -> tuple[Ids, Id
 
 
 @dataclass(frozen=True)
-class _Column:
+class _CuttingOrder:
     """A column's leaves in the order of cutting: the leaf at each place, its text, value and meaning; and the place of each leaf."""
 
     place_of: Ids
@@ -111,7 +111,7 @@ class _Column:
     null_place: int
 
     @classmethod
-    def of(cls, hierarchy: BoundHierarchy) -> _Column:
+    def of(cls, hierarchy: BoundHierarchy) -> _CuttingOrder:
         """The leaves of a hierarchy."""
         order, level, null = order_of(hierarchy, along_tree=not hierarchy.is_numeric), hierarchy.levels[0], -1
         leaf_at = np.argsort(order)

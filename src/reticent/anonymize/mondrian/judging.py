@@ -16,14 +16,14 @@ from reticent.errors import PolicyError
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CutVerdict:
     """The cuts that are made, and of every half whether it passes the wavering parts of the definition."""
 
     made: Mask
     passing: Mask
 
 
-class Judge:
+class CutJudge:
     """A definition in its three parts, each of which limits the cuts in its own way.
 
     ``firm`` parts judge groups one by one and are monotone: both halves must pass, or none of their descendants could.
@@ -64,11 +64,11 @@ class Judge:
         """Whether the whole table passes the wavering parts."""
         return self.wavering is None or self.wavering.holds(self.units.groups().whole())
 
-    def verdict(self, stage: Stage, cut: Cut, rows: Ids, passing: Mask, groups: Ids) -> Verdict:
+    def verdict(self, stage: Stage, cut: Cut, rows: Ids, passing: Mask, groups: Ids) -> CutVerdict:
         """Judge a cut of every group on the stage; ``groups`` is the finished group of every unit (-1: it is on the stage)."""
         made, halves_pass = cut.possible, np.ones(2 * len(stage), dtype=bool)
         if not made.any():
-            return Verdict(made, halves_pass)
+            return CutVerdict(made, halves_pass)
         halves = self._halves(stage, cut, rows)
         if self.firm is not None:
             made = made & ~_either(self.firm.failing(halves) & (halves.sizes > 0))
@@ -80,7 +80,7 @@ class Judge:
             halves_pass = ~failing
         if self.together:
             made = self._admitted(stage, made, halves, groups)
-        return Verdict(made, halves_pass)
+        return CutVerdict(made, halves_pass)
 
     def _admitted(self, stage: Stage, wanted: Mask, halves: Groups, groups: Ids) -> Mask:
         """Of the wanted cuts those that are made one after the other while the parts that judge all groups together hold."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from reticent.anonymize.base import GROUPS, fitting
 from reticent.anonymize.leaving import Leaving, LeftOut, told_too_much
 from reticent.anonymize.mondrian.cells import ColumnCells
-from reticent.anonymize.mondrian.judging import Judge
+from reticent.anonymize.mondrian.judging import CutJudge
 from reticent.anonymize.mondrian.partition import Choice, Partition
 from reticent.anonymize.mondrian.scales import CellStyle, Ids
 from reticent.anonymize.mondrian.shown import Shown, apart, narrowed
@@ -21,10 +21,9 @@ from reticent.anonymize.sets import Columns, adversary_sets
 from reticent.data import Allocation, Context, Draft, FrequencySet, Kind, Regions, Table, declared_domains
 from reticent.definitions import Definition, GroupDefinition, require_feasible
 from reticent.engine import count_table, engine_of
-from reticent.engine.local import LocalEngine
 from reticent.errors import Infeasible, PolicyError
 from reticent.exact import Number, exact
-from reticent.utility import Measured, Picture
+from reticent.utility import CellsDrawing, Measured
 
 
 @dataclass(frozen=True)
@@ -85,9 +84,7 @@ class Mondrian:
             meanings=recoding.meanings,
             suppressed=units.rows - int(groups.sizes.sum()),
             method=self.describe(),
-            utility=Measured(
-                lambda: Picture.of_cells(units, group, len(groups), [cells.leaf_sets() for cells in columns])
-            ),
+            utility=Measured(CellsDrawing(units, group, len(groups), columns)),
             search={"groups": len(groups), "columns": list(table.quasi)},
             domains=declared_domains(table.hierarchies),
             private=recoded.private,
@@ -107,7 +104,7 @@ class Mondrian:
         """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
         if table.streamed and (self.ties == "divide" or table.pseudonyms):
             what = "ties='divide'" if self.ties == "divide" else "pseudonyms="
-            return f"Mondrian: {what} needs all rows in memory, and this table is streamed. Say engine='local' if it fits, or publish without it."
+            return f"Mondrian: {what} needs all rows in memory, and this table is streamed. Pass engine='local' if the table fits in memory, or publish without it."
         if self.ties == "divide" and table.unit == "person":
             return "ties='divide' would part the rows of one person; use ties='keep' where unit='person'."
         if self.ties == "divide" and definition.needs_population:
@@ -120,7 +117,7 @@ class Mondrian:
         if self.ties == "keep":
             return count_table(table, context), None
         order = context.randomness.order(table.rows)
-        return LocalEngine().single_rows(table, order), order
+        return engine_of(table, context).single_rows(table, order), order
 
     def _settled(
         self, table: Table, units: FrequencySet, definition: GroupDefinition, sets: Sequence[Columns], context: Context
@@ -139,18 +136,18 @@ class Mondrian:
 
     def _recoded(
         self, units: FrequencySet, definition: GroupDefinition, sets: Sequence[Columns], context: Context
-    ) -> tuple[Shown, Judge]:
+    ) -> tuple[Shown, CutJudge]:
         """The units in groups, and the judge of their cuts. Columns that no adversary holds together are cut apart from each other."""
         divide, parts = self.ties == "divide", []
         for columns in apart(sets):
             narrow, place = narrowed(units, columns, single=divide)
-            judge = Judge(narrow, definition, may_suppress=self._limit > 0)
+            judge = CutJudge(narrow, definition, may_suppress=self._limit > 0)
             _require(judge, narrow)
             parts.append((columns, Partition(narrow, judge, self.split, divide, self.values, context).run()[place]))
         return Shown.of(units, parts, self.values), judge
 
     def _kept(
-        self, shown: Shown, judge: Judge, sets: Sequence[Columns], definition: GroupDefinition
+        self, shown: Shown, judge: CutJudge, sets: Sequence[Columns], definition: GroupDefinition
     ) -> NDArray[np.bool_]:
         """The groups that are published: without those that fail although no cut of theirs helped.
 
@@ -184,7 +181,7 @@ class Mondrian:
             )
 
 
-def _require(judge: Judge, units: FrequencySet) -> None:
+def _require(judge: CutJudge, units: FrequencySet) -> None:
     """What no cut can mend must hold before the first one."""
     needed = judge.needed
     if needed is not None and not needed.holds(units.groups().whole()):
@@ -201,6 +198,6 @@ def _recoding(
         for cells, hierarchy in zip(columns, table.hierarchies, strict=True)
     )
     if order is None:
-        return Regions(shown, units.codes, group, (*table.sensitive, *table.other))
+        return Regions(shown, units.codes, group, table.carried)
     unit_of_row = np.argsort(order)
     return Allocation.of(table, shown, [codes[unit_of_row] for codes in units.codes], group[unit_of_row])

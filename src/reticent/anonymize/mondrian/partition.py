@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.anonymize.mondrian.judging import Judge, Verdict
+from reticent.anonymize.mondrian.judging import CutJudge, CutVerdict
 from reticent.anonymize.mondrian.scales import CellStyle, Ids
 from reticent.anonymize.mondrian.stage import Cut, Mask, Stage
 from reticent.data import Context, FrequencySet, sum_by
@@ -31,7 +31,7 @@ class Partition:
     def __init__(
         self,
         units: FrequencySet,
-        judge: Judge,
+        judge: CutJudge,
         choice: Choice,
         divide_ties: bool,
         values: CellStyle,
@@ -132,7 +132,7 @@ class Partition:
     def _cut(self, column: Ids) -> Cut:
         return self._stage.cut(column, self._rows, self.least, between_equal=self._dividing)
 
-    def _apply(self, column: Ids, cut: Cut, verdict: Verdict) -> None:
+    def _apply(self, column: Ids, cut: Cut, verdict: CutVerdict) -> None:
         """Carry the cuts out: a group that is cut becomes two, one whose cut is refused knows which column to try no more."""
         made = verdict.made
         self._refused[~made, column[~made]] = True

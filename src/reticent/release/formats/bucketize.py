@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from reticent.data import Draft, FrameRows, Rows, Seen, Table, in_order, unused
 from reticent.data.predicate import Condition
 from reticent.errors import DataError, PolicyError
-from reticent.release.format import Answer, GroupFormat, Words
+from reticent.release.format import CHOSEN, Answer, GroupFormat, Words
 from reticent.release.manifest import Manifest, ManifestColumn
 
 if TYPE_CHECKING:
@@ -90,10 +90,13 @@ class Bucketize(GroupFormat):
 
     def words(self, public: PublicSide) -> Words:
         return Words(
-            "Values that might point at a person stand in one table and sensitive values in another; only groups connect the two.",
+            "Values that might point at a person stand in one table and sensitive values in another; only groups connect the two."
+            + self.coarsened(public),
             (
+                *self.own_numbers(public),
                 "Quasi-identifying values are published exactly, so that anybody can see whether a person with certain values is in the table; "
                 "only the link to the sensitive values is hidden.",
+                CHOSEN,
             ),
             group="Whoever finds somebody finds a bucket with this many people, each of whom may have any of its values.",
             attacked="Buckets show quasi values exactly, so people can be found in them; what they hide is whose of a bucket's values is whose.",

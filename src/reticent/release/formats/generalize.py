@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from reticent.data import Rows, Seen
 from reticent.data.predicate import Condition
-from reticent.release.format import Answer, GroupFormat, Words
+from reticent.release.format import CHOSEN, Answer, GroupFormat, Words
 from reticent.release.manifest import ManifestColumn
 
 if TYPE_CHECKING:
@@ -33,9 +33,12 @@ class Generalize(GroupFormat):
 
     def words(self, public: PublicSide) -> Words:
         return Words(
-            "Values that might point at a person were replaced by coarser ones, so that rows look alike in groups.",
+            "Values that might point at a person were replaced by coarser ones, so that rows look alike in groups."
+            + self.coarsened(public),
             (
+                *self.own_numbers(public),
                 "It is not hidden that somebody is in the table: whoever knows that a person is, finds the person's group.",
+                CHOSEN,
             ),
             group="Whoever looks for somebody finds this many people who cannot be told apart.",
         )
