@@ -148,5 +148,5 @@ def test_sums_and_averages_that_cannot_be_had_say_why():
         view.average("a", "a = 4")
     with pytest.raises(PolicyError, match="not numeric"):
         view.sum("b")
-    with pytest.raises(PolicyError, match="between 0 and 1"):
+    with pytest.raises(PolicyError, match="error must be below 1"):
         view.sum("a", error=2)

@@ -124,7 +124,7 @@ def test_files_that_are_not_there_or_not_readable_are_named(run):
         (("plan", "--n", "6", "--domain", "broken.json", "--k", "1"), "broken.json cannot be read"),
         (("publish", "scores.csv", "--plan", "nowhere.json", "-o", "view"), "no file 'nowhere.json'"),
         (("publish", "scores.csv", "--plan", "list.json", "-o", "view"), "holds no plan"),
-        (("publish", "scores.csv", "--plan", "no-plan.json", "-o", "view"), "no plan of version 1"),
+        (("publish", "scores.csv", "--plan", "no-plan.json", "-o", "view"), "not a plan of version 1"),
         (("verify", "nowhere"), "no release at 'nowhere'"),
         (("estimate", "nowhere", "true"), "no release at 'nowhere'"),
     ]:

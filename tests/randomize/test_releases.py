@@ -56,9 +56,9 @@ def test_alpha_beta_is_a_method_of_publish_and_its_view_is_verified_and_queried(
 def test_what_could_not_be_saved_is_refused_before_anything_is_recorded(tmp_path):
     # It once recorded the release, handed over to a pipeline of its own, and could then never be saved.
     book, promise = tmp_path / "book", BoundedBelief("1/200", "1/3")
-    with pytest.raises(PolicyError, match="files must be 'csv' or 'parquet'"):
+    with pytest.raises(PolicyError, match="files must be one of csv, parquet"):
         publish(_table("scores"), promise, method=AlphaBeta(domain=VALUES), ledger=book, files="xml")
-    with pytest.raises(PolicyError, match="files must be 'csv' or 'parquet'"):
+    with pytest.raises(PolicyError, match="files must be one of csv, parquet"):
         randomize.publish(scores_frame(), scores_plan(), dataset="scores", ledger=book, files="xml")
     publish(_table("scores"), promise, method=AlphaBeta(domain=VALUES), ledger=book)
 
@@ -303,7 +303,7 @@ def test_drawing_reports_progress_and_stops_when_it_is_asked_to():
 
 def test_a_recorded_view_is_saved_as_it_was_published(tmp_path):
     made = randomize.publish(scores_frame(), scores_plan(), dataset="scores", ledger=tmp_path / "book")
-    with pytest.raises(PolicyError, match="settled when it was published"):
+    with pytest.raises(PolicyError, match="fixed at publication"):
         made.save(tmp_path / "view", files="parquet")
     made.save(tmp_path / "view")
     with Ledger(tmp_path / "book") as ledger:

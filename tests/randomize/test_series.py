@@ -62,6 +62,14 @@ def test_a_series_whose_plan_was_exchanged_is_refused(tmp_path):
         Series.open(tmp_path)
 
 
+def test_a_series_of_an_earlier_version_is_continued_with_that_version(tmp_path):
+    _series().save(tmp_path)
+    for file in tmp_path.rglob("*.json"):
+        file.write_text(file.read_text().replace('"layout": 2', '"layout": 1'))
+    with pytest.raises(DataError, match=r"begun with an earlier version.*remaining views with that version"):
+        Series.open(tmp_path)
+
+
 def test_a_series_says_how_far_its_law_is_from_the_exact_one():
     domain, frame = (
         {f"c{place}": range(1000) for place in range(7)},
@@ -86,7 +94,7 @@ def test_all_counts_at_once_are_refused_where_noise_differs():
     [
         ({"frozen": "no"}, "'frozen' must be true or false"),
         ({"domain": [1]}, "'domain' an object"),
-        ({"error": "7"}, "error must lie between 0 and 1"),
+        ({"error": "7"}, "error must be below 1"),
         ({"n": 5000}, "not below the size of the domain"),
     ],
 )

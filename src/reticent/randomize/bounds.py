@@ -9,7 +9,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.errors import PolicyError
 from reticent.exact import Number, exact, whole
 from reticent.randomize.rates import Rates
 
@@ -21,9 +20,7 @@ MEAN_DISTANCE = math.sqrt(2 / math.pi)
 
 def level_of(error: Number | None, otherwise: Fraction, queries: int = 1) -> Fraction:
     """The probability with which one answer may miss, so that ``queries`` answers miss with ``error`` together (R-AB-12: eps/N)."""
-    level = otherwise if error is None else exact(error, "error")
-    if not 0 < level < 1:
-        raise PolicyError(f"error must lie between 0 and 1, but it is {error}.")
+    level = otherwise if error is None else exact(error, "error", above=0, below=1)
     return level / whole(queries, "queries", low=1)
 
 

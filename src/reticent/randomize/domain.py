@@ -114,7 +114,7 @@ class Attribute:
             row = int(np.argmax(bad))
             raise DataError(
                 f"Column {self.name!r}, row {row + 1}: the value {series[row]!r} is not in the declared domain of {self.size} values. Declare it, "
-                "if it is possible for everybody to know that it can occur; never add values because they occur."
+                "only if everybody can know that it may occur; never add a value because it occurs in the data."
             )
         return codes.astype(np.int64)
 
@@ -178,11 +178,6 @@ class ViewDomain:
     def size(self) -> int:
         """m, the number of tuples."""
         return math.prod(attribute.size for attribute in self.attributes)
-
-    @property
-    def is_listed(self) -> bool:
-        """Whether the values of every column are known, and not only their number."""
-        return all(attribute.values is not None for attribute in self.attributes)
 
     def __getitem__(self, name: str) -> Attribute:
         for attribute in self.attributes:
@@ -330,7 +325,7 @@ def _series(name: str, declared: Any) -> pl.Series:
     if len(series) == 0:
         raise PolicyError(f"domain[{name!r}] has no values.")
     if series.dtype.is_float() and not series.drop_nulls().is_finite().all():
-        raise PolicyError(f"domain[{name!r}] holds a value that is no finite number. Leave it out, or use null.")
+        raise PolicyError(f"domain[{name!r}] holds a value that is not a finite number. Leave it out, or use null.")
     if series.n_unique() < len(series):
         twice = series.filter(series.is_duplicated())[0]
         raise PolicyError(f"domain[{name!r}] lists {twice!r} more than once.")

@@ -69,9 +69,11 @@ class Estimate:
     def lines(self) -> list[str]:
         """The answer for people."""
         low, high = (f"{end:,}" if isinstance(end, int) else f"{end:,.2f}" for end in self.interval)
+        distinct = "People who agree in all columns count once. A view that was published with counts also estimates people: --estimator people."
         return [
             f"{float(self.value):,.2f} {self.counts} (standard error {self.standard_error:,.2f})",
             f"With {float(100 * (1 - self.error)):g}% confidence between {low} and {high}.",
+            *([distinct] if self.counts == "distinct records" else []),
         ]
 
 
@@ -224,7 +226,7 @@ def average_of(condition: str, total: Fraction, count: Fraction) -> Fraction:
     """The ratio of an estimated sum and an estimated count, which must be above 0."""
     if count <= 0:
         raise PolicyError(
-            f"The count of {condition!r} is estimated as {float(count):.4g}, so that there is no average. Ask for a larger part of the table."
+            f"The count of {condition!r} is estimated as {float(count):.4g}, so there is no average. Ask for a larger part of the table."
         )
     return total / count
 

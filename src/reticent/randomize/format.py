@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Channel, Draft, Plan, Rows, Seen, Table, ValueType
+from reticent.data import Channel, Draft, MechanismPlan, Rows, Seen, Table, ValueType
 from reticent.data.predicate import Condition
 from reticent.definitions import BoundedBelief, Definition
 from reticent.errors import DataError, ReticentError
@@ -67,7 +67,9 @@ class DrawnFormat(MechanismFormat):
         except ReticentError as problem:
             raise DataError(f"manifest.json, details: {problem}") from None
         if found.as_json() != written:
-            raise DataError("manifest.json: the details say more, or say it otherwise, than the release is read by.")
+            raise DataError(
+                "manifest.json: the details have entries that are not read, or are not written as Reticent writes them."
+            )
         if set(described) != set(found.domain.names):
             raise DataError(
                 f"manifest.json describes the columns {', '.join(described)}, and its domain {', '.join(found.domain.names)}."
@@ -105,7 +107,7 @@ class DrawnFormat(MechanismFormat):
             for part in chunk.iter_slices(ROWS_AT_ONCE):
                 yield details.domain.pack(details.domain.frame_columns(part))
 
-    def plan(self, public: PublicSide) -> Plan:
+    def plan(self, public: PublicSide) -> MechanismPlan:
         return self.read(public).plan
 
     def words(self, public: PublicSide) -> Words:

@@ -100,7 +100,7 @@ class QueryCells:
         taken = [name for name in self.names if name in FIGURES]
         if taken:
             raise PolicyError(
-                f"The column {taken[0]!r} has the name of a figure in the answer, so that groups cannot be by it. Use estimate(...) for its values."
+                f"The column {taken[0]!r} has the name of a figure in the answer, so it cannot be a grouping column. Use estimate(...) for its values."
             )
 
     @classmethod

@@ -57,7 +57,7 @@ def instance_of(frame: Any, plan: Plan, domain: ViewDomain, duplicates: str) -> 
     if duplicates == "refuse" and len(found) < len(keys):
         raise DataError(
             f"{len(keys) - len(found):,} of {len(keys):,} rows repeat another in all columns. A view is a set: publishing a tuple twice would prove that "
-            "it is true. Say duplicates='dedupe' to publish distinct tuples, or plan with count= and say duplicates='count'."
+            "it is true. Pass duplicates='dedupe' to publish distinct tuples, or plan with count= and pass duplicates='count'."
         )
     if len(found) > plan.n:
         raise DataError(

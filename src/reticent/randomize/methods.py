@@ -153,6 +153,6 @@ def _domain(table: Table, declared: Mapping[str, Any] | None) -> ViewDomain:
         found[hierarchy.column] = hierarchy.leaves
     for name in table.sensitive:
         raise PolicyError(
-            f"Say which values the sensitive column {name!r} can take: domain={{{name!r}: [...], ...}} of the method."
+            f"Declare the values that the sensitive column {name!r} can take: domain={{{name!r}: [...], ...}} of the method."
         )
     return ViewDomain.of(found)

@@ -64,8 +64,7 @@ class Plan:
             raise PolicyError(
                 f"n = {self.n} is not below the size of the domain, {self.domain.size}. Declare more possible values."
             )
-        if not 0 < self.error < 1:
-            raise PolicyError(f"error must lie between 0 and 1, but it is {self.error}.")
+        exact(self.error, "error", above=0, below=1)
         if self.source is not None and (self.views > 1 or self.source.domain.sizes != self.domain.sizes):
             raise PolicyError("A plan with a source is for one view, and its source for the columns of the domain.")
         found = self.definition.assess(self)
@@ -111,8 +110,20 @@ class Plan:
         return replace(self, source=source, rates=Rates(made.alpha, made.scale / self.domain.size))
 
     def ratios(self, adversary: Adversary) -> Ratios:
-        """What its views can tell an adversary."""
-        return self.law.ratios(adversary)
+        """What its views can tell an adversary.
+
+        Where people are counted, somebody who is in one tuple or in another, the counts of everybody else being known, makes two records exchange their
+        places: the ratio of one exchange counts twice.
+        """
+        found, swap = self.law.ratios(adversary), self.law.swap_ratio()
+        if not self.counts_people or adversary == "independent" or swap is None:
+            return found
+        return replace(found, highest=max(found.highest, swap**2))
+
+    @property
+    def counts_people(self) -> bool:
+        """Whether a column of the view says how many people have a tuple."""
+        return COUNT in self.domain.names
 
     @property
     def alpha(self) -> Fraction:
@@ -176,13 +187,14 @@ class Plan:
 
     @property
     def dp_epsilon(self) -> float:
-        """Epsilon of differential privacy for exchanging one tuple for another, rounded up; infinite when s = 1."""
-        return logarithm_above(self.law.swap_ratio())
+        """Epsilon of differential privacy for exchanging one person's tuple for another, rounded up; infinite when s = 1."""
+        swap = self.law.swap_ratio()
+        return logarithm_above(swap**2 if swap is not None and self.counts_people else swap)
 
     @property
     def dp_epsilon_change(self) -> float:
-        """The same for adding or removing one tuple."""
-        return logarithm_above(self.law.change_ratio())
+        """The same for adding or removing one person, which exchanges two counts of a tuple where people are counted."""
+        return logarithm_above(self.law.swap_ratio() if self.counts_people else self.law.change_ratio())
 
     @cached_property
     def feasibility(self) -> Feasibility:
@@ -335,7 +347,7 @@ class Plan:
     def from_json(cls, written: Mapping[str, Any]) -> Plan:
         """The plan that :meth:`as_json` wrote; the promise is verified again."""
         if written.get("plan") != VERSION:
-            raise DataError(f"This is no plan of version {VERSION}: its entry 'plan' is {written.get('plan')!r}.")
+            raise DataError(f"This is not a plan of version {VERSION}: its entry 'plan' is {written.get('plan')!r}.")
         try:
             if not isinstance(written["frozen"], bool) or not isinstance(written["domain"], Mapping):
                 raise DataError("In the plan 'frozen' must be true or false, and 'domain' an object of columns.")
@@ -406,9 +418,7 @@ def plan(
         raise PolicyError(
             f"n = {rows} is not below the size of the domain, {space.size}. Declare more possible values."
         )
-    prior, belief = prior_of(rows, space.size, k, d), exact(gamma, "gamma")
-    if not 0 < belief < 1:
-        raise PolicyError(f"gamma must lie between 0 and 1, but it is {gamma}.")
+    prior, belief = prior_of(rows, space.size, k, d), exact(gamma, "gamma", above=0, below=1)
     if prior >= belief:
         raise Infeasible(
             f"d = {float(prior):.6g} is not below gamma = {float(belief):.6g}: the belief before is already what is allowed after. Impossible; "
@@ -419,11 +429,12 @@ def plan(
         raise PolicyError("alpha= and beta= are given together or not at all.")
     if alpha is not None and beta is not None:
         if views > 1:
-            raise PolicyError("Rates of one's own are for one view; several views use a preset.")
+            raise PolicyError("alpha= and beta= are for one view; several views use a preset.")
         rates, preset = Rates(exact(alpha, "alpha"), exact(beta, "beta")), "own"
     else:
         least = None if floor is None else exact(floor, "floor")
-        rates = rates_for(prior, belief, preset, adversary, floor=least, views=views, frozen=frozen)
+        counted = count is not None
+        rates = rates_for(prior, belief, preset, adversary, floor=least, views=views, frozen=frozen, counted=counted)
     made = Plan(rows, space, prior, belief, adversary, preset, rates, exact(error, "error"))
     if source is not None:
         chosen = source if isinstance(source, NoiseSource) else NoiseSource.of(space, source)
@@ -445,7 +456,7 @@ def _with_count(domain: ViewDomain, cap: int, adversary: str) -> ViewDomain:
     if adversary == "independent":
         raise PolicyError(
             "With a count column exactly one count of a tuple can be true, which is an exclusive correlation: plan with "
-            "adversary='exclusive' or 'both' (R-AB-8)."
+            "adversary='exclusive' or 'both'."
         )
     return ViewDomain((*domain.attributes, Attribute.of(COUNT, range(1, whole(cap, "count", low=1) + 1))))
 

@@ -118,7 +118,7 @@ def _check_plain(view: View) -> None:
 def _normalized(weights: Sequence[Fraction]) -> list[Fraction]:
     total = sum(weights)
     if total == 0:
-        raise DataError("The view is impossible under these beliefs, so that there is no posterior.")
+        raise DataError("The view is impossible under these beliefs, so there is no posterior.")
     return [weight / total for weight in weights]
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from reticent.data import Table, as_polars
+from reticent.data import Context, Table, as_polars
 from reticent.errors import DataError
 from reticent.giving import Beside, SeriesState, alone
 from reticent.ledger import Ledger, withdrawn_if_unsaved
@@ -65,6 +65,7 @@ def publish_to(
     overwrite: bool = False,
     insecure_seed: int | None = None,
     signing_key: Any = None,
+    context: Context | None = None,
 ) -> int:
     """Draw a view and write it to a folder chunk by chunk, whatever its size; returns the number of its rows."""
     target = Path(path)
@@ -77,9 +78,11 @@ def publish_to(
         again=again,
         files=files,
         signing_key=signing_key,
-        scratch=next(folder for folder in target.absolute().parents if folder.exists()),
+        context=replace(
+            context or Context(), scratch=next(folder for folder in target.absolute().parents if folder.exists())
+        ),
     )
-    with withdrawn_if_unsaved(release.entry):
+    with withdrawn_if_unsaved(release.entry, target):
         release.save(target, overwrite=overwrite)
     return release.public.height
 

@@ -123,12 +123,14 @@ def rates_for(
     floor: Fraction | None = None,
     views: int = 1,
     frozen: bool = False,
+    counted: bool = False,
 ) -> Rates:
     """The rates of a preset (R-AB-4), against an adversary (R-AB-20), for a number of views (R-AB-17).
 
     ``tight`` (s = 1/2, posterior exactly gamma), ``paper`` (s = 1/2, over-noised as printed), ``max-utility`` (the least variance), ``floor`` (the
     user chooses the worst posterior/prior ratio). Against exclusive adversaries noise grows like 1/(s(1-s)), so that
-    max-utility is s = 1/2 there.
+    max-utility is s = 1/2 there. Where a column of the view counts people (``counted``), a person who has one tuple and not another changes two of its
+    records, so that each may tell the square root only.
     """
     if preset not in PRESETS:
         raise PolicyError(
@@ -146,13 +148,14 @@ def rates_for(
         )
     s = _kept(d, gamma, preset, adversary, floor, views)
     x = 1 / highest_allowed(d, gamma)
+    linked = _root_above(x, 2) if counted else x
     if preset == "paper":
-        beta = {"independent": d / gamma, "exclusive": 2 * x, "both": max(d / gamma, 2 * x)}[adversary]
+        beta = {"independent": d / gamma, "exclusive": 2 * linked, "both": max(d / gamma, 2 * linked)}[adversary]
         return Rates(s - beta, beta)
     carry = _up(s * _exponential_above(Fraction(-1, views))) if views > 1 else Fraction(0)
     beta = s * x if views == 1 else _up(s * x * (s / carry) ** (views - 1))
     if adversary in ("exclusive", "both"):
-        odds = x * s / (1 - s)
+        odds = linked * s / (1 - s)
         beta = max(beta if adversary == "both" else Fraction(0), odds / (1 + odds))
     return Rates(s - beta, beta, views, carry, frozen)
 

@@ -88,5 +88,5 @@ class Reader(ABC):
         if files is None:
             return self.release.save(path, overwrite=overwrite)
         if isinstance(self.given, Release):
-            raise PolicyError("The kind of its files was settled when it was published; publish with files=.")
+            raise PolicyError("The file format is fixed at publication; pass files= to publish.")
         return released(self, files=files).save(path, overwrite=overwrite)

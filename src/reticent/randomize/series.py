@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from reticent.data import Context
 from reticent.errors import DataError, LedgerError, PolicyError
 from reticent.exact import whole
 from reticent.files import write_whole
@@ -25,7 +26,7 @@ from reticent.giving import Given, Judgement, SeriesState, allow, alone, refuse
 from reticent.ledger import Ledger
 from reticent.randomize.details import ViewManifest
 from reticent.randomize.domain import Keys, ViewDomain
-from reticent.randomize.drafting import check_size
+from reticent.randomize.drafting import Drawn, check_size
 from reticent.randomize.draws import Draws
 from reticent.randomize.estimating import Estimate
 from reticent.randomize.instance import full_domain, instance_of
@@ -34,6 +35,7 @@ from reticent.randomize.plans import Plan
 from reticent.randomize.publishing import open_view, released, table_of
 from reticent.randomize.sampling import ListedKeys, sample
 from reticent.randomize.view import View
+from reticent.release import EarlierLayout
 
 _STATE = "series.json"
 _SERIES = "randomized views"
@@ -67,6 +69,7 @@ class Series:
         duplicates: str = "refuse",
         ledger: str | Path | Ledger | None = None,
         insecure_seed: int | None = None,
+        context: Context | None = None,
     ) -> Series:
         """The series with one more view, of the table as it is now: true tuples with s, tuples of earlier views with e, others with c_i."""
         index = len(self.views) + 1
@@ -86,13 +89,17 @@ class Series:
             )
         rates, earlier, draws = self.plan.rates, self.shown, Draws(insecure_seed)
         sets = [ListedKeys(true, rates.s), ListedKeys(without(earlier, true), rates.carry)]
-        keys = np.concatenate(list(sample(space, sets, rates.noise(index), draws)))
         manifest = ViewManifest(listed, index, duplicates)
+        chunks = sample(space, sets, rates.noise(index), draws)
+        keys = Drawn(manifest, chunks, draws.is_secure, float(listed.expected_rows), {}).keys(context)
         view = View(manifest, keys, earlier if index > 1 else None, draws.is_secure)
         if dataset is not None:
             table = table_of(frame, space, dataset)
             beside = alone if index == 1 else partial(_next, index, self.plan.views)
-            view = replace(view, given=released(view, table, state=self._state(view), beside=beside, ledger=ledger))
+            view = replace(
+                view,
+                given=released(view, table, state=self._state(view), beside=beside, ledger=ledger, context=context),
+            )
         return Series(listed, (*self.views, view), digest)
 
     def _state(self, view: View) -> SeriesState:
@@ -165,7 +172,13 @@ class Series:
             raise DataError(
                 f"{str(folder / _STATE)!r} is not what a series writes ({type(problem).__name__}: {problem})."
             ) from None
-        views = read_views([folder / f"view-{index}" for index in range(1, count + 1)])
+        try:
+            views = read_views([folder / f"view-{index}" for index in range(1, count + 1)])
+        except EarlierLayout:
+            raise DataError(
+                f"The series in {str(folder)!r} was begun with an earlier version of Reticent. Publish its remaining views with that version: later views depend "
+                "on what the earlier ones showed. A new series about the same people is not judged together with the old views, and the ledger refuses it."
+            ) from None
         if views[0].plan.as_json() != plan.as_json():
             raise DataError(f"The views in {str(folder)!r} were made by another plan than {_STATE} says.")
         return cls(plan, views, digest)

@@ -6,7 +6,7 @@ Nothing here has seen the table: estimates use the view and its manifest only (R
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
@@ -28,7 +28,7 @@ from reticent.randomize.plans import COUNT, Plan
 from reticent.randomize.rates import Rates
 from reticent.randomize.reader import Reader
 from reticent.randomize.sources import SourceRates
-from reticent.randomize.weighing import ROWS_AT_ONCE, held, numbers, possible_numbers, without_nulls
+from reticent.randomize.weighing import held, numbers, possible_numbers, without_nulls
 
 if TYPE_CHECKING:
     from reticent.release import PublicSide, Release
@@ -64,11 +64,6 @@ class View(Reader):
     def source_rates(self) -> SourceRates | None:
         """The chances of non-uniform noise, where it is that."""
         return self.plan.source_rates
-
-    def batches(self, names: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
-        """The tuples a million at a time, in some columns or all."""
-        for start in range(0, max(len(self.keys), 1), ROWS_AT_ONCE):
-            yield self.domain.unpack(self.keys[start : start + ROWS_AT_ONCE], names)
 
     def estimate(
         self, condition: str | Condition = "true", *, error: Number | None = None, queries: int = 1
