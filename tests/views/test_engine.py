@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reticent import views
 from reticent.errors import PolicyError
 from reticent.views.acyclic import contained_in_acyclic, is_acyclic
-from reticent.views.budget import Budget
+from reticent.views.budget import SearchBudget
 from reticent.views.checking import Checker
 from reticent.views.classes import classify
 from reticent.views.coding import Codebook, CodedQuery, encode
@@ -124,7 +124,7 @@ def test_residuals_of_the_first_subgoals_are_contained_where_the_thesis_says(
         classes = unify([query.atoms[0], other.atoms[0]])
         assert classes is not None
         rest = gather((atom.relation, classes.apply(atom.terms)) for atom in query.atoms[1:])
-        found = find_homomorphism(query, rest, classes.apply(query.head), Budget())
+        found = find_homomorphism(query, rest, classes.apply(query.head), SearchBudget())
         assert (found is not None) is expected
 
 
@@ -220,7 +220,7 @@ def test_simple_tableau_containment_is_as_hard_as_colouring(size: int, colourabl
         edges = {f"e{n}": [f"b{n}_{u}", f"b{n}_{v}"] for n, (u, v) in enumerate([(0, 1), (0, 2), (1, 2)])}
         named = Schema({name: table(name.upper(), columns) for name, columns in (names | edges).items()})
         assert classify(graph, named).simple_tableau
-    assert (find_homomorphism(graph, facts, (), Budget()) is not None) is colourable
+    assert (find_homomorphism(graph, facts, (), SearchBudget()) is not None) is colourable
 
 
 def _random_containment(seed: int) -> tuple[CodedQuery, dict[str, list[tuple[int, ...]]], tuple[int, ...]]:
@@ -241,7 +241,7 @@ def _random_containment(seed: int) -> tuple[CodedQuery, dict[str, list[tuple[int
 @given(st.integers(0, 10**6))
 def test_the_acyclic_and_two_sat_ways_equal_the_generic_search(seed: int) -> None:
     query, facts, head = _random_containment(seed)
-    generic = find_homomorphism(query, facts, head, Budget())
+    generic = find_homomorphism(query, facts, head, SearchBudget())
     if is_acyclic(query, query.head):
         _same(contained_in_acyclic(query, facts, head), generic, query, facts, head)
     try:
@@ -287,8 +287,8 @@ def test_long_queries_take_a_cheap_way_and_agree() -> None:
     coded = union.disjuncts[0]
     facts = gather((atom.relation, atom.terms) for atom in coded.atoms)
     for fast in (True, False):
-        assert answer_remains(union, facts, coded.head, Budget(), fast=fast) is not None
-        assert answer_remains(union, {"R": facts["R"][:5]}, coded.head, Budget(), fast=fast) is None
+        assert answer_remains(union, facts, coded.head, SearchBudget(), fast=fast) is not None
+        assert answer_remains(union, {"R": facts["R"][:5]}, coded.head, SearchBudget(), fast=fast) is None
 
 
 @settings(max_examples=60, deadline=None)
@@ -321,7 +321,7 @@ def test_minimisation_does_not_change_verdicts_and_shortens_queries() -> None:
     from reticent.views.minimize import minimized
 
     schema, (query,) = views.prepare(["Q(x) :- R(x,y), R(x,z), R(x,1)"], None)
-    assert [str(atom) for atom in minimized(query, schema, Budget()).parts[0].disjuncts[0].body] == ["R(x,1)"]
+    assert [str(atom) for atom in minimized(query, schema, SearchBudget()).parts[0].disjuncts[0].body] == ["R(x,1)"]
 
 
 def test_a_hard_pair_is_cut_off_with_its_reason() -> None:
@@ -429,6 +429,6 @@ def test_the_checker_remembers_each_query_once() -> None:
     schema, queries = views.prepare(["Q(x) :- R(x,0)", "Q(x) :- R(1,x)", "Q(x) :- R(2,x)"], None)
     checker = Checker(schema)
     assert checker.check(queries[0], queries[1]).status == "DISCLOSES"
-    signature = checker.signatures(queries[0], Budget())
+    signature = checker.signatures(queries[0], SearchBudget())
     assert checker.check(queries[0], queries[2]).status == "DISCLOSES"
-    assert checker.signatures(queries[0], Budget()) is signature
+    assert checker.signatures(queries[0], SearchBudget()) is signature

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from reticent import views
-from reticent.views.budget import Budget
+from reticent.views.budget import SearchBudget
 from reticent.views.checking import Checker
 from tests.views.goldens import Golden, read_goldens, read_sql_goldens
 
@@ -86,11 +86,11 @@ def test_the_only_unifiable_pair_of_example_2_3_is_the_two_first_subgoals() -> N
     golden = next(item for item in DATALOG if item.name == "GT-10")
     schema, (secret, view) = views.prepare([golden.fields["secret"], golden.fields["view"]], None)
     checker = Checker(schema, minimize=False)
-    (first,), (second,) = (checker.signatures(query, Budget()) for query in (secret, view))
+    (first,), (second,) = (checker.signatures(query, SearchBudget()) for query in (secret, view))
     pairs = [
         (sorted(a.gamma), sorted(b.gamma))
-        for a in first.live("R", Budget())
-        for b in second.live("R", Budget())
+        for a in first.live("R", SearchBudget())
+        for b in second.live("R", SearchBudget())
         if all(x >= 0 or y >= 0 or x == y for x, y in zip(a.pattern, b.pattern, strict=True))
     ]
     assert pairs == [([0], [0])]

@@ -242,7 +242,8 @@ def test_thousands_of_brackets_are_an_answer_and_not_a_crash() -> None:
     ],
 )
 def test_conditions_as_postgresql_writes_them(condition: str, status: str) -> None:
-    assert views.check(SECRET, f"SELECT pid FROM D WHERE {condition}", schema=DDL).status == status
+    ddl = DDL.replace("diagnosis TEXT", 'diagnosis TEXT COLLATE "C"')
+    assert views.check(SECRET, f"SELECT pid FROM D WHERE {condition}", schema=ddl).status == status
 
 
 @pytest.mark.parametrize(
@@ -283,10 +284,14 @@ def test_texts_fold_case_where_the_dialect_does() -> None:
 
 
 def test_the_order_of_texts_is_an_assumption_that_is_told() -> None:
-    ddl = "CREATE TABLE t (id INT NOT NULL, c TEXT NOT NULL)"
-    verdict = views.check("SELECT id FROM t WHERE c < 'B'", "SELECT id FROM t WHERE c > 'a'", schema=ddl)
+    ddl = 'CREATE TABLE t (id INT NOT NULL, c TEXT COLLATE "C" NOT NULL)'
+    pair = ["SELECT id FROM t WHERE c < 'B'", "SELECT id FROM t WHERE c > 'a'"]
+    verdict = views.check(*pair, schema=ddl)
     assert verdict.status == "PRIVATE"
     assert any("code point" in item for item in verdict.assumptions)
+    elsewhere = views.check(*pair, schema=ddl.replace('COLLATE "C" ', ""))
+    assert elsewhere.status == "UNKNOWN"
+    assert "the order of texts in c, which its collation decides" in elsewhere.reason
 
 
 def test_values_that_no_engine_holds_are_checked_by_definition() -> None:
@@ -302,3 +307,18 @@ def test_columns_shared_by_an_outer_join_are_not_ambiguous() -> None:
         verdict = views.check(SECRET, f"SELECT pid FROM P {side} JOIN D USING (pid)", schema=DDL)
         assert verdict.status == "UNKNOWN"
         assert f"a {side} outer join" in verdict.reason
+
+
+@pytest.mark.parametrize(("word", "status"), [("OR", "UNKNOWN"), ("AND", "PRIVATE"), ("OR NOT", "UNKNOWN")])
+def test_a_chain_of_thousands_of_conditions_is_judged(word: str, status: str) -> None:
+    chain = f" {word} ".join(f"ward = {number}" for number in range(5_000))
+    verdict = views.check(f"SELECT pid FROM D WHERE {chain}", "SELECT pid FROM D WHERE ward = 1", schema=DDL)
+    assert verdict.status == status
+
+
+def test_queries_that_are_nested_too_deeply_are_refused_in_words() -> None:
+    deep = "SELECT pid FROM D"
+    for number in range(150):
+        deep = f"SELECT pid FROM ({deep}) AS q{number} WHERE pid IN (SELECT pid FROM D WHERE NOT (ward = 1 OR (ward = 2 AND pid = 3)))"
+    with pytest.raises(PolicyError, match=r"nested too deeply|more than \d+ tables"):
+        views.check(deep, "SELECT pid FROM D", schema=DDL)

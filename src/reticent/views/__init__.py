@@ -24,7 +24,7 @@ from reticent.views.checking import Checker, check, load_schema, prepare
 from reticent.views.influence import critical_rows, is_critical
 from reticent.views.matrix import Matrix
 from reticent.views.query import Query
-from reticent.views.schema import Column, Key, Relation, Schema, table
+from reticent.views.schema import Key, Relation, Schema, SchemaColumn, table
 from reticent.views.verdict import DISCLOSES, PRIVATE, UNKNOWN, Verdict
 
 __all__ = [
@@ -32,12 +32,12 @@ __all__ = [
     "PRIVATE",
     "UNKNOWN",
     "Checker",
-    "Column",
     "Key",
     "Matrix",
     "Query",
     "Relation",
     "Schema",
+    "SchemaColumn",
     "Verdict",
     "check",
     "critical_rows",

@@ -16,7 +16,7 @@ class OutOfBudget(Exception):
 
 
 @dataclass(slots=True)
-class Budget:
+class SearchBudget:
     """Search nodes and seconds left for one pair of queries. Mutable: every search step takes from it."""
 
     nodes: int = NODES

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reticent.views.budget import Budget
+from reticent.views.budget import SearchBudget
 from reticent.views.chase import keyed_pairs
 from reticent.views.coding import NULL_CODE, CodedQuery, CodedUnion, Fact
 from reticent.views.containment import answer_remains
@@ -32,7 +32,9 @@ class Removal:
 class Cases:
     """The search for values under which every removal loses its answer. Holds the fixed parts of the question."""
 
-    def __init__(self, removals: Sequence[Removal], theory: Theory, schema: Schema | None, budget: Budget) -> None:
+    def __init__(
+        self, removals: Sequence[Removal], theory: Theory, schema: Schema | None, budget: SearchBudget
+    ) -> None:
         self._removals = removals
         self._theory = theory
         self._schema = schema

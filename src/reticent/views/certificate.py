@@ -15,17 +15,17 @@ from typing import Any
 
 from reticent.documents import parse_json
 from reticent.errors import PolicyError
-from reticent.views.budget import Budget, OutOfBudget
+from reticent.views.budget import OutOfBudget, SearchBudget
 from reticent.views.checking import Checker
 from reticent.views.coding import CodedQuery, CodedUnion, Fact, encode
 from reticent.views.containment import answer_remains
 from reticent.views.homomorphism import gather
 from reticent.views.query import Query
-from reticent.views.schema import Column, Key, Relation, Schema
-from reticent.views.unification import Classes, unify
+from reticent.views.schema import Key, Relation, Schema, SchemaColumn
+from reticent.views.unification import EqualTerms, unify
 from reticent.views.values import NULL, Constant, coerce, constant
 from reticent.views.verdict import PRIVATE, Verdict
-from reticent.views.witness import Witness, plain
+from reticent.views.witness import DatabaseWitness, plain
 
 FORMAT = "reticent views certificate 1"
 MOST_PAIRS = 20_000
@@ -60,10 +60,10 @@ def read_certificate(text: str) -> dict[str, Any]:
         found = parse_json(text)
     except json.JSONDecodeError as error:
         raise PolicyError(
-            f"The certificate is no JSON: {error.msg}, at line {error.lineno}, column {error.colno}."
+            f"The certificate is not JSON: {error.msg}, at line {error.lineno}, column {error.colno}."
         ) from None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise PolicyError(f"This is no views certificate: its format is not {FORMAT!r}.")
+        raise PolicyError(f"This is not a views certificate: its format is not {FORMAT!r}.")
     return found
 
 
@@ -100,7 +100,7 @@ def schema_from_json(found: Mapping[str, Any]) -> Schema:
     relations = {}
     for item in found["relations"]:
         columns = tuple(
-            Column(
+            SchemaColumn(
                 column["name"],
                 column["kind"],
                 column["whole"],
@@ -126,7 +126,7 @@ def row_from_json(row: Iterable[tuple[str, object]]) -> tuple[Constant, ...]:
     return tuple(coerce(constant(value), kind) for kind, value in row)
 
 
-def _typed(witness: Witness) -> dict[str, Any]:
+def _typed(witness: DatabaseWitness) -> dict[str, Any]:
     return {
         "relation": witness.relation,
         "row": typed_row(witness.row),
@@ -185,7 +185,7 @@ def _proof(secret: Query, view: Query, schema: Schema) -> dict[str, Any]:
     sides = [encode(query, schema, checker.setting.book) for query in (secret, view)]
     if not has_short_proof(secret, view, schema):
         return {"kind": "decide again"}
-    budget = Budget()
+    budget = SearchBudget()
     entries: list[dict[str, Any]] = []
     try:
         for first_part, first in enumerate(sides[0]):
@@ -197,7 +197,7 @@ def _proof(secret: Query, view: Query, schema: Schema) -> dict[str, Any]:
     return {"kind": "homomorphisms", "pairs": entries}
 
 
-def _pairs(first: CodedUnion, second: CodedUnion, budget: Budget) -> list[dict[str, Any]]:
+def _pairs(first: CodedUnion, second: CodedUnion, budget: SearchBudget) -> list[dict[str, Any]]:
     found = []
     for i, query in enumerate(first.disjuncts):
         for j, other in enumerate(second.disjuncts):
@@ -232,8 +232,8 @@ def _survives(
     moved: CodedQuery,
     gamma: tuple[int, ...],
     delta: tuple[int, ...],
-    classes: Classes,
-    budget: Budget,
+    classes: EqualTerms,
+    budget: SearchBudget,
 ) -> tuple[str, int, list[int]]:
     for side, union, own, removed in (("secret", first, query, gamma), ("view", second, moved, delta)):
         rest = {

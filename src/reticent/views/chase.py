@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from reticent.views.coding import NULL_CODE, CodedQuery
 from reticent.views.schema import Key, Schema
-from reticent.views.unification import Classes, respects_null
+from reticent.views.unification import EqualTerms, respects_null
 
 
-def chase(query: CodedQuery, classes: Classes, schema: Schema) -> bool:
+def chase(query: CodedQuery, classes: EqualTerms, schema: Schema) -> bool:
     """Merge until no two subgoals agree on a key and differ elsewhere; False when the keys allow no such database.
 
     A partial key ties two rows only where its columns are known to be filled; the case split looks after the rest.

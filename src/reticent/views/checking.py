@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from reticent.errors import PolicyError
-from reticent.views.budget import NODES, SECONDS, Budget, OutOfBudget
+from reticent.views.budget import NODES, SECONDS, OutOfBudget, SearchBudget
 from reticent.views.classes import QueryClass, bound, classify
 from reticent.views.coding import Codebook, encode
 from reticent.views.collision import Collision, find_collision
@@ -17,11 +17,10 @@ from reticent.views.evaluating import TooManyAnswers, gains
 from reticent.views.fitting import fit
 from reticent.views.minimize import minimized
 from reticent.views.query import Query
-from reticent.views.schema import Schema, inferred
+from reticent.views.schema import Schema, SchemaColumn, inferred
 from reticent.views.texts import read_text
-from reticent.views.values import Constant
 from reticent.views.verdict import DISCLOSES, PRIVATE, UNKNOWN, Verdict, jointly
-from reticent.views.witness import Witness, build
+from reticent.views.witness import DatabaseWitness, build
 
 Keys = Mapping[str, Iterable[Iterable[int | str]]]
 Domains = Mapping[str, Mapping[int | str, Iterable[object]]]
@@ -158,7 +157,7 @@ class Checker:
 
     def check(self, secret: Query, view: Query) -> Verdict:
         """The verdict on one pair; a cut-off is UNKNOWN with its reason."""
-        budget = Budget(self._nodes, self._seconds)
+        budget = SearchBudget(self._nodes, self._seconds)
         try:
             found = self._collision(secret, view, budget)
         except OutOfBudget as cut:
@@ -171,9 +170,9 @@ class Checker:
 
     def collide(self, secret: Query, view: Query) -> Collision | None:
         """The bare collision of two queries, for tools that show it."""
-        return self._collision(secret, view, Budget(self._nodes, self._seconds))
+        return self._collision(secret, view, SearchBudget(self._nodes, self._seconds))
 
-    def signatures(self, query: Query, budget: Budget) -> tuple[Signature, ...]:
+    def signatures(self, query: Query, budget: SearchBudget) -> tuple[Signature, ...]:
         """The critical rows of a query, one signature for each part."""
         if query not in self._signatures:
             small = minimized(query, self.schema, budget) if self._minimize else query
@@ -189,7 +188,7 @@ class Checker:
             self._classes[query] = classify(unions[0].disjuncts[0], self.schema) if single else None
         return self._classes[query]
 
-    def _collision(self, secret: Query, view: Query, budget: Budget) -> Collision | None:
+    def _collision(self, secret: Query, view: Query, budget: SearchBudget) -> Collision | None:
         for first in self.signatures(secret, budget):
             for second in self.signatures(view, budget):
                 found = find_collision(first, second, budget)
@@ -197,16 +196,16 @@ class Checker:
                     return found
         return None
 
-    def _private(self, secret: Query, view: Query, budget: Budget) -> Verdict:
+    def _private(self, secret: Query, view: Query, budget: SearchBudget) -> Verdict:
         unread = [
             f"{query.name}: {why}, which may read any table" for query in (secret, view) for why in query.boundless
         ]
         shared = {name.lower() for name in secret.relations()} & {name.lower() for name in view.relations()}
         tied = [tie for name in sorted(shared) for tie in self.schema.relation(name).ties]
-        if unread or tied:
-            reason = (
-                f"No shared critical row was found, but that proves nothing because of {'; '.join([*unread, *tied])}."
-            )
+        unsorted = _unsorted(secret, view, self.schema)
+        if unread or tied or unsorted:
+            reasons = "; ".join([*unread, *tied, *unsorted])
+            reason = f"No shared critical row was found, but that proves nothing because of {reasons}."
             return self._verdict(UNKNOWN, secret, view, reason, budget)
         outside = self._outside(secret, view)
         if outside and self._strict:
@@ -215,7 +214,7 @@ class Checker:
         reason = "No row of any table can change both answers."
         return self._verdict(PRIVATE, secret, view, reason, budget, outside)
 
-    def _collided(self, secret: Query, view: Query, found: Collision, budget: Budget) -> Verdict:
+    def _collided(self, secret: Query, view: Query, found: Collision, budget: SearchBudget) -> Verdict:
         from reticent.views.explaining import pattern_text, reading
 
         shape = pattern_text(found, self.schema, self.setting.book)
@@ -234,7 +233,7 @@ class Checker:
         verdict = self._verdict(DISCLOSES, secret, view, overlap, budget)
         return replace(verdict, relation=found.relation, pattern=shape, view_pattern=other, witness=witness)
 
-    def _replayed(self, witness: Witness, secret: Query, view: Query) -> Witness:
+    def _replayed(self, witness: DatabaseWitness, secret: Query, view: Query) -> DatabaseWitness:
         """The witness after it changed both answers: the users' own SQL run on it, or the queries' definition."""
         from reticent.views.replay import NotReplayed, TookTooLong, replayed
 
@@ -254,7 +253,7 @@ class Checker:
         raise RuntimeError(f"the witness for {secret.name} and {view.name} does not change both answers")
 
     def _verdict(
-        self, status: str, secret: Query, view: Query, reason: str, budget: Budget, outside: Sequence[str] = ()
+        self, status: str, secret: Query, view: Query, reason: str, budget: SearchBudget, outside: Sequence[str] = ()
     ) -> Verdict:
         classes = [self.classify(secret), self.classify(view)]
         names = tuple(item.names() if item else ("union or footprint",) for item in classes)
@@ -287,7 +286,7 @@ class Checker:
         several = [relation.name for relation in shared if len(relation.keys) > 1]
         if several:
             found.append(f"conservative (multiple keys) on {', '.join(several)}")
-        if any(_orders_text(query, self.schema) for query in (secret, view)):
+        if any(True for query in (secret, view) for _ in _ordered_texts(query, self.schema)):
             found.append("texts are ordered by code point (collation C)")
         if not self.setting.exact_keys:
             found.append("conservative key test: databases that violate the keys were not excluded")
@@ -327,15 +326,27 @@ class Checker:
         ]
 
 
-def _orders_text(query: Query, schema: Schema) -> bool:
-    """Whether the query compares texts with ``<`` or ``<=``, which depends on the collation."""
+def _ordered_texts(query: Query, schema: Schema) -> Iterator[SchemaColumn]:
+    """The text columns that the query compares with ``<`` or ``<=``, which depends on the collation."""
     for part in query.parts:
         for rule in part.disjuncts:
             compared = {term for item in rule.comparisons if item.operator != "!=" for term in (item.left, item.right)}
-            if any(isinstance(term, Constant) and term.kind == "text" for term in compared):
-                return True
             for atom in rule.body:
                 for term, column in zip(atom.terms, schema.relation(atom.relation).columns, strict=True):
-                    if term in compared and column.kind == "text":
-                        return True
-    return False
+                    if term in compared and (column.kind == "text" or column.kind is None):
+                        yield column
+
+
+def _unsorted(secret: Query, view: Query, schema: Schema) -> list[str]:
+    """Text columns that are compared by size, by a collation that may put the constants of the two queries into another order than their code points do.
+
+    One constant alone divides the texts alike in every order.
+    """
+    columns = [column for query in (secret, view) for column in _ordered_texts(query, schema)]
+    named = {item for query in (secret, view) for item in query.constants if item.kind == "text"}
+    found = {
+        column.name: f"the order of texts in {column.name}, which its collation decides"
+        for column in columns
+        if not column.sorted_by_code_point and len(named | set(column.domain or ())) > 1
+    }
+    return list(found.values())

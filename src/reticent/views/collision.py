@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reticent.views.budget import Budget
+from reticent.views.budget import SearchBudget
 from reticent.views.cases import Cases, Removal
 from reticent.views.chase import chase
 from reticent.views.coding import NULL_CODE, CodedQuery, Fact
@@ -13,7 +13,7 @@ from reticent.views.critical import APART, Live, Signature, base_literals, loses
 from reticent.views.models import Literal, Model, Theory
 from reticent.views.schema import Meeting
 from reticent.views.sorts import Sorts
-from reticent.views.unification import Classes, respects_null
+from reticent.views.unification import EqualTerms, respects_null
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Collision:
     view_gamma: frozenset[int]
     relation: str
     meeting: Meeting
-    classes: Classes
+    classes: EqualTerms
     model: Model
 
     def pattern(self, of_view: bool = False) -> Fact:
@@ -39,7 +39,9 @@ class Collision:
         return self.classes.apply(query.atoms[min(gamma)].terms)
 
 
-def find_collision(secret: Signature, view: Signature, budget: Budget, same_row: bool = False) -> Collision | None:
+def find_collision(
+    secret: Signature, view: Signature, budget: SearchBudget, same_row: bool = False
+) -> Collision | None:
     """A shared critical row of two unions, or None when there is none: then the view is private against the secret.
 
     ``same_row`` asks for one and the same row even where a key would let two different rows meet.
@@ -77,7 +79,7 @@ def _clash(first: Fact, second: Fact, columns: tuple[int, ...]) -> bool:
 class _Pair:
     """The fixed parts of one question. The sorts of both queries together are laid out only when they are needed."""
 
-    def __init__(self, secret: Signature, view: Signature, budget: Budget, same_row: bool) -> None:
+    def __init__(self, secret: Signature, view: Signature, budget: SearchBudget, same_row: bool) -> None:
         self.secret, self.view, self.budget = secret, view, budget
         self.same_row = same_row
         self.setting = secret.setting
@@ -104,7 +106,7 @@ class _Pair:
 
     def _joined(
         self, first: Live, second: Live, query: CodedQuery, other: CodedQuery, meeting: Meeting
-    ) -> Classes | None:
+    ) -> EqualTerms | None:
         """Both unifications together, agreeing where the rows must meet, chased until stable (R-PP-18, 19)."""
         classes = first.classes.copy()
         merged = all(classes.merge(left, right) for left, right in _moved(second.classes))
@@ -128,7 +130,7 @@ class _Pair:
         second: Live,
         query: CodedQuery,
         other: CodedQuery,
-        classes: Classes,
+        classes: EqualTerms,
         meeting: Meeting,
     ) -> Model | None:
         if self.plain:
@@ -158,12 +160,12 @@ class _Pair:
         return self._sorts
 
 
-def _moved(classes: Classes) -> Iterator[tuple[int, int]]:
+def _moved(classes: EqualTerms) -> Iterator[tuple[int, int]]:
     for code, root in classes.members():
         yield (code + APART if code >= 0 else code), (root + APART if root >= 0 else root)
 
 
-def _narrowed(live: Live, query: CodedQuery, classes: Classes) -> bool:
+def _narrowed(live: Live, query: CodedQuery, classes: EqualTerms) -> bool:
     """Whether meeting the other query forces more on this one than its own live set did.
 
     If not, the row is the same up to the names of its variables, and the verdict on the live set stands.

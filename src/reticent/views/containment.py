@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reticent.views.acyclic import contained_in_acyclic, is_acyclic
-from reticent.views.budget import Budget
+from reticent.views.budget import SearchBudget
 from reticent.views.coding import CodedQuery, CodedUnion, Fact
 from reticent.views.homomorphism import Compare, Facts, find_homomorphism
 from reticent.views.two_sat import NotApplicable, contained_by_two_sat
@@ -12,7 +12,7 @@ _SMALL = 6
 
 
 def answer_remains(
-    union: CodedUnion, facts: Facts, head: Fact, budget: Budget, compare: Compare | None = None, fast: bool = True
+    union: CodedUnion, facts: Facts, head: Fact, budget: SearchBudget, compare: Compare | None = None, fast: bool = True
 ) -> tuple[int, list[Fact]] | None:
     """The disjunct, and the facts it maps to, through which ``head`` is still an answer; None when it is lost."""
     for index, query in enumerate(union.disjuncts):
@@ -23,7 +23,7 @@ def answer_remains(
 
 
 def _search(
-    query: CodedQuery, facts: Facts, head: Fact, budget: Budget, compare: Compare | None, fast: bool
+    query: CodedQuery, facts: Facts, head: Fact, budget: SearchBudget, compare: Compare | None, fast: bool
 ) -> list[Fact] | None:
     """Small queries are quickest by plain search; long ones take a polynomial way if they have one."""
     if not fast or compare is not None or len(query.atoms) <= _SMALL:

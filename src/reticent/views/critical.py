@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
-from reticent.views.budget import Budget, OutOfBudget
+from reticent.views.budget import OutOfBudget, SearchBudget
 from reticent.views.cases import Cases, Removal
 from reticent.views.chase import chase
 from reticent.views.classes import is_blocking
@@ -21,7 +21,7 @@ from reticent.views.homomorphism import gather
 from reticent.views.models import Literal, Theory
 from reticent.views.schema import Schema
 from reticent.views.sorts import Sorts
-from reticent.views.unification import Classes, respects_null
+from reticent.views.unification import EqualTerms, respects_null
 
 APART = 1 << 20
 MOST_LIVE = 20_000
@@ -48,7 +48,7 @@ class Live:
     gamma: frozenset[int]
     relation: str
     pattern: Fact
-    classes: Classes
+    classes: EqualTerms
     robust: bool
 
 
@@ -110,7 +110,7 @@ class Signature:
         """The subgoals of each relation, for a first quick comparison."""
         return gather((atom.relation, atom.terms) for query in self.union.disjuncts for atom in query.atoms)
 
-    def live(self, relation: str, budget: Budget, single: bool = False) -> list[Live]:
+    def live(self, relation: str, budget: SearchBudget, single: bool = False) -> list[Live]:
         """The live sets over one relation; ``single`` stops at sets of one subgoal."""
         if self._cut is not None:
             raise self._cut
@@ -126,7 +126,7 @@ class Signature:
                 raise
         return self._found[key]
 
-    def _search(self, relation: str, budget: Budget, single: bool) -> Iterator[Live]:
+    def _search(self, relation: str, budget: SearchBudget, single: bool) -> Iterator[Live]:
         for number, query in enumerate(self.union.disjuncts):
             places = query.places.get(relation, [])
             sturdy = self._robust(number, relation, budget)
@@ -139,7 +139,7 @@ class Signature:
                 if (robust and self.plain) or self._is_live(query, frozenset(gamma), classes, pattern, budget):
                     yield Live(number, frozenset(gamma), relation, pattern, classes, robust)
 
-    def _robust(self, number: int, relation: str, budget: Budget) -> set[int]:
+    def _robust(self, number: int, relation: str, budget: SearchBudget) -> set[int]:
         """Subgoals whose loss no other fact can make good: the only one of its relation, or blocking ones."""
         if not self.setting.fast:
             return set()
@@ -158,7 +158,7 @@ class Signature:
         return set()
 
     def _is_live(
-        self, query: CodedQuery, gamma: frozenset[int], classes: Classes, pattern: Fact, budget: Budget
+        self, query: CodedQuery, gamma: frozenset[int], classes: EqualTerms, pattern: Fact, budget: SearchBudget
     ) -> bool:
         """Whether some row of the pattern is critical through ``gamma`` (Lemma 2.4, "through gamma" added)."""
         for index in query.places[query.atoms[min(gamma)].relation]:
@@ -177,14 +177,14 @@ class Signature:
         return cases.solve(base_literals(classes, query)) is not None
 
 
-def base_literals(classes: Classes, *queries: CodedQuery) -> list[Literal]:
+def base_literals(classes: EqualTerms, *queries: CodedQuery) -> list[Literal]:
     """What every case must satisfy: the unification and the queries' own comparisons."""
     merged: list[Literal] = [("=", code, root) for code, root in classes.members() if code != root]
     return merged + [item for query in queries for item in query.comparisons]
 
 
 def loses_answer(
-    signature: Signature, query: CodedQuery, gamma: frozenset[int], classes: Classes, budget: Budget
+    signature: Signature, query: CodedQuery, gamma: frozenset[int], classes: EqualTerms, budget: SearchBudget
 ) -> bool:
     """Whether, frozen, the head is no longer an answer without ``gamma``: the residual is not contained (R-PP-3, 4).
 
@@ -198,13 +198,13 @@ def loses_answer(
 
 
 def _unifiable(
-    query: CodedQuery, places: list[int], single: bool, budget: Budget
-) -> Iterator[tuple[tuple[int, ...], Classes]]:
+    query: CodedQuery, places: list[int], single: bool, budget: SearchBudget
+) -> Iterator[tuple[tuple[int, ...], EqualTerms]]:
     """All non-empty sets of subgoals that one row can match, each before the larger ones that hold it.
 
     Sets of one subgoal are not enough (GT-30, 31) and neither are maximal sets (GT-32).
     """
-    stack: list[tuple[tuple[int, ...], Classes]] = [((place,), Classes()) for place in reversed(places)]
+    stack: list[tuple[tuple[int, ...], EqualTerms]] = [((place,), EqualTerms()) for place in reversed(places)]
     while stack:
         gamma, classes = stack.pop()
         yield gamma, classes.copy()

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from reticent.errors import PolicyError
-from reticent.views.query import Atom, Comparison, ConjunctiveQuery, Query, Term, Union, Variable, comparison
+from reticent.views.query import Atom, ConjunctiveQuery, Query, Term, TermComparison, Union, Variable, comparison
 from reticent.views.values import Constant, number
 
 _TOKEN = re.compile(
@@ -40,15 +40,15 @@ def looks_like_datalog(text: str) -> bool:
 
 def parse(text: str, name: str = "") -> Query:
     """The query that the rules in ``text`` make; errors point at line and column."""
-    return _Parser(text).query(name)
+    return _DatalogParser(text).query(name)
 
 
 def parse_atom(text: str) -> Atom:
     """A single subgoal or row: ``D(135,'cancer','RX2',2312)``."""
-    return _Parser(text).single_atom()
+    return _DatalogParser(text).single_atom()
 
 
-class _Parser:
+class _DatalogParser:
     """A cursor over the tokens of one text; the only state is the position."""
 
     def __init__(self, text: str) -> None:
@@ -88,7 +88,7 @@ class _Parser:
         if not self._take("arrow"):
             raise self._error("Expected ':-' after the head of the rule", self._here())
         atoms: list[Atom] = []
-        comparisons: list[Comparison] = []
+        comparisons: list[TermComparison] = []
         equalities: list[tuple[Term, Term]] = []
         while True:
             if self._peek("name") and self._peek("mark", "(", ahead=1):
@@ -185,7 +185,7 @@ class _Parser:
 def _rule(
     head: tuple[Term, ...],
     atoms: list[Atom],
-    comparisons: list[Comparison],
+    comparisons: list[TermComparison],
     equalities: list[tuple[Term, Term]],
 ) -> ConjunctiveQuery:
     """The rule with ``x = y`` and ``x = 5`` worked in by substitution; a contradiction stays as ``1 != 1``."""
@@ -196,7 +196,7 @@ def _rule(
             term = replaced[term]
         return term
 
-    extra: list[Comparison] = []
+    extra: list[TermComparison] = []
     for left, right in equalities:
         left, right = find(left), find(right)
         if left == right:
@@ -206,9 +206,9 @@ def _rule(
         elif isinstance(right, Variable):
             replaced[right] = left
         else:
-            extra.append(Comparison(left, "!=", left))
+            extra.append(TermComparison(left, "!=", left))
     return ConjunctiveQuery(
         tuple(find(term) for term in head),
         tuple(Atom(atom.relation, tuple(find(term) for term in atom.terms)) for atom in atoms),
-        tuple(Comparison(find(item.left), item.operator, find(item.right)) for item in comparisons) + tuple(extra),
+        tuple(TermComparison(find(item.left), item.operator, find(item.right)) for item in comparisons) + tuple(extra),
     )

@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 
 from reticent.errors import PolicyError
-from reticent.views.query import Atom, Comparison, ConjunctiveQuery, Query, Term, Union, Variable
-from reticent.views.schema import Column, Schema
+from reticent.views.query import Atom, ConjunctiveQuery, Query, Term, TermComparison, Union, Variable
+from reticent.views.schema import Schema, SchemaColumn
 from reticent.views.values import Constant, DependsOnDatabase, order_key
 
 
@@ -37,7 +37,7 @@ def fit(query: Query, schema: Schema) -> Query:
 
 
 def _fit_disjunct(query: ConjunctiveQuery, schema: Schema) -> ConjunctiveQuery:
-    columns: dict[Variable, list[Column]] = {}
+    columns: dict[Variable, list[SchemaColumn]] = {}
     body = tuple(_fit_atom(atom, schema, columns) for atom in query.body)
     comparisons = []
     for item in query.comparisons:
@@ -49,7 +49,7 @@ def _fit_disjunct(query: ConjunctiveQuery, schema: Schema) -> ConjunctiveQuery:
     return ConjunctiveQuery(query.head, tuple(dict.fromkeys(body)), tuple(dict.fromkeys(comparisons)), query.known)
 
 
-def _fit_atom(atom: Atom, schema: Schema, columns: dict[Variable, list[Column]]) -> Atom:
+def _fit_atom(atom: Atom, schema: Schema, columns: dict[Variable, list[SchemaColumn]]) -> Atom:
     relation = schema.relation(atom.relation)
     if len(relation.columns) != len(atom.terms):
         raise PolicyError(
@@ -76,7 +76,7 @@ def _fit_atom(atom: Atom, schema: Schema, columns: dict[Variable, list[Column]])
     return Atom(relation.name, tuple(terms), atom.alias)
 
 
-def _fit_comparison(item: Comparison, columns: dict[Variable, list[Column]]) -> Comparison | None:
+def _fit_comparison(item: TermComparison, columns: dict[Variable, list[SchemaColumn]]) -> TermComparison | None:
     """The comparison with typed constants; None when it always holds."""
     left, right = item.left, item.right
     if isinstance(left, Constant) and isinstance(right, Variable):
@@ -91,10 +91,10 @@ def _fit_comparison(item: Comparison, columns: dict[Variable, list[Column]]) -> 
         raise _Impossible(f"{_shown(item)} never holds")
     if "null" in (getattr(left, "kind", ""), getattr(right, "kind", "")) and item.operator != "!=":
         raise _Impossible(f"{_shown(item)} compares with NULL")
-    return Comparison(left, item.operator, right)
+    return TermComparison(left, item.operator, right)
 
 
-def _read(found: Constant, places: list[Column], item: Comparison) -> Constant:
+def _read(found: Constant, places: list[SchemaColumn], item: TermComparison) -> Constant:
     typed = [column for column in places if column.kind]
     if not typed:
         return found
@@ -109,7 +109,7 @@ def _read(found: Constant, places: list[Column], item: Comparison) -> Constant:
         ) from None
 
 
-def _shown(item: Comparison) -> str:
+def _shown(item: TermComparison) -> str:
     """The comparison without the numbers that keep equal column names of one SQL text apart."""
     return re.sub(r"#\d+", "", f"{item.left} {item.operator} {item.right}")
 
@@ -125,7 +125,7 @@ def _holds(left: Constant, operator: str, right: Constant) -> bool:
     return bool(low < high or (operator == "<=" and low == high))
 
 
-def _check_shared_domain(variable: Variable, places: list[Column]) -> None:
+def _check_shared_domain(variable: Variable, places: list[SchemaColumn]) -> None:
     finite = [set(column.domain) for column in places if column.domain is not None]
     nullable = all(column.nullable for column in places)
     if finite and not nullable and not set.intersection(*finite):

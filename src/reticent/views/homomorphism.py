@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from reticent.views.budget import Budget
+from reticent.views.budget import SearchBudget
 from reticent.views.coding import NULL_CODE, CodedQuery, Fact
 
 Facts = dict[str, list[Fact]]
@@ -31,7 +31,7 @@ def bind_head(query: CodedQuery, head: Fact) -> dict[int, int] | None:
 
 
 def candidates(
-    query: CodedQuery, facts: Facts, binding: dict[int, int], budget: Budget | None = None
+    query: CodedQuery, facts: Facts, binding: dict[int, int], budget: SearchBudget | None = None
 ) -> list[list[Fact]] | None:
     """For each subgoal the facts that it can map to by itself; None as soon as one has none."""
     found = []
@@ -49,7 +49,7 @@ def find_homomorphism(
     query: CodedQuery,
     facts: Facts,
     head: Fact,
-    budget: Budget,
+    budget: SearchBudget,
     compare: Compare | None = None,
 ) -> list[Fact] | None:
     """A fact for every subgoal such that the query returns ``head`` through them; None when there is no way.
@@ -74,7 +74,7 @@ def _extend(
     rows: Sequence[list[Fact] | None],
     binding: dict[int, int],
     chosen: dict[int, Fact],
-    budget: Budget,
+    budget: SearchBudget,
     compare: Compare | None,
 ) -> bool:
     index, options = -1, None

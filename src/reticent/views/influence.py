@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from reticent.errors import PolicyError
-from reticent.views.budget import NODES, SECONDS, Budget
+from reticent.views.budget import NODES, SECONDS, SearchBudget
 from reticent.views.checking import Checker
 from reticent.views.coding import Codebook, Fact, encode
 from reticent.views.collision import find_collision
@@ -32,7 +32,7 @@ class Pattern:
 def critical_rows(query: Query, schema: Schema, *, nodes: int = NODES, seconds: float = SECONDS) -> tuple[Pattern, ...]:
     """The patterns of rows that can change the query's answer, without those that a more general one covers."""
     checker = Checker(schema, nodes=nodes, seconds=seconds)
-    budget = Budget(nodes, seconds)
+    budget = SearchBudget(nodes, seconds)
     found: dict[Pattern, None] = {}
     for signature in checker.signatures(query, budget):
         for relation in sorted(signature.relations):
@@ -50,7 +50,7 @@ def is_critical(query: Query, row: Atom | str, schema: Schema) -> bool:
         raise PolicyError(f"{atom} has variables; a row has a constant in every column.")
     asked = fit(Query("row", (Union((ConjunctiveQuery((), (atom,)),)),)), schema)
     checker = Checker(schema)
-    budget = Budget()
+    budget = SearchBudget()
     mine = [Signature(union, checker.setting) for union in encode(asked, schema, checker.setting.book)]
     return any(
         find_collision(signature, other, budget, same_row=True) is not None

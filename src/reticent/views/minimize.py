@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from reticent.views.budget import Budget
+from reticent.views.budget import SearchBudget
 from reticent.views.coding import Codebook, CodedQuery, encode
 from reticent.views.critical import Setting, is_plain
 from reticent.views.homomorphism import find_homomorphism, gather
@@ -14,7 +14,7 @@ from reticent.views.schema import Schema
 MOST_SUBGOALS = 40
 
 
-def minimized(query: Query, schema: Schema, budget: Budget) -> Query:
+def minimized(query: Query, schema: Schema, budget: SearchBudget) -> Query:
     """``query`` with subgoals dropped as long as it returns the same.
 
     Heads already list what bag semantics counts, so this is sound for both semantics; parts with comparisons, finite
@@ -23,7 +23,7 @@ def minimized(query: Query, schema: Schema, budget: Budget) -> Query:
     return replace(query, parts=tuple(_minimized(part, schema, budget) for part in query.parts))
 
 
-def _minimized(part: Union, schema: Schema, budget: Budget) -> Union:
+def _minimized(part: Union, schema: Schema, budget: SearchBudget) -> Union:
     book = Codebook()
     (coded,) = encode(Query("", (part,)), schema, book)
     keyed = any(schema.relation(atom.relation).keys for rule in part.disjuncts for atom in rule.body)
@@ -37,7 +37,7 @@ def _minimized(part: Union, schema: Schema, budget: Budget) -> Union:
     return Union(tuple(dict.fromkeys(_core(rule, query, budget) for rule, query in rules)))
 
 
-def _core(rule: ConjunctiveQuery, query: CodedQuery, budget: Budget) -> ConjunctiveQuery:
+def _core(rule: ConjunctiveQuery, query: CodedQuery, budget: SearchBudget) -> ConjunctiveQuery:
     kept = list(range(len(query.atoms)))
     for index in range(len(query.atoms)):
         rest = [place for place in kept if place != index]

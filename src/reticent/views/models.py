@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from reticent.views.budget import Budget
+from reticent.views.budget import SearchBudget
 from reticent.views.coding import NULL_CODE, Codebook, CodedQuery
 from reticent.views.grid import dense_between, fill_gaps, line_up, reachable, whole_between
 from reticent.views.sorts import Place, Sorts
-from reticent.views.unification import Classes
+from reticent.views.unification import EqualTerms
 from reticent.views.values import order_key
 
 Literal = tuple[str, int, int]
@@ -67,17 +67,17 @@ class Theory:
             return operator == "<="
         return bool(order_key(self._book.constant(left)) < order_key(self._book.constant(right)))
 
-    def model(self, literals: Iterable[Literal], budget: Budget) -> Model | None:
+    def model(self, literals: Iterable[Literal], budget: SearchBudget) -> Model | None:
         """Values for all variables that satisfy the literals, or None when there are none."""
         literals = list(literals)
-        classes = Classes()
+        classes = EqualTerms()
         if not all(classes.merge(left, right) for operator, left, right in literals if operator == "="):
             return None
         if not self._close_order(classes, literals):
             return None
         return _Assignment(self, classes, literals, budget).solve()
 
-    def _close_order(self, classes: Classes, literals: Sequence[Literal]) -> bool:
+    def _close_order(self, classes: EqualTerms, literals: Sequence[Literal]) -> bool:
         """Merge terms that ``<=`` forces to be equal; False on a strict cycle or a comparison with NULL."""
         while True:
             edges = self._order_edges(classes, literals)
@@ -93,7 +93,7 @@ class Theory:
             if not merged:
                 return True
 
-    def _order_edges(self, classes: Classes, literals: Sequence[Literal]) -> list[tuple[int, int, bool]] | None:
+    def _order_edges(self, classes: EqualTerms, literals: Sequence[Literal]) -> list[tuple[int, int, bool]] | None:
         edges: list[tuple[int, int, bool]] = []
         for operator, left, right in literals:
             if operator in ("<", "<="):
@@ -115,7 +115,7 @@ class Theory:
 class _Assignment:
     """One attempt to give values to classes. Mutable scratch space of :meth:`Theory.model`."""
 
-    def __init__(self, theory: Theory, classes: Classes, literals: Sequence[Literal], budget: Budget) -> None:
+    def __init__(self, theory: Theory, classes: EqualTerms, literals: Sequence[Literal], budget: SearchBudget) -> None:
         self.theory, self.classes, self.budget = theory, classes, budget
         self.book = theory._book
         self.filled: set[int] = set()

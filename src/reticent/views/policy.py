@@ -8,16 +8,20 @@ what was answered before: perfect privacy is stateless, and private views stay p
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime
+from itertools import islice, product
 from typing import Any
 
-from reticent.errors import Denied, PolicyError, did_you_mean
+from reticent.errors import PolicyError, did_you_mean
 from reticent.giving import apart, unjudged
 from reticent.ledger import GRANT, Ledger
 from reticent.views.checking import Checker, prepare
-from reticent.views.query import Query
-from reticent.views.schema import Schema
+from reticent.views.fitting import fit
+from reticent.views.query import Atom, ConjunctiveQuery, Query, Union
+from reticent.views.schema import Schema, SchemaColumn
+from reticent.views.values import Constant, constant
 from reticent.views.verdict import Verdict
 
 _RULES = "views: authorization"
@@ -28,7 +32,7 @@ _UNDONE_BY = {"assign": "withdraw", "allow": "revoke view", "forbid": "revoke se
 
 
 @dataclass(frozen=True)
-class Event:
+class RuleChange:
     """One change of the rules: what, for whom, about what, and who made it."""
 
     action: str
@@ -44,7 +48,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Decision:
+class ViewDecision:
     """Whether a user may see a query's answer, and the verdicts that it rests on."""
 
     allowed: bool
@@ -65,6 +69,18 @@ class Decision:
             "reason": self.reason,
             "verdicts": [verdict.to_json() for verdict in self.verdicts],
         }
+
+
+_ROW = "whether there is the row"
+_MOST_ROWS = 256
+# One value of each kind that queries hardly name.
+_BESIDE: dict[str | None, Constant] = {
+    None: constant("reticent"),
+    "text": constant("reticent"),
+    "number": constant(987_654_321),
+    "date": constant(date(1876, 5, 4)),
+    "timestamp": constant(datetime(1876, 5, 4, 3, 2, 1)),
+}
 
 
 @dataclass(frozen=True)
@@ -94,7 +110,7 @@ class Rules:
     limited: set[str] = field(default_factory=set)
     origins: dict[tuple[str, str, str], str] = field(default_factory=dict)
 
-    def apply(self, event: Event) -> None:
+    def apply(self, event: RuleChange) -> None:
         """Take one event into account."""
         if event.action == "define view":
             self.views[event.subject] = event.text
@@ -110,7 +126,7 @@ class Rules:
         self.origins[event.action, event.accessor, event.subject] = event.by
         self._limit(event)
 
-    def holds(self, event: Event) -> bool:
+    def holds(self, event: RuleChange) -> bool:
         """Whether the rule that an event makes holds already."""
         if event.action.startswith("define"):
             known = self.views if event.action == "define view" else self.secrets
@@ -132,7 +148,7 @@ class Rules:
     def _held(self, action: str) -> dict[str, set[str]]:
         return {"assign": self.roles, "allow": self.allowed, "forbid": self.forbidden}[action]
 
-    def _limit(self, event: Event) -> None:
+    def _limit(self, event: RuleChange) -> None:
         if event.action == "allow":
             self.limited.add(event.accessor)
             role = event.accessor.removeprefix("role ")
@@ -189,23 +205,23 @@ class AccessControl:
 
     def assign(self, user: str, role: str, by: str) -> None:
         """Put a user into a role."""
-        self._record(Event("assign", f"user {user}", role, by))
+        self._record(RuleChange("assign", f"user {user}", role, by))
 
     def withdraw(self, user: str, role: str, by: str) -> None:
         """Take a user out of a role."""
         if role not in self.rules.roles_of(user):
             raise PolicyError(f"{user} is not in the role {role!r}.")
-        self._record(Event("withdraw", f"user {user}", role, by))
+        self._record(RuleChange("withdraw", f"user {user}", role, by))
 
     def allow(self, view: str, *, by: str, user: str | None = None, role: str | None = None) -> None:
         """Positive authorization: the accessor may use a view."""
         self._known(view, self.rules.views, "view")
-        self._record(Event("allow", _accessor(user, role), view, by))
+        self._record(RuleChange("allow", _accessor(user, role), view, by))
 
     def forbid(self, secret: str, *, by: str, user: str | None = None, role: str | None = None) -> None:
         """Negative authorization: the accessor must learn nothing about a secret."""
         self._known(secret, self.rules.secrets, "secret")
-        self._record(Event("forbid", _accessor(user, role), secret, by))
+        self._record(RuleChange("forbid", _accessor(user, role), secret, by))
 
     def revoke(
         self,
@@ -227,9 +243,9 @@ class AccessControl:
             raise PolicyError(
                 f"{accessor} has no authorization about the {kind} {subject!r}.{did_you_mean(subject, held)}"
             )
-        self._record(Event("revoke view" if view is not None else "revoke secret", accessor, subject, by))
+        self._record(RuleChange("revoke view" if view is not None else "revoke secret", accessor, subject, by))
 
-    def reconcile(self, events: Iterable[Event], source: str) -> None:
+    def reconcile(self, events: Iterable[RuleChange], source: str) -> None:
         """Make the rules of a file hold, and take back those that an earlier version of it made and that it no longer states.
 
         Every difference is recorded with ``source`` as its maker. Rules that others made stay.
@@ -250,9 +266,9 @@ class AccessControl:
         wanted = {(event.action, event.accessor, event.subject) for event in stated}
         for (action, accessor, subject), maker in self.rules.origins.items():
             if maker == source and action in _UNDONE_BY and (action, accessor, subject) not in wanted:
-                self._record(Event(_UNDONE_BY[action], accessor, subject, source))
+                self._record(RuleChange(_UNDONE_BY[action], accessor, subject, source))
 
-    def decide(self, user: str, view: str, roles: Iterable[str] | None = None) -> Decision:
+    def decide(self, user: str, view: str, roles: Iterable[str] | None = None) -> ViewDecision:
         """Whether the user may see a view (by name) or a query (by text); the decision is on record before it is told.
 
         ``roles`` are the active ones, by default all that the user has; they choose which positive rules are used. Allowed iff the
@@ -268,58 +284,67 @@ class AccessControl:
         decision = self._decide(rules, user, view, active)
         refused = self._ledger.refusal(self._dataset, GRANT, self._beside) if decision.allowed else None
         if refused is not None:
-            decision = Decision(False, user, active, view, refused, decision.verdicts)
+            decision = ViewDecision(False, user, active, view, refused, decision.verdicts)
         question = json.dumps({"user": user, "roles": active, "view": view}, sort_keys=True)
         told = json.dumps({"allowed": decision.allowed, "reason": decision.reason}, sort_keys=True)
         grants = self._beside if decision.allowed else None
         self._ledger.answers.record(self._dataset, _DECISIONS, question, told, grants=grants)
         return decision
 
-    def enforce(self, user: str, view: str, roles: Iterable[str] | None = None) -> Decision:
-        """Like :meth:`decide`, but a refusal is an error."""
-        decision = self.decide(user, view, roles)
-        if not decision.allowed:
-            raise Denied(f"{user} may not see {view}: {decision.reason}")
-        return decision
-
     def collusion(self, users: Iterable[str]) -> tuple[Leak, ...]:
         """What users who pool what they may see learn about what one of them must not know.
 
         One user's own private views never add up to a disclosure; different rules for different users do. Whoever never had positive rules may
-        ask anything that is private for them: of such a user the defined views and the secrets themselves are tried.
+        ask anything that is private for them. Of such a user the defined views and the secrets themselves are tried, and whether a table has a certain row, for
+        rows made of the constants of the secrets and of values beside them.
         """
         rules = self.rules
         users = list(dict.fromkeys(users))
         hidden = {victim: sorted(rules.forbidden_to(victim)) for victim in users}
+        everything = {secret for found in hidden.values() for secret in found}
         leaks = []
         for seer in users:
-            for name, text in self._visible(rules, seer, {secret for found in hidden.values() for secret in found}):
-                query = self._read(text, name)
-                for victim, secrets in hidden.items():
-                    for secret in secrets:
-                        verdict = self._verdict(rules, secret, query)
-                        if not verdict.private:
-                            leaks.append(Leak(seer, name, victim, secret, verdict))
+            named = [(name, self._read(text, name)) for name, text in self._asked(rules, seer, everything)]
+            rows = [] if f"user {seer}" in rules.limited else self._rows(rules, everything)
+            seen = [(name, query) for name, query in [*named, *rows] if self._may_see(rules, seer, query)]
+            for victim, secrets in hidden.items():
+                for secret in secrets:
+                    found = [
+                        Leak(seer, name, victim, secret, verdict)
+                        for name, query in seen
+                        if not (verdict := self._verdict(rules, secret, query)).private
+                    ]
+                    by_name = [leak for leak in found if not leak.view.startswith(_ROW)]
+                    leaks += by_name or found[:1]
         return tuple(leaks)
 
-    def _visible(self, rules: Rules, user: str, secrets: set[str]) -> list[tuple[str, str]]:
-        """The named queries that a user may see."""
+    def _asked(self, rules: Rules, user: str, secrets: set[str]) -> list[tuple[str, str]]:
+        """The named queries that a user may ask for, by name and text."""
         if f"user {user}" in rules.limited:
             names = rules.of(rules.allowed, user, rules.roles_of(user))
-            asked = {name: rules.views[name] for name in sorted(names)}
-        else:
-            asked = {**rules.views, **{f"the secret {name}": rules.secrets[name] for name in sorted(secrets)}}
-        mine = rules.forbidden_to(user)
-        return [
-            (name, text)
-            for name, text in asked.items()
-            if all(self._verdict(rules, secret, self._read(text, name)).private for secret in mine)
-        ]
+            return [(name, rules.views[name]) for name in sorted(names)]
+        return [*rules.views.items(), *((f"the secret {name}", rules.secrets[name]) for name in sorted(secrets))]
 
-    def history(self) -> list[Event]:
+    def _may_see(self, rules: Rules, user: str, query: Query) -> bool:
+        return all(self._verdict(rules, secret, query).private for secret in rules.forbidden_to(user))
+
+    def _rows(self, rules: Rules, secrets: set[str]) -> list[tuple[str, Query]]:
+        """Queries for single rows of the tables that the secrets read."""
+        read = [self._read(rules.secrets[name], name) for name in sorted(secrets)]
+        constants = sorted({item for query in read for item in query.constants}, key=str)
+        found = []
+        for name in sorted({relation for query in read for relation in query.relations()}):
+            relation = self._schema.relation(name)
+            for row in islice(product(*(_values(column, constants) for column in relation.columns)), _MOST_ROWS):
+                atom = Atom(relation.name, row)
+                asked = Query(f"{_ROW} {atom}", (Union((ConjunctiveQuery((), (atom,)),)),))
+                found.append((asked.name, fit(asked, self._schema)))
+        return found
+
+    def history(self) -> list[RuleChange]:
         """Every change of the rules, first to last."""
         return [
-            Event(**{**json.loads(entry.question), "made": entry.made})
+            RuleChange(**{**json.loads(entry.question), "made": entry.made})
             for entry in self._ledger.answers.of(self._dataset, _RULES)
         ]
 
@@ -330,20 +355,20 @@ class AccessControl:
             for entry in self._ledger.answers.of(self._dataset, _DECISIONS)
         ]
 
-    def _decide(self, rules: Rules, user: str, view: str, active: tuple[str, ...]) -> Decision:
+    def _decide(self, rules: Rules, user: str, view: str, active: tuple[str, ...]) -> ViewDecision:
         query = self._query(rules, view)
         positive = rules.of(rules.allowed, user, active)
         if f"user {user}" in rules.limited and not self._covered(rules, view, query, positive):
             known = f"allowed: {', '.join(sorted(positive))}" if positive else "none is left"
-            return Decision(False, user, active, view, f"no positive authorization covers it ({known})")
+            return ViewDecision(False, user, active, view, f"no positive authorization covers it ({known})")
         forbidden = sorted(rules.forbidden_to(user))
         verdicts = tuple(self._verdict(rules, secret, query) for secret in forbidden)
         for verdict in verdicts:
             if not verdict.private:
                 reason = f"{verdict.status} against the secret {verdict.secret}: {verdict.reason}"
-                return Decision(False, user, active, view, reason, verdicts)
+                return ViewDecision(False, user, active, view, reason, verdicts)
         reason = f"private against {', '.join(forbidden)}" if forbidden else "no secret is forbidden to this user"
-        return Decision(True, user, active, view, reason, verdicts)
+        return ViewDecision(True, user, active, view, reason, verdicts)
 
     def _covered(self, rules: Rules, view: str, query: Query, positive: set[str]) -> bool:
         """Whether the query is an allowed view, or asks the same."""
@@ -366,7 +391,7 @@ class AccessControl:
 
     def _define(self, action: str, name: str, text: str, by: str, replace: bool) -> None:
         self._read(text, name)
-        event = Event(action, "", name, by, text)
+        event = RuleChange(action, "", name, by, text)
         rules = self.rules
         known = rules.views if action == "define view" else rules.secrets
         if name in known and not replace and not rules.holds(event):
@@ -380,7 +405,7 @@ class AccessControl:
         if name not in known:
             raise PolicyError(f"There is no {what} {name!r}.{did_you_mean(name, known)} Define it first.")
 
-    def _record(self, event: Event) -> None:
+    def _record(self, event: RuleChange) -> None:
         entry = {
             "action": event.action,
             "accessor": event.accessor,
@@ -389,6 +414,22 @@ class AccessControl:
             "text": event.text,
         }
         self._ledger.answers.record(self._dataset, _RULES, json.dumps(entry, sort_keys=True), event.action)
+
+
+def _values(column: SchemaColumn, constants: Sequence[Constant]) -> list[Constant]:
+    """Values of a column to try: those that are named, some beside them, and one that nobody names."""
+    if column.domain is not None:
+        return list(column.domain)
+    if column.kind not in _BESIDE:
+        return []
+    named = []
+    for item in constants:
+        try:
+            named.append(column.read(item))
+        except ValueError:
+            continue
+    beside = [constant(item.value + step) for item in named if item.kind == "number" for step in (1, -1)]
+    return list(dict.fromkeys(item for item in (*named, *beside, _BESIDE[column.kind]) if column.holds(item)))
 
 
 def _accessor(user: str | None, role: str | None) -> str:

@@ -29,7 +29,7 @@ from reticent.documents import parse_toml
 from reticent.errors import PolicyError, did_you_mean
 from reticent.ledger import Ledger
 from reticent.views.checking import load_schema
-from reticent.views.policy import AccessControl, Event
+from reticent.views.policy import AccessControl, RuleChange
 from reticent.views.texts import read_text
 
 _FIELDS = ("schema", "dialect", "semantics", "dataset", "beside", "secrets", "views", "roles", "allow", "forbid")
@@ -66,17 +66,17 @@ def open_policy(path: Path, ledger: Path | None = None) -> Iterator[AccessContro
         yield control
 
 
-def _events(found: Mapping[str, Any], path: Path) -> Iterator[Event]:
+def _events(found: Mapping[str, Any], path: Path) -> Iterator[RuleChange]:
     by = str(path.resolve())
     for kind in ("secrets", "views"):
         for name, text in found.get(kind, {}).items():
-            yield Event(f"define {kind[:-1]}", "", name, by, str(text))
+            yield RuleChange(f"define {kind[:-1]}", "", name, by, str(text))
     for role, users in found.get("roles", {}).items():
         for user in users:
-            yield Event("assign", f"user {user}", role, by)
+            yield RuleChange("assign", f"user {user}", role, by)
     for action, subject in (("allow", "view"), ("forbid", "secret")):
         for number, rule in enumerate(found.get(action, []), start=1):
             accessors = [f"{kind} {rule[kind]}" for kind in ("user", "role") if kind in rule]
             if len(accessors) != 1 or subject not in rule:
                 raise PolicyError(f"{path}: rule {number} of [[{action}]] needs {subject}= and one of user= and role=.")
-            yield Event(action, accessors[0], str(rule[subject]), by)
+            yield RuleChange(action, accessors[0], str(rule[subject]), by)

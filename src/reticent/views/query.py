@@ -47,7 +47,7 @@ class Atom:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class TermComparison:
     """``left operator right`` with ``<``, ``<=`` or ``!=``; a NULL satisfies neither ``<`` nor ``<=``.
 
     ``!=`` means "is not the same value" (a NULL differs from every other value); where SQL's ``<>`` was meant, the
@@ -70,11 +70,11 @@ class Comparison:
         return (term for term in (self.left, self.right) if isinstance(term, Variable))
 
 
-def comparison(left: Term, operator: str, right: Term) -> Comparison:
+def comparison(left: Term, operator: str, right: Term) -> TermComparison:
     """A comparison in any of ``< <= > >= !=``, turned so that it needs only the first two and ``!=``."""
     if operator in _FLIPPED:
-        return Comparison(right, _FLIPPED[operator], left)
-    return Comparison(left, operator, right)
+        return TermComparison(right, _FLIPPED[operator], left)
+    return TermComparison(left, operator, right)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class ConjunctiveQuery:
 
     head: tuple[Term, ...]
     body: tuple[Atom, ...]
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[TermComparison, ...] = ()
     known: frozenset[Variable] = frozenset()
 
     def __post_init__(self) -> None:

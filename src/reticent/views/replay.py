@@ -15,9 +15,9 @@ from typing import Any
 
 from reticent.views.query import Query
 from reticent.views.rendering import quoted, table_name, to_sql
-from reticent.views.schema import Column, Relation, Schema
+from reticent.views.schema import Relation, Schema, SchemaColumn
 from reticent.views.values import Constant, rounds_alike
-from reticent.views.witness import Answers, Database, Witness
+from reticent.views.witness import Answers, Database, DatabaseWitness
 
 _SQLITE_TYPES = {
     "number": "NUMERIC",
@@ -50,7 +50,7 @@ class TookTooLong(Exception):
     """The answers are too many to list in the time allowed."""
 
 
-def replayed(witness: Witness, secret: Query, view: Query, schema: Schema) -> Witness:
+def replayed(witness: DatabaseWitness, secret: Query, view: Query, schema: Schema) -> DatabaseWitness:
     """The witness with its four answers, after checking that adding the row changes both.
 
     SQLite is tried first; DuckDB knows dates and more functions. A query text that neither runs is replaced by the
@@ -78,7 +78,7 @@ def replayed(witness: Witness, secret: Query, view: Query, schema: Schema) -> Wi
     )
 
 
-def write_sqlite(witness: Witness, secret: Query, view: Query, schema: Schema, path: str) -> None:
+def write_sqlite(witness: DatabaseWitness, secret: Query, view: Query, schema: Schema, path: str) -> None:
     """Write the four databases of a witness into one SQLite file, as tables with a prefix, with the queries as notes."""
     with sqlite3.connect(path) as connection:
         for name, database in witness.databases().items():
@@ -104,12 +104,14 @@ def _is_held(item: Constant) -> bool:
     return (isinstance(item.value, int) and abs(item.value) < 2**63) or rounds_alike(item.value)
 
 
-def _relations(witness: Witness, schema: Schema) -> list[Relation]:
+def _relations(witness: DatabaseWitness, schema: Schema) -> list[Relation]:
     names = {witness.relation, *witness.secret_database, *witness.view_database}
     return [schema.relation(name) for name in sorted(names)]
 
 
-def _run(engine: str, witness: Witness, secret: tuple[Query, str], view: tuple[Query, str], schema: Schema) -> Witness:
+def _run(
+    engine: str, witness: DatabaseWitness, secret: tuple[Query, str], view: tuple[Query, str], schema: Schema
+) -> DatabaseWitness:
     statements = [_statement(query, text, schema, engine) for query, text in (secret, view)]
     names = {*secret[0].relations(), *view[0].relations(), *witness.secret_database, *witness.view_database}
     relations = [schema.relation(name) for name in sorted({witness.relation, *names})]
@@ -207,7 +209,9 @@ def _create(
         execute(f"INSERT INTO {name} VALUES ({marks})", [value(item) for item in row])
 
 
-def _column_type(column: Column, position: int, rows: Sequence[tuple[Constant, ...]], types: dict[str, str]) -> str:
+def _column_type(
+    column: SchemaColumn, position: int, rows: Sequence[tuple[Constant, ...]], types: dict[str, str]
+) -> str:
     kinds = {row[position].kind for row in rows} - {"null"}
     if column.kind is None and types is _SQLITE_TYPES:
         return ""

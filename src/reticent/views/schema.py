@@ -19,13 +19,16 @@ Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class SchemaColumn:
     """One column. ``kind`` is None when nothing was declared; ``domain`` lists the values of a finite column.
 
     Columns of kind ``other`` (times, intervals, JSON, arrays ...) may be joined and shown, but what their constants mean is
     not known here. In a ``loose`` column texts that differ may be equal (padding with blanks, accents, numbers beside texts), by rules that
     the schema does not tell; constants for which that matters cannot be read. ``form`` says how numbers are held: exactly, or as
-    binary ``double`` or ``single``. Numbers of two forms are converted when they are compared, by rules of the database.
+    binary ``double`` or ``single``. Numbers of two forms are converted when they are compared, by rules of the database. Equal values of a ``coarse`` column may look
+    different (``'a'`` and ``'A'`` in CITEXT, 1.0 and 1.00 in NUMERIC), so that DISTINCT shows one of them. Texts are ``sorted_by_code_point`` where the
+    collation is known to do that; the values of an ``enumerated`` type are sorted as they were declared. Numbers of a ``wide`` column may have more
+    digits than what they are converted to when they are compared.
     """
 
     name: str
@@ -36,11 +39,19 @@ class Column:
     folds_case: bool = False
     loose: bool = False
     form: str = ""
+    coarse: bool = False
+    sorted_by_code_point: bool = True
+    enumerated: bool = False
+    wide: bool = False
 
     def read(self, item: Constant) -> Constant:
         """``item`` as this column stores it (R-PP-26: type and collation); ValueError when it cannot hold it."""
         if item.kind == "double":
             item = self._read_double(item)
+        if item.kind in ("string", "label"):
+            item = self._read_typed_text(item)
+        if self.kind == "text" and item.kind not in ("text", "null"):
+            raise DependsOnDatabase(f"some databases turn the column into a number, and others {item} into a text")
         found = coerce(item, self.kind) if self.kind else item
         if found.kind == "number" and not self._compares_exactly(item, found):
             raise DependsOnDatabase(f"which values equal {item} depends on how the database rounds")
@@ -54,6 +65,12 @@ class Column:
         if self.folds_case and found.kind == "text":
             found = Constant("text", found.value.lower())
         return found
+
+    def _read_typed_text(self, item: Constant) -> Constant:
+        """A text with a type of its own: compared as it is written, unless this column has rules of its own."""
+        if self.kind != "text" or self.folds_case or self.loose or (item.kind == "label") != self.enumerated:
+            raise DependsOnDatabase(f"the type of {item} decides how it is compared")
+        return Constant("text", item.value)
 
     def _read_double(self, item: Constant) -> Constant:
         """A number in binary floating point as a column holds it: whole columns are compared exactly where doubles are exact."""
@@ -107,13 +124,14 @@ class Meeting:
 
 @dataclass(frozen=True)
 class Relation:
-    """A base table. ``ties`` names constraints that make its rows depend on each other in ways that no key describes."""
+    """A base table. ``ties`` names constraints that make its rows depend on each other in ways that no key describes, ``reads`` row security that may read other tables."""
 
     name: str
-    columns: tuple[Column, ...]
+    columns: tuple[SchemaColumn, ...]
     keys: tuple[Key, ...] = ()
     checks: tuple[str, ...] = ()
     ties: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         names = [column.name.lower() for column in self.columns]
@@ -225,7 +243,7 @@ def inferred(queries: Iterable[Query]) -> Schema:
         for atom in query.atoms():
             known = relations.setdefault(
                 atom.relation.lower(),
-                Relation(atom.relation, tuple(Column(f"c{index}") for index in range(len(atom.terms)))),
+                Relation(atom.relation, tuple(SchemaColumn(f"c{index}") for index in range(len(atom.terms)))),
             )
             if len(known.columns) != len(atom.terms):
                 raise PolicyError(
@@ -237,11 +255,11 @@ def inferred(queries: Iterable[Query]) -> Schema:
 
 def table(
     name: str,
-    columns: Sequence[str | Column],
+    columns: Sequence[str | SchemaColumn],
     keys: Sequence[Sequence[int | str]] = (),
 ) -> Relation:
     """A relation from column names, for use without DDL."""
-    made = tuple(column if isinstance(column, Column) else Column(column) for column in columns)
+    made = tuple(column if isinstance(column, SchemaColumn) else SchemaColumn(column) for column in columns)
     relation = Relation(name, made)
     return replace(relation, keys=tuple(_key(relation, [_position(relation, c) for c in key]) for key in keys))
 
@@ -282,7 +300,7 @@ def _key(relation: Relation, positions: Sequence[int]) -> Key:
     return Key(columns, partial=any(relation.columns[position].nullable for position in columns))
 
 
-def _with_domain(relation: Relation, column: Column, values: Iterable[object]) -> Column:
+def _with_domain(relation: Relation, column: SchemaColumn, values: Iterable[object]) -> SchemaColumn:
     where = f"The domain of {relation.name}.{column.name}"
     if isinstance(values, str):
         raise PolicyError(f"{where} must be a list of values, but it is the text {values!r}.")

@@ -17,7 +17,7 @@ from typing import Any
 
 from reticent.documents import parse_json, parse_toml
 from reticent.errors import PolicyError, did_you_mean
-from reticent.views.schema import Column, Relation, Schema
+from reticent.views.schema import Relation, Schema, SchemaColumn
 from reticent.views.texts import read_text
 
 SUFFIXES = (".json", ".toml", ".yaml", ".yml")
@@ -72,7 +72,7 @@ def _relation(name: str, said: Any, path: Path) -> Relation:
             )
         kind, whole = _TYPES[word]
         columns.append(
-            Column(
+            SchemaColumn(
                 str(column), kind, whole, bool(options.get("nullable", False)), form=word if word == "double" else ""
             )
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from reticent.views.coding import NULL_CODE, CodedAtom
 
 
-class Classes:
+class EqualTerms:
     """Terms that must be equal. Mutable: it only ever merges; :meth:`copy` starts a branch.
 
     Algorithm 2's two one-step rules are taken as their transitive closure, which is what the thesis means.
@@ -18,9 +18,9 @@ class Classes:
     def __init__(self, parent: dict[int, int] | None = None) -> None:
         self._parent: dict[int, int] = {} if parent is None else parent
 
-    def copy(self) -> Classes:
+    def copy(self) -> EqualTerms:
         """The same classes, to be merged further on their own."""
-        return Classes(dict(self._parent))
+        return EqualTerms(dict(self._parent))
 
     def find(self, code: int) -> int:
         """The representative of a term's class."""
@@ -59,16 +59,16 @@ class Classes:
         return [(code, self.find(code)) for code in list(self._parent)]
 
 
-def unify(atoms: Sequence[CodedAtom], filled: frozenset[int] = frozenset()) -> Classes | None:
+def unify(atoms: Sequence[CodedAtom], filled: frozenset[int] = frozenset()) -> EqualTerms | None:
     """The classes that make all subgoals one row, or None; ``filled`` variables do not unify with NULL (R-PP-27)."""
     first, *rest = atoms
-    classes = Classes()
+    classes = EqualTerms()
     for atom in rest:
         if atom.relation != first.relation or not classes.merge_rows(first.terms, atom.terms, range(len(first.terms))):
             return None
     return classes if respects_null(classes, filled) else None
 
 
-def respects_null(classes: Classes, filled: frozenset[int]) -> bool:
+def respects_null(classes: EqualTerms, filled: frozenset[int]) -> bool:
     """Whether no variable that must be filled was made NULL."""
     return all(root != NULL_CODE or code not in filled for code, root in classes.members())

@@ -14,7 +14,7 @@ from reticent.errors import PolicyError
 
 _EPOCH = datetime(2000, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
-KINDS = ("number", "double", "text", "boolean", "date", "timestamp", "moment", "null")
+KINDS = ("number", "double", "text", "string", "label", "boolean", "date", "timestamp", "moment", "null")
 _LARGEST_SAFE, _SMALLEST_SAFE = Fraction(10) ** 300, Fraction(1, 10**300)
 _EXACT_WHOLE = 2**53
 
@@ -28,8 +28,9 @@ class Constant:
     """One value of one kind; ``1`` and ``1.0`` are the same number, ``1`` and ``'1'`` are different constants.
 
     A ``double`` is a number that the database computes with in binary floating point (``1e3``, ``0.1::float8``). It has no meaning of its own: comparing
-    a column with it converts the column, so what it equals depends on the column (:meth:`reticent.views.schema.Column.read`). A ``moment`` is a timestamp
-    with a time zone, kept in UTC; which one a text without an offset means depends on the session.
+    a column with it converts the column, so what it equals depends on the column (:meth:`reticent.views.schema.Column.read`). Likewise a ``string`` is
+    a text with a type of its own (``'a'::text``, ``'a' || 'b'``), which decides how a CITEXT or CHAR column is compared with it, and a ``label`` one
+    of a type that was declared (``'low'::level``). A ``moment`` is a timestamp with a time zone, kept in UTC; which one a text without an offset means depends on the session.
     """
 
     kind: str
@@ -42,7 +43,7 @@ class Constant:
     def __str__(self) -> str:
         if self.kind == "null":
             return "NULL"
-        if self.kind in ("text", "date", "timestamp"):
+        if self.kind in ("text", "string", "label", "date", "timestamp"):
             return "'" + str(self.value).replace("'", "''") + "'"
         if self.kind == "moment":
             return f"'{self.value}+00'"
@@ -178,7 +179,7 @@ def coerce(item: Constant, kind: str) -> Constant:
         raise
     except (InvalidOperation, ValueError, TypeError, AttributeError, ZeroDivisionError, OverflowError):
         pass
-    raise ValueError(f"{item} is no {kind}")
+    raise ValueError(f"{item} is not a {kind}")
 
 
 def has_offset(item: Constant) -> bool:
@@ -211,7 +212,7 @@ def _truth(item: Constant) -> Constant:
         return Constant("boolean", True)
     if word in ("false", "f", "0", "no"):
         return Constant("boolean", False)
-    raise ValueError(f"{item} is no truth value")
+    raise ValueError(f"{item} is not a truth value")
 
 
 def _day(item: Constant) -> date:

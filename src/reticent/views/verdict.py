@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from reticent.errors import PolicyError
 
 if TYPE_CHECKING:
-    from reticent.views.witness import Witness
+    from reticent.views.witness import DatabaseWitness
 
 PRIVATE, DISCLOSES, UNKNOWN = "PRIVATE", "DISCLOSES", "UNKNOWN"
 
@@ -29,7 +29,7 @@ class Verdict:
     relation: str | None = None
     pattern: str | None = None
     view_pattern: str | None = None
-    witness: Witness | None = None
+    witness: DatabaseWitness | None = None
     query_class: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     bound: str = ""
     assumptions: tuple[str, ...] = ()

@@ -22,7 +22,7 @@ from reticent.views.verdict import DISCLOSES, PRIVATE
 
 
 @dataclass(frozen=True)
-class Verification:
+class CertificateCheck:
     """Whether a certificate holds, and how that was found out."""
 
     holds: bool
@@ -38,7 +38,7 @@ class _Wrong(Exception):
     """The certificate does not hold; the message says where."""
 
 
-def verify(certificate: Mapping[str, Any]) -> Verification:
+def verify(certificate: Mapping[str, Any]) -> CertificateCheck:
     """Check a certificate (as :func:`reticent.views.certificate.read_certificate` reads it)."""
     status = str(certificate.get("status"))
     try:
@@ -62,12 +62,12 @@ def verify(certificate: Mapping[str, Any]) -> Verification:
         else:
             raise _Wrong(f"{status} proves nothing")
     except _Wrong as wrong:
-        return Verification(False, status, str(wrong))
+        return CertificateCheck(False, status, str(wrong))
     except TooManyAnswers:
-        return Verification(False, status, "the queries have too many answers on the witness to list them")
+        return CertificateCheck(False, status, "the queries have too many answers on the witness to list them")
     except (KeyError, TypeError, IndexError, ValueError) as error:
-        return Verification(False, status, f"the certificate is damaged ({type(error).__name__}: {error})")
-    return Verification(True, status, how)
+        return CertificateCheck(False, status, f"the certificate is damaged ({type(error).__name__}: {error})")
+    return CertificateCheck(True, status, how)
 
 
 def _rules(query: Query) -> list[list[str]]:
@@ -155,7 +155,7 @@ def _check_one(
         if index in removed or atom.relation != target.relation:
             raise _Wrong("a homomorphism uses a subgoal that it must not use")
         if not all(agree(term, value) for term, value in zip(atom.terms, target.terms, strict=True)):
-            raise _Wrong("a listed map is no homomorphism")
+            raise _Wrong("a listed map is not a homomorphism")
     if not all(agree(term, value) for term, value in zip(through.head, own.head, strict=True)):
         raise _Wrong("a listed homomorphism gives another answer")
 

@@ -11,7 +11,7 @@ from typing import Any
 from reticent.views.coding import Codebook, CodedQuery, Fact
 from reticent.views.collision import Collision
 from reticent.views.query import Query
-from reticent.views.schema import Column, Schema
+from reticent.views.schema import Schema, SchemaColumn
 from reticent.views.values import Constant, decimal_text
 
 Database = Mapping[str, tuple[tuple[Constant, ...], ...]]
@@ -19,7 +19,7 @@ Answers = tuple[tuple[Any, ...], ...]
 
 
 @dataclass(frozen=True)
-class Witness:
+class DatabaseWitness:
     """Adding ``row`` to ``secret_database`` changes the secret's answer; the same for the view's side.
 
     Without keys both rows are one and the same. With keys the view's row may differ: the two agree on the key, so
@@ -84,12 +84,12 @@ def with_row(database: Database, relation: str, row: tuple[Constant, ...]) -> Da
     return {**database, relation: rows if row in rows else (*rows, row)}
 
 
-def build(collision: Collision, secret: Query, view: Query, schema: Schema, book: Codebook) -> Witness:
+def build(collision: Collision, secret: Query, view: Query, schema: Schema, book: Codebook) -> DatabaseWitness:
     """The witness of a collision, with plausible values of the columns' types for everything left open."""
     values = _Values(collision, (secret, view), schema, book)
     row = values.row(collision.secret.atoms[min(collision.secret_gamma)].terms)
     view_row = values.row(collision.view.atoms[min(collision.view_gamma)].terms)
-    return Witness(
+    return DatabaseWitness(
         collision.relation,
         row,
         view_row,
@@ -109,7 +109,7 @@ class _Values:
         self._schema = schema
         self._book = book
         self._given: dict[int, Constant] = {}
-        self._home: dict[int, tuple[str, Column]] = {}
+        self._home: dict[int, tuple[str, SchemaColumn]] = {}
         self._taken = {book.constant(code) for code in collision.model.values() if code < 0}
         self._handed = 0
         kinds: dict[tuple[str, int], set[str]] = {}
@@ -152,7 +152,7 @@ class _Values:
         return self._given[code]
 
 
-def _plausible(kind: str, column: Column, number: int) -> Constant:
+def _plausible(kind: str, column: SchemaColumn, number: int) -> Constant:
     if kind == "date":
         return Constant("date", date(2000, 1, 1) + timedelta(days=number))
     if kind in ("timestamp", "moment"):

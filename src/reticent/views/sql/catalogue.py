@@ -10,8 +10,10 @@ from reticent.views.schema import Schema
 from reticent.views.sql.ddl import read_schema
 
 _TABLES = """
-SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull
+SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, l.collname, l.collisdeterministic,
+  CASE WHEN l.collprovider = 'd' THEN (SELECT CASE WHEN d.datlocprovider = 'c' THEN d.datcollate END FROM pg_database d WHERE d.datname = current_database()) WHEN l.collprovider = 'c' THEN l.collcollate END
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
+  LEFT JOIN pg_collation l ON l.oid = a.attcollation
 WHERE c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
   AND NOT EXISTS (SELECT 1 FROM pg_inherits i WHERE i.inhrelid = c.oid)
   AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_%'
@@ -28,6 +30,12 @@ SELECT pg_get_indexdef(i.indexrelid)
 FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE i.indisunique AND NOT EXISTS (SELECT 1 FROM pg_inherits h WHERE h.inhrelid = c.oid) AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
   AND NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid = i.indexrelid)
+"""
+_POLICIES = """
+SELECT n.nspname, c.relname, p.polname, coalesce(pg_get_expr(p.polqual, p.polrelid), 'true')
+FROM pg_policy p JOIN pg_class c ON c.oid = p.polrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relrowsecurity AND p.polcmd IN ('r', '*')
+ORDER BY n.nspname, c.relname, p.polname
 """
 _ENUMS = """
 SELECT t.typname, array_agg(e.enumlabel ORDER BY e.enumsortorder)
@@ -67,7 +75,7 @@ def postgres_ddl(url: str) -> str:
                 return connection.execute(sql.encode()).fetchall()
 
             enums, tables, constraints = rows(_ENUMS), rows(_TABLES), rows(_CONSTRAINTS)
-            indexes, views = rows(_INDEXES), rows(_VIEWS)
+            indexes, views, policies = rows(_INDEXES), rows(_VIEWS), rows(_POLICIES)
     except psycopg.Error as error:
         reason = (str(error).strip().splitlines() or ["no reason given"])[0]
         raise DataError(
@@ -75,8 +83,8 @@ def postgres_ddl(url: str) -> str:
         ) from None
     parts = [f"CREATE TYPE {_quoted(name)} AS ENUM ({', '.join(map(_text, labels))})" for name, labels in enums]
     by_table: dict[tuple[str, str], list[str]] = {}
-    for namespace, table, column, kind, filled in tables:
-        line = f"{_quoted(column)} {kind}{' NOT NULL' if filled else ''}"
+    for namespace, table, column, kind, filled, collation, tells_apart, order in tables:
+        line = f"{_quoted(column)} {kind}{_collation(collation, tells_apart, order)}{' NOT NULL' if filled else ''}"
         by_table.setdefault((namespace, table), []).append(line)
     for namespace, table, definition in constraints:
         if (namespace, table) in by_table:
@@ -84,6 +92,11 @@ def postgres_ddl(url: str) -> str:
     for (namespace, table), lines in by_table.items():
         parts.append(f"CREATE TABLE {_quoted(namespace)}.{_quoted(table)} (\n  " + ",\n  ".join(lines) + "\n)")
     parts += [definition for (definition,) in indexes]
+    parts += [
+        f"CREATE POLICY {_quoted(policy)} ON {_quoted(namespace)}.{_quoted(table)} USING ({condition})"
+        for namespace, table, policy, condition in policies
+        if (namespace, table) in by_table
+    ]
     parts += [
         f"CREATE VIEW {_quoted(namespace)}.{_quoted(view)} AS {definition.rstrip().rstrip(';')}"
         for namespace, view, definition in views
@@ -111,6 +124,15 @@ def duckdb_ddl(path: Path) -> str:
         raise DataError(f"The DuckDB catalogue of {path} could not be read: {str(error).splitlines()[0]}.") from None
     types = [f"CREATE TYPE {_quoted(name)} AS ENUM ({', '.join(map(_text, labels))})" for name, labels in enums]
     return ";\n".join([*types, *(text.rstrip().rstrip(";") for (text,) in texts)])
+
+
+def _collation(name: str | None, tells_apart: bool | None, order: str | None) -> str:
+    """What the DDL says about a column's collation: its name where it matters which texts are equal, C where they are sorted by code point."""
+    if name is None:
+        return ""
+    if not tells_apart:
+        return f' COLLATE "nondeterministic {name}"'
+    return ' COLLATE "C"' if order in ("C", "POSIX", "C.UTF-8", "C.utf8") else ""
 
 
 def _quoted(name: str) -> str:

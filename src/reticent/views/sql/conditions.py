@@ -8,9 +8,9 @@ from typing import Protocol
 from sqlglot import exp
 
 from reticent.views.query import Term, Variable, comparison
-from reticent.views.schema import Column
+from reticent.views.schema import SchemaColumn
 from reticent.views.sql.dialect import Unsupported, fold
-from reticent.views.sql.tables import ALWAYS, NEVER, Alternative, Disjunct, Output, Table, both, capped
+from reticent.views.sql.tables import ALWAYS, NEVER, TYPED, Alternative, Disjunct, NamedRows, Output, both, capped
 from reticent.views.values import NULL, Constant
 
 _OPERATORS: dict[type[exp.Expr], str] = {
@@ -32,11 +32,11 @@ class Scope(Protocol):
         """The output that a column reference means."""
         ...
 
-    def column_type(self, variable: Variable) -> Column | None:
+    def column_type(self, variable: Variable) -> SchemaColumn | None:
         """The base column behind a variable."""
         ...
 
-    def subquery(self, node: exp.Expr) -> Table:
+    def subquery(self, node: exp.Expr) -> NamedRows:
         """A nested query, which may use this scope's columns."""
         ...
 
@@ -47,8 +47,19 @@ class Scope(Protocol):
 
 def conjuncts(node: exp.Expr) -> list[exp.Expr]:
     """The conditions that AND ties together."""
-    node = node.unnest()
-    return [*conjuncts(node.left), *conjuncts(node.right)] if isinstance(node, exp.And) else [node]
+    return _tied(node, exp.And)
+
+
+def _tied(node: exp.Expr, by: type[exp.Connector]) -> list[exp.Expr]:
+    """The conditions that a chain of one connector ties together, from left to right; chains of thousands are read without recursion."""
+    found, waiting = [], [node]
+    while waiting:
+        node = waiting.pop().unnest()
+        if isinstance(node, by):
+            waiting += [node.right, node.left]
+        else:
+            found.append(node)
+    return found
 
 
 def alternatives(node: exp.Expr, scope: Scope, wanted: bool = True) -> tuple[Alternative, ...]:
@@ -57,8 +68,12 @@ def alternatives(node: exp.Expr, scope: Scope, wanted: bool = True) -> tuple[Alt
     if isinstance(node, exp.Not):
         return alternatives(node.this, scope, not wanted)
     if isinstance(node, exp.And | exp.Or):
-        left, right = (alternatives(side, scope, wanted) for side in (node.left, node.right))
-        return both(left, right) if isinstance(node, exp.And) == wanted else capped([*left, *right])
+        together = isinstance(node, exp.And) == wanted
+        found: tuple[Alternative, ...] = ALWAYS if together else NEVER
+        for side in _tied(node, type(node)):
+            ways = alternatives(side, scope, wanted)
+            found = both(found, ways) if together else capped([*found, *ways])
+        return found
     handler = _HANDLERS.get(type(node))
     if handler is None:
         raise Unsupported(f"{_describe(node)} in a condition", node, scope.text)
@@ -73,12 +88,22 @@ def compare(left: Term, operator: str, right: Term, scope: Scope) -> tuple[Alter
     left, right = _typed(left, right, scope, operator), _typed(right, left, scope, operator)
     if NULL in (left, right):
         return NEVER
-    if any(isinstance(term, Constant) and term.kind == "double" for term in (left, right)):
+    if any(isinstance(term, Constant) and term.kind in TYPED for term in (left, right)):
+        raise UnknownType
+    if (
+        isinstance(left, Constant)
+        and isinstance(right, Constant)
+        and (left.kind != right.kind or left.kind == "text")
+        and left != right
+    ):
+        # Whether 'a' is 'A', or '1' is 1, is for the database to say.
         raise UnknownType
     columns = [column for term in (left, right) if isinstance(term, Variable) and (column := scope.column_type(term))]
     if not alike(columns):
         raise UnknownType
     kinds = {column.kind for column in columns}
+    if operator not in ("=", "!=") and any(column.enumerated for column in columns):
+        raise UnknownType
     if "other" in kinds and (operator not in ("=", "!=") or isinstance(left, Constant) or isinstance(right, Constant)):
         raise UnknownType
     known = frozenset(term for term in (left, right) if isinstance(term, Variable))
@@ -89,7 +114,7 @@ def compare(left: Term, operator: str, right: Term, scope: Scope) -> tuple[Alter
     return (Alternative(comparisons=(comparison(left, operator, right),), known=known),)
 
 
-def alike(columns: Sequence[Column]) -> bool:
+def alike(columns: Sequence[SchemaColumn]) -> bool:
     """Whether equal values of these columns are written alike: a day and a moment, exact and binary numbers, or texts of different collations, are not."""
     return len({(column.kind, column.folds_case, column.loose, column.form) for column in columns if column.kind}) <= 1
 
@@ -113,7 +138,7 @@ def operand(node: exp.Expr, scope: Scope) -> Term:
     raise Unsupported(f"{_describe(node)} in a condition", node, scope.text)
 
 
-def _keeps_value(column: Column, to: exp.DataType, scope: Scope) -> bool:
+def _keeps_value(column: SchemaColumn, to: exp.DataType, scope: Scope) -> bool:
     """Whether a cast of the column changes no value: to its own kind, without a length, and never to fewer digits."""
     if column.kind != scope.cast_kind(to) or to.expressions:
         return False
@@ -252,6 +277,11 @@ def _same(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]
     if isinstance(node, exp.NullSafeNEQ):
         wanted = not wanted
     left, right = operand(node.this, scope), operand(node.args["expression"], scope)
+    if any(isinstance(term, Constant) and term.kind == "boolean" for term in (left, right)) and "boolean" not in {
+        column.kind for term in (left, right) if isinstance(term, Variable) and (column := scope.column_type(term))
+    }:
+        # SQLite takes it for IS TRUE, which any number but 0 meets.
+        raise UnknownType
     if NULL not in (left, right):
         compare(left, "=", right, scope)
     left, right = _typed(left, right, scope), _typed(right, left, scope)

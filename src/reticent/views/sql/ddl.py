@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from reticent.errors import PolicyError, did_you_mean
-from reticent.views.schema import Column, ForeignKey, Key, Relation, Schema
+from reticent.views.schema import ForeignKey, Key, Relation, Schema, SchemaColumn
 from reticent.views.sql.dialect import ZONED, fold, parse_statements, relation_name, where
 from reticent.views.values import Constant, constant
 
@@ -24,14 +24,36 @@ _DATES = {_TYPE.DATE, _TYPE.DATE32}
 _MICROSECONDS = {
     _TYPE.TIMESTAMP, _TYPE.TIMESTAMPNTZ, _TYPE.TIMESTAMP_S, _TYPE.TIMESTAMP_MS, _TYPE.DATETIME,
 }  # fmt: skip
-_TEXTS = set(exp.DataType.TEXT_TYPES) | {_TYPE.ENUM, _TYPE.USERDEFINED, _TYPE.NAME}
+_TEXTS = set(exp.DataType.TEXT_TYPES) | {_TYPE.ENUM, _TYPE.NAME}
+# Equal values look alike. Of the rest of the types that are not read, some have two ways to show a value (INTERVAL, JSONB).
+_SHOWN_ALIKE = {_TYPE.UUID, _TYPE.TIME, _TYPE.BINARY, _TYPE.VARBINARY}
+# Rounded, or cut, when a text is read.
+_NOT_READ = {_TYPE.MONEY, _TYPE.SMALLMONEY}
 _FOLDING_DIALECTS = ("mysql", "tsql")
 # There TRUE is 1, and a column declared BOOLEAN holds any number.
+_BINARY_DIALECTS = ("duckdb", "sqlite")
+_ROUNDING_DIALECTS = ("duckdb", "tsql")
 _NUMBERS_AS_TRUTH = ("mysql", "sqlite")
-_FOLDING_COLLATION = re.compile(r"nocase|_ci(_|$)")
+_FOLDING_COLLATION = re.compile(r"nocase|_ci(_|$)", re.IGNORECASE)
+_BY_CODE_POINT = re.compile(r"^(c|posix|binary|ucs_basic)$|_bin2?$", re.IGNORECASE)
+# The collations that PostgreSQL brings along tell every two texts apart; names of other shapes may be anybody's.
 _EXACT_COLLATION = re.compile(
-    r"^(c|posix|default|binary|ucs_basic|unicode|[a-z]{2,3}[-_].+|und-x-icu)$|_cs(_|$)|_bin2?$"
+    r"^(default|unicode|[a-z]{2,3}_[A-Z]{2}(\.utf-?8)?|[a-z]{2,3}(-[A-Za-z0-9]{2,4})*-x-icu)$", re.ASCII
 )
+_CASE_SENSITIVE = re.compile(r"_cs(_|$)", re.IGNORECASE)
+_WHOLE_NAMES = ("INTEGER", "INT", "BIGINT", "SMALLINT", "TINYINT", "MEDIUMINT", "INT2", "INT8")
+_WIDE = {_TYPE.INT128, _TYPE.UINT128, _TYPE.INT256, _TYPE.UINT256}
+_MOST_DIGITS = 30
+_NAME = r'(?:"[^"]+"|\w+)(?:\.(?:"[^"]+"|\w+))*'
+_COLLATION = re.compile(rf"\s*COLLATION\s+(?:IF\s+NOT\s+EXISTS\s+)?(?P<name>{_NAME})", re.IGNORECASE)
+_POLICY = re.compile(
+    rf"\s*POLICY\s+{_NAME}\s+ON\s+(?P<table>{_NAME})(?:.*?\bUSING\s*(?P<using>\(.*\)))?", re.IGNORECASE | re.DOTALL
+)
+# What a policy may be made of that looks at nothing but the row and who asks, and raises no error.
+_OF_ONE_ROW = (
+    exp.Select, exp.Paren, exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.And, exp.Or, exp.Not,
+    exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Is, exp.In, exp.Between, exp.Tuple, exp.CurrentUser, exp.SessionUser,
+)  # fmt: skip
 _WHOLE = set(exp.DataType.INTEGER_TYPES) | {_TYPE.SMALLSERIAL, _TYPE.SERIAL, _TYPE.BIGSERIAL}
 
 
@@ -40,6 +62,8 @@ def kind_of(node: exp.DataType | None) -> tuple[str | None, bool]:
     if node is None:
         return None, False
     kind = node.this
+    if kind in _NOT_READ:
+        return "other", False
     if kind in _WHOLE:
         return "number", True
     if kind in exp.DataType.NUMERIC_TYPES:
@@ -56,7 +80,7 @@ def kind_of(node: exp.DataType | None) -> tuple[str | None, bool]:
 
 
 def form_of(node: exp.DataType | None) -> str:
-    """How an SQL type holds numbers: ``""`` exactly, ``"double"`` or ``"single"`` (see :class:`Column`)."""
+    """How an SQL type holds numbers: ``""`` exactly, ``"double"`` or ``"single"`` (see :class:`SchemaColumn`)."""
     if node is None:
         return ""
     if node.this in (_TYPE.DOUBLE, _TYPE.UDOUBLE):
@@ -64,9 +88,48 @@ def form_of(node: exp.DataType | None) -> str:
     return "single" if node.this == _TYPE.FLOAT else ""
 
 
+@dataclass(frozen=True)
+class _Texts:
+    """How a collation compares texts: ``readable`` if what equals a constant is known, ``loose`` if only for plain texts."""
+
+    folds: bool = False
+    loose: bool = False
+    by_code_point: bool = True
+    readable: bool = True
+
+
+def _collated(dialect: str, collation: str, folding_type: bool) -> _Texts:
+    """How a text column is compared. PostgreSQL's own collations differ in order only; those of DuckDB and of SQLite in what is equal too."""
+    if folding_type or _FOLDING_COLLATION.search(collation) or (dialect in _FOLDING_DIALECTS and not collation):
+        return _Texts(True, True, dialect in _BINARY_DIALECTS)
+    if _BY_CODE_POINT.search(collation) or (dialect in _BINARY_DIALECTS and not collation):
+        return _Texts(loose=dialect in _FOLDING_DIALECTS)
+    if dialect in _FOLDING_DIALECTS and _CASE_SENSITIVE.search(collation):
+        return _Texts(loose=True, by_code_point=False)
+    known = not collation or (dialect not in _BINARY_DIALECTS and _EXACT_COLLATION.search(collation))
+    return _Texts(by_code_point=False, readable=bool(known))
+
+
+def _looks_different(type_: object, kind: str | None, form: str, limited: bool, dialect: str) -> bool:
+    """Whether equal values of a type may look different: 1.0 and 1.00, 0 and -0, an interval of a day or of 24 hours."""
+    if kind == "other":
+        return type_ not in _SHOWN_ALIKE
+    if kind != "number" or dialect == "sqlite":
+        return False
+    return form != "" or (dialect == "postgres" and type_ == _TYPE.DECIMAL and not limited)
+
+
+def _is_wide(declared: exp.DataType | None) -> bool:
+    """Whether an exact number may have so many digits that no other decimal type holds it."""
+    if not isinstance(declared, exp.DataType) or declared.this in _WIDE:
+        return isinstance(declared, exp.DataType)
+    digits = [int(item.name) for item in declared.expressions if item.name.isdigit()]
+    return declared.this == _TYPE.DECIMAL and digits[0] - sum(digits[1:2]) > _MOST_DIGITS if digits else False
+
+
 def read_schema(text: str, dialect: str = "postgres") -> Schema:
     """The schema that a DDL text declares; statements that say nothing about it (INSERT, GRANT, SET) are passed over."""
-    reader = _Reader(text, dialect)
+    reader = _SchemaReader(text, dialect)
     for statement in parse_statements(text, dialect, "The schema"):
         reader.read(statement, dialect)
     return reader.schema()
@@ -77,24 +140,25 @@ class _Draft:
     """A table while its statements are read."""
 
     name: str
-    columns: list[Column]
+    columns: list[SchemaColumn]
     keys: list[tuple[bool, tuple[str, ...]]] = field(default_factory=list)
     checks: list[exp.Expr] = field(default_factory=list)
     ties: list[str] = field(default_factory=list)
-    whole: set[str] = field(default_factory=set)
+    numbering: set[str] = field(default_factory=set)
+    reads: list[str] = field(default_factory=list)
 
 
-class _Reader:
+class _SchemaReader:
     """Collects what the statements of one text declare."""
 
     def __init__(self, text: str, dialect: str) -> None:
         self.text = text
         self.dialect = dialect
-        self.folds = dialect in _FOLDING_DIALECTS
         self.drafts: dict[str, _Draft] = {}
         self.enums: dict[str, tuple[Constant, ...]] = {}
         self.views: dict[str, str] = {}
         self.foreign: list[ForeignKey] = []
+        self.collations: set[str] = set()
 
     def read(self, statement: exp.Expr, dialect: str) -> None:
         kind = str(statement.args.get("kind") or "").upper()
@@ -111,8 +175,25 @@ class _Reader:
             self._alter(statement)
         elif isinstance(statement, exp.Drop) and kind in ("TABLE", "VIEW", "TYPE", "SCHEMA"):
             raise self._unread(statement, f"DROP {kind}")
+        elif isinstance(statement, exp.Command) and (security := _policy(statement)) is not None:
+            self._secured(*security)
+        elif isinstance(statement, exp.Command) and (made := _COLLATION.match(str(statement.expression))) is not None:
+            self.collations.add(made["name"].rsplit(".", 1)[-1].strip('"').lower())
         elif isinstance(statement, exp.Command) and _changes_tables(statement):
             raise self._unread(statement, f"{statement.this} {str(statement.expression)[:60].strip()}")
+
+    def _secured(self, table: str, condition: str) -> None:
+        """A policy that looks at a row alone only shows less of it; what else it reads, every query of the table reads too."""
+        draft = self.drafts.get(table)
+        if draft is None:
+            raise PolicyError(f"A policy of the schema is about the table {table}, which comes later or not at all.")
+        try:
+            (node,) = parse_statements(f"SELECT {condition}", self.dialect, "A policy")
+        except PolicyError:
+            draft.reads.append(f"the row security of {draft.name}")
+            return
+        if not all(isinstance(child, _OF_ONE_ROW) for child in node.walk()):
+            draft.reads.append(f"the row security {condition[:60]} of {draft.name}")
 
     def _alter(self, statement: exp.Alter) -> None:
         """Constraints that are added; what takes back or changes something that was read is refused."""
@@ -173,8 +254,8 @@ class _Reader:
     def _column(self, draft: _Draft, item: exp.ColumnDef) -> None:
         declared = item.args.get("kind")
         kind, whole = kind_of(declared)
-        if whole:
-            draft.whole.add(item.name.lower())
+        if whole and self._numbers_rows(item.name):
+            draft.numbering.add(item.name.lower())
         if kind == "boolean" and self.dialect in _NUMBERS_AS_TRUTH:
             kind, whole = "number", True
         form = form_of(declared)
@@ -185,19 +266,42 @@ class _Reader:
             kind = "other" if kind in ("date", "timestamp", "moment") else kind
         if self.dialect == "tsql" and kind in ("timestamp", "moment"):
             kind = "other"
+        type_, given = (declared.this, declared.expressions) if isinstance(declared, exp.DataType) else (None, [])
+        if type_ == _TYPE.BIT and self.dialect != "tsql":
+            kind, whole = "other", False
         domain: tuple[Constant, ...] | None = None
         if kind == "boolean":
             domain = (constant(False), constant(True))
-        if isinstance(declared, exp.DataType):
-            if declared.this == _TYPE.ENUM:
-                domain = tuple(constant(value.name) for value in declared.expressions)
-            elif declared.this == _TYPE.USERDEFINED:
-                domain = self.enums.get(str(declared.args.get("kind")).lower().strip('"').rsplit(".", 1)[-1])
-        folds = "citext" in item.sql().lower() or (self.folds and kind == "text")
-        padded = isinstance(declared, exp.DataType) and declared.this in (_TYPE.CHAR, _TYPE.NCHAR, _TYPE.BPCHAR)
-        loose = kind == "text" and domain is None and (folds or padded)
-        # MySQL compares numbers with texts as doubles.
-        loose = loose or (kind == "number" and self.dialect == "mysql")
+        named = ""
+        if type_ == _TYPE.USERDEFINED and declared is not None:
+            named = str(declared.args.get("kind")).lower().strip('"').rsplit(".", 1)[-1]
+        if type_ == _TYPE.ENUM:
+            domain = tuple(constant(value.name) for value in given)
+        elif named in self.enums:
+            kind, domain = "text", self.enums[named]
+        enumerated = kind == "text" and domain is not None
+        if named == "citext":
+            kind = "text"
+        collation = next(
+            (
+                holder.kind.this.name
+                for holder in item.args.get("constraints") or []
+                if isinstance(holder.kind, exp.CollateColumnConstraint)
+            ),
+            "",
+        )
+        texts = _collated(self.dialect, collation, named == "citext") if kind == "text" else _Texts()
+        if collation.lower() in self.collations:
+            texts = _Texts(by_code_point=False, readable=False)
+        if not texts.readable:
+            kind, domain = "other", None
+        padded = type_ in (_TYPE.CHAR, _TYPE.NCHAR, _TYPE.BPCHAR)
+        loose = kind == "text" and not enumerated and (texts.loose or padded)
+        # MySQL compares numbers with texts as doubles; DuckDB and SQL Server round a text to the decimals of the column.
+        loose = loose or (
+            kind == "number" and (self.dialect == "mysql" or (self.dialect in _ROUNDING_DIALECTS and not whole))
+        )
+        coarse = texts.folds or _looks_different(type_, kind, form, bool(given), self.dialect)
         nullable = True
         for holder in item.args.get("constraints") or []:
             constraint = holder.kind
@@ -212,14 +316,24 @@ class _Reader:
                 draft.checks.append(constraint.this)
             elif isinstance(constraint, exp.Reference):
                 self._foreign(draft, [item.name], constraint)
-            elif isinstance(constraint, exp.CollateColumnConstraint) and kind == "text":
-                collation = constraint.this.name.lower()
-                folds = bool(_FOLDING_COLLATION.search(collation))
-                if not folds and not _EXACT_COLLATION.search(collation):
-                    kind, domain = "other", None
-        if domain is not None and folds:
-            domain = tuple(Constant("text", value.value.lower()) for value in domain)
-        draft.columns.append(Column(item.name, kind, whole, nullable, domain, folds, loose, form))
+        if domain is not None and texts.folds and kind == "text":
+            domain = tuple(dict.fromkeys(Constant("text", value.value.lower()) for value in domain))
+        draft.columns.append(
+            SchemaColumn(
+                item.name,
+                kind,
+                whole,
+                nullable,
+                domain,
+                texts.folds,
+                loose,
+                form,
+                coarse,
+                texts.by_code_point,
+                enumerated,
+                _is_wide(declared),
+            )
+        )
 
     def _constraint(self, draft: _Draft, item: exp.Expr) -> None:
         if isinstance(item, exp.Constraint):
@@ -251,8 +365,16 @@ class _Reader:
             draft.keys.append((primary and self._excludes_null(draft, names), names))
 
     def _excludes_null(self, draft: _Draft, names: Sequence[str]) -> bool:
-        """SQLite lets NULL into a primary key, unless it is a whole number, which then numbers the rows."""
-        return self.dialect != "sqlite" or (len(names) == 1 and names[0].lower() in draft.whole)
+        """SQLite lets NULL into a primary key, unless it is declared INTEGER, which then numbers the rows."""
+        return self.dialect != "sqlite" or (len(names) == 1 and names[0].lower() in draft.numbering)
+
+    def _numbers_rows(self, name: str) -> bool:
+        """Whether a primary key of this name is SQLite's number of the row: INTEGER as it is written, not INT or BIGINT, and not DESC."""
+        declared = re.findall(
+            rf"(?<!\w){re.escape(name)}[\"`\]]?\s+(\w+)(?:\s+PRIMARY\s+KEY\s+(DESC))?", self.text, re.IGNORECASE
+        )
+        types = {(kind.upper(), order.upper()) for kind, order in declared if kind.upper() in _WHOLE_NAMES}
+        return types == {("INTEGER", "")}
 
     def _clustered(self, draft: _Draft, item: exp.Constraint) -> None:
         """``PRIMARY KEY CLUSTERED (a)`` of SQL Server, which is read as two constraints side by side."""
@@ -315,6 +437,7 @@ def _finished(draft: _Draft, notes: list[str]) -> Relation:
         _without_larger(keys),
         tuple(check.sql() for check in draft.checks),
         tuple(draft.ties),
+        tuple(draft.reads),
     )
 
 
@@ -331,7 +454,7 @@ def _without_larger(keys: list[Key]) -> tuple[Key, ...]:
     )
 
 
-def _narrow(check: exp.Expr, columns: list[Column], places: dict[str, int]) -> bool:
+def _narrow(check: exp.Expr, columns: list[SchemaColumn], places: dict[str, int]) -> bool:
     """Take a CHECK that lists values, or a short range of whole numbers, as the column's domain."""
     check = check.unnest()
     column = check.this.unnest() if isinstance(check, exp.In | exp.Between | exp.EQ) else None
@@ -367,6 +490,15 @@ def _narrow(check: exp.Expr, columns: list[Column], places: dict[str, int]) -> b
     old = columns[place].domain
     columns[place] = replace(columns[place], domain=domain if old is None else tuple(v for v in old if v in domain))
     return True
+
+
+def _policy(statement: exp.Command) -> tuple[str, str] | None:
+    """The table of a row security policy, and its condition on the rows that are shown."""
+    found = _POLICY.match(str(statement.expression))
+    if found is None or str(statement.this).upper() not in ("CREATE", "ALTER"):
+        return None
+    table = ".".join(part.strip('"') for part in found["table"].split(".")).lower()
+    return table.removeprefix("public."), found["using"] or "TRUE"
 
 
 def _changes_tables(statement: exp.Command) -> bool:

@@ -28,7 +28,11 @@ _FOLDABLE = (
 )  # fmt: skip
 
 ZONED = {exp.DataType.Type.TIMESTAMPTZ, exp.DataType.Type.TIMESTAMPLTZ}
-_TEXT_LIKE = {exp.DataType.Type.TEXT, exp.DataType.Type.VARCHAR, exp.DataType.Type.USERDEFINED}
+_TYPED_TEXT = {
+    exp.DataType.Type.TEXT: "string",
+    exp.DataType.Type.VARCHAR: "string",
+    exp.DataType.Type.USERDEFINED: "label",
+}
 
 
 class Unsupported(Exception):
@@ -90,9 +94,11 @@ def literal(node: exp.Expr) -> Constant | None:
         return Constant("text", node.this) if node.is_string else _spelled(node.this)
     if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal) and not node.this.is_string:
         return _spelled("-" + node.this.this)
-    if isinstance(node, exp.Cast) and node.to.this in _TEXT_LIKE and not node.to.expressions:
+    if isinstance(node, exp.Cast) and node.to.this in _TYPED_TEXT and not node.to.expressions:
         inside = literal(node.this)
-        return inside if inside is not None and inside.kind == "text" else None
+        return (
+            Constant(_TYPED_TEXT[node.to.this], inside.value) if inside is not None and inside.kind == "text" else None
+        )
     if isinstance(node, exp.Cast) and node.to.this in ZONED:
         inside = literal(node.this)
         return inside if inside is not None and has_offset(inside) else None
@@ -130,7 +136,9 @@ def fold(node: exp.Expr) -> Constant | None:
         return Constant("double", Fraction(repr(value))) if value == value and abs(value) != float("inf") else None
     if isinstance(value, datetime) and value.time() == datetime.min.time():
         value = value.date()
-    return constant(value) if value is None or isinstance(value, bool | int | str | Decimal | date | datetime) else None
+    if isinstance(value, str):
+        return Constant("string", value)
+    return constant(value) if value is None or isinstance(value, bool | int | Decimal | date | datetime) else None
 
 
 def _computes_with_fractions(node: exp.Expr) -> bool:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
+from itertools import combinations
 
 from sqlglot import exp
 
-from reticent.views.schema import Schema
-from reticent.views.sql.dialect import where
+from reticent.views.schema import Schema, SchemaColumn
+from reticent.views.sql.dialect import fold, where
+from reticent.views.values import Constant
 
 # What never raises an error, whatever the values: comparisons, logic, choices, texts. Aggregates read what the conditions left.
 _NEVER_FAILS = (
@@ -15,6 +18,10 @@ _NEVER_FAILS = (
     exp.AggFunc, exp.Dot,
 )  # fmt: skip
 _PATTERNS = (exp.Like, exp.ILike, exp.SimilarTo, exp.RegexpLike, exp.RegexpILike)
+_COMPARES = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.Between, exp.NullSafeEQ, exp.NullSafeNEQ)
+# There a text column is turned into numbers when it is compared with one; elsewhere numbers become texts, or nothing is compared.
+_CONVERTS_COLUMNS = ("duckdb", "tsql")
+_MOST_ALIASES = 8
 _SHOWN = ("expressions", "order", "limit", "offset", "distinct", "having", "group")
 
 
@@ -46,6 +53,8 @@ def _evaluated_early(query: exp.Expr, shown: bool) -> Iterator[exp.Expr]:
 
 
 def _fails(node: exp.Expr, dialect: str, schema: Schema) -> bool:
+    if isinstance(node, _COMPARES) and dialect in _CONVERTS_COLUMNS:
+        return _converts(node, schema)
     if isinstance(node, exp.Subquery | exp.Select) and _is_scalar(node):
         return True
     if isinstance(node, _PATTERNS):
@@ -68,6 +77,73 @@ def _widens(cast: exp.Cast, schema: Schema) -> bool:
         return False
     places = [(relation, relation.position(column.name)) for relation in schema.relations.values()]
     return all(relation.columns[place].kind == "number" for relation, place in places if place is not None)
+
+
+def _converts(node: exp.Expr, schema: Schema) -> bool:
+    """Whether a comparison may turn a column into another type, which not all of its values fit: texts into numbers, whole numbers into decimals."""
+    sides = [node.this, *(node.args.get(name) for name in ("expression", "low", "high", "query")), *node.expressions]
+    operands = [
+        found
+        for side in sides
+        if isinstance(side, exp.Expression)
+        for found in _operands(side.unnest(), schema, node.root())
+    ]
+    return any(not _compares_as_they_are(first, second) for first, second in combinations(operands, 2))
+
+
+def _compares_as_they_are(first: SchemaColumn | Constant | None, second: SchemaColumn | Constant | None) -> bool:
+    if isinstance(first, Constant) and isinstance(second, Constant):
+        return True
+    if isinstance(second, SchemaColumn) and not isinstance(first, SchemaColumn):
+        first, second = second, first
+    if not isinstance(first, SchemaColumn) or second is None or first.kind in (None, "other"):
+        return False
+    if isinstance(second, SchemaColumn):
+        exact = [column for column in (first, second) if column.form == ""]
+        return first.kind == second.kind and (
+            first.kind != "number" or len(exact) < 2 or all(column.whole for column in exact)
+        )
+    if second.kind == "null" or (first.kind == "timestamp" and second.kind == "date"):
+        return True
+    if second.kind not in (first.kind, "text", "string", "double"):
+        return False
+    try:
+        found = first.read(second)
+    except ValueError:
+        return False
+    return found.kind != "number" or first.form != "" or (not first.wide and _is_short(Fraction(found.value)))
+
+
+def _is_short(value: Fraction) -> bool:
+    """Whether a constant has so few digits that a decimal which holds it holds all values of columns that are not wide too."""
+    return abs(value) < 10**9 and (value * 10**6).denominator == 1
+
+
+def _operands(node: exp.Expr, schema: Schema, root: exp.Expr, depth: int = 0) -> list[SchemaColumn | Constant | None]:
+    """The columns and constants that an operand may be; None for what cannot be told."""
+    if depth > _MOST_ALIASES:
+        return [None]
+    if isinstance(node, exp.Any | exp.All | exp.Subquery):
+        return _operands(node.this.unnest(), schema, root, depth + 1)
+    if isinstance(node, exp.Select | exp.Tuple | exp.Array):
+        return [
+            found for item in node.expressions for found in _operands(item.unalias().unnest(), schema, root, depth + 1)
+        ]
+    if isinstance(node, exp.Column):
+        declared = [
+            relation.columns[place]
+            for relation in schema.relations.values()
+            if (place := relation.position(node.name)) is not None
+        ]
+        named = [item.this.unnest() for item in root.find_all(exp.Alias) if item.alias.lower() == node.name.lower()]
+        renamed = [
+            found
+            for item in named
+            if not (isinstance(item, exp.Column) and item.name.lower() == node.name.lower())
+            for found in _operands(item, schema, root, depth + 1)
+        ]
+        return [*declared, *renamed] or [None]
+    return [fold(node)]
 
 
 def _is_scalar(node: exp.Expr) -> bool:

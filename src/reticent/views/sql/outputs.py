@@ -120,12 +120,12 @@ def _output(node: exp.Expr, scope: RowScope) -> Output:
 
 def outside_subqueries(node: exp.Expr | None) -> list[exp.Expr]:
     """The nodes of an expression down to, and including, nested queries but not inside them."""
-    if node is None:
-        return []
-    found = [node]
-    if not isinstance(node, exp.Query):
-        for child in node.iter_expressions():
-            found += outside_subqueries(child)
+    found, waiting = [], [] if node is None else [node]
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        if not isinstance(node, exp.Query):
+            waiting += reversed(list(node.iter_expressions()))
     return found
 
 

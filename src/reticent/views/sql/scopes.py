@@ -15,15 +15,15 @@ from sqlglot import exp
 
 from reticent.errors import PolicyError, did_you_mean
 from reticent.views.query import Variable
-from reticent.views.schema import Column
+from reticent.views.schema import SchemaColumn
 from reticent.views.sql.conditions import alternatives, conjuncts
 from reticent.views.sql.dialect import Unsupported, where
 from reticent.views.sql.tables import (
     Alternative,
     Disjunct,
     Hidden,
+    NamedRows,
     Output,
-    Table,
     TooManyAlternatives,
     product_of,
 )
@@ -48,15 +48,15 @@ class Sources:
     """The FROM items of one block. Mutable while the clause is read, from left to right."""
 
     text: str
-    pieces: list[Table] = field(default_factory=list)
+    pieces: list[NamedRows] = field(default_factory=list)
     supplied: list[bool] = field(default_factory=list)
     items: list[Item] = field(default_factory=list)
-    extras: list[Table] = field(default_factory=list)
+    extras: list[NamedRows] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     dropped: bool = False
     merged: set[tuple[str, str]] = field(default_factory=set)
 
-    def add(self, alias: str, table: Table, wildcard: bool = False, apart: bool = False) -> Item:
+    def add(self, alias: str, table: NamedRows, wildcard: bool = False, apart: bool = False) -> Item:
         """Join one more table to the first piece; ``apart`` starts a piece that NULLs may be supplied for."""
         columns = None if wildcard else table.columns
         if table.opaque and any(isinstance(o, Hidden) for part in table.parts for d in part for o in d.outputs):
@@ -145,9 +145,9 @@ class Sources:
             if len(rows) > 128:
                 raise TooManyAlternatives
             parts.append(rows)
-        self.pieces[piece] = Table(table.columns, tuple(parts), table.inexact, table.opaque)
+        self.pieces[piece] = NamedRows(table.columns, tuple(parts), table.inexact, table.opaque)
 
-    def _new_piece(self, alias: str, columns: tuple[str, ...] | None, table: Table, supplied: bool) -> Item:
+    def _new_piece(self, alias: str, columns: tuple[str, ...] | None, table: NamedRows, supplied: bool) -> Item:
         self.dropped = self.dropped or table.opaque
         self.pieces.append(table)
         self.supplied.append(supplied)
@@ -190,11 +190,11 @@ class RowScope:
             raise OtherPiece
         return self._disjunct.outputs[item.start + place]
 
-    def column_type(self, variable: Variable) -> Column | None:
+    def column_type(self, variable: Variable) -> SchemaColumn | None:
         """The base column behind a variable."""
         return self._owner.column_type(variable)
 
-    def subquery(self, node: exp.Expr) -> Table:
+    def subquery(self, node: exp.Expr) -> NamedRows:
         """A nested query of this row."""
         return self._owner.nested(node, self)
 
@@ -206,10 +206,10 @@ class RowScope:
 class Translating(Protocol):
     """What a scope needs from the translator; the translator in ``translate`` fills it in."""
 
-    def column_type(self, variable: Variable) -> Column | None:
+    def column_type(self, variable: Variable) -> SchemaColumn | None:
         """The base column behind a variable."""
 
-    def nested(self, node: exp.Expr, scope: RowScope) -> Table:
+    def nested(self, node: exp.Expr, scope: RowScope) -> NamedRows:
         """A query inside a query."""
 
     def cast_kind(self, node: exp.DataType) -> str | None:

@@ -1,6 +1,6 @@
 """What SQL means, as conditions on rows: alternatives, disjuncts and tables (R-PP-24, R-PP-26).
 
-A :class:`Table` is what a FROM item or a query yields. Its parts are bags of rows: every disjunct of a part lists what
+A :class:`NamedRows` is what a FROM item or a query yields. Its parts are bags of rows: every disjunct of a part lists what
 is *counted*, so that a part, read as a set of counted tuples, says everything about the bag (the exact rule of
 R-PP-24). DISTINCT counts the outputs only; EXISTS counts nothing.
 """
@@ -11,10 +11,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import product
 
-from reticent.views.query import Atom, Comparison, ConjunctiveQuery, Term, Union, Variable
+from reticent.views.query import Atom, ConjunctiveQuery, Term, TermComparison, Union, Variable
 from reticent.views.values import NULL, Constant
 
 CAP = 128
+TYPED = ("double", "string", "label")
+"""Constants with a type of their own, which decides what they equal."""
 
 
 class TooManyAlternatives(Exception):
@@ -45,7 +47,7 @@ class Alternative:
 
     atoms: tuple[Atom, ...] = ()
     equal: tuple[tuple[Term, Term], ...] = ()
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[TermComparison, ...] = ()
     known: frozenset[Variable] = frozenset()
 
     def __and__(self, other: Alternative) -> Alternative:
@@ -87,7 +89,7 @@ Part = tuple[Disjunct, ...]
 
 
 @dataclass(frozen=True)
-class Table:
+class NamedRows:
     """Rows with named columns; ``inexact`` lists why the parts may read more rows than the SQL does.
 
     An ``opaque`` table depends on its parts through a function that is not known: DISTINCT must not drop what is counted.
@@ -99,7 +101,7 @@ class Table:
     opaque: bool = False
 
 
-def product_of(left: Table, right: Table) -> Table:
+def product_of(left: NamedRows, right: NamedRows) -> NamedRows:
     """All pairs of rows; the columns of ``right`` follow those of ``left``."""
     parts = []
     for first, second in product(left.parts, right.parts):
@@ -113,10 +115,10 @@ def product_of(left: Table, right: Table) -> Table:
         )
     if len(parts) > CAP:
         raise TooManyAlternatives
-    return Table(left.columns + right.columns, tuple(parts), left.inexact + right.inexact)
+    return NamedRows(left.columns + right.columns, tuple(parts), left.inexact + right.inexact)
 
 
-def distinct(table: Table, same_select: bool = True) -> Table:
+def distinct(table: NamedRows, same_select: bool = True) -> NamedRows:
     """The rows of a table, each once.
 
     A computed output f(a,b) is replaced by a and b, which show more: PRIVATE stays sound, an overlap proves nothing
@@ -143,7 +145,7 @@ def distinct(table: Table, same_select: bool = True) -> Table:
     )
 
 
-def opaque(table: Table, why: str, *others: Table) -> Table:
+def opaque(table: NamedRows, why: str, *others: NamedRows) -> NamedRows:
     """A table of which only the footprint is known: its rows depend on these parts and on nothing else (R-PP-23)."""
     hidden = tuple(Hidden(why) for _ in table.columns)
     parts = tuple(
@@ -152,7 +154,7 @@ def opaque(table: Table, why: str, *others: Table) -> Table:
         for part in found.parts
     )
     reasons = (why, *(reason for found in (table, *others) for reason in found.inexact))
-    return Table(table.columns, parts, tuple(dict.fromkeys(reasons)), opaque=True)
+    return NamedRows(table.columns, parts, tuple(dict.fromkeys(reasons)), opaque=True)
 
 
 def shown(outputs: Iterable[Output]) -> tuple[Term, ...]:
@@ -166,7 +168,7 @@ def shown(outputs: Iterable[Output]) -> tuple[Term, ...]:
     return tuple(found)
 
 
-def as_unions(table: Table) -> tuple[Union, ...]:
+def as_unions(table: NamedRows) -> tuple[Union, ...]:
     """The parts as unions of conjunctive queries whose heads are what is counted; contradictions fall away."""
     unions = []
     for part in table.parts:
@@ -205,12 +207,12 @@ def resolve(disjunct: Disjunct) -> ConjunctiveQuery | None:
     return ConjunctiveQuery(
         tuple(find(term) for term in disjunct.counted),
         tuple(dict.fromkeys(body)),
-        tuple(Comparison(find(item.left), item.operator, find(item.right)) for item in disjunct.when.comparisons),
+        tuple(TermComparison(find(item.left), item.operator, find(item.right)) for item in disjunct.when.comparisons),
         frozenset(term for term in known if isinstance(term, Variable)),
     )
 
 
-def intersection(left: Table, right: Table) -> Table | None:
+def intersection(left: NamedRows, right: NamedRows) -> NamedRows | None:
     """INTERSECT: pairs of rows with the same outputs, NULL being the same as NULL."""
     try:
         both = product_of(left, right)
@@ -224,8 +226,8 @@ def intersection(left: Table, right: Table) -> Table | None:
             terms = [
                 (a, b) for a, b in pairs if isinstance(a, Variable | Constant) and isinstance(b, Variable | Constant)
             ]
-            doubles = [term for pair in terms for term in pair if isinstance(term, Constant) and term.kind == "double"]
-            if len(terms) < len(pairs) or doubles:
+            typed = [term for pair in terms for term in pair if isinstance(term, Constant) and term.kind in TYPED]
+            if len(terms) < len(pairs) or typed:
                 return None
             rows.append(replace(row, when=row.when & Alternative(equal=tuple(terms)), outputs=row.outputs[:width]))
-    return distinct(Table(left.columns, (tuple(rows),) if rows else (), both.inexact))
+    return distinct(NamedRows(left.columns, (tuple(rows),) if rows else (), both.inexact))

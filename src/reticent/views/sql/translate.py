@@ -11,7 +11,7 @@ from reticent.views.query import Query, Term, Variable
 from reticent.views.schema import Schema
 from reticent.views.sql.dialect import body_of, parse_statements
 from reticent.views.sql.failing import may_fail
-from reticent.views.sql.tables import Table, as_unions, distinct, resolve, shown
+from reticent.views.sql.tables import NamedRows, as_unions, resolve, shown
 from reticent.views.sql.translator import Translator, unknown_functions
 from reticent.views.values import Constant
 
@@ -36,11 +36,14 @@ def translate(text: str, name: str, schema: Schema, dialect: str = "postgres", s
     if semantics == "bag":
         node = _keeping_duplicates(node)
     translator = Translator(schema, text, dialect)
-    table = translator.query(node, {}, None)
-    table = translator.with_failures(table, [*may_fail(node, text, dialect, schema), *translator.failing])
+    try:
+        table = translator.query(node, {}, None)
+        table = translator.with_failures(table, [*may_fail(node, text, dialect, schema), *translator.failing])
+    except RecursionError:
+        raise PolicyError(f"{name or 'The query'} is nested too deeply to be judged; split it into views.") from None
     removes = _removes_duplicates(node)
     if semantics == "set" and not removes:
-        table = distinct(table)
+        table = translator.distinct(table)
     return Query(
         name,
         as_unions(table),
@@ -53,7 +56,7 @@ def translate(text: str, name: str, schema: Schema, dialect: str = "postgres", s
     )
 
 
-def _shown_by_single(table: Table) -> tuple[Term, ...]:
+def _shown_by_single(table: NamedRows) -> tuple[Term, ...]:
     """What a single SELECT shows, when it shows plain columns only."""
     rows = [row for part in table.parts for row in part]
     if len(rows) != 1 or not all(isinstance(item, Variable | Constant) for item in rows[0].outputs):

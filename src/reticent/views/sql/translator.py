@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from reticent.errors import PolicyError, did_you_mean
 from reticent.views.query import Atom, Variable
-from reticent.views.schema import Column, Relation, Schema
+from reticent.views.schema import Relation, Schema, SchemaColumn
 from reticent.views.sql.conditions import alike, conjuncts
 from reticent.views.sql.ddl import kind_of
 from reticent.views.sql.dialect import body_of, parse_statements, relation_name, where
@@ -20,8 +20,8 @@ from reticent.views.sql.tables import (
     Alternative,
     Disjunct,
     Hidden,
+    NamedRows,
     Output,
-    Table,
     distinct,
     intersection,
     opaque,
@@ -30,6 +30,7 @@ from reticent.views.sql.tables import (
 from reticent.views.values import Constant
 
 SCANS = 400
+_COARSE = "a column in which equal values may look different, each shown once"
 
 
 @dataclass(frozen=True)
@@ -52,23 +53,23 @@ class Translator(Translating):
         self._schema = schema
         self._text = text
         self._dialect = dialect
-        self._columns: dict[Variable, Column] = {}
+        self._columns: dict[Variable, SchemaColumn] = {}
         self._scans = 0
         self._nesting: Mapping[str, _Cte] = {}
         self.boundless: list[str] = []
         self.failing: list[str] = []
         self.scanned: dict[str, Relation] = {}
 
-    def column_type(self, variable: Variable) -> Column | None:
+    def column_type(self, variable: Variable) -> SchemaColumn | None:
         return self._columns.get(variable)
 
     def cast_kind(self, node: exp.DataType) -> str | None:
         return kind_of(node)[0]
 
-    def nested(self, node: exp.Expr, scope: RowScope) -> Table:
+    def nested(self, node: exp.Expr, scope: RowScope) -> NamedRows:
         return self.query(node, self._nesting, scope)
 
-    def query(self, node: exp.Expr, environment: Mapping[str, _Cte], outer: RowScope | None) -> Table:
+    def query(self, node: exp.Expr, environment: Mapping[str, _Cte], outer: RowScope | None) -> NamedRows:
         """The rows of a query expression."""
         environment = self._with(node, environment)
         if isinstance(node, exp.Subquery):
@@ -83,7 +84,7 @@ class Translator(Translating):
         if isinstance(node, exp.SetOperation):
             return self._limited(node, self._set_operation(node, environment, outer), environment, outer)
         if isinstance(node, exp.Values):
-            listed = Table((), (), (f"VALUES{where(node, self._text)}",), opaque=True)
+            listed = NamedRows((), (), (f"VALUES{where(node, self._text)}",), opaque=True)
             return opaque(listed, listed.inexact[0], *self._read_by(node, environment, outer))
         raise PolicyError(
             f"{node.key.upper()}{where(node, self._text)} is not a query that can be judged; write a SELECT."
@@ -103,7 +104,9 @@ class Translator(Translating):
             extended[cte.alias.lower()] = _Cte(cte.this, columns, dict(extended), recursive)
         return extended
 
-    def _set_operation(self, node: exp.SetOperation, environment: Mapping[str, _Cte], outer: RowScope | None) -> Table:
+    def _set_operation(
+        self, node: exp.SetOperation, environment: Mapping[str, _Cte], outer: RowScope | None
+    ) -> NamedRows:
         left, right = (self.query(side, environment, outer) for side in (node.this, node.expression))
         if left.columns and right.columns and len(left.columns) != len(right.columns):
             raise PolicyError(
@@ -111,17 +114,27 @@ class Translator(Translating):
                 f"{len(right.columns)} columns; they must have the same number."
             )
         if isinstance(node, exp.Union):
-            both = Table(
+            both = NamedRows(
                 left.columns, left.parts + right.parts, left.inexact + right.inexact, left.opaque or right.opaque
             )
-            return distinct(both, same_select=False) if node.args.get("distinct") else both
+            return self.distinct(both, same_select=False) if node.args.get("distinct") else both
         if isinstance(node, exp.Intersect) and node.args.get("distinct") and not (left.opaque or right.opaque):
-            joined = intersection(left, right) if self._are_alike(left, right) else None
+            joined = intersection(left, right) if self._are_alike(left, right) and not self._coarse(left) else None
             if joined is not None:
                 return joined
         return opaque(left, f"{node.key.upper()}{where(node, self._text)}", right)
 
-    def _are_alike(self, left: Table, right: Table) -> bool:
+    def distinct(self, table: NamedRows, same_select: bool = True) -> NamedRows:
+        """The rows of a table, each once; of rows that are equal but look different one is shown, which depends on all of them."""
+        return opaque(table, _COARSE) if self._coarse(table) else distinct(table, same_select)
+
+    def _coarse(self, table: NamedRows) -> bool:
+        terms = {term for part in table.parts for row in part for term in shown(row.outputs)}
+        return any(
+            isinstance(term, Variable) and term in self._columns and self._columns[term].coarse for term in terms
+        )
+
+    def _are_alike(self, left: NamedRows, right: NamedRows) -> bool:
         """Whether the columns of two tables hold equal values in the same way, place by place."""
         rows = [row.outputs for table in (left, right) for part in table.parts for row in part]
         return all(
@@ -129,7 +142,9 @@ class Translator(Translating):
             for place in zip(*rows, strict=False)
         )
 
-    def _limited(self, node: exp.Expr, table: Table, environment: Mapping[str, _Cte], outer: RowScope | None) -> Table:
+    def _limited(
+        self, node: exp.Expr, table: NamedRows, environment: Mapping[str, _Cte], outer: RowScope | None
+    ) -> NamedRows:
         """The table as LIMIT, OFFSET and the order around it leave it; what they read counts as read."""
         for clause in ("limit", "offset", "order"):
             found = node.args.get(clause)
@@ -140,7 +155,7 @@ class Translator(Translating):
                 table = opaque(table, f"{clause.upper()}{where(found, self._text)}", *nested)
         return table
 
-    def _read_by(self, node: exp.Expr, environment: Mapping[str, _Cte], outer: RowScope | None) -> list[Table]:
+    def _read_by(self, node: exp.Expr, environment: Mapping[str, _Cte], outer: RowScope | None) -> list[NamedRows]:
         """What the queries nested in an expression read, of which nothing else is known."""
         before, self._nesting = self._nesting, environment
         try:
@@ -154,7 +169,7 @@ class Translator(Translating):
         finally:
             self._nesting = before
 
-    def _select(self, node: exp.Select, environment: Mapping[str, _Cte], outer: RowScope | None) -> Table:
+    def _select(self, node: exp.Select, environment: Mapping[str, _Cte], outer: RowScope | None) -> NamedRows:
         sources = self._from(node, environment, outer)
         condition = node.args.get("where")
         for conjunct in conjuncts(condition.this) if condition is not None else []:
@@ -175,7 +190,7 @@ class Translator(Translating):
         columns: tuple[str, ...],
         outputs: list[list[tuple[Output, ...]]],
         blocking: str | None,
-    ) -> Table:
+    ) -> NamedRows:
         if blocking is None and not sources.extras and len(sources.pieces) == 1:
             (piece,) = sources.pieces
             parts = tuple(
@@ -183,19 +198,21 @@ class Translator(Translating):
                 for part, of_part in zip(piece.parts, outputs, strict=True)
             )
             reasons = (*piece.inexact, *sources.reasons)
-            table = Table(columns, parts, reasons, opaque=sources.dropped or piece.opaque)
+            table = NamedRows(columns, parts, reasons, opaque=sources.dropped or piece.opaque)
             if node.args.get("distinct"):
-                return distinct(table)
+                return self.distinct(table)
             return table if node.args.get("group") is None else self._grouped(node, sources, table)
-        first, *others = [*sources.pieces, *sources.extras] or [Table((), ())]
+        first, *others = [*sources.pieces, *sources.extras] or [NamedRows((), ())]
         why = blocking or (sources.reasons[0] if sources.reasons else "an outer join")
         footprint = opaque(replace(first, columns=columns), why, *others)
         return replace(footprint, inexact=tuple(dict.fromkeys((why, *sources.reasons, *footprint.inexact))))
 
-    def _grouped(self, node: exp.Select, sources: Sources, table: Table) -> Table:
+    def _grouped(self, node: exp.Select, sources: Sources, table: NamedRows) -> NamedRows:
         """GROUP BY without aggregates: each combination of the grouping columns is counted once."""
         if table.opaque:
             return table
+        if self._coarse(table):
+            return opaque(table, _COARSE)
         (piece,) = sources.pieces
         keys = [self._group_key(item, node) for item in node.args["group"].expressions]
         rows: list[Disjunct] = []
@@ -224,7 +241,7 @@ class Translator(Translating):
             for lateral in node.args.get("laterals") or []:
                 self._add(sources, lateral, environment, outer)
         if not sources.pieces:
-            sources.pieces.append(Table((), ((Disjunct(Alternative(), (), ()),),)))
+            sources.pieces.append(NamedRows((), ((Disjunct(Alternative(), (), ()),),)))
             sources.supplied.append(False)
         return sources
 
@@ -252,7 +269,7 @@ class Translator(Translating):
 
     def _item(
         self, sources: Sources, node: exp.Expr, environment: Mapping[str, _Cte], outer: RowScope | None
-    ) -> tuple[str, Table, bool]:
+    ) -> tuple[str, NamedRows, bool]:
         alias = node.alias_or_name
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
             table = self._named(node, environment, outer)
@@ -265,7 +282,7 @@ class Translator(Translating):
             table = opaque(self.query(node.this, environment, scope), f"LATERAL{where(node, self._text)}")
         elif isinstance(node, exp.Values | exp.Unnest | exp.Lateral):
             scope = RowScope(self, sources, -2, None, outer)
-            table = Table(
+            table = NamedRows(
                 (), ((Disjunct(Alternative(), (Hidden("values"),), ()),),), ("a list of values",), opaque=True
             )
             sources.extras += self._read_by(node, environment, scope)
@@ -281,7 +298,7 @@ class Translator(Translating):
             table = replace(table, columns=renamed[: len(table.columns)])
         return alias, table, False
 
-    def _named(self, node: exp.Table, environment: Mapping[str, _Cte], outer: RowScope | None) -> Table:
+    def _named(self, node: exp.Table, environment: Mapping[str, _Cte], outer: RowScope | None) -> NamedRows:
         name = relation_name(node)
         cte = environment.get(name.lower())
         if cte is not None:
@@ -298,18 +315,20 @@ class Translator(Translating):
             )
         return self._stored(name, stored)
 
-    def _cte(self, name: str, cte: _Cte, node: exp.Table) -> Table:
+    def _cte(self, name: str, cte: _Cte, node: exp.Table) -> NamedRows:
         if cte.recursive:
             inner = {**cte.environment, name.lower(): _Cte(exp.Values(), cte.columns, {}, False)}
             table = opaque(self.query(cte.node, inner, None), f"a recursive query{where(node, self._text)}")
         elif isinstance(cte.node, exp.Values):
             hidden = tuple(Hidden("values") for _ in cte.columns)
-            return Table(cte.columns, ((Disjunct(Alternative(), hidden, ()),),), ("a recursive query",), opaque=True)
+            return NamedRows(
+                cte.columns, ((Disjunct(Alternative(), hidden, ()),),), ("a recursive query",), opaque=True
+            )
         else:
             table = self.query(cte.node, cte.environment, None)
         return replace(table, columns=(*cte.columns, *table.columns[len(cte.columns) :])) if cte.columns else table
 
-    def with_failures(self, table: Table, reasons: Sequence[str]) -> Table:
+    def with_failures(self, table: NamedRows, reasons: Sequence[str]) -> NamedRows:
         """The table, which any row of a scanned table may change: an error shows where no answer would."""
         if not reasons:
             return table
@@ -317,7 +336,7 @@ class Translator(Translating):
         everything = [self._rows(relation, name) for name, relation in self.scanned.items()]
         return opaque(table, reasons[0], *everything)
 
-    def _stored(self, name: str, text: str) -> Table:
+    def _stored(self, name: str, text: str) -> NamedRows:
         (statement,) = parse_statements(text, self._dialect, f"The view {name}")
         inner = Translator(self._schema, text, self._dialect)
         inner._columns, inner._scans, inner.scanned = self._columns, self._scans, self.scanned
@@ -332,18 +351,19 @@ class Translator(Translating):
         reasons = tuple(f"{reason} of the view {name}" for reason in table.inexact)
         return replace(table, columns=columns, inexact=reasons)
 
-    def _scan(self, relation: Relation, node: exp.Table) -> Table:
+    def _scan(self, relation: Relation, node: exp.Table) -> NamedRows:
         self._scans += 1
         if self._scans > SCANS:
             raise PolicyError(f"The query reads more than {SCANS} tables once its views are written out; split it.")
         self.scanned[relation.name] = relation
+        self.boundless += relation.reads
         return self._rows(relation, node.alias_or_name)
 
-    def _rows(self, relation: Relation, alias: str) -> Table:
+    def _rows(self, relation: Relation, alias: str) -> NamedRows:
         variables = tuple(Variable(f"{alias}.{column.name}#{self._scans}") for column in relation.columns)
         self._columns.update(zip(variables, relation.columns, strict=True))
         row = Disjunct(Alternative(atoms=(Atom(relation.name, variables, alias),)), variables, variables)
-        return Table(tuple(column.name for column in relation.columns), ((row,),))
+        return NamedRows(tuple(column.name for column in relation.columns), ((row,),))
 
     def _join(self, sources: Sources, join: exp.Join, environment: Mapping[str, _Cte], outer: RowScope | None) -> None:
         side = (join.side or "").upper()
