@@ -10,7 +10,7 @@ from fractions import Fraction
 import pytest
 
 import reticent as rt
-from reticent.audit import History, MaxAuditor, MinAuditor, Query, SumAuditor, decide
+from reticent.audit import AggregateQuery, MaxAuditor, MinAuditor, QueryHistory, SumAuditor, decide
 from reticent.audit.leaky import AuditedGate
 from tests.oracles import audit_maxima, audit_sums
 
@@ -33,9 +33,9 @@ def test_the_auditors_are_the_fast_equivalent_of_decide(function, duplicates):
     for n in [5] * 25 + [120]:
         data = generator.sample(range(3 * n), n)
         auditor = SumAuditor(n) if function == "sum" else MAKERS[function](n, duplicates=duplicates)
-        history = History(n, duplicates=duplicates)
+        history = QueryHistory(n, duplicates=duplicates)
         for _ in range(10):
-            query = Query.of(generator.sample(range(n), generator.randint(1, 5)), function)
+            query = AggregateQuery.of(generator.sample(range(n), generator.randint(1, 5)), function)
             decision = decide(history, query)
             assert decision == auditor.would_answer(query)
             if auditor.ask(query):
@@ -46,27 +46,30 @@ def test_the_auditors_are_the_fast_equivalent_of_decide(function, duplicates):
 
 def test_a_column_is_locked_to_the_family_of_its_first_answer():
     """QA-G1, service side: after a sum every maximum is refused by rule, whatever the data."""
-    history = History(3).followed_by(Query.of({0, 1, 2}), 15)
+    history = QueryHistory(3).followed_by(AggregateQuery.of({0, 1, 2}), 15)
     for function in ("max", "min"):
-        decision = decide(history, Query.of({0, 1, 2}, function))
+        decision = decide(history, AggregateQuery.of({0, 1, 2}, function))
         assert not decision
         assert decision.rule == "other-family"
-    assert decide(History(3).followed_by(Query.of({0, 1, 2}, "max"), 5), Query.of({0, 1, 2})).rule == "other-family"
+    assert (
+        decide(QueryHistory(3).followed_by(AggregateQuery.of({0, 1, 2}, "max"), 5), AggregateQuery.of({0, 1, 2})).rule
+        == "other-family"
+    )
 
 
 def test_bounded_values_are_refused_and_pointed_elsewhere():
     """QA-G16: for values in [0, 100] even the sum over everyone is refused, since all could be 0."""
-    bounded = History(50, lower=0, upper=100)
+    bounded = QueryHistory(50, lower=0, upper=100)
     for function in ("sum", "max", "min"):
-        decision = decide(bounded, Query.of(range(50), function))
+        decision = decide(bounded, AggregateQuery.of(range(50), function))
         assert not decision
         assert decision.rule == "bounded"
         assert "probabilistic" in decision.reason
-    assert decide(History(50, lower=0), Query.of(range(50))).rule == "bounded"
-    assert decide(History(50, lower=0), Query.of(range(50), "max")).rule == "bounded"
-    assert decide(History(50, lower=0), Query.of(range(50), "min"))
-    assert decide(History(50, upper=100), Query.of(range(50), "max"))
-    assert decide(History(50), Query.of(range(50)))
+    assert decide(QueryHistory(50, lower=0), AggregateQuery.of(range(50))).rule == "bounded"
+    assert decide(QueryHistory(50, lower=0), AggregateQuery.of(range(50), "max")).rule == "bounded"
+    assert decide(QueryHistory(50, lower=0), AggregateQuery.of(range(50), "min"))
+    assert decide(QueryHistory(50, upper=100), AggregateQuery.of(range(50), "max"))
+    assert decide(QueryHistory(50), AggregateQuery.of(range(50)))
 
 
 def test_bounds_expose_by_enumeration_what_classical_safety_ignores():
@@ -81,7 +84,7 @@ def test_bounds_expose_by_enumeration_what_classical_safety_ignores():
 
 def test_people_outside_are_named():
     with pytest.raises(rt.PolicyError, match="There are 3 people"):
-        decide(History(3), Query.of({3}))
+        decide(QueryHistory(3), AggregateQuery.of({3}))
 
 
 class Guarded(list):

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from reticent.audit import _kernels as kernels
-from reticent.audit.primes import Source
+from reticent.audit.primes import RandomWords
 
 EDGES = [0, 1, 2, 2**30, 2**31 - 1, 2**31, 2**32, 2**59 + 12345]
 
 
 @pytest.fixture(params=[2**60 + 33, 2**61 - 1, 2**61 - 31, None], ids=["least", "largest", "near the top", "drawn"])
 def prime(request):
-    return request.param or Source(insecure_seed=3).prime()
+    return request.param or RandomWords(insecure_seed=3).prime()
 
 
 def numbers(prime, count, seed):

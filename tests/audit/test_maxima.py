@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reticent as rt
-from reticent.audit import History, MaxAuditor, MinAuditor, Query
+from reticent.audit import AggregateQuery, MaxAuditor, MinAuditor, QueryHistory
 from tests.oracles import audit_maxima as oracle
 
 
@@ -212,8 +212,8 @@ def test_bad_questions_are_refused():
         ({4}, "There are 4 people"),
         ({-1, 2}, "numbered from 0"),
         ({0.0}, "whole number"),
-        (Query.of({0, 1}, "sum"), "cannot decide on a sum"),
-        (Query.of({0, 1}, "min"), "cannot decide on a min"),
+        (AggregateQuery.of({0, 1}, "sum"), "cannot decide on a sum"),
+        (AggregateQuery.of({0, 1}, "min"), "cannot decide on a min"),
     ):
         with pytest.raises(rt.PolicyError, match=message):
             auditor.ask(query)
@@ -221,7 +221,7 @@ def test_bad_questions_are_refused():
         with pytest.raises(rt.PolicyError, match="duplicates must be True"):
             MaxAuditor(4, duplicates=duplicates)
     with pytest.raises(rt.PolicyError, match="cannot continue a history of linear queries"):
-        MaxAuditor.of(History(4).followed_by(Query.of({0, 1})))
+        MaxAuditor.of(QueryHistory(4).followed_by(AggregateQuery.of({0, 1})))
     with pytest.raises(rt.PolicyError, match="cannot fall"):
         auditor.extend(3)
     with pytest.raises(rt.PolicyError, match="n must be"):
@@ -232,9 +232,9 @@ def test_a_restarted_auditor_decides_as_before():
     generator = random.Random(4)
     for duplicates in (True, False):
         data = generator.sample(range(50), 12)
-        first, history = MaxAuditor(12, duplicates=duplicates), History(12, duplicates=duplicates)
+        first, history = MaxAuditor(12, duplicates=duplicates), QueryHistory(12, duplicates=duplicates)
         for _ in range(30):
-            query = Query.of(generator.sample(range(12), generator.randint(2, 12)), "max")
+            query = AggregateQuery.of(generator.sample(range(12), generator.randint(2, 12)), "max")
             if first.ask(query):
                 answer = max(data[person] for person in query.members)
                 first.record(query, answer)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reticent.audit import Query
+from reticent.audit import AggregateQuery
 from reticent.audit.trace import Traces
 
 
@@ -24,7 +24,7 @@ def test_classes_are_the_people_with_the_same_coefficients_in_every_query(sessio
     n, rows = session
     traces, people = Traces(n), [()] * n
     for row in rows:
-        query = Query.linear(row)
+        query = AggregateQuery.linear(row)
         refinement = traces.refine(query)
         before = len(set(people))
         people = [(*trace, row.get(person, 0)) for person, trace in enumerate(people)]
@@ -43,10 +43,10 @@ def test_classes_are_the_people_with_the_same_coefficients_in_every_query(sessio
 
 def test_new_people_join_those_nobody_asked_about():
     traces = Traces(4)
-    traces.cut(traces.refine(Query.of({0, 1})))
+    traces.cut(traces.refine(AggregateQuery.of({0, 1})))
     assert traces.extend(6) is None
     assert traces.labels.tolist() == [1, 1, 0, 0, 0, 0]
-    traces.cut(traces.refine(Query.of({2, 3, 4, 5})))
+    traces.cut(traces.refine(AggregateQuery.of({2, 3, 4, 5})))
     assert traces.extend(6) is None
     assert traces.extend(8) == 2
     assert traces.labels.tolist() == [1, 1, 0, 0, 0, 0, 2, 2]

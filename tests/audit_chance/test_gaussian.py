@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from reticent.audit.chance import Game, Gaussian
 from reticent.audit.chance.gaussian import GaussianSums, tolerated_shift
-from reticent.audit.decision import Query
+from reticent.audit.decision import AggregateQuery
 from tests.oracles import audit_chance_worlds as worlds
 
 GAME = Game(1, 5, "0.1", 10)
@@ -24,14 +24,16 @@ GAME = Game(1, 5, "0.1", 10)
 def test_g12_the_safe_sums_and_the_chance_of_others(m, largest, chance):
     sums = GaussianSums(m, Gaussian(), GAME)
     assert float(tolerated_shift(np.array([1 - 1 / m]), GAME)[0]) * m == pytest.approx(largest, rel=2e-6)
-    assert sums.unsafe_chance(Query.of(range(m))) == pytest.approx(chance, rel=2e-3)
+    assert sums.unsafe_chance(AggregateQuery.of(range(m))) == pytest.approx(chance, rel=2e-3)
 
 
 def test_g12_a_stricter_game():
     game = Game("0.5", 10, "0.1", 10)
     for m in (2, 3):
-        assert GaussianSums(m, Gaussian(), game).unsafe_chance(Query.of(range(m))) == 1
-    assert GaussianSums(200, Gaussian(), game).unsafe_chance(Query.of(range(200))) == pytest.approx(0.00228, abs=5e-6)
+        assert GaussianSums(m, Gaussian(), game).unsafe_chance(AggregateQuery.of(range(m))) == 1
+    assert GaussianSums(200, Gaussian(), game).unsafe_chance(AggregateQuery.of(range(200))) == pytest.approx(
+        0.00228, abs=5e-6
+    )
 
 
 @settings(max_examples=20, deadline=None)
@@ -66,7 +68,7 @@ def test_the_posterior_is_the_textbook_one(seed):
             row[members] = 1
             if np.linalg.matrix_rank(np.array([*rows, row])) > len(rows):
                 rows.append(row)
-                sums.remember(Query.of(members), Fraction(float(data[members].sum())))
+                sums.remember(AggregateQuery.of(members), Fraction(float(data[members].sum())))
     mean, variance = worlds.normal_posterior(rows, np.array(rows) @ data) if rows else (np.zeros(8), np.ones(8))
     assert sums.shift == pytest.approx(mean, abs=1e-9)
     assert 1 - sums.taken == pytest.approx(variance, abs=1e-9)
@@ -77,8 +79,8 @@ def test_the_chance_of_an_unsafe_answer_is_that_of_simulated_answers():
     rng = np.random.default_rng(4)
     past, query = np.r_[np.ones(12), np.zeros(6)], np.r_[np.zeros(6), np.ones(6), 2 * np.ones(6)]
     sums = GaussianSums(18, Gaussian(), GAME)
-    sums.remember(Query.of(range(12)), Fraction(2))
-    claimed = sums.unsafe_chance(Query.linear({j: int(query[j]) for j in range(6, 18)}))
+    sums.remember(AggregateQuery.of(range(12)), Fraction(2))
+    claimed = sums.unsafe_chance(AggregateQuery.linear({j: int(query[j]) for j in range(6, 18)}))
     unsafe, draws = 0, 1500
     matrix = np.array([past, query])
     shift, _ = worlds.normal_posterior([past], [2.0])
@@ -94,31 +96,31 @@ def test_the_chance_of_an_unsafe_answer_is_that_of_simulated_answers():
 
 def test_mean_and_deviation_of_the_prior_are_only_a_unit():
     plain, scaled = GaussianSums(30, Gaussian(), GAME), GaussianSums(30, Gaussian("50000", "12000.5"), GAME)
-    plain.remember(Query.of(range(20)), Fraction(3))
-    scaled.remember(Query.of(range(20)), 20 * Fraction(50000) + 3 * Fraction("12000.5"))
+    plain.remember(AggregateQuery.of(range(20)), Fraction(3))
+    scaled.remember(AggregateQuery.of(range(20)), 20 * Fraction(50000) + 3 * Fraction("12000.5"))
     assert scaled.shift == pytest.approx(plain.shift)
-    query = Query.of(range(10, 30))
+    query = AggregateQuery.of(range(10, 30))
     assert scaled.unsafe_chance(query) == pytest.approx(plain.unsafe_chance(query))
 
 
 def test_after_an_unsafe_answer_everything_new_is_unsafe():
     sums = GaussianSums(40, Gaussian(), GAME)
-    sums.remember(Query.of(range(20)), Fraction(9))
+    sums.remember(AggregateQuery.of(range(20)), Fraction(9))
     assert not sums.all_safe()
-    assert sums.unsafe_chance(Query.of(range(20, 40))) == 1
+    assert sums.unsafe_chance(AggregateQuery.of(range(20, 40))) == 1
 
 
 def test_a_question_that_floats_cannot_tell_from_known_ones_has_no_risk_figure():
     sums = GaussianSums(3, Gaussian(), GAME)
-    sums.remember(Query.linear({0: 10**8, 1: 1}), Fraction(1))
-    assert sums.unsafe_chance(Query.linear({0: 10**8, 1: 2})) is None
+    sums.remember(AggregateQuery.linear({0: 10**8, 1: 1}), Fraction(1))
+    assert sums.unsafe_chance(AggregateQuery.linear({0: 10**8, 1: 2})) is None
 
 
 def test_new_people_change_nothing_for_the_old_ones():
     sums = GaussianSums(20, Gaussian(), GAME)
-    sums.remember(Query.of(range(20)), Fraction(1))
+    sums.remember(AggregateQuery.of(range(20)), Fraction(1))
     before = sums.shift.copy()
     sums.extend(70)
     assert list(sums.shift[:20]) == list(before)
-    fresh = GaussianSums(50, Gaussian(), GAME).unsafe_chance(Query.of(range(50)))
-    assert sums.unsafe_chance(Query.of(range(20, 70))) == pytest.approx(fresh)
+    fresh = GaussianSums(50, Gaussian(), GAME).unsafe_chance(AggregateQuery.of(range(50)))
+    assert sums.unsafe_chance(AggregateQuery.of(range(20, 70))) == pytest.approx(fresh)

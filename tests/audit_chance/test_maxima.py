@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reticent.audit import Query
+from reticent.audit import AggregateQuery
 from reticent.audit.chance import (
-    Cells,
     Game,
     Gaussian,
+    PriorCells,
     ProbabilisticMaxAuditor,
     ProbabilisticMinAuditor,
     Uniform,
 )
-from reticent.audit.chance.maxima import Judge, Synopsis
+from reticent.audit.chance.maxima import MaximumJudge, Synopsis
 from reticent.errors import DataError, PolicyError
 from tests.oracles import audit_chance_worlds as worlds
 
@@ -28,7 +28,7 @@ GAME = Game(1, 5, "0.1", 10)
 
 @pytest.mark.parametrize(("size", "chance"), [(50, 0.00515), (60, 0.00180)])
 def test_g15_the_chance_that_a_maximum_misses_the_top_of_ten_cells(size, chance):
-    synopsis = Synopsis(100, Judge(GAME))
+    synopsis = Synopsis(100, MaximumJudge(GAME))
     assert synopsis.chance_below(np.arange(size), 0.9) == pytest.approx(chance, abs=5e-6)
 
 
@@ -48,7 +48,7 @@ def test_g15_only_large_sets_can_be_answered():
 )
 def test_the_safe_bounds_are_those_of_the_definition(size, parameters, held):
     lambda_, beta = (float(parameter) for parameter in parameters)
-    low, high = Judge(Game(*parameters, "0.1", 10)).safe_range(size if held else np.inf)
+    low, high = MaximumJudge(Game(*parameters, "0.1", 10)).safe_range(size if held else np.inf)
 
     def is_safe(bound: float) -> bool:
         return worlds.is_safe(worlds.held_member(bound, size if held else None), lambda_, beta, jump=bound)
@@ -62,8 +62,8 @@ def test_the_safe_bounds_are_those_of_the_definition(size, parameters, held):
 @given(st.integers(2, 400), st.sampled_from([(1, 5, 4), (1, 5, 8), (3, 2, 3)]), st.booleans(), st.floats(0.5, 1.0))
 def test_cells_are_judged_one_by_one(size, parameters, held, bound):
     lambda_, beta, c = parameters
-    cells = Cells(Game(lambda_, beta, "0.1", 10), c)
-    low, high = Judge(cells.game, cells).safe_range(size if held else np.inf)
+    cells = PriorCells(Game(lambda_, beta, "0.1", 10), c)
+    low, high = MaximumJudge(cells.game, cells).safe_range(size if held else np.inf)
     member = worlds.held_member(bound, size if held else None)
     edges = np.arange(cells.count + 1) / cells.count
     edges[-1] = 1.0
@@ -101,7 +101,7 @@ def _simulated(synopsis: Synopsis, members: np.ndarray, draws: int, seed: int) -
     ],
 )
 def test_the_closed_form_agrees_with_a_vote_over_drawn_data_sets(answered, asked):
-    synopsis = Synopsis(120, Judge(GAME))
+    synopsis = Synopsis(120, MaximumJudge(GAME))
     for members, answer in answered:
         synopsis.remember(np.array(members), Fraction(str(answer)), answer)
     assert synopsis.all_safe()
@@ -112,7 +112,7 @@ def test_the_closed_form_agrees_with_a_vote_over_drawn_data_sets(answered, asked
 
 
 def test_drawn_data_sets_are_those_of_rejection_in_a_thin_band():
-    synopsis = Synopsis(4, Judge(GAME))
+    synopsis = Synopsis(4, MaximumJudge(GAME))
     synopsis.remember(np.arange(3), Fraction(4, 5), 0.8)
     rng = np.random.default_rng(2)
     drawn = np.array([synopsis.draw(rng) for _ in range(20_000)])
@@ -149,7 +149,7 @@ def test_minima_mirror_maxima():
             smallest.record(range(low, high), 1 - Fraction(answer))
     assert 0 < answered < 4
     with pytest.raises(PolicyError, match="A min auditor cannot decide on a max"):
-        smallest.would_answer(Query.of(range(5), "max"))
+        smallest.would_answer(AggregateQuery.of(range(5), "max"))
 
 
 def test_contradictions_and_answers_outside_the_prior_are_refused():

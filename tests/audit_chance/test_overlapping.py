@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from reticent.audit.chance import Game, ProbabilisticSumAuditor, Uniform
+from reticent.audit.chance.class_sums import UniformSumsOfClasses
 from reticent.audit.chance.irwin_hall import cumulative, density
 from reticent.audit.chance.overlapping import OverlappingSums, _kept_back
-from reticent.audit.decision import Query
+from reticent.audit.decision import AggregateQuery
 
 GAME = Game(1, 5, "0.1", 10)
 
@@ -18,9 +19,9 @@ GAME = Game(1, 5, "0.1", 10)
 def _two_answers(sizes: tuple[int, int, int], answers: tuple[float, float]) -> OverlappingSums:
     """Two sums that share the people in the middle."""
     first, middle, last = sizes
-    sums = OverlappingSums(sum(sizes), Uniform(), GAME)
-    sums.remember(Query.of(range(first + middle)), Fraction(answers[0]))
-    sums.remember(Query.of(range(first, first + middle + last)), Fraction(answers[1]))
+    sums = OverlappingSums(sum(sizes), UniformSumsOfClasses(Uniform()), GAME)
+    sums.remember(AggregateQuery.of(range(first + middle)), Fraction(answers[0]))
+    sums.remember(AggregateQuery.of(range(first, first + middle + last)), Fraction(answers[1]))
     return sums
 
 
@@ -33,7 +34,7 @@ def test_draws_follow_the_posterior_of_the_shared_sum(
 ) -> None:
     """The shared sum s has the density f(a1 - s) f(s) f(a2 - s), integrated here on a fine grid."""
     sums = _two_answers(sizes, answers)
-    classes, asked = sums._classes(Query.of(range(sizes[0])))
+    classes, asked = sums._classes(AggregateQuery.of(range(sizes[0])))
     drawn = sums._drawn(classes, asked[:-1], 40_000, np.random.default_rng(5))
     assert drawn is not None
     assert np.allclose(drawn @ asked[:2].T, answers)

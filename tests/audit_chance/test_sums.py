@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reticent as rt
-from reticent.audit import Auditor, History, Query
+from reticent.audit import AggregateQuery, Auditor, QueryHistory
 from reticent.audit.chance import Exponential, Game, Gaussian, ProbabilisticSumAuditor, Uniform, decide
 from reticent.errors import DataError, PolicyError
 from tests.oracles import audit_chance_worlds as worlds
@@ -27,8 +27,8 @@ def test_g12_the_exact_auditor_denies_twenty_and_answers_fifty():
 
 
 def test_g16_a_bounded_column_is_refused_classically_and_served_here():
-    history = History(n=60, lower=Fraction(0), upper=Fraction(100))
-    everybody = Query.of(range(60))
+    history = QueryHistory(n=60, lower=Fraction(0), upper=Fraction(100))
+    everybody = AggregateQuery.of(range(60))
     assert rt.audit.decide(history, everybody).rule == "bounded"
     assert decide(history, everybody, Uniform(0, 100), GAME, key=b"k").answer
 
@@ -79,8 +79,10 @@ def test_an_auditor_restarted_from_its_record_decides_alike():
     again.record(range(100), "50.25")
     for members in (range(60), range(150), range(50, 150), range(30)):
         assert first.would_answer(members) == again.would_answer(members)
-    history = History(150).followed_by(Query.of(range(100)), Fraction("50.25"))
-    assert decide(history, Query.of(range(60)), Uniform(), GAME, key=b"secret") == first.would_answer(range(60))
+    history = QueryHistory(150).followed_by(AggregateQuery.of(range(100)), Fraction("50.25"))
+    assert decide(history, AggregateQuery.of(range(60)), Uniform(), GAME, key=b"secret") == first.would_answer(
+        range(60)
+    )
 
 
 @settings(max_examples=20, deadline=None)
@@ -102,7 +104,7 @@ def test_p1_two_data_sets_with_the_same_past_answers_get_the_same_decisions(seed
 
 
 def test_p1_a_walked_decision_is_a_function_of_key_past_and_question():
-    asked = Query.linear({2: 1, 3: 1, 4: 1, 5: 2})
+    asked = AggregateQuery.linear({2: 1, 3: 1, 4: 1, 5: 2})
 
     def decision(key: bytes) -> tuple:
         auditor = ProbabilisticSumAuditor(6, Uniform(), Game(8, "1.2", "0.5", 2), votes=60, samples=60, key=key)
@@ -116,7 +118,7 @@ def test_p1_a_walked_decision_is_a_function_of_key_past_and_question():
 
 def test_asking_again_does_not_wear_a_denial_down():
     auditor = ProbabilisticSumAuditor(4, Exponential(), Game(3, 2, "0.9", 40), votes=20, samples=40)
-    decisions = {auditor.would_answer(range(4)) for _ in range(3)}
+    decisions = {auditor.would_answer({0: 1, 1: 1, 2: 1, 3: 2}) for _ in range(3)}
     assert len(decisions) == 1
     assert "estimate, mixing not certified" in decisions.pop().reason
 
@@ -148,7 +150,9 @@ def test_a_walked_auditor_can_say_yes():
 
 def test_e3_a_threshold_of_delta_instead_of_delta_over_rounds_loses_the_game():
     """Ten sums over twenty fresh people each have a risk of 0.068 <= delta = 0.1; together they lose every second game."""
-    risk = ProbabilisticSumAuditor(20, Gaussian(), GAME)._posterior.risk(Query.of(range(20)), Fraction(1, 200), None)
+    risk = ProbabilisticSumAuditor(20, Gaussian(), GAME)._posterior.risk(
+        AggregateQuery.of(range(20)), Fraction(1, 200), None
+    )
     assert risk.chance < 0.1
     assert 1 - (1 - risk.chance) ** 10 > 0.5
     auditor = ProbabilisticSumAuditor(200, Gaussian(), GAME)
@@ -245,7 +249,10 @@ def test_p6_the_attacker_of_uniform_sums_wins_at_most_a_share_delta_of_games():
         (lambda: ProbabilisticSumAuditor(3, Gaussian(), GAME).ask({3}), "There are 3 people, numbered 0 to 2"),
         (lambda: ProbabilisticSumAuditor(3, Gaussian(), GAME).ask(set()), "needs at least one person"),
         (lambda: ProbabilisticSumAuditor(3, Gaussian(), GAME).extend(2), "n cannot fall from 3 to 2"),
-        (lambda: ProbabilisticSumAuditor(3, Gaussian(), GAME).ask(Query.of({1}, "max")), "cannot decide on a max"),
+        (
+            lambda: ProbabilisticSumAuditor(3, Gaussian(), GAME).ask(AggregateQuery.of({1}, "max")),
+            "cannot decide on a max",
+        ),
         (lambda: ProbabilisticSumAuditor(3, Gaussian(), GAME).record({0, 1}, "x"), "answer must be a number"),
         (lambda: Gaussian(0, 0), "deviation must be above 0"),
         (lambda: Uniform(3, 3), "low must be below high, but they are 3 and 3"),
@@ -285,9 +292,9 @@ def test_an_answer_that_the_prior_excludes_is_refused():
 
 
 def test_a_history_without_answers_cannot_be_used():
-    history = History(60).followed_by(Query.of(range(60)))
+    history = QueryHistory(60).followed_by(AggregateQuery.of(range(60)))
     with pytest.raises(PolicyError, match="answer is missing"):
-        decide(history, Query.of(range(50)), Gaussian(), GAME, key=b"k")
+        decide(history, AggregateQuery.of(range(50)), Gaussian(), GAME, key=b"k")
 
 
 def test_exact_only_denies_what_would_need_an_estimate():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from reticent.audit.chance import Game, Uniform
 from reticent.audit.chance.irwin_hall import cumulative, density
 from reticent.audit.chance.uniform import UniformGroups, split_chance, tolerated_deviation
-from reticent.audit.decision import Query
+from reticent.audit.decision import AggregateQuery
 from reticent.errors import DataError
 from tests.oracles import audit_chance_worlds as worlds
 
@@ -55,7 +55,7 @@ def test_g10_two_values_are_safe_iff_their_sum_is_within_a_ninth_of_one():
     groups = UniformGroups(2, Uniform(), GAME)
     assert tolerated_deviation(2, GAME.share, GAME.factor) == pytest.approx(1 / 9, abs=2e-9)
     assert tolerated_deviation(2, GAME.share, GAME.factor) <= 1 / 9
-    assert groups.unsafe_chance(groups.change(Query.of({0, 1}))) == pytest.approx(64 / 81, abs=1e-8)
+    assert groups.unsafe_chance(groups.change(AggregateQuery.of({0, 1}))) == pytest.approx(64 / 81, abs=1e-8)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_g10_two_values_are_safe_iff_their_sum_is_within_a_ninth_of_one():
 def test_g11_the_safe_sums_and_the_chance_of_others(m, deviation, chance):
     groups = UniformGroups(m, Uniform(), GAME)
     assert tolerated_deviation(m, GAME.share, GAME.factor) == pytest.approx(deviation, abs=5e-5)
-    assert groups.unsafe_chance(groups.change(Query.of(range(m)))) == pytest.approx(chance, abs=5e-6)
+    assert groups.unsafe_chance(groups.change(AggregateQuery.of(range(m)))) == pytest.approx(chance, abs=5e-6)
 
 
 @settings(max_examples=8, deadline=None)
@@ -86,8 +86,8 @@ def test_a_sum_just_inside_is_safe_by_definition_and_one_just_outside_is_not(m, 
 
 def test_g14_nested_sums_are_disjoint_groups():
     groups = UniformGroups(6, Uniform(), GAME)
-    groups.remember(Query.of(range(6)), Fraction(3))
-    groups.remember(Query.of(range(3)), Fraction("1.2"))
+    groups.remember(AggregateQuery.of(range(6)), Fraction(3))
+    groups.remember(AggregateQuery.of(range(3)), Fraction("1.2"))
     assert groups.chance(0, 0, 0.2) == pytest.approx(3 / 11)
     assert groups.chance(3, 0, 0.2) == pytest.approx(1 / 11)
     assert sorted(zip(groups.sizes, groups.sums, strict=True)) == [(3, Fraction("1.2")), (3, Fraction("1.8"))]
@@ -97,8 +97,8 @@ def test_posterior_chances_are_those_of_rejection_sampling_in_thin_bands():
     rng = np.random.default_rng(3)
     kept = worlds.worlds_in_bands(rng, 5, [(range(5), 2.1), ({0, 1}, 1.1)], 0.02, 2_000_000)
     groups = UniformGroups(5, Uniform(), GAME)
-    groups.remember(Query.of(range(5)), Fraction("2.1"))
-    groups.remember(Query.of({0, 1}), Fraction("1.1"))
+    groups.remember(AggregateQuery.of(range(5)), Fraction("2.1"))
+    groups.remember(AggregateQuery.of({0, 1}), Fraction("1.1"))
     for person in (0, 4):
         share = (kept[:, person] < 0.3).mean()
         assert groups.chance(person, 0, 0.3) == pytest.approx(share, abs=5 * (0.25 / len(kept)) ** 0.5 + 0.01)
@@ -126,8 +126,8 @@ def test_the_whole_range_of_a_split_has_chance_one_even_for_large_groups():
 def test_a_split_is_as_risky_as_simulated_ones():
     rng = np.random.default_rng(6)
     groups = UniformGroups(16, Uniform(), GAME)
-    groups.remember(Query.of(range(16)), Fraction("8.2"))
-    claimed = groups.unsafe_chance(groups.change(Query.of(range(6))))
+    groups.remember(AggregateQuery.of(range(16)), Fraction("8.2"))
+    claimed = groups.unsafe_chance(groups.change(AggregateQuery.of(range(6))))
     data = worlds.worlds_in_bands(rng, 16, [(range(16), 8.2)], 0.01, 1_500_000)
     parts, others = data[:, :6].sum(axis=1), data[:, 6:].sum(axis=1)
     safe = (np.abs(parts - 3) <= tolerated_deviation(6, GAME.share, GAME.factor)) & (
@@ -138,21 +138,21 @@ def test_a_split_is_as_risky_as_simulated_ones():
 
 def test_only_questions_that_keep_groups_disjoint_have_an_exact_risk():
     groups = UniformGroups(10, Uniform(), GAME)
-    groups.remember(Query.of(range(6)), Fraction(3))
-    assert groups.change(Query.of(range(6))).is_nothing
-    assert groups.change(Query.of({6, 7})).cut == -1
-    assert list(groups.change(Query.of({*range(6), 6, 7})).part) == [6, 7]
-    assert groups.change(Query.of({0, 1})).cut == 0
-    assert groups.change(Query.of({0, 6})) is None
-    assert groups.change(Query.linear({6: 2, 7: 1})) is None
-    groups.remember(Query.of({6, 7, 8}), Fraction(1))
-    assert groups.change(Query.of({0, 6})) is None
-    assert list(groups.change(Query.of({0, 1, 6, 7, 8})).part) == [0, 1]
+    groups.remember(AggregateQuery.of(range(6)), Fraction(3))
+    assert groups.change(AggregateQuery.of(range(6))).is_nothing
+    assert groups.change(AggregateQuery.of({6, 7})).cut == -1
+    assert list(groups.change(AggregateQuery.of({*range(6), 6, 7})).part) == [6, 7]
+    assert groups.change(AggregateQuery.of({0, 1})).cut == 0
+    assert groups.change(AggregateQuery.of({0, 6})) is None
+    assert groups.change(AggregateQuery.linear({6: 2, 7: 1})) is None
+    groups.remember(AggregateQuery.of({6, 7, 8}), Fraction(1))
+    assert groups.change(AggregateQuery.of({0, 6})) is None
+    assert list(groups.change(AggregateQuery.of({0, 1, 6, 7, 8})).part) == [0, 1]
 
 
 def test_bounds_of_the_prior_are_only_a_unit():
     groups = UniformGroups(10, Uniform(0, 100_000), GAME)
-    groups.remember(Query.of(range(10)), Fraction(450_000))
+    groups.remember(AggregateQuery.of(range(10)), Fraction(450_000))
     assert groups.sums == [Fraction(9, 2)]
     assert groups.chance(0, 0, 20_000) == pytest.approx(worlds.uniform_member(10, 4.5)(0.2))
 
@@ -160,4 +160,4 @@ def test_bounds_of_the_prior_are_only_a_unit():
 def test_an_answer_beyond_the_bounds_is_refused():
     groups = UniformGroups(3, Uniform(), GAME)
     with pytest.raises(DataError, match="outside what the prior allows"):
-        groups.remember(Query.of({0, 1}), Fraction(3))
+        groups.remember(AggregateQuery.of({0, 1}), Fraction(3))

@@ -7,7 +7,7 @@ import inspect
 import numpy as np
 import pytest
 
-from reticent.audit.chance import Cells, Exponential, Game, Gaussian, Uniform
+from reticent.audit.chance import Exponential, Game, Gaussian, PriorCells, Uniform
 from reticent.audit.chance.sampling import Tally, Vote, safe
 from reticent.audit.chance.walk import Walk
 from reticent.errors import DataError
@@ -89,7 +89,7 @@ def test_answers_at_the_end_of_the_support_leave_no_room():
 
 
 def test_safe_accepts_the_prior_and_rejects_a_known_value():
-    cells = Cells(Game(3, 2, "0.2", 2), 3)
+    cells = PriorCells(Game(3, 2, "0.2", 2), 3)
     rng = np.random.default_rng(9)
     data = rng.random((9_156, 3))
     assert safe(Uniform(), cells, data)
@@ -99,7 +99,7 @@ def test_safe_accepts_the_prior_and_rejects_a_known_value():
 
 def test_p5_one_shared_batch_rejects_unsafe_posteriors_and_accepts_very_safe_ones():
     """Cells at the edge of lambda~-safety are rejected and lambda~/9-safe ones accepted, almost always."""
-    cells = Cells(Game(3, 2, "0.2", 2), 3)
+    cells = PriorCells(Game(3, 2, "0.2", 2), 3)
     rng = np.random.default_rng(10)
     samples = cells.samples("0.01")
 
@@ -125,11 +125,11 @@ def test_p5_one_shared_batch_rejects_unsafe_posteriors_and_accepts_very_safe_one
 
 def test_a_vote_counts_possible_answers_that_are_unsafe():
     """Sum of two uniform values, lambda 1, beta 5: unsafe with chance 64/81 by definition; SAFE's own test is stricter."""
-    vote = Vote(Walk(Uniform(), np.zeros((0, 2))), Cells(Game(1, 5, "0.2", 2), 8), votes=60, samples=300)
+    vote = Vote(Walk(Uniform(), np.zeros((0, 2))), PriorCells(Game(1, 5, "0.2", 2), 8), votes=60, samples=300)
     share = vote.unsafe_share(np.zeros(0), np.ones(2), 1.0, np.random.default_rng(11))
     assert share >= 64 / 81 - 5 * (0.25 / 60) ** 0.5
 
 
 def test_a_vote_ends_once_the_threshold_is_passed():
-    vote = Vote(Walk(Uniform(), np.zeros((0, 2))), Cells(Game(1, 5, "0.2", 2), 8), votes=100_000, samples=5)
+    vote = Vote(Walk(Uniform(), np.zeros((0, 2))), PriorCells(Game(1, 5, "0.2", 2), 8), votes=100_000, samples=5)
     assert 0.0 < vote.unsafe_share(np.zeros(0), np.ones(2), 0.0001, np.random.default_rng(12)) < 0.01

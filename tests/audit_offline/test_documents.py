@@ -10,14 +10,6 @@ from reticent.audit.offline import check_log, parse_log
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "audit-offline.md").read_text(encoding="utf-8")
 
 
-def test_the_python_examples_run_one_after_the_other():
-    names: dict[str, object] = {}
-    examples = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
-    assert len(examples) == 4
-    for number, example in enumerate(examples, start=1):
-        exec(compile(example, f"docs/audit-offline.md, example {number}", "exec"), names)
-
-
 def test_the_log_file_of_the_page_is_read():
     (text,) = re.findall(r"```json\n(.*?)```", PAGE, flags=re.DOTALL)
     log = parse_log(text.splitlines())

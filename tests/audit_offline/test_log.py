@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from reticent.audit import Answered, Query, check_log, read_log
+from reticent.audit import AggregateQuery, Answered, check_log, read_log
 from reticent.audit.offline import Log, as_log, parse_log
 from reticent.errors import DataError, PolicyError, ReticentError
 
@@ -62,7 +62,7 @@ def test_a_header_declares_what_everybody_knows():
 
 def test_coefficients_make_a_sum_a_linear_question():
     log = parse_log(lines({"members": [1, 0], "coefficients": [3, 2], "function": "sum", "answer": 12}), "log")
-    assert log.entries[0].query == Query.linear({0: 2, 1: 3})
+    assert log.entries[0].query == AggregateQuery.linear({0: 2, 1: 3})
 
 
 def test_one_column_of_several_is_chosen_by_name():
@@ -71,7 +71,7 @@ def test_one_column_of_several_is_chosen_by_name():
         {"members": [0], "function": "sum", "answer": 2, "column": "bonus"},
     )
     assert check_log(parse_log(both, column="bonus")).exposed == {0: 2}
-    with pytest.raises(DataError, match=r"several columns \(bonus, salary\); say which one"):
+    with pytest.raises(DataError, match=r"several columns \(bonus, salary\); choose one with column="):
         parse_log(both)
     with pytest.raises(DataError, match=r"no answered question about the column 'bonnus'\. Did you mean 'bonus'"):
         parse_log(both, column="bonnus")
@@ -91,7 +91,7 @@ def test_one_column_of_several_is_chosen_by_name():
         ({"members": [-1], "function": "sum", "answer": 1}, "x, line 1: .*People are numbered from 0"),
         ({"members": [0.5], "function": "sum", "answer": 1}, "x, line 1: .*must be a whole number"),
         ({"members": ["ann"], "function": "sum", "answer": 1}, "x, line 1: .*must be a whole number"),
-        ({"members": [2**80], "function": "sum", "answer": 1}, "x, line 1: .*no person's number"),
+        ({"members": [2**80], "function": "sum", "answer": 1}, "x, line 1: .*not the number of a person"),
         ({"members": [0], "function": "summ", "answer": 1}, "x, line 1: function must be one of .*Did you mean 'sum'?"),
         ({"members": [0], "function": 3, "answer": 1}, "x, line 1: function must be one of"),
         ({"members": [0], "function": "sum", "answer": "many"}, "x, line 1: answer must be a number"),
@@ -145,7 +145,7 @@ def test_a_missing_or_unreadable_file_is_a_clear_error(tmp_path):
         ([], {"n": 3, "lower": "x"}, PolicyError, "lower must be a number"),
         ([], {"n": 3, "lower": 0, "duplicates": False}, PolicyError, "duplicates=False is decided for columns without"),
         ([], {"n": 3, "limit": 0}, PolicyError, "limit must be at least 1"),
-        ([Answered(Query.of({0}))], {}, DataError, "Question 1 has no answer"),
+        ([Answered(AggregateQuery.of({0}))], {}, DataError, "Question 1 has no answer"),
     ],
 )
 def test_a_bad_call_is_refused_with_a_message(log, options, error, message):
@@ -154,7 +154,7 @@ def test_a_bad_call_is_refused_with_a_message(log, options, error, message):
 
 
 def test_records_of_auditors_are_logs_too():
-    answered = [Answered(Query.of({0, 1}), 7), Answered(Query.of({0}), 3)]
+    answered = [Answered(AggregateQuery.of({0, 1}), 7), Answered(AggregateQuery.of({0}), 3)]
     assert check_log(answered).exposed == {0: 3, 1: 4}
 
 

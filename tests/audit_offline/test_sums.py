@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reticent.audit import Query
-from reticent.audit.offline import Entry, Log, check_log
+from reticent.audit import AggregateQuery
+from reticent.audit.offline import Log, LogEntry, check_log
 from reticent.audit.offline import sums as sums_room
 from reticent.audit.offline.certificate import Combination
 from reticent.audit.offline.lifting import Basis, reconstruct
@@ -96,7 +96,11 @@ def test_a_certificate_with_a_wrong_weight_value_or_person_does_not_hold():
 
 def test_linear_questions_are_audited_by_their_coefficients():
     log = Log(
-        (Entry(1, Query.linear({0: 2, 1: 3}), Fraction(12)), Entry(2, Query.linear({0: 4, 1: -1}), Fraction(3))), n=2
+        (
+            LogEntry(1, AggregateQuery.linear({0: 2, 1: 3}), Fraction(12)),
+            LogEntry(2, AggregateQuery.linear({0: 4, 1: -1}), Fraction(3)),
+        ),
+        n=2,
     )
     report = check_log(log)
     assert report.exposed == {0: Fraction(3, 2), 1: 3}
@@ -106,7 +110,10 @@ def test_linear_questions_are_audited_by_their_coefficients():
 def test_people_with_huge_coefficients_are_still_exact():
     big = 2**58
     log = Log(
-        (Entry(1, Query.linear({0: big, 1: big - 1}), Fraction(0)), Entry(2, Query.linear({0: 1, 1: 1}), Fraction(1))),
+        (
+            LogEntry(1, AggregateQuery.linear({0: big, 1: big - 1}), Fraction(0)),
+            LogEntry(2, AggregateQuery.linear({0: 1, 1: 1}), Fraction(1)),
+        ),
         n=2,
     )
     assert check_log(log).exposed == {0: 1 - big, 1: big}

@@ -7,6 +7,7 @@ import os
 import polars as pl
 import pytest
 
+from reticent.audit.service.guarantee import guarantee
 from reticent.errors import DataError, LedgerError
 
 from .conftest import PEOPLE, POLICY
@@ -192,6 +193,27 @@ def test_a_raise_that_everybody_knows_gives_nobody_away(simple):
     assert value(service, "age < 61") is None
     assert value(service, "age > 0") == 33200
     assert "know by how much values changed" in " ".join(service.guarantee("salary"))
+
+
+def test_a_percentage_that_everybody_got_gives_nobody_away(simple):
+    service = simple.service()
+    assert value(service, "age > 0") == 32400
+    simple.run("UPDATE staff SET salary = salary * 5 / 4")
+    assert value(service, "age > 0") == 40500
+    assert value(service, "age < 61") is None
+
+
+def test_where_the_percentage_of_one_person_may_be_known_sums_stop_at_a_change(simple):
+    """Two totals around a known raise of 10 % for one person tell the salary: ten times their difference."""
+    service = simple.service(POLICY.replace("[sensitive.salary]\n", '[sensitive.salary]\nchanges = "any"\n'))
+    assert value(service, "age > 0") == 32400
+    simple.run("UPDATE staff SET salary = 3960 WHERE id = 8")
+    (answer,) = service.ask("SELECT SUM(salary) FROM staff").rows[0].answers
+    assert (answer.answered, answer.rule) == (False, "changed")
+    assert "Once the value of somebody in an answer changes, nothing more" in " ".join(service.guarantee("salary"))
+    assert "percentage by which single values changed" in " ".join(
+        guarantee(simple.policy().settings.sensitive["salary"], "linear")
+    )
 
 
 def test_without_knowledge_of_changes_new_values_are_new_numbers(simple):

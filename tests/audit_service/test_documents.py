@@ -3,49 +3,16 @@
 from __future__ import annotations
 
 import re
-import shlex
 import sys
 from pathlib import Path
 
 from pydantic import BaseModel
 
-from reticent.cli.app import app
-from reticent.cli.console import run
 from reticent.policy.audit_sections import AuditSections
 from reticent.policy.auditing import AuditPolicy
 
-from .conftest import PEOPLE
-
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "audit.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-
-
-def test_the_page_runs(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-    PEOPLE.write_csv("staff.csv")
-    names: dict[str, object] = {}
-    for kind, text in BLOCKS:
-        first, _, rest = text.partition("\n")
-        if kind == "toml" and first.startswith("# file: "):
-            Path(first.removeprefix("# file: ")).write_text(rest)
-        elif kind == "python":
-            exec(compile(text, "docs/audit.md", "exec"), names)
-        elif kind == "console":
-            run_console(text, monkeypatch, capsys)
-
-
-def run_console(text: str, monkeypatch, capsys) -> None:
-    """Every line below a command is in what it prints."""
-    said = ""
-    for line in text.splitlines():
-        if not line.startswith("$ "):
-            assert line in said, (line, said)
-            continue
-        monkeypatch.setattr(sys, "argv", shlex.split(line[2:]))
-        run(app)
-        captured = capsys.readouterr()
-        said = captured.out + captured.err
 
 
 def test_parts_of_policies_are_parts_of_policies():

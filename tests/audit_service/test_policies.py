@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from reticent.audit.service import Chance, Noise, Prior, Role, SensitiveColumn
+from reticent.audit.service import Chance, Noise, PriorSettings, ProtectedColumn, Role
 from reticent.errors import PolicyError
 from reticent.policy.auditing import AuditPolicy
 
@@ -55,7 +55,7 @@ queries = ["SELECT SUM(salary) FROM staff"]
 
 def test_a_whole_policy_is_read(tmp_path):
     settings = AuditPolicy.parse(WHOLE, "audit.toml", tmp_path).settings
-    assert settings.sensitive["salary"] == SensitiveColumn(
+    assert settings.sensitive["salary"] == ProtectedColumn(
         "salary",
         "ignored",
         False,
@@ -66,7 +66,7 @@ def test_a_whole_policy_is_read(tmp_path):
         Noise(Fraction(1, 2), Fraction(1, 10), Fraction(0), Fraction("99.5")),
     )
     assert settings.sensitive["height"].chance == Chance(
-        Fraction(1), Fraction(5), Fraction(1, 10), 10, Prior("normal", Fraction(170), Fraction(10))
+        Fraction(1), Fraction(5), Fraction(1, 10), 10, PriorSettings("normal", Fraction(170), Fraction(10))
     )
     assert settings.roles == {"analyst": Role("analyst", frozenset({"salary"}), frozenset({"sum", "avg"}), 7)}
     assert settings.role_of("alice").name == "analyst"
@@ -79,13 +79,13 @@ def test_a_whole_policy_is_read(tmp_path):
 
 FAULTS = {
     ("dataset", "datset"): ("audit.toml:1:1: a policy has no setting 'datset'. Did you mean 'dataset'?",),
-    ('dataset = "staff"', 'dataset = " "'): ("dataset must be a name that says something",),
-    ('source = "staff.csv"\n', ""): ("audit.toml:4:1: source must be",),
+    ('dataset = "staff"', 'dataset = " "'): ("dataset must be a non-empty name",),
+    ('source = "staff.csv"\n', ""): ("audit.toml:4:1: [database] needs a setting 'source'",),
     ('key = "id"', 'key = "salary"'): ("audit.toml:9:1:", "column 'salary' is sensitive. A key tells who a person is"),
-    ('["age", "city"]', '["age", "salary"]'): ("column 'salary' is public and sensitive. Give it one part to play",),
+    ('["age", "city"]', '["age", "salary"]'): ("column 'salary' is public and sensitive. Give it one role",),
     ('["age", "city"]', '["age", "age"]'): ("column 'age' is listed twice",),
-    ('bounds = "ignored"\n', ""): ("audit.toml:9:1:", "bounds must be said for column 'salary'", "A classical auditor is safe only against"),
-    ('bounds = "ignored"', 'bounds = [5, 5]'): ("audit.toml:10:1: bounds must rise, but it goes from 5 to 5",),
+    ('bounds = "ignored"\n', ""): ("audit.toml:9:1:", "bounds must be declared for column 'salary'", "A classical auditor is safe only against"),
+    ('bounds = "ignored"', 'bounds = [5, 5]'): ("audit.toml:10:1: bounds must be increasing, but it goes from 5 to 5",),
     ('bounds = "ignored"', 'bounds = "ignore"'): ("audit.toml:10:1: bounds must be two numbers [low, high] or 'ignored', but it is 'ignore'",),
     ('duplicates = "distinct"', 'duplicates = "no"'): ("audit.toml:11:1: duplicates must be 'allowed' or 'distinct', but it is 'no'",),
     ('family = "max"', 'family = "median"'): ("audit.toml:12:1: family must be 'linear', 'max' or 'min', but it is 'median'",),
@@ -108,15 +108,15 @@ FAULTS = {
     ('columns = ["salary"]', 'columns = ["salry"]'): ("role 'analyst' names column 'salry', which is not sensitive. Did you mean 'salary'?",),
     ('["SUM", "avg"]', '["SUM", "median"]'): ("functions names 'median', which is not one of sum, avg, count, max, min",),
     ("questions_per_day = 7", "questions_per_day = -1"): ("questions_per_day must be at least 0",),
-    ('alice = "analyst"', 'alice = "analist"'): ("user 'alice' has the role 'analist', which is not there. Did you mean 'analyst'?",),
-    ('alice = "analyst"', 'steward = "analyst"'): ("'steward' is the name of whoever sits at the command line",),
+    ('alice = "analyst"', 'alice = "analist"'): ("user 'alice' has the role 'analist', which is not defined. Did you mean 'analyst'?",),
+    ('alice = "analyst"', 'steward = "analyst"'): ("'steward' is reserved for the command line",),
     ('alice = "analyst"', "alice = 3"): ("alice must be text in quotes, but it is 3",),
     ("[reserved]", "[reserve]"): ("a policy has no setting 'reserve'. Did you mean 'reserved'?",),
     ("[users]", "[users"): ("this is not TOML",),
     ("SELECT SUM(salary) FROM staff", "SELECT SUM(wage) FROM staff"): ("audit.toml:39:12:", "there is no column 'wage'"),
-    ('source = "staff.csv"', 'source = "my staff.csv"'): ("say how the table is called in questions",),
-    ('source = "staff.csv"', 'source = "env:STAFF"'): ("say how the table is called in questions",),
-    ('source = "staff.csv"', 'source = "staff.csv"\ntable = "x"'): ("audit.toml:6:1: table= and query= are for databases",),
+    ('source = "staff.csv"', 'source = "my staff.csv"'): ("name the table as questions call it",),
+    ('source = "staff.csv"', 'source = "env:STAFF"'): ("name the table as questions call it",),
+    ('source = "staff.csv"', 'source = "staff.csv"\ntable = "x"'): ("audit.toml:6:1: table= is for databases",),
 }  # fmt: skip
 
 

@@ -203,3 +203,12 @@ def test_the_server_says_nothing_of_what_went_wrong_inside(server: Server):
     assert "staff.csv" not in json.dumps(body)
     assert "staff.csv" in (server.folder / "server.log").read_text()
     assert server.ask("SELECT COUNT(*) FROM staff")[0] == 200
+
+
+def test_without_a_token_the_table_does_not_tell_what_others_were_answered(server: Server) -> None:
+    server.ask("SELECT SUM(salary) FROM staff WHERE department = 'sales'")
+    shown = {user: server.call("GET", "/v1/table", user=user) for user in (None, "rt_no_token", "alice")}
+    assert [status for status, _ in shown.values()] == [200, 200, 200]
+    families = {user: [each["family"] for each in table["sensitive"]] for user, (_, table) in shown.items()}
+    assert families[None] == families["rt_no_token"] == [None, None]
+    assert families["alice"][0] == "linear"

@@ -44,6 +44,37 @@ def test_a_thousand_half_sent_requests_do_not_block_the_service(server: Server, 
             connection.close()
 
 
+def _reply(connection: socket.socket) -> bytes:
+    """One whole reply: its head, and as much body as the head says."""
+    received = b""
+    while b"\r\n\r\n" not in received:
+        received += connection.recv(4096)
+    head, body = received.split(b"\r\n\r\n", 1)
+    (length,) = [int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")]
+    while len(body) < length:
+        body += connection.recv(4096)
+    return head
+
+
+def test_hundreds_of_connections_that_are_kept_open_do_not_block_the_service(server: Server, many_files: None) -> None:
+    """Each has sent a whole request and got its reply; the next request may come at any time."""
+    port = int(server.url.rsplit(":", 1)[1])
+    kept = []
+    try:
+        for _ in range(600):
+            connection = socket.create_connection(("127.0.0.1", port), timeout=10)
+            connection.sendall(b"GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert b" 200 " in _reply(connection)
+            kept.append(connection)
+        assert server.ask("SELECT COUNT(*) FROM staff")[0] == 200
+        # The newest is still good for another request.
+        kept[-1].sendall(b"GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert b" 200 " in _reply(kept[-1])
+    finally:
+        for connection in kept:
+            connection.close()
+
+
 def test_a_request_without_a_token_is_refused_before_its_body_is_read(server: Server) -> None:
     port = int(server.url.rsplit(":", 1)[1])
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:

@@ -2,7 +2,7 @@
 
 An auditor decides *before* anything touches the data, from the queries and answers so far. So a refusal carries no information.
 
-* ``decision`` – the shapes: `Query`, `Decision`, `Answered`, `History`, the protocol `Auditor`.
+* ``decision`` – the shapes: `AggregateQuery`, `Decision`, `Answered`, `QueryHistory`, the protocol `Auditor`.
 * ``deciding`` – `decide(history, query)`: the one entry, without a handle to the data (R-QA-1).
 * ``sums`` – `SumAuditor` (R-QA-3): ``exact_sums`` for few people; beyond, ``null_space`` with its ``pivots``, ``primes`` and kernels; both see people
   as classes of a ``trace``.
@@ -20,7 +20,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from reticent.audit.deciding import decide
-from reticent.audit.decision import Answered, Auditor, Decision, History, Query
+from reticent.audit.decision import AggregateQuery, Answered, Auditor, Decision, QueryHistory
 from reticent.audit.maxima import MaxAuditor, MinAuditor
 from reticent.audit.monitor import OverlapMonitor
 from reticent.audit.sums import SumAuditor
@@ -46,10 +46,10 @@ _LATER = {
 }
 
 __all__ = [
+    "AggregateQuery",
     "Answered",
     "Auditor",
     "Decision",
-    "History",
     "Log",
     "MaxAuditor",
     "MinAuditor",
@@ -57,7 +57,7 @@ __all__ = [
     "ProbabilisticMaxAuditor",
     "ProbabilisticMinAuditor",
     "ProbabilisticSumAuditor",
-    "Query",
+    "QueryHistory",
     "Report",
     "SumAuditor",
     "check_log",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from reticent.audit.decision import Decision, History, Query, as_members
+from reticent.audit.decision import AggregateQuery, Decision, QueryHistory, as_members
 from reticent.audit.maxima import MaxAuditor, MinAuditor
 from reticent.audit.sums import SumAuditor
 from reticent.audit.wording import BOUNDED, OTHER_FAMILY
 
 
-def decide(history: History, query: Query) -> Decision:
+def decide(history: QueryHistory, query: AggregateQuery) -> Decision:
     """Answer or deny ``query`` after ``history``, in the classical sense: nobody's value may become certain.
 
     The auditors (:class:`SumAuditor`, :class:`MaxAuditor`, :class:`MinAuditor`) are its fast equivalent, one query after another.
@@ -25,7 +25,7 @@ def decide(history: History, query: Query) -> Decision:
     return auditor.of(history).would_answer(query)
 
 
-def exhausts_bounds(history: History, query: Query) -> bool:
+def exhausts_bounds(history: QueryHistory, query: AggregateQuery) -> bool:
     """Whether some answer would put everybody in the query on a declared bound: the classical auditors must then refuse.
 
     Any bound does it for a sum, the lower one for a maximum and the upper one for a minimum. It does not depend on the people.

@@ -1,6 +1,6 @@
 """The shapes of auditing: a query, the decision on it, and the history of what was answered.
 
-Nothing here, and nothing that decides from it, holds a handle to the data (R-QA-1). A :class:`History` knows which
+Nothing here, and nothing that decides from it, holds a handle to the data (R-QA-1). A :class:`QueryHistory` knows which
 queries were answered and with what; a denied query is never part of it, because a simulatable denial says nothing.
 """
 
@@ -65,11 +65,13 @@ def _listed(members: Iterable[int]) -> NDArray[np.int64]:
     try:
         return np.array(listed, dtype=np.int64)
     except OverflowError:
-        raise PolicyError(f"A member of the query is {max(listed, key=abs)}, which is no person's number.") from None
+        raise PolicyError(
+            f"A member of the query is {max(listed, key=abs)}, which is not the number of a person."
+        ) from None
 
 
 @dataclass(frozen=True, eq=False)
-class Query:
+class AggregateQuery:
     """An aggregate over a set of people: ``members`` (increasing), a ``function`` and, for a sum, ``coefficients``.
 
     ``coefficients`` is None for a plain sum (every one is 1); otherwise a non-zero integer for each member. Two queries are
@@ -106,12 +108,12 @@ class Query:
         return coefficients
 
     @classmethod
-    def of(cls, members: Members, function: str = "sum") -> Query:
+    def of(cls, members: Members, function: str = "sum") -> AggregateQuery:
         """The query that asks ``function`` over any iterable of people."""
         return cls(as_members(members), function)
 
     @classmethod
-    def linear(cls, coefficients: Mapping[int, int]) -> Query:
+    def linear(cls, coefficients: Mapping[int, int]) -> AggregateQuery:
         """The sum of ``coefficient * value`` over people; a coefficient of 0 leaves its person out."""
         kept = {person: coefficient for person, coefficient in coefficients.items() if coefficient != 0}
         members = as_members(kept.keys())
@@ -140,7 +142,7 @@ class Query:
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Query) and (self.function, self.identity) == (other.function, other.identity)
+        return isinstance(other, AggregateQuery) and (self.function, self.identity) == (other.function, other.identity)
 
     def __hash__(self) -> int:
         return hash((self.function, self.identity))
@@ -168,7 +170,7 @@ class Decision:
 class Answered:
     """A query and the answer that was given; sums are audited without the answer, which may then be None."""
 
-    query: Query
+    query: AggregateQuery
     answer: Fraction | int | None = None
 
     def __post_init__(self) -> None:
@@ -184,7 +186,7 @@ def as_answer(answer: Number) -> Fraction:
 
 
 @dataclass(frozen=True)
-class History:
+class QueryHistory:
     """What was answered about one sensitive column of ``n`` people, in order, and what was declared about the column.
 
     ``duplicates`` says whether two people may share a value. ``lower`` and ``upper`` are declared bounds of every value that
@@ -215,10 +217,10 @@ class History:
         """The family that the first answer locked the column to, None before it."""
         return self.answered[0].query.family if self.answered else None
 
-    def followed_by(self, query: Query, answer: Number | None = None) -> History:
+    def followed_by(self, query: AggregateQuery, answer: Number | None = None) -> QueryHistory:
         """This history and one more answer."""
         entry = Answered(query, None if answer is None else as_answer(answer))
-        return History(self.n, (*self.answered, entry), self.duplicates, self.lower, self.upper)
+        return QueryHistory(self.n, (*self.answered, entry), self.duplicates, self.lower, self.upper)
 
 
 @runtime_checkable

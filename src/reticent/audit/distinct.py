@@ -12,8 +12,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.audit.decision import Decision, Query
-from reticent.audit.levels import NO_BOUND, Levels
+from reticent.audit.decision import AggregateQuery, Decision
+from reticent.audit.levels import NO_BOUND, NumberedValues
 from reticent.audit.wording import COULD_EXPOSE, IMPLIED, SAFE, SINGLE
 from reticent.errors import DataError
 
@@ -41,7 +41,7 @@ class DistinctMaxima:
     """
 
     def __init__(self, n: int) -> None:
-        self._levels = Levels()
+        self._levels = NumberedValues()
         self._predicate: Integers = np.zeros(n, dtype=np.int64)
         self._size: Integers = np.array([n], dtype=np.int64)
         self._bound: Integers = np.array([NO_BOUND], dtype=np.int64)
@@ -51,7 +51,7 @@ class DistinctMaxima:
     def n(self) -> int:
         return len(self._predicate)
 
-    def decide(self, query: Query) -> Decision:
+    def decide(self, query: AggregateQuery) -> Decision:
         """Deny iff some consistent answer would determine a value; the state stays as it is."""
         if len(query) == 1:
             return SINGLE
@@ -60,7 +60,7 @@ class DistinctMaxima:
             return COULD_EXPOSE
         return IMPLIED if trial.consistent.sum() == 1 and trial.consistent[1::2].any() else SAFE
 
-    def remember(self, query: Query, answer: Fraction) -> None:
+    def remember(self, query: AggregateQuery, answer: Fraction) -> None:
         """The update of R-QA-7; an answer that contradicts earlier ones is a :class:`DataError` and changes nothing."""
         members = query.members
         mine = self._predicate[members]

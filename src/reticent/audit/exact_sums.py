@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from fractions import Fraction
 
-from reticent.audit.decision import Decision, Query
+from reticent.audit.decision import AggregateQuery, Decision
 from reticent.audit.trace import Refinement, Traces
 from reticent.audit.wording import EXPOSES, IMPLIED, SAFE
 
@@ -34,7 +34,7 @@ class ExactSums:
         """How many independent queries were answered."""
         return len(self._rows)
 
-    def decide(self, query: Query) -> Decision:
+    def decide(self, query: AggregateQuery) -> Decision:
         """Whether nobody's value would follow; the state stays as it is."""
         refinement = self.traces.refine(query)
         trial = deepcopy(self)
@@ -44,7 +44,7 @@ class ExactSums:
         alone = (row for row in trial._rows.values() if len(row) == 1)
         return EXPOSES if any(trial.traces.sizes[next(iter(row))] == 1 for row in alone) else SAFE
 
-    def remember(self, query: Query) -> None:
+    def remember(self, query: AggregateQuery) -> None:
         """``query`` was answered."""
         self._add(self.traces.refine(query))
 

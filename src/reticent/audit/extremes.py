@@ -16,8 +16,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.audit.decision import Decision, Query
-from reticent.audit.levels import NO_BOUND, Levels
+from reticent.audit.decision import AggregateQuery, Decision
+from reticent.audit.levels import NO_BOUND, NumberedValues
 from reticent.audit.wording import COULD_EXPOSE, IMPLIED, SAFE, SINGLE
 from reticent.errors import DataError
 
@@ -37,7 +37,7 @@ class RepeatedMaxima:
     """
 
     def __init__(self, n: int) -> None:
-        self._levels = Levels()
+        self._levels = NumberedValues()
         self._mu: Integers = np.full(n, NO_BOUND, dtype=np.int64)
         self._first: Links = np.full(n, _END, dtype=np.int32)
         self._query: Links = np.empty(16, dtype=np.int32)
@@ -53,7 +53,7 @@ class RepeatedMaxima:
     def n(self) -> int:
         return len(self._mu)
 
-    def decide(self, query: Query) -> Decision:
+    def decide(self, query: AggregateQuery) -> Decision:
         """Deny iff some consistent answer would determine a value; the state stays as it is."""
         members = query.members
         if len(members) == 1:
@@ -71,7 +71,7 @@ class RepeatedMaxima:
             return IMPLIED
         return COULD_EXPOSE if self._is_crowded(members, ranks, lowest) else SAFE
 
-    def remember(self, query: Query, answer: Fraction) -> None:
+    def remember(self, query: AggregateQuery, answer: Fraction) -> None:
         """``query`` was answered; an answer that contradicts earlier ones is a :class:`DataError` and changes nothing."""
         members = query.members
         if self._follows(members, answer):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 NO_BOUND = 0
 
 
-class Levels:
+class NumberedValues:
     """Numbers for exact values; ``rank`` puts the numbers in the order of their values. Number 0 is infinity.
 
     A value's number never changes, its rank does when smaller values arrive. So arrays of people hold numbers.

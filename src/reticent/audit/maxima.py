@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.audit.decision import Decision, History, Members, Query, as_answer, as_members
+from reticent.audit.decision import AggregateQuery, Decision, Members, QueryHistory, as_answer, as_members
 from reticent.audit.distinct import DistinctMaxima
 from reticent.audit.extremes import RepeatedMaxima
 from reticent.errors import PolicyError
@@ -45,10 +45,10 @@ class MaxAuditor:
         whole(n, "n", low=1)
         self.duplicates = declared
         self._maxima = RepeatedMaxima(n) if declared else DistinctMaxima(n)
-        self._awaited: Query | None = None
+        self._awaited: AggregateQuery | None = None
 
     @classmethod
-    def of(cls, history: History) -> MaxAuditor:
+    def of(cls, history: QueryHistory) -> MaxAuditor:
         """The auditor that has answered this history."""
         if history.family not in (None, cls.function):
             raise PolicyError(f"A {cls.function} auditor cannot continue a history of {history.family} queries.")
@@ -63,12 +63,12 @@ class MaxAuditor:
         """How many variables there are."""
         return self._maxima.n
 
-    def would_answer(self, members: Members | Query) -> Decision:
+    def would_answer(self, members: Members | AggregateQuery) -> Decision:
         """The decision on a query, without asking it."""
         self._expect_nothing()
         return self._maxima.decide(self._query(members))
 
-    def ask(self, members: Members | Query) -> bool:
+    def ask(self, members: Members | AggregateQuery) -> bool:
         """Whether the query is answered; if so, :meth:`record` must follow."""
         self._expect_nothing()
         query = self._query(members)
@@ -76,7 +76,7 @@ class MaxAuditor:
             self._awaited = query
         return self._awaited is not None
 
-    def record(self, members: Members | Query, answer: Number) -> None:
+    def record(self, members: Members | AggregateQuery, answer: Number) -> None:
         """The answer that was given, to the query asked last or before a restart."""
         query, value = self._query(members), as_answer(answer)
         if self._awaited is not None and query != self._awaited:
@@ -110,8 +110,8 @@ class MaxAuditor:
                 f"The last {self.function} was allowed and its answer is not recorded yet: call record(members, answer) first."
             )
 
-    def _query(self, members: Members | Query) -> Query:
-        query = members if isinstance(members, Query) else Query.of(members, self.function)
+    def _query(self, members: Members | AggregateQuery) -> AggregateQuery:
+        query = members if isinstance(members, AggregateQuery) else AggregateQuery.of(members, self.function)
         if query.function != self.function:
             raise PolicyError(f"A {self.function} auditor cannot decide on a {query.function}.")
         as_members(query.members, self.n)

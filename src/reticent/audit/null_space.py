@@ -30,9 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.audit import _kernels as kernels
-from reticent.audit.decision import Decision, Query
+from reticent.audit.decision import AggregateQuery, Decision
 from reticent.audit.pivots import Pivots
-from reticent.audit.primes import Source
+from reticent.audit.primes import RandomWords
 from reticent.audit.trace import Refinement, Traces
 from reticent.audit.wording import EXPOSES, IMPLIED, SAFE
 
@@ -50,7 +50,7 @@ class NullSpace:
 
     def __init__(self, n: int, *, insecure_seed: int | None = None) -> None:
         self.traces = Traces(n)
-        self._source = Source(insecure_seed)
+        self._source = RandomWords(insecure_seed)
         self._prime = self._source.prime()
         self._modulus = np.uint64(self._prime)
         self._vectors: Words = self._drawn(1)
@@ -72,11 +72,11 @@ class NullSpace:
         held = (self.traces.labels, self.traces.sizes, self._vectors)
         return sum(array.nbytes for array in held) + self._pivots.state_bytes
 
-    def decide(self, query: Query) -> Decision:
+    def decide(self, query: AggregateQuery) -> Decision:
         """Whether nobody's value would follow; the state stays as it is."""
         return self._looked_at(query).decision
 
-    def remember(self, query: Query) -> None:
+    def remember(self, query: AggregateQuery) -> None:
         """``query`` was answered."""
         refinement = self._looked_at(query).refinement
         self._last = None
@@ -92,7 +92,7 @@ class NullSpace:
         if self.traces.extend(n) is not None:
             self._vectors = np.concatenate([self._vectors, self._drawn(1)], axis=1)
 
-    def _looked_at(self, query: Query) -> _Look:
+    def _looked_at(self, query: AggregateQuery) -> _Look:
         """What the state says of a query. The last look is kept until the state changes: who decides on a query remembers it next."""
         if self._last is None or not _same(self._last.refinement.query, query):
             refinement = self.traces.refine(query)
@@ -175,13 +175,13 @@ def prepare() -> None:
     """Load or compile the kernels now, by a tiny session, so that nobody's first question waits for them."""
     space = NullSpace(6, insecure_seed=0)
     for members in ({0, 1}, {0, 2}, {0, 3}, {1, 2}):
-        space.remember(Query.of(members))
-    space.decide(Query.of({1, 2, 3}))
-    space.decide(Query.linear({0: 2, 4: 3}))
+        space.remember(AggregateQuery.of(members))
+    space.decide(AggregateQuery.of({1, 2, 3}))
+    space.decide(AggregateQuery.linear({0: 2, 4: 3}))
     space._pivots.prepare()
 
 
-def _same(first: Query, second: Query) -> bool:
+def _same(first: AggregateQuery, second: AggregateQuery) -> bool:
     """Whether two linear queries ask the same; quicker than comparing digests."""
     if first is second:
         return True

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.audit import _kernels as kernels
-from reticent.audit.trace import Cut
+from reticent.audit.trace import ClassCut
 
 Integers = NDArray[np.int64]
 Words = NDArray[np.uint64]
@@ -86,7 +86,7 @@ class Pivots:
         """Load or compile the search for a class, which most sessions never need."""
         self._find(np.zeros(self.rank, dtype=np.uint64), np.zeros(1, dtype=np.int64))
 
-    def add_cut(self, labels: Integers, cut: Cut, inside: int, outside: int) -> None:
+    def add_cut(self, labels: Integers, cut: ClassCut, inside: int, outside: int) -> None:
         """A query that cuts classes, with a person of either part of one of them as its pivot."""
         self._copy_traces(cut)
         step = int(cut.coefficient[labels[inside]] - cut.coefficient[labels[outside]])
@@ -190,7 +190,7 @@ class Pivots:
         self._traces = _grown(self._traces, classes, 0)
         return self._traces
 
-    def _copy_traces(self, cut: Cut) -> None:
+    def _copy_traces(self, cut: ClassCut) -> None:
         traces = self._trace(len(cut.coefficient))
         traces[cut.new] = traces[cut.parent]
 

@@ -34,7 +34,7 @@ def is_prime(number: int) -> bool:
 
 
 @dataclass
-class Source:
+class RandomWords:
     """Random 64-bit words; with ``insecure_seed`` anybody can repeat them, which is for tests only."""
 
     insecure_seed: int | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from reticent.audit.decision import Decision, History, Members, Query, as_answer, as_members
+from reticent.audit.decision import AggregateQuery, Decision, Members, QueryHistory, as_answer, as_members
 from reticent.audit.exact_sums import ExactSums
 from reticent.audit.wording import EXPOSES, SAFE
 from reticent.errors import PolicyError
@@ -35,12 +35,12 @@ class SumAuditor:
 
     def __init__(self, n: int, *, insecure_seed: int | None = None) -> None:
         self._insecure_seed = insecure_seed
-        self._kept: list[Query] = []
+        self._kept: list[AggregateQuery] = []
         self._exposed = False
         self._space = self._space_for(whole(n, "n", low=1))
 
     @classmethod
-    def of(cls, history: History) -> SumAuditor:
+    def of(cls, history: QueryHistory) -> SumAuditor:
         """The auditor that has answered this history."""
         auditor = cls(history.n)
         for entry in history.answered:
@@ -57,16 +57,11 @@ class SumAuditor:
         """How many independent sums were answered."""
         return self._space.rank
 
-    @property
-    def trace_classes(self) -> int:
-        """How many groups of people the answered sums tell apart."""
-        return self._space.traces.count
-
-    def would_answer(self, members: Members | Mapping[int, int] | Query) -> Decision:
+    def would_answer(self, members: Members | Mapping[int, int] | AggregateQuery) -> Decision:
         """The decision on a sum, without asking it."""
         return self._decided(self._query(members))
 
-    def ask(self, members: Members | Mapping[int, int] | Query) -> bool:
+    def ask(self, members: Members | Mapping[int, int] | AggregateQuery) -> bool:
         """Whether the sum is answered; if so it is remembered."""
         query = self._query(members)
         decision = self._decided(query)
@@ -74,7 +69,7 @@ class SumAuditor:
             self._remember(query)
         return decision.answer
 
-    def record(self, members: Members | Mapping[int, int] | Query, answer: Number | None = None) -> None:
+    def record(self, members: Members | Mapping[int, int] | AggregateQuery, answer: Number | None = None) -> None:
         """The sum was answered, here or before a restart. What is known already changes nothing; the answer is not used.
 
         If somebody's value follows from what was recorded, nothing more is answered than what follows, too.
@@ -98,7 +93,7 @@ class SumAuditor:
                 self._space.remember(query)
             self._kept = []
 
-    def _decided(self, query: Query) -> Decision:
+    def _decided(self, query: AggregateQuery) -> Decision:
         decision = self._space.decide(query)
         return EXPOSES if self._exposed and decision.rule == SAFE.rule else decision
 
@@ -110,16 +105,16 @@ class SumAuditor:
         prepare()
         return NullSpace(n, insecure_seed=self._insecure_seed)
 
-    def _remember(self, query: Query) -> None:
+    def _remember(self, query: AggregateQuery) -> None:
         self._space.remember(query)
         if isinstance(self._space, ExactSums):
             self._kept.append(query)
 
-    def _query(self, members: Members | Mapping[int, int] | Query) -> Query:
+    def _query(self, members: Members | Mapping[int, int] | AggregateQuery) -> AggregateQuery:
         query = (
             members
-            if isinstance(members, Query)
-            else (Query.linear(members) if isinstance(members, Mapping) else Query.of(members))
+            if isinstance(members, AggregateQuery)
+            else (AggregateQuery.linear(members) if isinstance(members, Mapping) else AggregateQuery.of(members))
         )
         if query.family != "linear":
             raise PolicyError(f"A sum auditor cannot decide on a {query.function}.")

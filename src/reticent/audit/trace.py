@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.audit.decision import Query
+from reticent.audit.decision import AggregateQuery
 
 Integers = NDArray[np.int64]
 
@@ -25,7 +25,7 @@ class Refinement:
     that the query leaves out, which may be 0.
     """
 
-    query: Query
+    query: AggregateQuery
     whole_class: Integers
     whole_coefficient: Integers
     piece_class: Integers
@@ -45,7 +45,7 @@ class Refinement:
 
 
 @dataclass(frozen=True)
-class Cut:
+class ClassCut:
     """What a refinement did to the classes: each new class with the one it came from, and the coefficients of all classes."""
 
     new: Integers
@@ -70,7 +70,7 @@ class Traces:
         """How many classes there are."""
         return len(self.sizes)
 
-    def refine(self, query: Query) -> Refinement:
+    def refine(self, query: AggregateQuery) -> Refinement:
         """How ``query`` would cut the classes; nothing changes."""
         touched = self.labels[query.members]
         if query.coefficients is None:
@@ -91,7 +91,7 @@ class Traces:
             query, run_class[whole], run_coefficient[whole], pieces, run_coefficient[cut], run_size[cut], rest
         )
 
-    def cut(self, refinement: Refinement) -> Cut:
+    def cut(self, refinement: Refinement) -> ClassCut:
         """Carry a refinement out. The part that a query leaves out keeps its class, or else the class's first piece does."""
         query, pieces = refinement.query, refinement.piece_class
         first = np.diff(pieces, prepend=-1) != 0
@@ -118,7 +118,7 @@ class Traces:
         coefficient[names] = refinement.piece_coefficient
         if self._untouched is not None and coefficient[self._untouched]:
             self._untouched = None
-        return Cut(new, pieces[moves], coefficient)
+        return ClassCut(new, pieces[moves], coefficient)
 
     def extend(self, n: int) -> int | None:
         """Add people nobody has asked about; the class made for them, or None when there was such a class already."""

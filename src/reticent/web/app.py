@@ -113,9 +113,10 @@ def _add_paths(app: FastAPI, run: Run) -> None:
         return await run(lambda service: _explanation(service, decision, user))
 
     @app.get("/v1/table", response_model=TableShape, responses=_faults(503))
-    async def table() -> Any:
-        """What can be asked."""
-        return await run(lambda service: {"ok": True, **service.describe()})
+    async def table(request: Request) -> Any:
+        """What can be asked; with a token also what was decided by answers: the functions that a column is locked to."""
+        known = getattr(request.state, "user", None) is not None
+        return await run(lambda service: {"ok": True, **service.describe(history=known)})
 
     @app.get("/v1/health", response_model=HealthShape)
     async def health() -> Any:
@@ -199,10 +200,11 @@ def _guard(app: FastAPI, run: Run) -> None:
         chunked = "transfer-encoding" in request.headers
         if chunked or not length.isdigit() or len(length) > 9 or int(length) > _LARGEST_BODY:
             return _fault(413, "TooLarge", f"A request has at most {_LARGEST_BODY} bytes, and says how many.")
-        if request.url.path not in _PUBLIC_PATHS and request.url.path.startswith("/v1/"):
+        public = request.url.path in _PUBLIC_PATHS
+        if request.url.path.startswith("/v1/") and not (public and "authorization" not in request.headers):
             scheme, _, token = request.headers.get("authorization", "").partition(" ")
             known = scheme.lower() == "bearer" and await run(lambda service: service.tokens.user_of(token.strip()))
-            if not known:
+            if not known and not public:
                 return _fault(401, "Unauthorized", "A valid token is needed.", {"WWW-Authenticate": "Bearer"})
-            request.state.user = known
+            request.state.user = known or None
         return await go_on(request)

@@ -1,4 +1,4 @@
-"""Connections that wait: whoever sends half a request, or nothing, must not keep others out.
+"""Connections that wait: whoever sends half a request, or nothing, or keeps a connection open, must not keep others out.
 
 uvicorn waits for the rest of a request for as long as it takes. Here a request must be complete within some seconds, and of the connections that are
 still waiting for one only the newest few of a client, and of all clients, are kept.
@@ -57,6 +57,12 @@ class GuardedProtocol(H11Protocol):
             self._wait()
         else:
             self._done()
+
+    def on_response_complete(self) -> None:
+        """A connection that stays open owes the next request: idle ones must not keep others out either."""
+        super().on_response_complete()
+        if not self.transport.is_closing() and self.conn.their_state in (h11.IDLE, h11.SEND_BODY):
+            self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client is gone."""

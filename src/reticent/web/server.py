@@ -22,7 +22,7 @@ def listen(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
         raise DataError(
-            f"The service cannot listen on {host}, port {port}: {error.strerror}. Say another --host or --port."
+            f"The service cannot listen on {host}, port {port}: {error.strerror}. Choose another --host or --port."
         ) from None
 
 

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from reticent.audit.chance.game import Game
-from reticent.audit.decision import Decision, Members, Query, as_answer, as_members
+from reticent.audit.decision import AggregateQuery, Decision, Members, as_answer, as_members
 from reticent.errors import PolicyError
 from reticent.exact import Number, whole
 
@@ -61,21 +61,21 @@ class ChanceAuditor(ABC):
         seeded = None if insecure_seed is None else hashlib.sha256(str(insecure_seed).encode()).digest()
         self._key = key or seeded or secrets.token_bytes(32)
         self._past = hashlib.sha256()
-        self._awaited: Query | None = None
+        self._awaited: AggregateQuery | None = None
 
     @property
     def n(self) -> int:
         """How many variables there are."""
         return self._n
 
-    def would_answer(self, members: Members | Mapping[int, int] | Query) -> Decision:
+    def would_answer(self, members: Members | Mapping[int, int] | AggregateQuery) -> Decision:
         """The decision on a question, without asking it; no round is used."""
         self._expect_nothing()
         query = self._query(members)
         threshold = self.game.threshold(self.asked)
         return _USED_UP if threshold is None else self._decide(query, threshold, self._rng(query, threshold))
 
-    def ask(self, members: Members | Mapping[int, int] | Query) -> bool:
+    def ask(self, members: Members | Mapping[int, int] | AggregateQuery) -> bool:
         """Whether the question is answered; if so, :meth:`record` must follow. Either way a round is used."""
         query = self._query(members)
         decision = self.would_answer(query)
@@ -84,7 +84,7 @@ class ChanceAuditor(ABC):
             self._awaited = query
         return decision.answer
 
-    def record(self, members: Members | Mapping[int, int] | Query, answer: Number) -> None:
+    def record(self, members: Members | Mapping[int, int] | AggregateQuery, answer: Number) -> None:
         """The answer that was given, to the question asked last or before a restart."""
         query, value = self._query(members), Fraction(as_answer(answer))
         if self._awaited is not None and query != self._awaited:
@@ -105,26 +105,26 @@ class ChanceAuditor(ABC):
         self._n = n
 
     @abstractmethod
-    def _decide(self, query: Query, threshold: Fraction, rng: np.random.Generator) -> Decision:
+    def _decide(self, query: AggregateQuery, threshold: Fraction, rng: np.random.Generator) -> Decision:
         """Answer iff the chance of an unsafe answer is at most the threshold."""
 
     @abstractmethod
-    def _remember(self, query: Query, answer: Fraction) -> None:
+    def _remember(self, query: AggregateQuery, answer: Fraction) -> None:
         """One more answer."""
 
     @abstractmethod
     def _extend(self, n: int) -> None:
         """More people."""
 
-    def _rng(self, query: Query, threshold: Fraction) -> np.random.Generator:
+    def _rng(self, query: AggregateQuery, threshold: Fraction) -> np.random.Generator:
         told = f"{self._past.hexdigest()} {query.identity} {threshold}".encode()
         return np.random.default_rng(int.from_bytes(hashlib.sha256(self._key + told).digest()))
 
-    def _query(self, members: Members | Mapping[int, int] | Query) -> Query:
+    def _query(self, members: Members | Mapping[int, int] | AggregateQuery) -> AggregateQuery:
         if isinstance(members, Mapping):
-            query = Query.linear(members)
+            query = AggregateQuery.linear(members)
         else:
-            query = members if isinstance(members, Query) else Query.of(members, self.function)
+            query = members if isinstance(members, AggregateQuery) else AggregateQuery.of(members, self.function)
         if query.function != self.function:
             raise PolicyError(f"A {self.function} auditor cannot decide on a {query.function}.")
         as_members(query.members, self.n)

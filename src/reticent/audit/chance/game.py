@@ -35,14 +35,9 @@ class Game:
     open_ended: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("lambda_", "beta", "delta"):
-            object.__setattr__(self, name, exact(getattr(self, name), name))
-        if self.factor <= 1:
-            raise PolicyError(f"lambda_ must be above 0, but it is {self.lambda_}.")
-        if self.share >= 1:
-            raise PolicyError(f"beta must be above 1, but it is {self.beta}.")
-        if not 0 < self.budget < 1:
-            raise PolicyError(f"delta must lie between 0 and 1, but it is {self.delta}.")
+        object.__setattr__(self, "lambda_", exact(self.lambda_, "lambda_", above=0))
+        object.__setattr__(self, "beta", exact(self.beta, "beta", above=1))
+        object.__setattr__(self, "delta", exact(self.delta, "delta", above=0, below=1))
         whole(self.rounds, "rounds", low=1)
         if not isinstance(self.open_ended, bool):
             raise PolicyError(f"open_ended must be True or False, but it is {self.open_ended!r}.")
@@ -88,7 +83,7 @@ def votes_for(threshold: Fraction) -> int:
 
 
 @dataclass(frozen=True)
-class Cells:
+class PriorCells:
     """The finite check of Lemma 2.6.1: ``count`` cells of equal prior chance, each ``slack``-safe, imply AllSafe.
 
     ``c`` is a whole number above 1 + 2/lambda; then count = ceil(c beta) and slack = (lambda (c-1) - 2) / (c+1). A larger ``c``
@@ -105,7 +100,7 @@ class Cells:
             raise PolicyError(f"c must be above 1 + 2/lambda_ = {least}, but it is {self.c}.")
 
     @classmethod
-    def of(cls, game: Game) -> Cells:
+    def of(cls, game: Game) -> PriorCells:
         """The cells that need the fewest samples."""
         first = floor(1 + 2 / Fraction(game.lambda_)) + 1
         return min((cls(game, c) for c in range(first, 4 * first + 8)), key=lambda cells: cells.samples("0.01"))
@@ -120,20 +115,10 @@ class Cells:
         """lambda~: how safe each cell must be."""
         return (Fraction(self.game.lambda_) * (self.c - 1) - 2) / (self.c + 1)
 
-    def samples_as_printed(self, eta: Number) -> int:
-        """The number of samples of the source, with lambda~ squared in the denominator (E2)."""
-        slack = self.slack
-        largest = max((1 + slack) ** 2, (3 + slack / 3) ** 2)
-        return _ceiling(9 * self.count**2 / slack**2 * (1 + slack / 3) ** 2 * largest, 2 / _chance(eta))
-
     def samples(self, eta: Number) -> int:
         """As many samples as suffice: the error of a share is worst at the threshold, so its own variance counts (R-QA-10)."""
         slack = self.slack
         return _ceiling(81 * self.count * (1 + slack) * (1 + slack / 3) ** 2 / slack**2, 2 / _chance(eta))
-
-    def sampling_error(self, eta: Number) -> Fraction:
-        """How far (total variation) each sample may be from the posterior: eta / (2 N)."""
-        return _chance(eta) / (2 * self.samples_as_printed(eta))
 
     def safe(self, shares: Fraction, slack: Fraction | None = None) -> bool:
         """Whether one cell with this posterior chance is safe."""
@@ -142,10 +127,7 @@ class Cells:
 
 
 def _chance(eta: Number) -> Fraction:
-    value = exact(eta, "eta")
-    if not 0 < value < 1:
-        raise PolicyError(f"eta must lie between 0 and 1, but it is {eta}.")
-    return value
+    return exact(eta, "eta", above=0, below=1)
 
 
 def _ceiling(factor: Fraction, argument: Fraction) -> int:

@@ -16,7 +16,7 @@ from scipy import special
 
 from reticent.audit.chance.game import Game
 from reticent.audit.chance.priors import Gaussian
-from reticent.audit.decision import Query
+from reticent.audit.decision import AggregateQuery
 
 FloatArray = NDArray[np.float64]
 
@@ -92,7 +92,7 @@ class GaussianSums:
         tolerated = tolerated_shift(np.clip(1 - self.taken, 0, 1), self.game)
         return bool((np.abs(self.shift) <= tolerated).all())
 
-    def unsafe_chance(self, query: Query) -> float | None:
+    def unsafe_chance(self, query: AggregateQuery) -> float | None:
         """An upper bound of the chance that the answer would be unsafe; None when floats cannot tell it from what is known.
 
         The question must be independent of the answered ones, which the classical auditor has decided exactly.
@@ -111,7 +111,7 @@ class GaussianSums:
         low = float(((centre - tolerated[moved]) / steps).max())
         return 1.0 if low >= high else float(special.ndtr(low) + special.ndtr(-high))
 
-    def remember(self, query: Query, answer: Fraction) -> None:
+    def remember(self, query: AggregateQuery, answer: Fraction) -> None:
         """The answer given; what was known already changes nothing."""
         direction, length = self._direction(query)
         if direction is None:
@@ -124,7 +124,7 @@ class GaussianSums:
         self.taken = np.minimum(self.taken + direction**2, 1.0)
         self.shift = self.shift + direction * step
 
-    def _direction(self, query: Query) -> tuple[FloatArray | None, float]:
+    def _direction(self, query: AggregateQuery) -> tuple[FloatArray | None, float]:
         """The new orthonormal direction of a question and its length; None when it is too close to the answered ones."""
         weights = weights_of(query, self.n)
         rest = weights - self.basis.T @ (self.basis @ weights)
@@ -135,7 +135,7 @@ class GaussianSums:
         return rest / length, length
 
 
-def weights_of(query: Query, n: int) -> FloatArray:
+def weights_of(query: AggregateQuery, n: int) -> FloatArray:
     """The question as a row: its coefficient for every person."""
     weights = np.zeros(n)
     weights[query.members] = 1.0 if query.coefficients is None else query.coefficients

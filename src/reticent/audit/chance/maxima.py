@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.audit.chance.auditor import ChanceAuditor, safe, unsafe
-from reticent.audit.chance.game import Cells, Game
+from reticent.audit.chance.game import Game, PriorCells
 from reticent.audit.chance.posterior import EXACT
 from reticent.audit.chance.priors import Prior
-from reticent.audit.decision import Decision, Query
+from reticent.audit.decision import AggregateQuery, Decision
 from reticent.errors import DataError, PolicyError
 
 FloatArray = NDArray[np.float64]
@@ -31,14 +31,14 @@ MARGIN = 1e-10
 
 
 @dataclass(frozen=True)
-class Judge:
+class MaximumJudge:
     """Which bounds M leave everybody in a predicate safe: those in an interval that depends on the size.
 
     Without ``cells`` every window of prior chance 1/beta is looked at; with cells those of the finite check, slack-safe.
     """
 
     game: Game
-    cells: Cells | None = None
+    cells: PriorCells | None = None
 
     def safe_range(self, size: float) -> tuple[float, float]:
         """The least and greatest safe M of ``max(S) = M``; of ``max(S) < M`` with ``size`` infinite. Empty if out of order."""
@@ -65,7 +65,7 @@ class Judge:
         crowd = rest * window / spare if spare > 0 else 2.0
         return max(low, window, rest / allowed, crowd), min(1.0, rest * allowed)
 
-    def _by_cells(self, held: float, rest: float, cells: Cells) -> tuple[float, float]:
+    def _by_cells(self, held: float, rest: float, cells: PriorCells) -> tuple[float, float]:
         """Cells below the top one have ratio ``rest / M``, the top one ``count (held + rest (1 - (count-1)/(count M)))``."""
         count, allowed = cells.count, float(1 + cells.slack)
         low = max((count - 1) / count, rest / allowed)
@@ -89,7 +89,7 @@ class Synopsis:
     """The predicates, on the scale of the prior; number 0 is about everybody not asked about yet. Mutable: it grows."""
 
     n: int
-    judge: Judge
+    judge: MaximumJudge
     predicate: IntArray = field(init=False)
     size: list[int] = field(init=False)
     bound: list[float] = field(init=False)
@@ -177,7 +177,7 @@ class Synopsis:
         """The maximum was ``answer``, which is ``level`` on the scale of the prior (R-QA-7)."""
         if not 0 < level <= 1:
             raise DataError(
-                "The recorded answer lies outside the support of the prior, which is not the right one then."
+                "The recorded answer lies outside the support of the prior, so the prior does not fit this column."
             )
         mine = self.predicate[members]
         same = [p for p in set(mine.tolist()) if self.exact_bound[p] == answer and self.equal[p]]
@@ -248,13 +248,13 @@ class ProbabilisticMaxAuditor(ChanceAuditor):
         if not isinstance(prior, Prior):
             raise PolicyError(f"prior must be a law such as Gaussian(0, 1) or Uniform(0, 100), but it is {prior!r}.")
         self.prior = prior
-        self._synopsis = Synopsis(n, Judge(game, None if c is None else Cells(game, c)))
+        self._synopsis = Synopsis(n, MaximumJudge(game, None if c is None else PriorCells(game, c)))
 
-    def _decide(self, query: Query, threshold: Fraction, rng: np.random.Generator) -> Decision:
+    def _decide(self, query: AggregateQuery, threshold: Fraction, rng: np.random.Generator) -> Decision:
         chance = self._synopsis.unsafe_chance(query.members)
         return safe(threshold, EXACT) if chance <= float(threshold) else unsafe(threshold, EXACT)
 
-    def _remember(self, query: Query, answer: Fraction) -> None:
+    def _remember(self, query: AggregateQuery, answer: Fraction) -> None:
         self._synopsis.remember(query.members, self._ranked(answer), self._level(answer))
 
     def _extend(self, n: int) -> None:

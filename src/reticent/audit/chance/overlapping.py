@@ -1,11 +1,11 @@
-"""Sums under a uniform prior that overlap: decided by exact, independent draws (R-QA-11).
+"""Sums that overlap, under a uniform or an exponential prior: decided by exact, independent draws (R-QA-11).
 
-People who are in the same questions form a class. Before any answer the sums of the classes are independent, and each has a known density (``irwin_hall``); the
+People who are in the same questions form a class. Before any answer the sums of the classes are independent, and each has a known density (``class_sums``); the
 answers are linear in them. So given the answers, only a few sums are left to chance. They are drawn by rejection: free ones from the prior, the rest follows from the
 answers, and a draw is kept with a chance in proportion to the density of what followed. Kept draws are independent and follow the posterior exactly: there is no chain that
 must mix, and the share of unsafe draws has a certified bound (Clopper and Pearson).
 
-Whoever is told the sum of every class knows at least as much as whoever is told the answers. A class whose sum is known is judged exactly (``tolerated_deviation``). What
+Whoever is told the sum of every class knows at least as much as whoever is told the answers. A class whose sum is known is judged exactly (``tolerated``). What
 follows for the answers alone: the belief after the answers is the average of the beliefs after the sums. If all but a share k of an answer's sums are safe with a smaller
 factor, the average is safe with the full one, and by Markov's inequality that fails for at most (chance of unsafe sums) / k of the answers.
 """
@@ -14,19 +14,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import CubicSpline
 from scipy.linalg import qr
 from scipy.stats import beta as beta_law
 
+from reticent.audit.chance.class_sums import ClassLaw
 from reticent.audit.chance.game import Game
-from reticent.audit.chance.irwin_hall import density
-from reticent.audit.chance.priors import Uniform
-from reticent.audit.chance.uniform import tolerated_deviation
-from reticent.audit.decision import Query
+from reticent.audit.decision import AggregateQuery
+from reticent.errors import DataError
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -35,10 +32,7 @@ IntArray = NDArray[np.int64]
 _PROPOSALS = 4_000_000
 _BATCH = 100_000
 _MOST_CLASSES = 64
-_LARGEST_CLASS = 400
-_GRID = 64
 _PARTS = (Fraction(3, 4), Fraction(7, 8))
-_SMALL = 8
 
 
 @dataclass(frozen=True)
@@ -52,24 +46,27 @@ class SampledRisk:
 
 @dataclass
 class OverlappingSums:
-    """Answered sums over people with a uniform prior, in the unit of the prior. Mutable: it grows with every answer."""
+    """Answered sums over people, in the unit of the prior. Mutable: it grows with every answer."""
 
     n: int
-    prior: Uniform
+    law: ClassLaw
     game: Game
     members: list[IntArray] = field(default_factory=list)
     answers: list[float] = field(default_factory=list)
 
-    def remember(self, query: Query, answer: Fraction) -> None:
+    def remember(self, query: AggregateQuery, answer: Fraction) -> None:
         """One more answer to a plain sum."""
+        total = (answer - len(query) * self.law.start) / self.law.unit
+        if not 0 <= total <= self.law.most(len(query)):
+            raise DataError(f"The answer {answer} to {len(query)} people contradicts the prior.")
         self.members.append(query.members)
-        self.answers.append(float((answer - len(query) * Fraction(self.prior.low)) / self.prior.width))
+        self.answers.append(float(total))
 
     def extend(self, n: int) -> None:
         """New people are in no question."""
         self.n = n
 
-    def risk(self, query: Query, threshold: Fraction, rng: np.random.Generator) -> SampledRisk | None:
+    def risk(self, query: AggregateQuery, threshold: Fraction, rng: np.random.Generator) -> SampledRisk | None:
         """The certified risk of answering; None where it cannot be told with reasonable effort."""
         if query.coefficients is not None:
             return None
@@ -82,23 +79,22 @@ class OverlappingSums:
         factors = [factor] if told_everything else [1 + part * (factor - 1) for part in _PARTS]
         kept_back = [1.0 if told_everything else _kept_back(share, factor, smaller) for smaller in factors]
         tolerated = [
-            np.array([tolerated_deviation(int(size), share, smaller) for size in sizes]) for smaller in factors
+            np.array([self.law.tolerated(int(size), share, smaller) for size in sizes]).T for smaller in factors
         ]
-        if all((each < 0).any() for each in tolerated):
+        if all((low > high).any() for low, high in tolerated):
             return SampledRisk(1.0, 0, 0.0)
         error = float(threshold) / 10
         wanted = int(np.ceil(3 * np.log(len(factors) / error) / (float(threshold) * min(kept_back))))
         drawn = self._drawn(sizes, asked[:-1], wanted, rng)
         if drawn is None:
             return None
-        off = np.abs(drawn - sizes / 2)
         bounds = [
-            _most(int((off > each).any(axis=1).sum()), len(drawn), error / len(factors)) / part
-            for each, part in zip(tolerated, kept_back, strict=True)
+            _most(int(((drawn < low) | (drawn > high)).any(axis=1).sum()), len(drawn), error / len(factors)) / part
+            for (low, high), part in zip(tolerated, kept_back, strict=True)
         ]
         return SampledRisk(min(1.0, *bounds), len(drawn), error)
 
-    def _classes(self, query: Query) -> tuple[IntArray, FloatArray]:
+    def _classes(self, query: AggregateQuery) -> tuple[IntArray, FloatArray]:
         """How many people each class has, and for each question (the new one last) which classes it adds up."""
         inside = np.zeros((self.n, len(self.members) + 1), dtype=bool)
         for place, members in enumerate([*self.members, query.members]):
@@ -112,7 +108,7 @@ class OverlappingSums:
         # Large classes follow: their densities are wide, so that many draws are kept.
         followed = _independent_columns(past * np.sqrt(sizes))
         free = np.setdiff1d(np.arange(len(sizes)), followed)
-        if (sizes > _LARGEST_CLASS).any() and len(followed):
+        if (sizes > self.law.largest).any() and len(followed):
             return None
         rows = _independent_columns(past.T) if len(past) else np.empty(0, dtype=np.int64)
         solving = np.linalg.inv(past[np.ix_(rows, followed)]) if len(rows) else np.empty((0, 0))
@@ -125,36 +121,16 @@ class OverlappingSums:
             proposed += _BATCH
             sums = np.empty((_BATCH, len(sizes)))
             for place in free:
-                sums[:, place] = _sum_of_uniforms(int(sizes[place]), _BATCH, rng)
+                sums[:, place] = self.law.drawn(int(sizes[place]), _BATCH, rng)
             if len(rows):
                 sums[:, followed] = (known - sums[:, free] @ past[np.ix_(rows, free)].T) @ solving.T
             chance = np.ones(_BATCH)
             for place in followed:
-                chance *= _height(int(sizes[place]), sums[:, place])
+                chance *= self.law.height(int(sizes[place]), sums[:, place])
             chosen = sums[rng.random(_BATCH) < chance]
             kept.append(chosen)
             found += len(chosen)
         return np.concatenate(kept)[:wanted]
-
-
-@lru_cache(maxsize=256)
-def _law(size: int) -> CubicSpline:
-    """The density of the sum of ``size`` values relative to its largest, on a grid so fine that the error is below 10^-9."""
-    grid = np.arange(size * _GRID + 1) / _GRID
-    heights = density(size, grid) / density(size, [size / 2])[0]
-    return CubicSpline(grid, heights)
-
-
-def _height(size: int, sums: FloatArray) -> FloatArray:
-    """The density of a class's sum relative to its largest: the chance that a draw is kept."""
-    inside = (sums > 0) & (sums < size)
-    heights = np.zeros(len(sums))
-    if size <= _SMALL:
-        # Its density has corners, and is cheap.
-        heights[inside] = density(size, sums[inside]) / density(size, [size / 2])[0] if inside.any() else 0.0
-    else:
-        heights[inside] = _law(size)(sums[inside])
-    return np.clip(heights, 0.0, 1.0)
 
 
 def _most(found: int, draws: int, error: float) -> float:
@@ -180,10 +156,3 @@ def _independent_columns(matrix: FloatArray) -> IntArray:
     diagonal = np.abs(np.diag(upper))
     rank = int((diagonal > 1e-9 * max(1.0, diagonal.max(initial=0.0))).sum())
     return np.sort(order[:rank]).astype(np.int64)
-
-
-def _sum_of_uniforms(size: int, draws: int, rng: np.random.Generator) -> FloatArray:
-    total = np.zeros(draws)
-    for start in range(0, size, 16):
-        total += rng.random((draws, min(16, size - start))).sum(axis=1)
-    return total

@@ -9,14 +9,15 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.audit.chance.game import Cells, Game, votes_for
+from reticent.audit.chance.class_sums import ExponentialSumsOfClasses, UniformSumsOfClasses
+from reticent.audit.chance.game import Game, PriorCells, votes_for
 from reticent.audit.chance.gaussian import GaussianSums, weights_of
 from reticent.audit.chance.overlapping import OverlappingSums
-from reticent.audit.chance.priors import Gaussian, Prior, Uniform
+from reticent.audit.chance.priors import Exponential, Gaussian, Prior, Uniform
 from reticent.audit.chance.sampling import NOT_CERTIFIED, Vote
 from reticent.audit.chance.uniform import UniformGroups
 from reticent.audit.chance.walk import Walk
-from reticent.audit.decision import Query
+from reticent.audit.decision import AggregateQuery
 
 FloatArray = NDArray[np.float64]
 EXACT = "exact"
@@ -26,7 +27,7 @@ WORK_LIMIT = 1_000_000_000
 
 
 @dataclass(frozen=True)
-class Risk:
+class PosteriorRisk:
     """The chance, rounded up, that an answer would be unsafe, and how it was found."""
 
     chance: float
@@ -36,10 +37,10 @@ class Risk:
 class Posterior(Protocol):
     """What the answers so far say."""
 
-    def risk(self, query: Query, threshold: Fraction, rng: np.random.Generator) -> Risk | None:
+    def risk(self, query: AggregateQuery, threshold: Fraction, rng: np.random.Generator) -> PosteriorRisk | None:
         """The risk of answering an independent question; None where it cannot be told reliably."""
 
-    def remember(self, query: Query, answer: Fraction) -> None:
+    def remember(self, query: AggregateQuery, answer: Fraction) -> None:
         """One more answer."""
 
     def extend(self, n: int) -> None:
@@ -69,11 +70,11 @@ class WalkedSums:
     rows: list[FloatArray] = field(default_factory=list)
     answers: list[float] = field(default_factory=list)
 
-    def risk(self, query: Query, threshold: Fraction, rng: np.random.Generator) -> Risk | None:
+    def risk(self, query: AggregateQuery, threshold: Fraction, rng: np.random.Generator) -> PosteriorRisk | None:
         """The share of possible answers that SAFE rejects."""
         if self.effort.exact_only:
             return None
-        cells = Cells.of(self.game)
+        cells = PriorCells.of(self.game)
         # SAFE may err in a tenth of what a round may risk.
         samples = self.effort.samples or cells.samples(threshold / 5)
         votes = self.effort.votes or votes_for(threshold)
@@ -81,9 +82,9 @@ class WalkedSums:
         if vote.work > WORK_LIMIT:
             return None
         share = vote.unsafe_share(np.array(self.answers), weights_of(query, self.n), float(threshold), rng)
-        return Risk(share, NOT_CERTIFIED)
+        return PosteriorRisk(share, NOT_CERTIFIED)
 
-    def remember(self, query: Query, answer: Fraction) -> None:
+    def remember(self, query: AggregateQuery, answer: Fraction) -> None:
         """One more answer."""
         self.rows.append(weights_of(query, self.n))
         self.answers.append(float(answer))
@@ -95,31 +96,34 @@ class WalkedSums:
 
 
 @dataclass
-class UniformSums:
-    """A uniform prior: exact while the answers reduce to disjoint sums, by certified draws where they overlap, by hit-and-run elsewhere. Mutable."""
+class DrawnSums:
+    """A uniform or exponential prior: by certified draws, elsewhere by hit-and-run. Mutable.
 
-    groups: UniformGroups
+    ``groups`` decide exactly while the answers reduce to disjoint sums, under a uniform prior.
+    """
+
     overlapping: OverlappingSums
     walked: WalkedSums
-    disjoint: bool = True
+    groups: UniformGroups | None = None
     plain: bool = True
 
-    def risk(self, query: Query, threshold: Fraction, rng: np.random.Generator) -> Risk | None:
+    def risk(self, query: AggregateQuery, threshold: Fraction, rng: np.random.Generator) -> PosteriorRisk | None:
         """Exact if the groups stay disjoint, else bounded from exact draws."""
-        change = self.groups.change(query) if self.disjoint else None
-        if change is not None:
-            return Risk(self.groups.unsafe_chance(change), EXACT)
+        change = self.groups.change(query) if self.groups is not None else None
+        if self.groups is not None and change is not None:
+            return PosteriorRisk(self.groups.unsafe_chance(change), EXACT)
         found = self.overlapping.risk(query, threshold, rng) if self.plain else None
         if found is None:
             return self.walked.risk(query, threshold, rng)
-        return Risk(
+        return PosteriorRisk(
             found.bound, f"bounded from {found.draws:,} exact draws, wrong with a chance of at most {found.error:.1g}"
         )
 
-    def remember(self, query: Query, answer: Fraction) -> None:
-        """One more answer, for both."""
-        self.disjoint = self.disjoint and self.groups.change(query) is not None
-        if self.disjoint:
+    def remember(self, query: AggregateQuery, answer: Fraction) -> None:
+        """One more answer, for all of them."""
+        if self.groups is not None and self.groups.change(query) is None:
+            self.groups = None
+        if self.groups is not None:
             self.groups.remember(query, answer)
         self.plain = self.plain and query.coefficients is None
         if self.plain:
@@ -128,9 +132,9 @@ class UniformSums:
 
     def extend(self, n: int) -> None:
         """New people are in no question."""
-        self.groups.extend(n)
-        self.overlapping.extend(n)
-        self.walked.extend(n)
+        for each in (self.groups, self.overlapping, self.walked):
+            if each is not None:
+                each.extend(n)
 
 
 @dataclass
@@ -139,12 +143,12 @@ class NormalSums:
 
     sums: GaussianSums
 
-    def risk(self, query: Query, threshold: Fraction, rng: np.random.Generator) -> Risk | None:
+    def risk(self, query: AggregateQuery, threshold: Fraction, rng: np.random.Generator) -> PosteriorRisk | None:
         """In closed form."""
         chance = self.sums.unsafe_chance(query)
-        return None if chance is None else Risk(chance, EXACT)
+        return None if chance is None else PosteriorRisk(chance, EXACT)
 
-    def remember(self, query: Query, answer: Fraction) -> None:
+    def remember(self, query: AggregateQuery, answer: Fraction) -> None:
         """One more answer."""
         self.sums.remember(query, answer)
 
@@ -158,6 +162,10 @@ def posterior(n: int, prior: Prior, game: Game, effort: Effort) -> Posterior:
     if isinstance(prior, Gaussian):
         return NormalSums(GaussianSums(n, prior, game))
     walked = WalkedSums(n, prior, game, effort)
+    if isinstance(prior, Exponential):
+        return DrawnSums(OverlappingSums(n, ExponentialSumsOfClasses(prior), game), walked)
     if not isinstance(prior, Uniform):
         return walked
-    return UniformSums(UniformGroups(n, prior, game), OverlappingSums(n, prior, game), walked)
+    return DrawnSums(
+        OverlappingSums(n, UniformSumsOfClasses(prior), game), walked, groups=UniformGroups(n, prior, game)
+    )

@@ -76,9 +76,7 @@ class Gaussian:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mean", exact(self.mean, "mean"))
-        object.__setattr__(self, "deviation", exact(self.deviation, "deviation"))
-        if Fraction(self.deviation) <= 0:
-            raise PolicyError(f"deviation must be above 0, but it is {self.deviation}.")
+        object.__setattr__(self, "deviation", exact(self.deviation, "deviation", above=0))
 
     @property
     def support(self) -> tuple[float, float]:
@@ -106,10 +104,8 @@ class Exponential:
     low: Number = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mean", exact(self.mean, "mean"))
+        object.__setattr__(self, "mean", exact(self.mean, "mean", above=0))
         object.__setattr__(self, "low", exact(self.low, "low"))
-        if Fraction(self.mean) <= 0:
-            raise PolicyError(f"mean must be above 0, but it is {self.mean}.")
 
     @property
     def support(self) -> tuple[float, float]:

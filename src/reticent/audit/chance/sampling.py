@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.audit.chance.game import Cells
+from reticent.audit.chance.game import PriorCells
 from reticent.audit.chance.priors import Prior
 from reticent.audit.chance.walk import Walk
 
@@ -27,7 +27,7 @@ class Tally:
     """How often each chain's people fell into each cell of equal prior chance. Mutable: it counts."""
 
     prior: Prior
-    cells: Cells
+    cells: PriorCells
     chains: int
     people: int
 
@@ -51,7 +51,7 @@ class Tally:
         return np.asarray(((scaled >= least) & (scaled <= most)).all(axis=1))
 
 
-def safe(prior: Prior, cells: Cells, data: FloatArray) -> bool:
+def safe(prior: Prior, cells: PriorCells, data: FloatArray) -> bool:
     """SAFE from a batch of data sets drawn from the posterior, one a row."""
     tally = Tally(prior, cells, 1, data.shape[1])
     for row in data:
@@ -68,7 +68,7 @@ class Vote:
     """
 
     walk: Walk
-    cells: Cells
+    cells: PriorCells
     votes: int
     samples: int
 

@@ -11,7 +11,7 @@ from reticent.audit.chance.auditor import UNDECIDED, ChanceAuditor, safe, unsafe
 from reticent.audit.chance.game import Game
 from reticent.audit.chance.posterior import Effort, posterior
 from reticent.audit.chance.priors import Prior
-from reticent.audit.decision import Decision, History, Query
+from reticent.audit.decision import AggregateQuery, Decision, QueryHistory
 from reticent.audit.sums import SumAuditor
 from reticent.audit.wording import EXPOSES
 from reticent.errors import PolicyError
@@ -27,8 +27,8 @@ class ProbabilisticSumAuditor(ChanceAuditor):
     *Guarantee*: (lambda, delta, beta, T)-private: over T rounds the chance that some answer moves the belief about some person's value lying in an
     interval of prior chance >= 1/beta by more than a factor 1 + lambda is at most delta. Exact with a Gaussian prior, and with a
     uniform one while questions reduce to disjoint sums; there the chance of an unsafe answer is rounded up by more than the error of
-    floating point, and what stays too close to call is denied. Plain sums that overlap under a uniform prior are decided by exact draws with a certified bound, whose
-    error the verdict states. Elsewhere hit-and-run gives an "estimate, mixing not certified"; its
+    floating point, and what stays too close to call is denied. Plain sums that overlap under a uniform prior, and all plain sums under an exponential one, are decided
+    by exact draws with a certified bound, whose error the verdict states. Elsewhere hit-and-run gives an "estimate, mixing not certified"; its
     ``votes`` and ``samples`` default to what the guarantee asks for, which is practical for a few dozen people only; with ``exact_only``
     such questions are denied at once.
     *Adversary*: knows the prior, all questions, answers and refusals; values are independent draws from the prior.
@@ -65,7 +65,7 @@ class ProbabilisticSumAuditor(ChanceAuditor):
         self._classical = SumAuditor(n)
         self._posterior = posterior(n, prior, game, Effort(votes, samples, exact_only))
 
-    def _decide(self, query: Query, threshold: Fraction, rng: np.random.Generator) -> Decision:
+    def _decide(self, query: AggregateQuery, threshold: Fraction, rng: np.random.Generator) -> Decision:
         known = self._classical.would_answer(query)
         if known.rule in ("implied", EXPOSES.rule):
             return known
@@ -74,7 +74,7 @@ class ProbabilisticSumAuditor(ChanceAuditor):
             return UNDECIDED
         return safe(threshold, risk.how) if risk.chance <= float(threshold) else unsafe(threshold, risk.how)
 
-    def _remember(self, query: Query, answer: Fraction) -> None:
+    def _remember(self, query: AggregateQuery, answer: Fraction) -> None:
         if self._classical.would_answer(query).rule != "implied":
             # The posterior first: it may refuse an answer that the prior excludes, and then nothing has changed.
             self._posterior.remember(query, answer)
@@ -86,7 +86,7 @@ class ProbabilisticSumAuditor(ChanceAuditor):
 
 
 def decide(
-    history: History, query: Query, prior: Prior, game: Game, *, asked: int | None = None, key: bytes
+    history: QueryHistory, query: AggregateQuery, prior: Prior, game: Game, *, asked: int | None = None, key: bytes
 ) -> Decision:
     """Answer or deny ``query`` after ``history``: a function of its arguments, without a handle to the data (R-QA-1).
 

@@ -19,7 +19,7 @@ from scipy.optimize import brentq
 from reticent.audit.chance.game import Game
 from reticent.audit.chance.irwin_hall import cumulative, density
 from reticent.audit.chance.priors import Uniform
-from reticent.audit.decision import Query
+from reticent.audit.decision import AggregateQuery
 from reticent.errors import DataError
 
 IntArray = NDArray[np.int64]
@@ -93,7 +93,7 @@ class UniformGroups:
         self.group = np.append(self.group, np.full(n - self.n, -1, dtype=np.int64))
         self.n = n
 
-    def change(self, query: Query) -> Change | None:
+    def change(self, query: AggregateQuery) -> Change | None:
         """What a question would do; None when the answers would not reduce to disjoint sums."""
         if query.coefficients is not None:
             return None
@@ -132,7 +132,7 @@ class UniformGroups:
         high = min(size / 2 + deviation, total - rest / 2 + others, float(size))
         return min(1.0, max(0.0, 1 - split_chance(size, rest, total, low, high)) + MARGIN)
 
-    def remember(self, query: Query, answer: Fraction) -> None:
+    def remember(self, query: AggregateQuery, answer: Fraction) -> None:
         """The answer given, to a question that reduces to disjoint sums."""
         change = self.change(query)
         if change is None or change.is_nothing:

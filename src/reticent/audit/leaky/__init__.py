@@ -11,16 +11,16 @@ from __future__ import annotations
 from reticent.audit.leaky.attacks import Claims, drop_attack, equality_attack, parity_attack
 from reticent.audit.leaky.auditors import ChinGate, MixedGate, OppositeGate
 from reticent.audit.leaky.gates import AuditedGate, Gate
-from reticent.audit.leaky.stories import Outcome, Story, stories
+from reticent.audit.leaky.stories import GateOutcome, Story, stories
 
 __all__ = [
     "AuditedGate",
     "ChinGate",
     "Claims",
     "Gate",
+    "GateOutcome",
     "MixedGate",
     "OppositeGate",
-    "Outcome",
     "Story",
     "drop_attack",
     "equality_attack",

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from reticent.audit.deciding import exhausts_bounds
-from reticent.audit.decision import Auditor, Decision, History, Query
+from reticent.audit.decision import AggregateQuery, Auditor, Decision, QueryHistory
 from reticent.audit.maxima import MaxAuditor, MinAuditor
 from reticent.audit.sums import SumAuditor
 from reticent.audit.wording import BOUNDED, OTHER_FAMILY
@@ -47,16 +47,16 @@ class AuditedGate:
     ) -> None:
         self._values = [exact(value, "value") for value in values]
         bounds = [None if bound is None else exact(bound, "bound") for bound in (lower, upper)]
-        self._declared = History(len(self._values), duplicates=duplicates, lower=bounds[0], upper=bounds[1])
+        self._declared = QueryHistory(len(self._values), duplicates=duplicates, lower=bounds[0], upper=bounds[1])
         self._auditor: Auditor | None = None
         self._family: str | None = None
 
     def foreseen(self, members: Iterable[int], function: str) -> bool:
         """Every decision is known beforehand."""
-        return self._decide(Query.of(members, function)).answer
+        return self._decide(AggregateQuery.of(members, function)).answer
 
     def answer(self, members: Iterable[int], function: str) -> Fraction | None:
-        query = Query.of(members, function)
+        query = AggregateQuery.of(members, function)
         if not self._decide(query):
             return None
         auditor = self._auditor or self._made(query.family)
@@ -66,7 +66,7 @@ class AuditedGate:
         auditor.record(query.members, given)
         return given
 
-    def _decide(self, query: Query) -> Decision:
+    def _decide(self, query: AggregateQuery) -> Decision:
         if self._family not in (None, query.family):
             return OTHER_FAMILY
         if exhausts_bounds(self._declared, query):

@@ -14,7 +14,7 @@ from reticent.exact import whole
 
 
 @dataclass(frozen=True)
-class Outcome:
+class GateOutcome:
     """An attack on one gate: how many queries, refusals, people exposed, and whether the attacker was right about them."""
 
     auditor: str
@@ -24,7 +24,7 @@ class Outcome:
     right: int
 
     @classmethod
-    def of(cls, auditor: str, claims: Claims, values: Sequence[int]) -> Outcome:
+    def of(cls, auditor: str, claims: Claims, values: Sequence[int]) -> GateOutcome:
         right = sum(values[person] == value for person, value in claims.values.items())
         return cls(auditor, claims.asked, claims.refused, len(claims.values), right)
 
@@ -37,8 +37,8 @@ class Story:
     title: str
     text: str
     people: int
-    leaky: Outcome
-    ours: Outcome
+    leaky: GateOutcome
+    ours: GateOutcome
 
 
 def stories(people: int = 400, seed: int = 0) -> tuple[Story, ...]:
@@ -101,7 +101,7 @@ def _told(
     name: str, title: str, text: str, values: list[int], leaky: Gate, ours: Gate, attack: Callable[[Gate], Claims]
 ) -> Story:
     outcomes = (
-        Outcome.of(type(leaky).__name__, attack(leaky), values),
-        Outcome.of(type(ours).__name__, attack(ours), values),
+        GateOutcome.of(type(leaky).__name__, attack(leaky), values),
+        GateOutcome.of(type(ours).__name__, attack(ours), values),
     )
     return Story(name, title, text, len(values), *outcomes)

@@ -11,13 +11,13 @@
 """
 
 from reticent.audit.offline.checking import check_log
-from reticent.audit.offline.log import Entry, Log, as_log, parse_log, read_log
+from reticent.audit.offline.log import Log, LogEntry, as_log, parse_log, read_log
 from reticent.audit.offline.report import Report
 from reticent.audit.offline.subset import SafeSubset, largest_safe_subset
 
 __all__ = [
-    "Entry",
     "Log",
+    "LogEntry",
     "Report",
     "SafeSubset",
     "as_log",

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from reticent.audit.offline.log import Entry
+from reticent.audit.offline.log import LogEntry
 
 IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Classes:
+class PersonClasses:
     """``of`` maps each person to its class; ``first`` is the lowest person of each class and ``size`` how many there are."""
 
     of: IntArray
@@ -22,7 +22,7 @@ class Classes:
     size: IntArray
 
     @classmethod
-    def traced(cls, entries: tuple[Entry, ...], n: int) -> Classes:
+    def traced(cls, entries: tuple[LogEntry, ...], n: int) -> PersonClasses:
         """Split everybody by one question after the other; linear in the members, exact."""
         of = np.zeros(n, dtype=np.int64)
         size = np.array([n], dtype=np.int64)
@@ -46,7 +46,7 @@ class Classes:
     def __len__(self) -> int:
         return len(self.first)
 
-    def matrix(self, entries: tuple[Entry, ...]) -> sparse.csr_array:
+    def matrix(self, entries: tuple[LogEntry, ...]) -> sparse.csr_array:
         """One row a question, one column a class, the coefficient of each member of the class."""
         is_first = np.zeros(len(self.of), dtype=bool)
         is_first[self.first] = True

@@ -13,7 +13,7 @@ from reticent.audit.offline.certificate import Certificate, NotWhole
 from reticent.audit.offline.log import Log
 from reticent.audit.offline.region import Bound, Region
 from reticent.audit.offline.report import Report
-from reticent.audit.offline.search import Search
+from reticent.audit.offline.search import RegionSearch
 
 # Points from a few directions tell most people apart before anybody is looked at singly.
 _DIRECTIONS = 4
@@ -26,7 +26,7 @@ def check_constrained(log: Log, limit: int) -> Report:
     if impossible is not None:
         return Report(log, _METHOD, contradiction=impossible, consistent=False)
     region = Region.of(log)
-    search = Search(region, limit)
+    search = RegionSearch(region, limit)
     first = search.beyond(Goal())
     if first is None:
         return Report(log, _METHOD, consistent=None, undecided=tuple(range(log.n)))
@@ -60,7 +60,7 @@ def not_whole(log: Log) -> NotWhole | None:
 _Ends = tuple[Bound, Bound, Leaf | None, Leaf | None]
 
 
-def _intervals(search: Search) -> dict[int, _Ends]:
+def _intervals(search: RegionSearch) -> dict[int, _Ends]:
     """Proved lower and upper ends of every head piece, with the weights that prove them."""
     ends = {}
     for piece in map(int, search.region.heads):
@@ -72,7 +72,7 @@ def _intervals(search: Search) -> dict[int, _Ends]:
     return ends
 
 
-def _verdict(search: Search, piece: int, ends: _Ends | None) -> Argument | bool | None:
+def _verdict(search: RegionSearch, piece: int, ends: _Ends | None) -> Argument | bool | None:
     """The proof that the piece has one value, True where two points differ in it, None where neither was found."""
     value = search.points[0][piece]
     if any(point[piece] != value for point in search.points):

@@ -1,6 +1,6 @@
 """A log of questions and the answers given: what an offline audit reads (R-QA-13).
 
-A log file holds one JSON object a line::
+A log file holds one JSON object per line::
 
     {"people": 6, "lower": 0, "upper": 100}
     {"members": [0, 1], "function": "sum", "answer": "7"}
@@ -24,7 +24,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from reticent.audit.decision import Answered, Query
+from reticent.audit.decision import AggregateQuery, Answered
 from reticent.documents import parse_json, read_document
 from reticent.errors import DataError, PolicyError, ReticentError, did_you_mean
 from reticent.exact import Number, exact, whole
@@ -38,11 +38,11 @@ _SKIPPED = ("denied", "deny", "refused")
 
 
 @dataclass(frozen=True)
-class Entry:
+class LogEntry:
     """One answered question; ``number`` is its place in the log, from 1, or the line of the file."""
 
     number: int
-    query: Query
+    query: AggregateQuery
     answer: Fraction
 
 
@@ -54,7 +54,7 @@ class Log:
     says whether two people may share a value.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[LogEntry, ...]
     n: int
     values: str = "real"
     lower: Fraction | None = None
@@ -101,12 +101,12 @@ class Log:
         """Which of ``sum``, ``max`` and ``min`` were answered."""
         return frozenset(entry.query.function for entry in self.entries)
 
-    def entry(self, number: int) -> Entry:
+    def entry(self, number: int) -> LogEntry:
         """The question with this number."""
         return self._by_number()[number]
 
-    def _by_number(self) -> dict[int, Entry]:
-        found: dict[int, Entry] | None = self.__dict__.get("_numbers")
+    def _by_number(self) -> dict[int, LogEntry]:
+        found: dict[int, LogEntry] | None = self.__dict__.get("_numbers")
         if found is None:
             found = {entry.number: entry for entry in self.entries}
             object.__setattr__(self, "_numbers", found)
@@ -164,18 +164,20 @@ def as_log(
     return Log(entries, n, values, least, greatest, duplicates)
 
 
-def _from_item(number: int, item: Any) -> Entry | None:
+def _from_item(number: int, item: Any) -> LogEntry | None:
     place = f"Question {number}"
     if isinstance(item, Answered):
         if item.answer is None:
             raise DataError(f"{place} has no answer; an offline audit needs the answers that were given.")
-        return Entry(number, item.query, Fraction(item.answer))
+        return LogEntry(number, item.query, Fraction(item.answer))
     if not isinstance(item, (tuple, list)) or len(item) != 3:
         raise DataError(f"{place} must be (members, function, answer), but it is {item!r}.")
     return _entry(number, place, *item)
 
 
-def _entry(number: int, place: str, members: Any, function: Any, answer: Any, coefficients: Any = None) -> Entry | None:
+def _entry(
+    number: int, place: str, members: Any, function: Any, answer: Any, coefficients: Any = None
+) -> LogEntry | None:
     """A checked entry; None for a count, which says nothing about a value."""
     name = function.lower() if isinstance(function, str) else function
     if name == "count":
@@ -189,19 +191,21 @@ def _entry(number: int, place: str, members: Any, function: Any, answer: Any, co
         if coefficients is not None:
             query = _linear(members, name, coefficients)
         else:
-            query = Query.of(members, "sum" if name == "avg" else name)
+            query = AggregateQuery.of(members, "sum" if name == "avg" else name)
         given = exact(answer, "answer")
     except ReticentError as error:
         raise DataError(f"{place}: {error}") from None
-    return Entry(number, query, given * len(query) if name == "avg" else given)
+    return LogEntry(number, query, given * len(query) if name == "avg" else given)
 
 
-def _linear(members: Any, function: str, coefficients: Any) -> Query:
+def _linear(members: Any, function: str, coefficients: Any) -> AggregateQuery:
     if function != "sum":
         raise PolicyError(f"coefficients belong to sums, but the function is {function!r}.")
     if not isinstance(coefficients, (list, tuple, np.ndarray)) or len(coefficients) != len(members):
         raise PolicyError("coefficients must be one whole number for each member.")
-    return Query.linear(dict(zip(Query.of(members).members.tolist(), _in_order(members, coefficients), strict=True)))
+    return AggregateQuery.linear(
+        dict(zip(AggregateQuery.of(members).members.tolist(), _in_order(members, coefficients), strict=True))
+    )
 
 
 def _in_order(members: Any, coefficients: Any) -> list[int]:
@@ -218,14 +222,14 @@ def read_log(path: str | Path, *, column: str | None = None) -> Log:
     except OSError as error:
         raise DataError(f"The log {path} cannot be read: {error.strerror or error}.") from None
     except UnicodeDecodeError:
-        raise DataError(f"The log {path} is not UTF-8 text; a log holds one JSON object a line.") from None
+        raise DataError(f"The log {path} is not UTF-8 text; a log holds one JSON object per line.") from None
     return parse_log(text.splitlines(), str(path), column=column)
 
 
 def parse_log(lines: Iterable[str], source: str = "the log", *, column: str | None = None) -> Log:
     """The log in these lines; ``source`` is how errors call it."""
     header: dict[str, Any] = {}
-    found: dict[str | None, list[Entry]] = {}
+    found: dict[str | None, list[LogEntry]] = {}
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -240,14 +244,14 @@ def parse_log(lines: Iterable[str], source: str = "the log", *, column: str | No
     names = sorted(str(name) for name in found if name is not None)
     if column is None and len(found) > 1:
         listed = ", ".join(names)
-        raise DataError(f"{source} holds questions about several columns ({listed}); say which one to audit (column).")
+        raise DataError(f"{source} holds questions about several columns ({listed}); choose one with column=.")
     if column is not None and column not in found:
         raise DataError(
             f"{source} holds no answered question about the column {column!r}.{did_you_mean(column, names)}"
         )
     entries = found.get(column, []) if column is not None else next(iter(found.values()), [])
     if not entries and not header:
-        raise DataError(f"{source} holds no answered question; a log holds one JSON object a line.")
+        raise DataError(f"{source} holds no answered question; a log holds one JSON object per line.")
     n = header.pop("people", None)
     try:
         return as_log(Log(tuple(entries), n or 1 + max(int(entry.query.members[-1]) for entry in entries)), **header)
@@ -285,7 +289,7 @@ def _known(fields: dict[str, Any], known: tuple[str, ...], place: str) -> None:
             )
 
 
-def _question(number: int, fields: dict[str, Any], place: str) -> tuple[Entry | None, str | None]:
+def _question(number: int, fields: dict[str, Any], place: str) -> tuple[LogEntry | None, str | None]:
     _known(fields, _QUESTION, place)
     column = fields.get("column")
     if column is not None and not isinstance(column, str):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.audit.offline.certificate import SoleHolder
-from reticent.audit.offline.log import Entry, Log
+from reticent.audit.offline.log import Log, LogEntry
 from reticent.audit.offline.report import Report
 
 IntArray = NDArray[np.int64]
@@ -92,7 +92,7 @@ def _distinct(holders: _Holders) -> list[SoleHolder]:
         left = holders.of_question(int(places[0]))
         elsewhere: list[tuple[int, tuple[int, ...]]] = []
         for place in places[1:]:
-            other: Entry = holders.log.entries[place]
+            other: LogEntry = holders.log.entries[place]
             inside = np.isin(left, other.query.members)
             if not inside.all():
                 elsewhere.append((other.number, tuple(left[~inside].tolist())))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from reticent.audit.offline.classes import Classes
+from reticent.audit.offline.classes import PersonClasses
 from reticent.audit.offline.log import Log
 
 Bound = Fraction | None
@@ -100,7 +100,7 @@ class Region:
     def of(cls, log: Log) -> Region:
         """The region of a log."""
         extremes = bool(log.functions - {"sum"})
-        classes = Classes.traced(log.entries, log.n)
+        classes = PersonClasses.traced(log.entries, log.n)
         people, head, classes_of_pieces = _pieces(classes, _SINGLES_IF_EXTREMES if extremes else 1)
         sums = tuple(entry for entry in log.entries if entry.query.function == "sum")
         by_class = classes.matrix(sums)
@@ -147,7 +147,7 @@ class Region:
         return coefficients, sum((weight * self.answers[row] for row, weight in weights), Fraction(0))
 
 
-def _pieces(classes: Classes, singles: int) -> tuple[tuple[IntArray, ...], IntArray, IntArray]:
+def _pieces(classes: PersonClasses, singles: int) -> tuple[tuple[IntArray, ...], IntArray, IntArray]:
     order = np.argsort(classes.of, kind="stable")
     ends = np.cumsum(classes.size)
     people: list[IntArray] = []

@@ -31,7 +31,7 @@ _INFEASIBLE, _UNBOUNDED, _UNCLEAR = 2, 3, 4
 
 
 @dataclass
-class Search:
+class RegionSearch:
     """Questions about one region under one limit; mutable because it counts the linear programs that were solved."""
 
     region: Region

@@ -15,7 +15,7 @@ from math import lcm
 import numpy as np
 
 from reticent.audit.offline.certificate import Combination, Weights
-from reticent.audit.offline.classes import Classes, IntArray
+from reticent.audit.offline.classes import IntArray, PersonClasses
 from reticent.audit.offline.lifting import Basis, BigArray, multiply, times
 from reticent.audit.offline.log import Log
 from reticent.audit.offline.report import Report
@@ -31,9 +31,9 @@ class SumSystem:
     log: Log
 
     @cached_property
-    def classes(self) -> Classes:
+    def classes(self) -> PersonClasses:
         """People with the same trace."""
-        return Classes.traced(self.log.entries, self.log.n)
+        return PersonClasses.traced(self.log.entries, self.log.n)
 
     @cached_property
     def basis(self) -> Basis:

@@ -11,24 +11,24 @@
 """
 
 from reticent.audit.service.access import Forbidden, QuotaUsed
-from reticent.audit.service.replies import Answer, Reply, Row
+from reticent.audit.service.replies import CellAnswer, Reply, Row
 from reticent.audit.service.service import AuditService
-from reticent.audit.service.settings import STEWARD, Chance, Noise, Prior, Role, SensitiveColumn, Settings
+from reticent.audit.service.settings import STEWARD, Chance, Noise, PriorSettings, ProtectedColumn, Role, Settings
 from reticent.audit.service.statement import Statement, StatementError
 
 __all__ = [
     "STEWARD",
-    "Answer",
     "AuditService",
+    "CellAnswer",
     "Chance",
     "Forbidden",
     "Noise",
-    "Prior",
+    "PriorSettings",
+    "ProtectedColumn",
     "QuotaUsed",
     "Reply",
     "Role",
     "Row",
-    "SensitiveColumn",
     "Settings",
     "Statement",
     "StatementError",

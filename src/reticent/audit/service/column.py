@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from reticent.audit import MaxAuditor, MinAuditor, SumAuditor
 from reticent.audit.decision import FAMILIES, Auditor, Decision
-from reticent.audit.service.settings import SensitiveColumn
+from reticent.audit.service.settings import ProtectedColumn
 from reticent.errors import DataError
 
 Asked = Literal["sum", "max", "min"]
@@ -42,7 +42,7 @@ class ColumnAudit:
     taken so far, denied ones too, which probabilistic auditors count; ``key`` makes their randomness repeatable.
     """
 
-    def __init__(self, column: SensitiveColumn, key: bytes) -> None:
+    def __init__(self, column: ProtectedColumn, key: bytes) -> None:
         self.column = column
         self.family: str | None = column.family
         self.rounds = 0
@@ -99,6 +99,8 @@ class ColumnAudit:
         return np.unique(self._firsts[members])
 
     def _stops_at_changes(self, family: str) -> bool:
+        if self.column.changes == "any":
+            return True
         return self.column.changes == "known" and (family != "linear" or self.column.chance is not None)
 
     def _has_changed(self) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.audit.service.settings import SensitiveColumn
+from reticent.audit.service.settings import ProtectedColumn
 from reticent.errors import DataError
 
 Total = Literal["sum", "max", "min"]
@@ -76,11 +76,14 @@ def quoted(name: str) -> str:
 def check_keys(keys: pl.Series, name: str) -> None:
     """Every row is a person of its own."""
     if keys.null_count():
-        raise DataError(f"The person key {name!r} is missing in {keys.null_count()} rows. Every row needs one.")
+        raise DataError(
+            f"The person key {name!r} is missing in {keys.null_count()} rows. Every row needs one.", column=name
+        )
     if keys.n_unique() != len(keys):
         raise DataError(
             f"The person key {name!r} is not unique: {len(keys)} rows have {keys.n_unique()} different keys. "
-            "Several rows of one person would be protected one by one only; audit a view with one row a person."
+            "Several rows of one person would be protected one by one only; audit a view with one row per person.",
+            column=name,
         )
 
 
@@ -106,29 +109,32 @@ def trimmed(values: pl.Series) -> pl.Series:
     return values.to_frame().select(shown.alias(name))[name]
 
 
-def check_nulls(nulls: int, column: SensitiveColumn) -> None:
+def check_nulls(nulls: int, column: ProtectedColumn) -> None:
     """A missing value must not be told by the number of values in a sum, unless everybody may know it."""
     if nulls and column.nulls == "refuse":
         raise DataError(
-            f"Column {column.name!r} is missing in {nulls} rows. Who has no value would show in the answers. Say nulls = 'public' if "
-            "everybody may know it, or audit a view without these rows."
+            f"Column {column.name!r} is missing in {nulls} rows. Who has no value would show in the answers. Set nulls = 'public' if "
+            "everybody may know it, or audit a view without these rows.",
+            column=column.name,
         )
 
 
-def check_rounding(count: int, column: SensitiveColumn) -> None:
+def check_rounding(count: int, column: ProtectedColumn) -> None:
     """Floating-point values must be what their decimals say."""
     if count:
         raise DataError(
-            f"{count} values of column {column.name!r} have more than {column.decimals} decimal places, or are no finite numbers. "
-            "Say more decimals, or round the column in a view."
+            f"{count} values of column {column.name!r} have more than {column.decimals} decimal places, or are not finite numbers. "
+            "Declare more decimals, or round the column in a view.",
+            column=column.name,
         )
 
 
-def floating(column: SensitiveColumn) -> str:
-    """What to say of floating-point numbers without declared decimals."""
-    return (
-        f"Column {column.name!r} holds floating-point numbers, whose sums depend on the order of the rows. Say how many "
-        "decimal places its values have, such as decimals = 2."
+def floating(column: ProtectedColumn) -> DataError:
+    """The refusal of floating-point numbers without declared decimals."""
+    return DataError(
+        f"Column {column.name!r} holds floating-point numbers, whose sums depend on the order of the rows. Declare how many "
+        "decimal places its values have, such as decimals = 2.",
+        column=column.name,
     )
 
 

@@ -28,7 +28,7 @@ from reticent.audit.service.database import (
     total_of_parts,
     trimmed,
 )
-from reticent.audit.service.settings import SensitiveColumn, Settings
+from reticent.audit.service.settings import ProtectedColumn, Settings
 from reticent.errors import DataError, did_you_mean
 
 _DUCKDB = (".duckdb", ".ddb")
@@ -222,7 +222,8 @@ class EmbeddedDatabase:
         for name, inside in columns.items():
             if inside not in types:
                 raise DataError(
-                    f"{self._path.name} has no column {name!r}.{did_you_mean(name, types)} The columns are: {', '.join(types)}."
+                    f"{self._path.name} has no column {name!r}.{did_you_mean(name, types)} The columns are: {', '.join(types)}.",
+                    column=name,
                 )
 
     def _key(self, table: str, source: str, kind: str) -> str:
@@ -235,21 +236,22 @@ class EmbeddedDatabase:
             found = self._query(f"SELECT count(*) FROM {table} WHERE {odd}").fetchall()[0][0]
             if found:
                 raise DataError(
-                    f"{found} values of the person key {name!r} are floating-point numbers that are not exact. Make them whole numbers or texts."
+                    f"{found} values of the person key {name!r} are floating-point numbers that are not exact. Make them whole numbers or texts.",
+                    column=name,
                 )
             return f"CASE WHEN {source} = trunc({source}) THEN CAST(CAST({source} AS BIGINT) AS VARCHAR) ELSE CAST({source} AS VARCHAR) END"
         if not kind.startswith(_KEYS):
-            raise DataError(f"The person key {name!r} has type {kind}. Make it a whole number or a text.")
+            raise DataError(f"The person key {name!r} has type {kind}. Make it a whole number or a text.", column=name)
         return f"CAST({source} AS VARCHAR)"
 
-    def _value(self, table: str, column: SensitiveColumn, source: str, kind: str) -> str:
+    def _value(self, table: str, column: ProtectedColumn, source: str, kind: str) -> str:
         """The exact value of a sensitive column, in 64 bits where its type says that they suffice: those are added fastest."""
         exact, scale = "BIGINT", 0
         if kind == "BOOLEAN":
             source = f"CAST({source} AS TINYINT)"
         elif kind in _FLOATING:
             if column.decimals is None:
-                raise DataError(floating(column))
+                raise floating(column)
             exact, scale = f"DECIMAL(38, {column.decimals})", column.decimals
             self._check_floats(table, column, source, kind)
             source = f"CAST({source} AS VARCHAR)"
@@ -260,12 +262,13 @@ class EmbeddedDatabase:
             exact = "DECIMAL(38, 0)"
         elif kind not in _WHOLE:
             raise DataError(
-                f"The sensitive column {column.name!r} has type {kind}. Only numbers can be added and compared."
+                f"The sensitive column {column.name!r} has type {kind}. Only numbers can be added and compared.",
+                column=column.name,
             )
         self._scales[column.name] = scale
         return f"CAST({source} AS {exact}) AS {self._values[column.name]}"
 
-    def _check_floats(self, table: str, column: SensitiveColumn, source: str, kind: str) -> None:
+    def _check_floats(self, table: str, column: ProtectedColumn, source: str, kind: str) -> None:
         """Whether the decimals say the shortest text of every value, which then is its exact value."""
         rounded = f"CAST(TRY_CAST(CAST({source} AS VARCHAR) AS DECIMAL(38, {column.decimals})) AS {kind})"
         found = self._query(
@@ -286,13 +289,16 @@ class EmbeddedDatabase:
             check_nulls(nulls, column)
             largest = max(abs(Fraction(least or 0)), abs(Fraction(most or 0)))
             if largest * max(self._count, 1) * 10 ** self._scales[column.name] >= _LARGEST:
-                raise DataError(f"The values of column {column.name!r} are too large to be added exactly in 38 digits.")
+                raise DataError(
+                    f"The values of column {column.name!r} are too large to be added exactly in 38 digits.",
+                    column=column.name,
+                )
 
 
 def _public(name: str, source: str, kind: str) -> str:
     """A public column in a type that conditions can speak about."""
     if not kind.startswith(_PUBLIC) or "[" in kind:
-        raise DataError(f"The public column {name!r} has type {kind}, which conditions cannot speak about.")
+        raise DataError(f"The public column {name!r} has type {kind}, which conditions cannot use.", column=name)
     if kind.startswith(_AS_TEXT):
         return f"CAST({source} AS VARCHAR)"
     return f"CAST({source} AS DECIMAL(38, 0))" if kind in _WIDE else source

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from reticent.audit.service.settings import SensitiveColumn
+from reticent.audit.service.settings import ProtectedColumn
 
 _CALLED = {"linear": "Sums and averages", "max": "Maxima", "min": "Minima"}
 
 
-def guarantee(column: SensitiveColumn, family: str | None) -> list[str]:
+def guarantee(column: ProtectedColumn, family: str | None) -> list[str]:
     """Sentences about one column, for everybody to read."""
     said = [_exact(column)]
     if column.refusal is None:
@@ -30,7 +30,7 @@ def guarantee(column: SensitiveColumn, family: str | None) -> list[str]:
     return said
 
 
-def _exact(column: SensitiveColumn) -> str:
+def _exact(column: ProtectedColumn) -> str:
     if column.refusal is not None:
         return column.refusal
     if column.chance is not None:
@@ -45,9 +45,12 @@ def _exact(column: SensitiveColumn) -> str:
     )
 
 
-def _changes(column: SensitiveColumn, family: str | None) -> str:
+def _changes(column: ProtectedColumn, family: str | None) -> str:
     if column.changes == "unknown":
         return "A changed value counts as a new number: it is assumed that nobody knows how values change, such as a raise for everybody."
-    if family == "linear" and column.chance is None:
-        return "That holds also for people who know by how much values changed: all values of a person count as one."
+    if column.changes == "known" and family == "linear" and column.chance is None:
+        return (
+            "That holds also for people who know by how much values changed, or that all changed by one percentage: all values of a person count as "
+            "one. It does not hold for people who know the percentage by which single values changed (changes = 'any')."
+        )
     return "Once the value of somebody in an answer changes, nothing more is answered: people may know by how much it changed."

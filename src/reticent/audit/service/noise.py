@@ -48,7 +48,7 @@ def _mechanism(sensitivity: int, each: Fraction) -> Callable[[int], int]:
     scale = float(sensitivity / each)
     if scale > _WIDEST:
         raise PolicyError(
-            "noise: range is too wide for its decimals and epsilon. Say fewer decimals, or a narrower range."
+            "noise: range is too wide for its decimals and epsilon. Use fewer decimals, or a narrower range."
         )
     while True:
         made: Any = dp.m.make_laplace(dp.atom_domain(T="i64"), dp.absolute_distance(T="i64"), scale=scale)

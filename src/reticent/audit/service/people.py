@@ -40,7 +40,8 @@ class People:
         for column, declared in self._settings.sensitive.items():
             if not declared.duplicates and rows.values[column].drop_nulls().is_duplicated().any():
                 raise DataError(
-                    f"Column {column!r} is declared duplicates = 'distinct', but people share values. Declare 'allowed'."
+                    f"Column {column!r} is declared duplicates = 'distinct', but people share values. Declare 'allowed'.",
+                    column=column,
                 )
             hashes = pair_hashes(column, rows.keys, rows.values[column], self._secret)
             kept = self._audits.hashes(self._settings.dataset, column, self._secret.fingerprint)

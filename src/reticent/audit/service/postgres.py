@@ -26,7 +26,7 @@ from reticent.audit.service.database import (
     total_of_parts,
     trimmed,
 )
-from reticent.audit.service.settings import SensitiveColumn, Settings
+from reticent.audit.service.settings import ProtectedColumn, Settings
 from reticent.data import fetch_postgres
 from reticent.errors import DataError, did_you_mean
 
@@ -47,9 +47,11 @@ _PUBLIC = (
     "timestamp without time zone",
     "timestamp with time zone",
 )
-# What the text of a row looks like must not depend on whose session it is.
+# What the text of a row looks like must not depend on whose session it is. Rows that a policy hides from the role are an error, not left out unseen: which they are may change
+# while the table does not.
 _SESSION = (
-    "-c DateStyle=ISO -c extra_float_digits=3 -c TimeZone=UTC -c bytea_output=hex -c default_transaction_read_only=on"
+    "-c DateStyle=ISO -c extra_float_digits=3 -c TimeZone=UTC -c bytea_output=hex -c default_transaction_read_only=on "
+    "-c row_security=off"
 )
 
 
@@ -78,6 +80,7 @@ class PostgresDatabase:
         """One snapshot of the table: what others commit meanwhile is not seen."""
         try:
             if self._connection is None or self._connection.closed:
+                self.close()
                 self._connection = self._psycopg.connect(self._settings.source.address, options=_SESSION)
                 self._connection.isolation_level = self._psycopg.IsolationLevel.REPEATABLE_READ
                 self._connection.read_only = True
@@ -85,6 +88,10 @@ class PostgresDatabase:
                 if not self._types:
                     self._types = self._column_types()
                 yield self
+        except self._psycopg.errors.QueryCanceled as error:
+            raise DataError(
+                f"PostgreSQL stopped a statement of ours: {first_line(error)} Ask again, or allow more time."
+            ) from None
         except self._psycopg.OperationalError as error:
             self.close()
             raise DataError(f"PostgreSQL cannot be reached: {first_line(error)}") from None
@@ -92,7 +99,8 @@ class PostgresDatabase:
             raise DataError(f"PostgreSQL says: {first_line(error)}") from None
 
     def close(self) -> None:
-        """Leave the server."""
+        """Leave the server. What was seen there says nothing about the server that answers next: it may be a restored one, or another."""
+        self._quiet, self._types = None, {}
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -249,7 +257,8 @@ class PostgresDatabase:
         for name in self._names():
             if name not in types:
                 raise DataError(
-                    f"The table has no column {name!r}.{did_you_mean(name, types)} The columns are: {', '.join(types)}."
+                    f"The table has no column {name!r}.{did_you_mean(name, types)} The columns are: {', '.join(types)}.",
+                    column=name,
                 )
         return types
 
@@ -258,10 +267,10 @@ class PostgresDatabase:
 
         kind = self._types[name]
         if kind not in _PUBLIC:
-            raise DataError(f"The public column {name!r} has type {kind}, which conditions cannot speak about.")
+            raise DataError(f"The public column {name!r} has type {kind}, which conditions cannot use.", column=name)
         return sql.SQL("{}::text" if kind in _TEXTS else "{}").format(sql.Identifier(name))
 
-    def _value(self, column: SensitiveColumn, kind: str) -> sql.Composed:
+    def _value(self, column: ProtectedColumn, kind: str) -> sql.Composed:
         """The exact value of a sensitive column."""
         from psycopg import sql
 
@@ -270,15 +279,16 @@ class PostgresDatabase:
             return sql.SQL("{}::integer::numeric").format(name)
         if kind in _FLOATS:
             if column.decimals is None:
-                raise DataError(floating(column))
+                raise floating(column)
             return sql.SQL("round({}::numeric, {})").format(name, sql.Literal(column.decimals))
         if kind not in (*_WHOLE, "numeric"):
             raise DataError(
-                f"The sensitive column {column.name!r} has type {kind}. Only numbers can be added and compared."
+                f"The sensitive column {column.name!r} has type {kind}. Only numbers can be added and compared.",
+                column=column.name,
             )
         return sql.SQL("{}::numeric").format(name)
 
-    def _check_values(self, column: SensitiveColumn) -> None:
+    def _check_values(self, column: ProtectedColumn) -> None:
         from psycopg import sql
 
         name, kind = sql.Identifier(column.name), self._types[column.name]

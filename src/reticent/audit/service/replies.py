@@ -13,7 +13,7 @@ _DIGITS = Context(prec=20, rounding=ROUND_HALF_EVEN)
 
 
 @dataclass(frozen=True)
-class Answer:
+class CellAnswer:
     """One aggregate of one cell. ``value`` is None where it was denied, and for an empty selection.
 
     ``decision`` is the number to explain it by, None where nothing had to be decided (counts are public). ``noisy`` says that the
@@ -49,7 +49,7 @@ class Row:
     """The answers for one combination of the public columns after GROUP BY; one row without any where there is none."""
 
     group: Mapping[str, Any]
-    answers: tuple[Answer, ...]
+    answers: tuple[CellAnswer, ...]
 
 
 @dataclass(frozen=True)

@@ -19,20 +19,20 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.audit.decision import Decision, Query
+from reticent.audit.decision import AggregateQuery, Decision
 from reticent.audit.service.access import Tokens, check_quota, check_role
 from reticent.audit.service.column import Asked, ColumnAudit
 from reticent.audit.service.database import Database, Look
 from reticent.audit.service.guarantee import guarantee
 from reticent.audit.service.noise import noisy, unit_of
 from reticent.audit.service.people import MISSING, People
-from reticent.audit.service.replies import Answer, Reply, Row
+from reticent.audit.service.replies import CellAnswer, Reply, Row
 from reticent.audit.service.settings import STEWARD, Settings
 from reticent.audit.service.statement import Aggregate, Statement
-from reticent.data import ValueType, people_marks
+from reticent.data import ValueType, numbered_marks, people_marks
 from reticent.errors import LedgerError, PolicyError
 from reticent.giving import apart, unjudged
-from reticent.ledger import ANSWERS, NOISY_SUM, AuditEntry, Ledger, Question, Verdict
+from reticent.ledger import ANSWERS, NOISY_SUM, AuditEntry, AuditVerdict, Ledger, Question
 
 MOST_ANSWERS = 1_000
 _BUDGET = "noise"
@@ -180,7 +180,7 @@ class AuditService:
             return decision
         return int.from_bytes(self._ledger.secret.digest(f"decision {question} {decision}".encode())[:6], "big") + 1
 
-    def _told(self, answer: Answer, question: int, user: str) -> Answer:
+    def _told(self, answer: CellAnswer, question: int, user: str) -> CellAnswer:
         return (
             answer
             if answer.decision is None
@@ -198,15 +198,20 @@ class AuditService:
         # What else was given out, and was allowed without a judgement, weakens the promise.
         return [*promised, *(each.note for each in entries if each.kind == ANSWERS and each.note)]
 
-    def describe(self) -> dict[str, Any]:
-        """What can be asked: the table, its public columns and the protected ones. All of it is public."""
+    def describe(self, *, history: bool = True) -> dict[str, Any]:
+        """What can be asked: the table, its public columns and the protected ones.
+
+        Which functions a column is locked to, and what was given out beside the answers, follow from what others were told; without ``history`` only what
+        the policy says is there.
+        """
         with self._turn():
             kinds = self._people.public.schema
             public = [{"name": name, "kind": str(ValueType.of(kind, name))} for name, kind in kinds.items()]
-            sensitive = [
-                {"name": name, "kind": "number", "family": self.family(name), "guarantee": self.guarantee(name)}
-                for name in self.settings.sensitive
-            ]
+            sensitive = []
+            for name, column in self.settings.sensitive.items():
+                family = self.family(name) if history else column.family
+                promised = self.guarantee(name) if history else guarantee(column, family)
+                sensitive.append({"name": name, "kind": "number", "family": family, "guarantee": promised})
             return {"table": self.settings.view, "public": public, "sensitive": sensitive}
 
     @contextmanager
@@ -222,8 +227,11 @@ class AuditService:
     def _update(self, look: Look) -> None:
         """Take the table as it is now, and tell the auditors whose every variable is."""
         rows = look.rows()
-        marks = people_marks(rows.keys, self._ledger.people_key)
-        self._ledger.know(self.settings.dataset, () if marks is None else (marks,))
+        key = self._ledger.people_key
+        marks = people_marks(rows.keys, key)
+        others = [*rows.values.values(), *rows.public]
+        known = (marks,) if marks is not None else numbered_marks(rows.keys, others, key)
+        self._ledger.know(self.settings.dataset, known)
         self._people.update(rows)
         for name, column in self._columns.items():
             present = self._people.variables[name]
@@ -289,7 +297,7 @@ class AuditService:
             for place, value in enumerate(values)
         ]
 
-    def _answer(self, look: Look, aggregate: Aggregate, cell: _Cell, question: int, allow_noise: bool) -> Answer:
+    def _answer(self, look: Look, aggregate: Aggregate, cell: _Cell, question: int, allow_noise: bool) -> CellAnswer:
         known = self._public_answer(aggregate, cell)
         if known is not None:
             return known
@@ -298,7 +306,7 @@ class AuditService:
         entry = self._audits.find(self.settings.dataset, column, query.function, query.identity)
         if entry is None:
             if refused := self._refused():
-                return Answer(aggregate.label, False, "beside", refused, len(query))
+                return CellAnswer(aggregate.label, False, "beside", refused, len(query))
             decision = self._columns[column].decide(cast(Asked, query.function), query.members)
             verdict = _verdict(column, query, decision, query.function)
             entry = self._audits.decide(self.settings.dataset, question, verdict, beside=self._beside)
@@ -311,7 +319,7 @@ class AuditService:
             entry = self._noisy_entry(look, column, query, question) or entry
         return _answered(aggregate, entry)
 
-    def _forecast(self, aggregate: Aggregate, cell: _Cell) -> Answer:
+    def _forecast(self, aggregate: Aggregate, cell: _Cell) -> CellAnswer:
         known = self._public_answer(aggregate, cell)
         if known is not None:
             return replace(known, value=None)
@@ -319,18 +327,18 @@ class AuditService:
         column = str(aggregate.column)
         entry = self._audits.find(self.settings.dataset, column, query.function, query.identity)
         if entry is None and (refused := self._refused()):
-            return Answer(aggregate.label, False, "beside", refused, len(query))
+            return CellAnswer(aggregate.label, False, "beside", refused, len(query))
         decision: Decision | AuditEntry = (
             entry if entry is not None else self._columns[column].decide(cast(Asked, query.function), query.members)
         )
         answered = decision.answered if isinstance(decision, AuditEntry) else decision.answer
-        return Answer(aggregate.label, answered, decision.rule, decision.reason, len(query))
+        return CellAnswer(aggregate.label, answered, decision.rule, decision.reason, len(query))
 
     def _refused(self) -> str | None:
         """Why nothing new is answered: something else was given out about the same people, and the two were not judged together."""
         return self._ledger.refusal(self.settings.dataset, ANSWERS, self._beside)
 
-    def _public_answer(self, aggregate: Aggregate, cell: _Cell) -> Answer | None:
+    def _public_answer(self, aggregate: Aggregate, cell: _Cell) -> CellAnswer | None:
         """Counts and empty selections: known without any protected value."""
         rows = cell.rows
         if aggregate.column in self.settings.sensitive:
@@ -338,16 +346,16 @@ class AuditService:
         elif aggregate.column is not None:
             rows = rows[self._people.public[aggregate.column][rows].is_not_null().to_numpy()]
         if aggregate.function == "count":
-            return Answer(aggregate.label, True, "public", _PUBLIC, len(rows), Fraction(len(rows)))
-        return Answer(aggregate.label, True, "empty", _EMPTY, 0) if not rows.size else None
+            return CellAnswer(aggregate.label, True, "public", _PUBLIC, len(rows), Fraction(len(rows)))
+        return CellAnswer(aggregate.label, True, "empty", _EMPTY, 0) if not rows.size else None
 
-    def _query(self, aggregate: Aggregate, cell: _Cell) -> Query:
+    def _query(self, aggregate: Aggregate, cell: _Cell) -> AggregateQuery:
         """The query's identity is its set of variables, however it was written; an average is its sum."""
         variables = self._people.variables[str(aggregate.column)][cell.rows]
         function = "sum" if aggregate.function == "avg" else aggregate.function
-        return Query(np.sort(variables[variables != MISSING]), function)
+        return AggregateQuery(np.sort(variables[variables != MISSING]), function)
 
-    def _noisy_entry(self, look: Look, column: str, query: Query, question: int) -> AuditEntry | None:
+    def _noisy_entry(self, look: Look, column: str, query: AggregateQuery, question: int) -> AuditEntry | None:
         """A noisy sum where the policy has a budget: paid and written down before the noise is drawn."""
         noise = self.settings.sensitive[column].noise
         if noise is None:
@@ -417,22 +425,22 @@ def unpacked(entry: AuditEntry) -> NDArray[np.int64]:
     return np.flatnonzero(np.unpackbits(np.frombuffer(zlib.decompress(entry.members), dtype=np.uint8)))
 
 
-def _verdict(column: str, query: Query, decision: Decision, function: str) -> Verdict:
+def _verdict(column: str, query: AggregateQuery, decision: Decision, function: str) -> AuditVerdict:
     members = pack(query.members) if decision.answer else None
-    return Verdict(
+    return AuditVerdict(
         column, function, query.identity, len(query), decision.answer, decision.rule, decision.reason, members
     )
 
 
-def _answered(aggregate: Aggregate, entry: AuditEntry) -> Answer:
+def _answered(aggregate: Aggregate, entry: AuditEntry) -> CellAnswer:
     value = entry.answer
     if value is not None and aggregate.function == "avg":
         value /= entry.size
-    return Answer(
+    return CellAnswer(
         aggregate.label, entry.answered, entry.rule, entry.reason, entry.size, value, entry.number, entry.is_noisy
     )
 
 
-def _reply(text: str, cells: list[_Cell], columns: list[list[Answer]], question: int | None) -> Reply:
+def _reply(text: str, cells: list[_Cell], columns: list[list[CellAnswer]], question: int | None) -> Reply:
     rows = [Row(cell.group, tuple(column[place] for column in columns)) for place, cell in enumerate(cells)]
     return Reply(text, tuple(rows), question)

@@ -19,13 +19,13 @@ STEWARD = "steward"
 _FAMILIES = ("linear", "max", "min")
 _BOUNDED = (
     "a column with bounds cannot be audited classically: if everybody may be at the bound, even the sum over everyone could tell "
-    "every value, so all sums would be refused (QA-G16). Use auditor = 'probabilistic', or say bounds = 'ignored' to protect against "
+    "every value, so all sums would be refused. Use auditor = 'probabilistic', or set bounds = 'ignored' to protect against "
     "people who do not use the bounds"
 )
 
 
 @dataclass(frozen=True)
-class Prior:
+class PriorSettings:
     """What is publicly believed of one value: ``normal`` with mean and deviation, ``uniform`` between two ends, or ``exponential`` with the mean above a low end."""
 
     kind: Literal["normal", "uniform", "exponential"]
@@ -53,7 +53,7 @@ class Chance:
     beta: Fraction
     delta: Fraction
     rounds: int
-    prior: Prior
+    prior: PriorSettings
 
     def __post_init__(self) -> None:
         exact(self.ratio, "lambda", low=0)
@@ -91,17 +91,19 @@ class Noise:
             )
         if self.low >= self.high:
             raise PolicyError(
-                f"noise: range must rise, but it goes from {self.low} to {self.high}.", setting=("noise", "range")
+                f"noise: range must be increasing, but it goes from {self.low} to {self.high}.",
+                setting=("noise", "range"),
             )
 
 
 @dataclass(frozen=True)
-class SensitiveColumn:
+class ProtectedColumn:
     """A column whose values are protected, and what is declared about it; nothing is inferred from the data (R-QA-7).
 
     ``bounds`` are what everybody knows of the range, or ``"ignored"``; ``decimals`` makes exact numbers of floating-point ones;
     ``nulls="public"`` says that everybody may know for whom the value is missing. ``changes`` is what people may know of how values change:
-    with ``"known"`` the old and the new value of a person tell each other, with ``"unknown"`` they are two numbers that have nothing to do with each other.
+    with ``"known"`` by how much each value changed (or one percentage for everybody), with ``"any"`` anything, so that nothing is answered after a change, and
+    with ``"unknown"`` nothing: the old and the new value are two numbers that have nothing to do with each other.
     """
 
     name: str
@@ -112,11 +114,13 @@ class SensitiveColumn:
     decimals: int | None = None
     chance: Chance | None = None
     noise: Noise | None = None
-    changes: Literal["known", "unknown"] = "known"
+    changes: Literal["known", "any", "unknown"] = "known"
 
     def __post_init__(self) -> None:
-        if self.changes not in ("known", "unknown"):
-            raise PolicyError(f"changes must be 'known' or 'unknown', but it is {self.changes!r}.")
+        if self.changes not in ("known", "any", "unknown"):
+            raise PolicyError(
+                f"changes must be 'known', 'any' or 'unknown', but it is {self.changes!r}.", setting=("changes",)
+            )
         if self.family is not None and self.family not in _FAMILIES:
             raise PolicyError(
                 f"family must be one of {', '.join(_FAMILIES)}, but it is {self.family!r}.", setting=("family",)
@@ -125,7 +129,7 @@ class SensitiveColumn:
             raise PolicyError(f"decimals must be at most 18, but it is {self.decimals}.", setting=("decimals",))
         if self.chance is None and self.bounds is None:
             raise PolicyError(
-                f"bounds must be said for column {self.name!r}: [low, high] if everybody knows where its values lie (a salary is "
+                f"bounds must be declared for column {self.name!r}: [low, high] if everybody knows where its values lie (a salary is "
                 "never below 0), or 'ignored'. A classical auditor is safe only against people who do not use the range.",
                 setting=("bounds",),
             )
@@ -177,7 +181,7 @@ class Settings:
     view: str
     key: str
     public: tuple[str, ...]
-    sensitive: Mapping[str, SensitiveColumn]
+    sensitive: Mapping[str, ProtectedColumn]
     roles: Mapping[str, Role] = field(default_factory=dict)
     users: Mapping[str, str] = field(default_factory=dict)
     reserved: tuple[str, ...] = ()
@@ -188,7 +192,7 @@ class Settings:
     def __post_init__(self) -> None:
         if not self.dataset.strip():
             raise PolicyError(
-                "dataset must be a name that says something: the ledger knows the table by it.", setting=("dataset",)
+                "dataset must be a non-empty name: the ledger identifies the table by it.", setting=("dataset",)
             )
         if not self.sensitive:
             raise PolicyError(
@@ -205,11 +209,12 @@ class Settings:
         for user, role_name in self.users.items():
             if user == STEWARD:
                 raise PolicyError(
-                    f"users: {STEWARD!r} is the name of whoever sits at the command line.", setting=("users", user)
+                    f"users: {STEWARD!r} is reserved for the command line. Choose another name.",
+                    setting=("users", user),
                 )
             if role_name not in self.roles:
                 raise PolicyError(
-                    f"user {user!r} has the role {role_name!r}, which is not there.{did_you_mean(role_name, self.roles)}",
+                    f"user {user!r} has the role {role_name!r}, which is not defined.{did_you_mean(role_name, self.roles)}",
                     setting=("users", user),
                 )
 
@@ -221,7 +226,7 @@ class Settings:
                 if name in seen:
                     both = "listed twice" if seen[name] == kind else f"{seen[name]} and {kind}"
                     raise PolicyError(
-                        f"column {name!r} is {both}. Give it one part to play.",
+                        f"column {name!r} is {both}. Give it one role.",
                         setting=("sensitive", name) if kind == "sensitive" else ("database", "public"),
                     )
                 seen[name] = kind

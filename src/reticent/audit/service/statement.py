@@ -94,13 +94,13 @@ class Statement:
         unreadable = next((place for place, char in enumerate(text) if not _is_text(char)), None)
         if unreadable is not None:
             shown = "".join(char if _is_text(char) else "?" for char in text)
-            raise StatementError("a character here is no text.", shown, (unreadable, unreadable + 1))
+            raise StatementError("a character here is not valid text.", shown, (unreadable, unreadable + 1))
         if len(text) > LONGEST:
             raise StatementError(f"it has {len(text)} characters, more than {LONGEST}.", text[:80], (0, 80))
         try:
-            return _Reader(text, settings).statement(_parsed(text))
+            return _StatementReader(text, settings).statement(_parsed(text))
         except RecursionError:
-            raise StatementError("it is nested too deeply. Write it flatter.", text[:80], (0, 80)) from None
+            raise StatementError("it is nested too deeply. Use fewer nested parts.", text[:80], (0, 80)) from None
 
 
 def _is_text(char: str) -> bool:
@@ -140,7 +140,7 @@ def _depth(node: exp.Expr) -> int:
     return deepest
 
 
-class _Reader:
+class _StatementReader:
     """Turns sqlglot's tree into a statement, remembering the text for messages."""
 
     def __init__(self, text: str, settings: Settings) -> None:
@@ -259,9 +259,9 @@ class _Reader:
         for column in node.find_all(exp.Column):
             self.public(column, "WHERE")
         if next(node.find_all(exp.Query), None) is not None:
-            raise self.fault("a condition holds no other query.", node)
+            raise self.fault("a condition cannot contain another query.", node)
         if _depth(node) > DEEPEST:
-            raise self.fault(f"it is nested more than {DEEPEST} deep. Write it flatter.", node)
+            raise self.fault(f"it is nested more than {DEEPEST} deep. Use fewer nested parts.", node)
         return Condition(self.text, read_expression(node, self.text))
 
     def only(self, node: exp.Expr, *known: str) -> None:
