@@ -149,7 +149,7 @@ def test_a_model_wins_where_groups_are_small_and_loses_where_they_look_like_the_
 def test_how_the_release_was_chosen_tells_nothing_where_finer_groups_never_could_be(shared_data: Path) -> None:
     """Without an allowance to leave rows out, every finer node has groups too small for the promise, whatever people have."""
     table = table_of(shared_data, "occupation")
-    release = publish(table, KAnonymity(5) & DistinctLDiversity(3))
+    release = publish(table, KAnonymity(5) & DistinctLDiversity(3), Lattice())
     found = attack(release, Minimality(table))[0]
     assert (found.people, found.hits, found.details["moved"]) == (30_162, 0, 0)
 

@@ -100,7 +100,7 @@ def test_a_limit_decides_the_exit_code(place: Path) -> None:
             DataError,
             "The control group has no column 'diagnosis'",
         ),
-        (["--raw", "another.toml"], DataError, "The table has no quasi column 'age', and the release has"),
+        (["--raw", "another.toml"], DataError, "The release has the quasi column 'age' and the table does not"),
     ],
 )
 def test_what_does_not_go_together_is_refused(

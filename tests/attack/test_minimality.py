@@ -81,15 +81,15 @@ def test_buckets_tell_the_same() -> None:
 def test_two_values_in_every_group_leave_more_worlds() -> None:
     """Apart, place 1 would share one value: both have HIV (1 way) or both flu (6 ways), so flu is 6/7 likely there."""
     table = two_places()
-    found = attack(publish(table, DistinctLDiversity(2)), Minimality(table))[0]
+    found = attack(publish(table, DistinctLDiversity(2), Lattice()), Minimality(table))[0]
     assert (found.details["possible"], found.details["surest"]) == (7, "6/7")
     assert (found.hits, found.details["moved"]) == (2, 6)
-    assert attack(publish(table, DistinctLDiversity(2)), Minimality(table, gain="1/5"))[0].hits == 0
+    assert attack(publish(table, DistinctLDiversity(2), Lattice()), Minimality(table, gain="1/5"))[0].hits == 0
 
 
 def test_the_three_diverse_patients_are_known_better_by_how_their_release_was_chosen() -> None:
     table = twelve_patients_table()
-    found = attack(publish(table, DistinctLDiversity(3)), Minimality(table))[0]
+    found = attack(publish(table, DistinctLDiversity(3), Lattice()), Minimality(table))[0]
     assert found.details["worlds"] == 12**3
     assert 0 < found.details["possible"] <= 12**3
 
@@ -118,7 +118,7 @@ def test_chances_are_those_of_trying_every_permutation(people: list[tuple[int, s
     hierarchy = Hierarchy.taxonomy({"01": ["0", "1"], "23": ["2", "3"]})
     table = Table({"at": [str(p) for p in points], "ill": values}, quasi={"at": hierarchy}, sensitive="ill")
     try:
-        release = publish(table, definition)
+        release = publish(table, definition, Lattice())
     except Infeasible:
         assert expected is None
         return
@@ -221,7 +221,7 @@ def test_with_two_secrets_chances_are_those_of_publishing_every_table(people: st
     shown = look_of(mine, definition, Lattice())
     values = [(ill, job) for ill in "ab" for job in "xy"]
     expected = oracle.same_releases(len(at), values, lambda some: look_of(table(some), definition, Lattice()), shown)
-    published = seen_of(publish(mine, definition))
+    published = seen_of(publish(mine, definition, Lattice()))
     for place, column in enumerate(("ill", "job")):
         found = Minimality(mine, column=column).attack(published)
         surest = [
@@ -247,7 +247,7 @@ def test_many_small_groups_are_followed_together_exactly() -> None:
     )
     tree = {str(area): [f"{area}1", f"{area}2"] for area in range(10, 10 + areas)}
     table = Table(frame, quasi={"zip": Hierarchy.taxonomy(tree)}, sensitive="ill")
-    release = publish(table, ConfidenceBounding("1/2", ["HIV"]))
+    release = publish(table, ConfidenceBounding("1/2", ["HIV"]), Lattice())
     found = attack(release, Minimality(table))[0]
     assert found.details["worlds"] == 15**areas
     fails = Fraction(1, 15)
@@ -265,13 +265,13 @@ def test_every_secret_of_a_small_table_is_followed() -> None:
         quasi=two_places().quasi,
         sensitive=["ill", "job"],
     )
-    names = [after.adversary for _, after in compare(table, publish(table, KAnonymity(2)))]
+    names = [after.adversary for _, after in compare(table, publish(table, KAnonymity(2), Lattice()))]
     assert names[-2:] == ["minimality of ill", "minimality of job"]
 
 
 def test_it_is_one_of_the_adversaries_where_the_table_is_small_enough(tmp_path: Path) -> None:
     table = two_places()
-    release = publish(table, DistinctLDiversity(2))
+    release = publish(table, DistinctLDiversity(2), Lattice())
     release.save(tmp_path / "release")
     before, after = next(pair for pair in compare(table, tmp_path / "release") if pair[1].adversary == "minimality")
     assert before is None
@@ -286,7 +286,7 @@ def test_it_is_one_of_the_adversaries_where_the_table_is_small_enough(tmp_path: 
     ],
 )
 def test_what_cannot_be_followed_is_refused(target: Any, table: Table, kind: type[Exception], message: str) -> None:
-    aim = publish(two_places(), DistinctLDiversity(2)) if target == "release" else target
+    aim = publish(two_places(), DistinctLDiversity(2), Lattice()) if target == "release" else target
     with pytest.raises(kind, match=message):
         attack(aim, Minimality(table))
 
@@ -295,7 +295,7 @@ def test_that_people_differ_makes_no_worlds_where_it_never_mattered() -> None:
     """Forty people of forty ages: one by one they never had two values, so that they were put together tells nothing."""
     frame = pl.DataFrame({"age": list(range(40)), "ill": ["a", "b", "c", "d"] * 10})
     table = Table(frame, quasi={"age": Hierarchy.intervals([10], domain=(0, 39))}, sensitive="ill")
-    found = attack(publish(table, DistinctLDiversity(2)), Minimality(table))[0]
+    found = attack(publish(table, DistinctLDiversity(2), Lattice()), Minimality(table))[0]
     assert (found.hits, found.people, found.details["moved"]) == (0, 40, 0)
     assert found.details["worlds"] == found.details["possible"] == 25_200**4
 
@@ -318,7 +318,7 @@ def test_thousands_of_people_are_followed_where_few_nodes_could_have_passed(rows
         "sex": Hierarchy.suppression(["f", "m"]),
     }
     table = Table(frame, quasi=quasi, sensitive="ill")
-    found = attack(publish(table, DistinctLDiversity(2)), Minimality(table))[0]
+    found = attack(publish(table, DistinctLDiversity(2), Lattice()), Minimality(table))[0]
     assert found.people == rows
     assert str(found.details["worlds"]).startswith("about 10^")
     assert (found.hits > 0) == (rows == 1000)
@@ -329,7 +329,8 @@ def test_what_would_have_to_be_run_again_and_again_is_refused_for_many_rows() ->
         {"zip": ["1", "2"] * 1001, "ill": ["a", "b", "b", "a"] * 500 + ["a", "b"]}, quasi=["zip"], sensitive="ill"
     )
     with pytest.raises(
-        PolicyError, match="running Mondrian again and again, which is for tables of at most 2,000 rows"
+        PolicyError,
+        match="rerun Mondrian for every assignment of values to people, which is supported for tables of at most 2,000 rows",
     ):
         attack(publish(table, KAnonymity(2), Mondrian()), Minimality(table))
 
@@ -340,8 +341,17 @@ def test_large_tables_are_refused() -> None:
     frame = pl.DataFrame({"zip": sorted(places * 2), "ill": ["a", "a", *(["a", "b"] * 29)]})
     table = Table(frame, quasi={"zip": Hierarchy.suppression(places)}, sensitive="ill")
     with pytest.raises(PolicyError, match="more than 50,000 worlds"):
-        attack(publish(table, DistinctLDiversity(2)), Minimality(table))
+        attack(publish(table, DistinctLDiversity(2), Lattice()), Minimality(table))
     with pytest.raises(PolicyError, match="a sensitive column"):
         Minimality(Table(frame, quasi=["zip"]))
     with pytest.raises(PolicyError, match="gain"):
         Minimality(table, gain=2)
+
+
+def test_a_release_of_more_groups_than_numpy_has_dimensions_is_followed() -> None:
+    """Seventy buckets of two people with one value each: every bucket has one world."""
+    frame = pl.DataFrame({"age": list(range(140)), "ill": [f"value {i // 2}" for i in range(140)]})
+    table = Table(frame, quasi={"age": Hierarchy.intervals([2, 140], domain=(0, 139))}, sensitive="ill")
+    release = publish(table, KAnonymity(2), Lattice(node={"age": 1}))
+    found = Minimality(table).attack(seen_of(release))
+    assert (found.details["worlds"], found.hits) == (1, 0)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
+from fractions import Fraction
+from itertools import permutations, product
 from pathlib import Path
 
 import polars as pl
@@ -85,3 +88,25 @@ def test_those_left_out_who_differ_are_hit_only_by_a_lower_threshold(tmp_path):
     file.write_bytes(readable(certificate))
     assert attack(folder, Remainder())[0].hits == 0
     assert attack(folder, Remainder("1/2"))[0].hits == 2
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whoever_knows_one_column_of_those_left_out_learns_nothing_about_another(seed):
+    """The certificate has one histogram a column and no pair of values: every way to put them together is equally likely, so that a known job says nothing about a disease.
+
+    Counted over all worlds of small remainders, for people who know the jobs of all or of some of those left out.
+    """
+    chance = random.Random(seed)
+    people = range(chance.randint(2, 5))
+    jobs = [chance.choice("xyz") for _ in people]
+    diseases = [chance.choice(["flu", "cold", "HIV"]) for _ in people]
+    known = {person: jobs[person] for person in people if chance.random() < 0.7}
+    worlds = [
+        (job, disease)
+        for job in set(permutations(jobs))
+        for disease in set(permutations(diseases))
+        if all(job[person] == told for person, told in known.items())
+    ]
+    for person, value in product(people, set(diseases)):
+        share = Fraction(sum(disease[person] == value for _, disease in worlds), len(worlds))
+        assert share == Fraction(diseases.count(value), len(diseases))

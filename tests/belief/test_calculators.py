@@ -60,5 +60,5 @@ def test_knowledge_that_makes_no_sense_is_refused():
         excluding({"flu": 2, "cold": 1}, ["flue"])
     with pytest.raises(DataError, match="others has 'cold' 2 times, but the group has it only 1 times"):
         knowing({"flu": 2, "cold": 1}, others=["cold", "cold"])
-    with pytest.raises(PolicyError, match="A histogram has whole numbers of people"):
+    with pytest.raises(PolicyError, match="A histogram must map values to whole numbers of people"):
         knowing({"flu": -1})

@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
         quasi={"age": Hierarchy.suppression([21, 34, 35])},
         sensitive="illness",
     )
-    rt.publish(table, rt.KAnonymity(3)).save(tmp_path / "release")
+    rt.publish(table, rt.KAnonymity(3), rt.Lattice()).save(tmp_path / "release")
     PEOPLE.write_csv(tmp_path / "people.csv")
     return tmp_path
 

@@ -20,7 +20,7 @@ from reticent.belief.release import beliefs_of
 from reticent.data import Hierarchy, Table
 from reticent.definitions import DistinctLDiversity, KAnonymity
 from reticent.demo import hospital, hospital_table
-from reticent.errors import DataError, PolicyError, ReticentError
+from reticent.errors import DataError, PolicyError
 from tests.oracles import belief_worlds as oracle
 
 PEOPLE = pl.DataFrame(
@@ -166,7 +166,7 @@ def test_a_population_that_contradicts_a_bucket_is_an_error() -> None:
 def test_which_secret_is_meant_must_be_said_where_there_are_several() -> None:
     frame = SAMPLE.with_columns(other=pl.Series(["x", "y", "x", "y", "x"]))
     both = Table(frame, quasi=["age"], sensitive=["illness", "other"])
-    with pytest.raises(PolicyError, match="Say which sensitive column: illness, other"):
+    with pytest.raises(PolicyError, match="Choose a sensitive column with column=: illness, other"):
         beliefs_of(both, PEOPLE)
     assert beliefs_of(both, PEOPLE, "illness")
 
@@ -207,7 +207,8 @@ def test_people_who_can_have_no_published_value_are_not_in_the_table() -> None:
 
 def test_a_population_that_fits_no_group_is_refused_and_does_not_look_safe() -> None:
     with pytest.raises(
-        DataError, match=r"No group covers anybody of the population: its values of age .* written as in the table"
+        DataError,
+        match=r"No group covers anybody of the population: no group contains its values of age.* written as in the table",
     ):
         beliefs_of(table(), PEOPLE.with_columns(age=pl.col("age") + 100))
 
@@ -284,7 +285,9 @@ def test_a_population_of_another_kind_is_refused_by_name() -> None:
         DataError, match=r"Column 'age' of the population has type String, and that of the table Int64. Read both alike"
     ):
         beliefs_of(table(), PEOPLE.with_columns(age=pl.lit("old")))
-    with pytest.raises(PolicyError, match="a table, a draft, a release or the folder of one is needed, not a NoneType"):
+    with pytest.raises(
+        PolicyError, match="Expected a table, a draft, a release or the folder of one, but got a NoneType"
+    ):
         beliefs_of(None, PEOPLE)
 
 
@@ -304,8 +307,8 @@ def test_a_randomized_release_has_no_groups_and_says_so(tmp_path: Path) -> None:
     plan = rt.randomize.plan(n=5, domain={name: len(each) for name, each in values.items()}, k=2, gamma="1/2")
     rt.randomize.publish(SAMPLE, plan, domain=values).save(tmp_path / "view")
     with pytest.raises(
-        ReticentError, match=r"has no groups of people who look alike.* `reticent verify` checks its plan"
+        PolicyError, match=r"has no groups of people who look alike.* `reticent verify` checks its plan"
     ):
         beliefs_of(tmp_path / "view", PEOPLE)
-    with pytest.raises(ReticentError, match="KAnonymity judges groups of rows, not how a release is made"):
+    with pytest.raises(PolicyError, match="KAnonymity judges groups of rows, not how a release is made"):
         rt.assess(tmp_path / "view", KAnonymity(2))

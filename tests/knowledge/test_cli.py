@@ -66,7 +66,7 @@ def policy(tmp_path):
 
 @pytest.fixture
 def release(tmp_path):
-    return rt.publish(flu_table(), WorstCaseKnowledge("0.7", 1)).save(tmp_path / "release")
+    return rt.publish(flu_table(), WorstCaseKnowledge("0.7", 1), Lattice()).save(tmp_path / "release")
 
 
 def test_the_curve_of_a_policy_at_levels(call, policy):

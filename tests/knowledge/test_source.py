@@ -121,7 +121,7 @@ def test_a_list_of_people_must_fit_the_release():
         what_if(release, [], "Ed=Flu", people=stranger)
     with pytest.raises(PolicyError, match="Nobody is called 'Eddy'"):
         what_if(release, [], "Eddy=Flu", people=FRAME)
-    with pytest.raises(PolicyError, match="a table, a draft, a release or the folder of one is needed"):
+    with pytest.raises(PolicyError, match="Expected a table, a draft, a release or the folder of one"):
         what_if([1, 2], [], "Ed=Flu")
 
 

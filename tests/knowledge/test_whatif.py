@@ -9,7 +9,7 @@ import pytest
 from reticent.errors import PolicyError
 from reticent.knowledge import explore
 from reticent.knowledge.sampling import chernoff_interval
-from reticent.worst_case import Atom, BudgetExceeded, Population
+from reticent.worst_case import BudgetExceeded, PersonValue, Population
 from tests.knowledge.conftest import golden
 
 
@@ -74,7 +74,7 @@ def test_questions_may_be_any_statement(flu):
     assert explore(flu, [], "Ed in {Flu, Mumps}").posterior == Fraction(3, 5)
     assert explore(flu, [], "!Ed=Flu").posterior == Fraction(3, 5)
     assert explore(flu, [], "Ed=Flu & Bob=Flu").posterior == Fraction(1, 10)
-    assert explore(flu, [], Atom("Ed", "Flu")).posterior == Fraction(2, 5)
+    assert explore(flu, [], PersonValue("Ed", "Flu")).posterior == Fraction(2, 5)
     assert explore(flu, "Ed != Flu", "Ed=LungCancer").posterior == Fraction(2, 3)
     assert explore(flu, [], "Ed=BreastCancer").posterior == 0
 
@@ -148,7 +148,7 @@ def test_a_function_as_knowledge_costs_the_worlds_it_forbids(flu):
     assert explore(flu, [lambda world: False], "Ed=Flu").contradiction
     mixed = explore(flu, [lambda world: True, "Ed != Flu"], "Ed=LungCancer")
     assert (mixed.posterior, mixed.cost) == (Fraction(2, 3), 1)
-    with pytest.raises(PolicyError, match="say what is asked"):
+    with pytest.raises(PolicyError, match="pass what is asked"):
         explore(flu, [lambda world: True])
 
 

@@ -10,14 +10,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.cards import Card, ShownAsCard
 from reticent.data import NOT_TRUE, Groups, Seen
 from reticent.errors import PolicyError
 
 Interval = tuple[float, float]
 
 
-@dataclass(frozen=True)
-class Findings:
+@dataclass(frozen=True, repr=False)
+class Findings(ShownAsCard):
     """What an adversary achieved: ``hits`` people out of ``people``, and what it knew to get there.
 
     ``example`` is one sentence about one person, ``details`` are further counts. ``baseline`` is the share that it would have hit
@@ -40,6 +41,15 @@ class Findings:
     def __post_init__(self) -> None:
         if not 0 <= self.hits <= self.people:
             raise PolicyError(f"Findings: hits must lie between 0 and people ({self.people}), but it is {self.hits}.")
+
+    def card(self) -> Card:
+        """Whom the adversary hits, what it knew, and one example."""
+        hits = f"{self.hits:,} of {self.people:,} people ({self.share:.1%}) {self.hit}"
+        return Card(
+            f"{self.adversary.capitalize()} {'succeeds' if self.succeeds else 'does not succeed'}",
+            {"hits": hits, "knows": self.knows, "example": self.example},
+            not self.succeeds,
+        )
 
     @property
     def share(self) -> float:

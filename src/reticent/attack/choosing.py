@@ -139,7 +139,7 @@ class Choice:
         alike = [levels for levels, node in places.items() if self._is_published(node)]
         if not alike:
             raise PolicyError(
-                "The release is no generalization of the table by its hierarchies: its choice cannot be followed."
+                "The release is not a generalization of the table by its hierarchies: its choice cannot be followed."
             )
         earlier = [levels for levels in self._cheaper(space, alike, objective) if self._is_large(places[levels])]
         if self.definition.monotone:
@@ -170,7 +170,7 @@ class Choice:
         known = prepare(objective, count_table(self.table, sensitive=False))
         if not known.knows_floors and space.size > _MOST_NODES:
             raise PolicyError(
-                f"The lattice has {space.size:,} nodes; by {objective} Minimality looks at {_MOST_NODES} at most."
+                f"The lattice has {space.size:,} nodes; with objective {objective} Minimality handles at most {_MOST_NODES}."
             )
         roughly = known.floors(space)
         chosen = min((self._cost(levels, objective), levels) for levels in alike)

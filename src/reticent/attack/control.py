@@ -50,11 +50,9 @@ def hold_out(table: Table, release: Any, seed: int = 0) -> HoldOut:
     """
     seen = seen_of(release)
     if seen.made is None:
-        raise PolicyError("A table as it stands was not made by a method, so that it cannot be made again.")
+        raise PolicyError("A raw table was not made by a method, so it cannot be made again.")
     if seen.channel is not None and seen.channel.is_set:
-        raise PolicyError(
-            "The records of a view are a set, so that people who were held out of it are no control group."
-        )
+        raise PolicyError("The records of a view form a set, so people held out of it cannot serve as a control group.")
     definition, method = definition_of(seen.made), method_of(seen.made)
     chosen = _half(table, seed)
     members, held_out = _restricted(table, chosen), table.frame.filter(~pl.Series(chosen))

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from reticent.attack.base import Findings, independent_draws, needs_secret, secrets
 from reticent.data import Groups, Seen, sum_by
-from reticent.errors import PolicyError
 from reticent.exact import Number, exact, whole
 
 
@@ -31,10 +30,7 @@ class Exclusion:
 
     def __post_init__(self) -> None:
         whole(self.exclusions, "Exclusion: exclusions", low=0)
-        share = exact(self.threshold, "Exclusion: threshold", low=0, high=1)
-        if share == 0:
-            raise PolicyError("Exclusion: threshold must be above 0, or everybody would count.")
-        object.__setattr__(self, "threshold", share)
+        object.__setattr__(self, "threshold", exact(self.threshold, "Exclusion: threshold", above=0, high=1))
 
     def needs(self, seen: Seen) -> str | None:
         """Groups with a sensitive column."""

@@ -9,7 +9,6 @@ import numpy as np
 from reticent.attack.base import Findings, draws_of_groups, needs_secret, secrets
 from reticent.data import Groups, Seen
 from reticent.definitions import HomogeneityAudit, homogeneity_audit
-from reticent.errors import PolicyError
 from reticent.exact import Number, exact
 
 
@@ -28,10 +27,7 @@ class Homogeneity:
     name = "homogeneity"
 
     def __post_init__(self) -> None:
-        share = exact(self.threshold, "Homogeneity: threshold", low=0, high=1)
-        if share == 0:
-            raise PolicyError("Homogeneity: threshold must be above 0, or every group would count.")
-        object.__setattr__(self, "threshold", share)
+        object.__setattr__(self, "threshold", exact(self.threshold, "Homogeneity: threshold", above=0, high=1))
 
     def needs(self, seen: Seen) -> str | None:
         """Groups with a sensitive column."""

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import AskedPeople, Fitting, Seen, number, pack, sum_by
+from reticent.data import AskedPeople, Fitting, Seen, Shape, number, pack, sum_by
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,7 @@ class LabelPlaces:
     values: NDArray[np.int64]
     weights: NDArray[np.float64]
     domain: int
+    shapes: tuple[Shape, ...] = ()
 
     def best(self) -> Best:
         """For every place: how many values are possible, the likeliest one (ties: the first; -1: none) and its share."""
@@ -87,7 +88,7 @@ def match(seen: Seen, people: pl.DataFrame, quasi: Sequence[str], sensitive: str
     """Match people to what was published, over the ``quasi`` columns that the adversary has; those with the same values once."""
     asked, places = seen.ask(people, quasi), places_of(seen, quasi, sensitive)
     found = Matches.nowhere(len(asked))
-    for fits in asked.fits(places.codes):
+    for fits in asked.fits(places.codes, places.shapes):
         found.put(fits.people, _matches(places, fits))
     return found.of(asked.owners)
 
@@ -95,7 +96,7 @@ def match(seen: Seen, people: pl.DataFrame, quasi: Sequence[str], sensitive: str
 def expect(asked: AskedPeople, places: LabelPlaces) -> NDArray[np.float64]:
     """For each distinct person and sensitive value the number of rows that fit and (on average) have the value."""
     expected = np.zeros((len(asked), places.domain))
-    for fits in asked.fits(places.codes):
+    for fits in asked.fits(places.codes, places.shapes):
         expected[fits.people] = (_matrix(fits, places) @ places.matrix()).toarray()
     return expected
 
@@ -129,8 +130,9 @@ def places_of(seen: Seen, quasi: Sequence[str], sensitive: str | None) -> LabelP
     codes = tuple(column.codes[first] for column in columns)
     candidates, rows = (sum_by(ids, sizes, count) for sizes in (seen.candidates, seen.sizes))
     nothing = np.zeros(0, dtype=np.int64)
+    shapes = seen.shapes_of(first, quasi)
     if sensitive is None:
-        return LabelPlaces(codes, candidates, rows, nothing, nothing, np.zeros(0), 0)
+        return LabelPlaces(codes, candidates, rows, nothing, nothing, np.zeros(0), 0, shapes)
     groups = seen.true_groups.marginal(sensitive)
     histograms, domain = groups.histograms, groups.domain.size
     # A row of a cell has each value of its group in proportion: the group is all that ties the two together.
@@ -143,5 +145,5 @@ def places_of(seen: Seen, quasi: Sequence[str], sensitive: str | None) -> LabelP
     distinct, inverse = np.unique(keys, return_inverse=True)
     expected = np.bincount(inverse, weights=share * histograms.counts[entries], minlength=len(distinct))
     return LabelPlaces(
-        codes, candidates, rows, distinct // domain, distinct % domain, expected.astype(np.float64), domain
+        codes, candidates, rows, distinct // domain, distinct % domain, expected.astype(np.float64), domain, shapes
     )

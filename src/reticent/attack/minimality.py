@@ -55,7 +55,7 @@ class Minimality:
         if not isinstance(self.table, Table) or not self.table.sensitive or self.table.unit == "person":
             raise PolicyError("Minimality needs a table with a sensitive column, in which a row is a person.")
         if self.table.streamed:
-            raise PolicyError("Minimality needs a table in memory: it tries out whose value is whose.")
+            raise PolicyError("Minimality needs a table in memory: it tries every assignment of values to people.")
         exact(self.gain, "Minimality: gain", low=0, high=1)
         whole(self.worlds, "Minimality: worlds", low=1)
         whole(self.runs, "Minimality: runs", low=1)
@@ -82,13 +82,14 @@ class Minimality:
         described = seen.made.method
         if not is_ranked(described) and self.table.rows > _MOST_ROWS:
             raise PolicyError(
-                f"Whose value is whose would have to be tried out by running {described['name']} again and again, which is for tables of at "
+                f"Minimality would have to rerun {described['name']} for every assignment of values to people, which is supported for tables of at "
                 f"most {_MOST_ROWS:,} rows."
             )
         placed = Placed.of(seen, self.table.frame)
         if not placed.is_complete and Fraction(str(described.get("suppression", 0))) == 0:
             raise DataError(
-                "Somebody of the list fits no published group, although nobody was left out: it was made of others."
+                f"Somebody of the list fits no published group, and {described['name']} does not say that it leaves people out: the release was "
+                "made from other data, or the choice cannot be followed."
             )
         choice = Choice(self.table, definition, seen, placed, self.worlds, self.runs)
         if is_ranked(described):
@@ -97,7 +98,7 @@ class Minimality:
             ruled = choice.by_running(method)
         if not ruled.possible:
             raise PolicyError(
-                "No world of the list leads to this release: it was made of other people, or in another way."
+                "No assignment of values to the list leads to this release: it was made from other data, or by another method."
             )
         return self._findings(_Beliefs.of(ruled, groups, sensitive), ruled, described)
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from reticent.attack.base import Findings, secrets
 from reticent.data import Seen, SensitiveColumn
-from reticent.errors import PolicyError
 from reticent.exact import Number, exact
 
 
@@ -28,10 +27,7 @@ class Remainder:
     name = "remainder"
 
     def __post_init__(self) -> None:
-        share = exact(self.threshold, "Remainder: threshold", low=0, high=1)
-        if share == 0:
-            raise PolicyError("Remainder: threshold must be above 0, or everybody would count.")
-        object.__setattr__(self, "threshold", share)
+        object.__setattr__(self, "threshold", exact(self.threshold, "Remainder: threshold", above=0, high=1))
 
     def needs(self, seen: Seen) -> str | None:
         """A histogram of the whole table; published rows that are compared among themselves tell about nobody else."""

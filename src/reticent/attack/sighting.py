@@ -47,8 +47,10 @@ class Sighting:
 
     def needs(self, seen: Seen) -> str | None:
         """Rows that were drawn with known chances."""
+        if seen.groups is not None:
+            return "Sighting looks records up among noise, and this is not a randomized release. Use Linkage."
         if seen.channel is None:
-            return "Sighting looks records up among noise, and this is no randomized release. Use Linkage."
+            return "Sighting looks records up among noise, and this release does not say how likely a record is shown."
         return seen.channel.refusal
 
     def attack(self, seen: Seen) -> Findings:

@@ -70,10 +70,7 @@ class Similarity:
     name = "similarity"
 
     def __post_init__(self) -> None:
-        share = exact(self.threshold, "Similarity: threshold", low=0, high=1)
-        if share == 0:
-            raise PolicyError("Similarity: threshold must be above 0, or every group would count.")
-        object.__setattr__(self, "threshold", share)
+        object.__setattr__(self, "threshold", exact(self.threshold, "Similarity: threshold", above=0, high=1))
         if self.width is not None and self.categories is not None:
             raise PolicyError("Similarity: give width (for numbers) or categories, not both.")
         if self.width is not None:
@@ -111,7 +108,7 @@ class Similarity:
         numbers = groups.domain.columns[0].numbers()
         if numbers is None:
             raise PolicyError(
-                f"Similarity: {sensitive!r} has no numbers, so say which values are alike: categories={{'stomach': ['ulcer', ...]}}."
+                f"Similarity: {sensitive!r} has no numbers, so pass the values that are alike: categories={{'stomach': ['ulcer', ...]}}."
             )
         if self.width is not None:
             return exact(self.width, "width")

@@ -129,7 +129,7 @@ def compare(
     for name in second.names:
         if name not in first.names:
             raise DataError(
-                f"The table has no quasi column {name!r}, and the release has: it was made of another table."
+                f"The release has the quasi column {name!r} and the table does not: the release was made from another table."
             )
     every = _every(second, people, control, who, model, kinds_of(first))
     chosen = [each for each in every if each.needs(second) is None]

@@ -37,11 +37,11 @@ class Placed:
         sizes, points = counted[_POINT].to_numpy().astype(np.int64), counted.select(quasi)
         group_of = seen.place(points)
         if (group_of == SEVERAL).any():
-            raise PolicyError("Published groups overlap, so that it is not known who is in which.")
+            raise PolicyError("Published groups overlap, so it is not known who is in which group.")
         placed = group_of >= 0
         if (np.bincount(group_of[placed], sizes[placed], len(seen.true_groups)) != seen.true_groups.sizes).any():
             raise DataError(
-                "The list of people does not fill the published groups: people are missing, or it was made of others."
+                "The list of people does not fill the published groups: people are missing, or the release was made from other data."
             )
         return cls(points, sizes, group_of)
 
@@ -207,7 +207,10 @@ def _product(parts: Sequence[Part]) -> Part:
     """Several parts as one: a world of it is a world of each."""
     if len(parts) == 1:
         return parts[0]
-    picked: Any = np.indices([len(part) for part in parts]).reshape(len(parts), -1)
+    # Mixed radix; numpy's own indices end at 64 parts.
+    steps = [prod(len(part) for part in parts[place + 1 :]) for place in range(len(parts))]
+    number = np.arange(prod(len(part) for part in parts))
+    picked = [number // step % len(part) for part, step in zip(parts, steps, strict=True)]
     ways = prod((part.ways[mine] for part, mine in zip(parts, picked, strict=True)), start=np.ones(1, dtype=object))
     counts = np.concatenate([part.counts[mine] for part, mine in zip(parts, picked, strict=True)], axis=1)
     return Part(np.concatenate([part.points for part in parts]), counts, ways)

@@ -112,7 +112,7 @@ def _counted(histogram: Mapping[str, int]) -> dict[str, int]:
     counts = {str(value): count for value, count in histogram.items() if count}
     if not counts or any(isinstance(n, bool) or not isinstance(n, int) or n < 0 for n in counts.values()):
         raise PolicyError(
-            f"A histogram has whole numbers of people for values, and somebody; this one is {dict(histogram)!r}."
+            f"A histogram must map values to whole numbers of people, with at least one person, but it is {dict(histogram)!r}."
         )
     return counts
 

@@ -158,8 +158,8 @@ def _from_groups(
         mine.setdefault(point, []).append(group)
     if not mine:
         raise DataError(
-            f"No group covers anybody of the population: its values of {', '.join(quasi)} are none that the groups stand for. Are they written "
-            "as in the table?"
+            f"No group covers anybody of the population: no group contains its values of {', '.join(quasi)}. Check that they are written "
+            "as in the table."
         )
     groups: dict[int, ReleasedGroup] = {}
     found: dict[Quasi, _Told] = {}
@@ -235,7 +235,7 @@ def _sensitive(seen: Seen, given: str | None) -> str:
     named = tuple(column.name for column in seen.true_groups.domain.columns)
     if given is None:
         if len(named) != 1:
-            raise PolicyError(f"Say which sensitive column: {', '.join(named) or 'there is none'}.")
+            raise PolicyError(f"Choose a sensitive column with column=: {', '.join(named) or 'there is none'}.")
         return named[0]
     if given not in named:
         raise PolicyError(

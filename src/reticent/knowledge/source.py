@@ -9,14 +9,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import NOWHERE, SEVERAL, Draft, Groups, Seen, Table, as_polars
+from reticent.data import NOWHERE, PSEUDONYM, SEVERAL, Draft, Groups, Seen, Table, as_polars
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.knowledge.whatif import WORLDS, WhatIf, explore
 from reticent.knowledge.worlds import Predicate
 from reticent.release import Release, public_side, seen_of
 from reticent.worst_case import BUDGET, Fact, GroupHistograms, Population
 
-PSEUDONYM = "pseudonym"
 _GROUP = "(group)"
 _WHY = {NOWHERE: "fits no group of the release", SEVERAL: "fits several groups of the release"}
 
@@ -79,7 +78,7 @@ def population_of(
 def _of_table(table: Table, key: str | None, column: str | None, levels: Mapping[str, int] | None) -> Population:
     names = key or column_of_names(table)
     if names is None:
-        raise PolicyError("To ask about people the table must name them: say key= or identifiers= when it is made.")
+        raise PolicyError("To ask about people the table must name them: pass key= or identifiers= to rt.Table.")
     if names not in table.schema:
         raise PolicyError(f"There is no column {names!r}.{did_you_mean(names, list(table.schema))}")
     check_rows_are_people(table)
@@ -107,7 +106,7 @@ def check_rows_are_people(table: Table) -> None:
     """One row is one person (R-WK-29)."""
     if table.unit == "person" and table.key is not None and table.frame[table.key].is_duplicated().any():
         raise DataError(
-            "Some people have several rows, but background knowledge is measured on one row a person. Keep one row for each person."
+            "Some people have several rows, but background knowledge is measured on one row per person. Keep one row for each person."
         )
 
 
@@ -118,7 +117,7 @@ def one_secret(seen: Seen, column: str | None) -> Groups:
     if not columns:
         raise PolicyError("There is no sensitive column to ask about. Declare one with sensitive=.")
     if column is None and len(columns) > 1:
-        raise PolicyError(f"There are several sensitive columns ({', '.join(columns)}); say which with column=.")
+        raise PolicyError(f"There are several sensitive columns ({', '.join(columns)}); choose one with column=.")
     return groups.marginal(column or columns[0])
 
 
@@ -145,7 +144,7 @@ def _name_column(frame: pl.DataFrame, published: Collection[str], key: str | Non
     if len(spare) != 1:
         raise PolicyError(
             "people must have one column of names beside the published ones, but it has "
-            + (f"{len(spare)}: {', '.join(spare)}. Say which with key=." if spare else "none.")
+            + (f"{len(spare)}: {', '.join(spare)}. Choose one with key=." if spare else "none.")
         )
     return spare[0]
 

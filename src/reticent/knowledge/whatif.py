@@ -12,12 +12,12 @@ from reticent.knowledge.sampling import SampledBelief, estimate
 from reticent.knowledge.worlds import Predicate, holds_in, worlds
 from reticent.worst_case import (
     BUDGET,
-    Atom,
-    Budget,
     BudgetExceeded,
     Clause,
     Fact,
+    PersonValue,
     Population,
+    WorkBudget,
     components,
     conditional,
     disclosure_risk,
@@ -28,7 +28,7 @@ from reticent.worst_case import (
 WORLDS = 200_000
 """How many random worlds are drawn when the exact answer is out of reach."""
 
-UNIT = frozenset[Atom]()
+UNIT = frozenset[PersonValue]()
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class WhatIf:
 def explore(
     population: Population,
     know: Sequence[str | Fact | Predicate],
-    ask: str | Atom | None = None,
+    ask: str | PersonValue | None = None,
     *,
     budget: int = BUDGET,
     samples: int = WORLDS,
@@ -85,7 +85,7 @@ def explore(
     """
     if isinstance(know, str | Fact) or callable(know):
         know = [know]
-    left = Budget(whole(budget, "budget", low=1))
+    left = WorkBudget(whole(budget, "budget", low=1))
     facts = [
         population.resolve(fact if isinstance(fact, Fact) else parse_fact(fact)) for fact in know if not callable(fact)
     ]
@@ -97,7 +97,7 @@ def explore(
     known = [clause for fact in facts for clause in fact.clauses]
     if predicates:
         if question is None:
-            raise PolicyError("With a function as knowledge, say what is asked, such as ask='Ed=flu'.")
+            raise PolicyError("With a function as knowledge, pass what is asked, such as ask='Ed=flu'.")
         return _enumerated(population, known, predicates, costs, question)
     total = sum(cost for _, cost in costs)
     if question is None:
@@ -128,8 +128,8 @@ def _estimated(
     return WhatIf(question.text, about.value, prior, cost, False, False, costs, interval, about.confidence)
 
 
-def _question(population: Population, ask: str | Atom) -> Fact:
-    fact = Fact(str(ask), (Clause(UNIT, frozenset({ask})),)) if isinstance(ask, Atom) else parse_fact(ask)
+def _question(population: Population, ask: str | PersonValue) -> Fact:
+    fact = Fact(str(ask), (Clause(UNIT, frozenset({ask})),)) if isinstance(ask, PersonValue) else parse_fact(ask)
     return population.resolve(fact)
 
 
@@ -149,7 +149,7 @@ def _beside(population: Population, known: Sequence[Clause], question: Fact) -> 
 
 
 def _consistent_elsewhere(
-    population: Population, known: Sequence[Clause], question: Fact, budget: Budget, samples: int, seed: int
+    population: Population, known: Sequence[Clause], question: Fact, budget: WorkBudget, samples: int, seed: int
 ) -> bool | None:
     """Whether the facts that cannot move the answer can be true at all; None when that could not be found out."""
     near = _buckets(population, question.clauses)
@@ -168,7 +168,7 @@ def _consistent_elsewhere(
 
 
 def _surest(
-    population: Population, known: Sequence[Clause], costs: tuple[tuple[str, int], ...], total: int, budget: Budget
+    population: Population, known: Sequence[Clause], costs: tuple[tuple[str, int], ...], total: int, budget: WorkBudget
 ) -> WhatIf:
     found = disclosure_risk(population, known, budget)
     if found is None:
