@@ -48,7 +48,7 @@ def test_the_example_policy_is_a_policy_and_reads_its_table(folder: Path) -> Non
     assert table.rows == 40
     assert [hierarchy.height for hierarchy in table.hierarchies] == [5, 1, 2, 4, 2, 2]
     assert [part.name for part in policy.definition.parts()] == ["KAnonymity", "RecursiveLDiversity", "TCloseness"]
-    assert policy.method().describe()["suppression"] == "1/20"
+    assert policy.method(table, policy.definition).describe()["suppression"] == "1/20"
 
 
 def test_every_setting_of_a_policy_is_documented() -> None:

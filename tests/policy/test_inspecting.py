@@ -39,7 +39,7 @@ def test_the_proposed_table_can_be_published(file: Path, monkeypatch: pytest.Mon
 
 
 def test_a_frame_is_inspected_like_its_file(file: Path) -> None:
-    frame = pl.read_csv(file)
+    frame = pl.read_csv(file, try_parse_dates=True)
     of_frame, of_file = rt.inspect(frame), rt.inspect(file)
     assert of_frame.roles == of_file.roles
     assert of_frame.notes == of_file.notes

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from reticent.anonymize import Lattice
-from reticent.definitions import KAnonymity, RecursiveLDiversity
+import reticent
+from reticent.anonymize import Lattice, Mondrian
+from reticent.data import Table
+from reticent.definitions import Definition, KAnonymity, RecursiveLDiversity
 from reticent.errors import DataError, PolicyError, ReticentError
 from reticent.policy import Policy
+from reticent.policy.auditing import AuditPolicy
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "policy"
 GOOD = (FIXTURES / "good.toml").read_text()
@@ -29,7 +33,8 @@ def folder(tmp_path: Path) -> Path:
 def use(text: str, folder: Path) -> None:
     """Everything that publishing does with a policy before anything goes out."""
     policy = Policy.parse(text, "policy.toml", folder)
-    table, definition, method = policy.table(), policy.definition, policy.method()
+    table, definition = policy.table(), policy.definition
+    method = policy.method(table, definition)
     with policy.hinting("method", "hierarchies"):
         method.draft(table, definition)
 
@@ -43,8 +48,10 @@ def test_a_good_policy_gives_table_definition_and_method(folder: Path) -> None:
     assert [hierarchy.height for hierarchy in table.hierarchies] == [3, 5]
     assert table.frame["zip"].dtype == pl.String
     assert policy.definition == KAnonymity(2) & RecursiveLDiversity(c=Fraction(3, 2), l=2)
-    assert policy.method() == Lattice(objective="loss", suppression="0.05")
-    assert policy.method(suppression="0.1", objective=None) == Lattice(objective="loss", suppression="0.1")
+    assert policy.named_method() == Lattice(objective="loss", suppression="0.05")
+    assert policy.method(table, policy.definition, suppression="0.1", objective=None) == Lattice(
+        objective="loss", suppression="0.1"
+    )
     assert policy.sections.release.files == "parquet"
     use(GOOD, folder)
 
@@ -56,7 +63,9 @@ def test_a_mistake_is_told_with_its_place(mistake: dict[str, str], folder: Path)
         use(GOOD.replace(mistake["old"], mistake["new"], 1), folder)
     told = f"{type(caught.value).__name__}: {caught.value}".replace(f"{folder}/", "")
     # Lists of what other rooms offer grow; what matters here is that they are given.
-    told = re.sub(r"(The definitions are:|The methods are:|Choose one of|It has: objective) [^\n]*", r"\1 ...", told)
+    told = re.sub(
+        r"(The definitions are:|The methods are:|Choose one of|Its parameters are: objective) [^\n]*", r"\1 ...", told
+    )
     assert told == mistake["message"]
 
 
@@ -130,3 +139,54 @@ def test_unicode_columns_work_throughout(tmp_path: Path) -> None:
     use(text, tmp_path)
     with pytest.raises(PolicyError, match=r"policy\.toml:8:1: column 'âge': intervals: a width of -2"):
         use(text.replace("[2]", "[-2]"), tmp_path)
+
+
+def test_the_default_method_is_chosen_in_one_place(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, Definition, dict[str, object]]] = []
+
+    def chosen(table: Table, definition: Definition, parameters: Mapping[str, object] | None = None) -> Mondrian:
+        asked.append((table.rows, definition, dict(parameters or {})))
+        return Mondrian()
+
+    for place in ("reticent.release", "reticent.release.publishing"):
+        monkeypatch.setattr(f"{place}.default_method", chosen)
+    unnamed = GOOD.replace('name = "Lattice"\n', "")
+    policy = Policy.parse(unnamed, "policy.toml", folder)
+    assert policy.named_method() is None
+    table, k = policy.table(), KAnonymity(2)
+    assert policy.method(table, k, suppression="0.1") == Mondrian()
+    release = reticent.publish(table, k, ledger=folder / "ledger.sqlite")
+    assert release.manifest.method["name"] == "Mondrian"
+    said = {"objective": "loss", "suppression": "0.05"}
+    assert asked == [(2, k, said), (2, k, {**said, "suppression": "0.1"}), (2, k, {})]
+
+
+def test_a_parameter_without_a_method_is_one_of_the_default_and_a_mistake_points_at_its_line(folder: Path) -> None:
+    policy = Policy.parse(GOOD.replace('name = "Lattice"\nobjective', "obective"), "policy.toml", folder)
+    with pytest.raises(PolicyError, match=r"(?s)policy.toml:33:1: Lattice has no parameter 'obective'.*objective"):
+        policy.method(policy.table(), policy.definition)
+
+
+def test_a_misspelled_role_is_blamed_and_not_the_hierarchy_that_is_right(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("age,disease\n1,x\n2,y\n")
+    text = '[data]\nsource = "a.csv"\n[roles]\nquasi = ["agee"]\n[hierarchies.age]\nkind = "intervals"\nwidths = [10]\n'
+    with pytest.raises(DataError, match=r"(?s)policy:4:10: .*no column 'agee'\. Did you mean 'age'"):
+        Policy.parse(text, folder=tmp_path)
+    with pytest.raises(PolicyError, match="there is a hierarchy for 'age', which is neither"):
+        Policy.parse(text, folder=tmp_path / "elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            'dataset = "x"\n[database]\nsource = "x.csv"\n',
+            r"\[database\] needs a setting 'key': the column that tells people",
+        ),
+        ('[database]\nsource = "x.csv"\nkey = "id"\n', "the policy needs a setting 'dataset': the name under which"),
+        ('dataset = "x"\n', "the policy needs a setting 'database'"),
+    ],
+)
+def test_a_setting_that_an_audit_policy_lacks_is_named_with_what_it_is_for(text: str, told: str) -> None:
+    with pytest.raises(PolicyError, match=told):
+        AuditPolicy.parse(text)

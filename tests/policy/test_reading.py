@@ -9,7 +9,7 @@ import pytest
 
 from reticent.data import Hierarchy
 from reticent.errors import DataError, PolicyError
-from reticent.policy import read
+from reticent.policy import inspect, read
 
 POLICY = """
 [data]
@@ -61,9 +61,16 @@ def test_arguments_are_enough(folder: Path) -> None:
 
 
 def test_what_cannot_be_read_is_refused(folder: Path) -> None:
-    with pytest.raises(PolicyError, match="Say what to read"):
+    with pytest.raises(PolicyError, match="Pass what to read"):
         read()
     with pytest.raises(PolicyError, match=r"read has no parameter 'quasy'\. Did you mean 'quasi'\?"):
         read(folder / "a.csv", quasy=["age"])
     with pytest.raises(DataError, match="has no column 'ages'"):
         read(folder / "a.csv", quasi=["ages"])
+
+
+def test_a_stream_is_read_with_its_roles_and_inspected_before() -> None:
+    frame = pl.DataFrame({"age": [20 + i % 7 for i in range(70)], "disease": ["x", "y"] * 35})
+    table = read(frame.to_arrow().to_reader(), quasi=["age"], sensitive="disease")
+    assert table.frame.equals(frame)
+    assert inspect(frame.to_arrow().to_reader()).table().rows == 70

@@ -63,7 +63,8 @@ def test_a_preview_is_what_is_published_then(table, method, tmp_path):
     release = rt.publish(table, rt.KAnonymity(4), method, ledger=tmp_path / "ledger.sqlite")
     assert dict(found.utility) == dict(release.utility)
     assert found.groups.sizes.tolist() == release.groups.sizes.tolist()
-    assert found.frame.equals(release.frame.head(20))
+    assert found.frame.equals(release.public.sample(20))
+    assert found.frame.join(release.frame, on=found.frame.columns, how="anti", nulls_equal=True).is_empty()
     assert found.rows + found.suppressed == 120
     assert found.method == release.manifest.method
 
@@ -133,7 +134,7 @@ def test_a_comparison_counts_the_rows_once(table, monkeypatch):
         LocalEngine, "count", lambda self, *args, **more: counted.append(1) or count(self, *args, **more)
     )
     rt.compare(table, [rt.KAnonymity(k) for k in (2, 3, 4)], methods=[rt.Lattice(), rt.Datafly()], attacks=False)
-    assert 1 <= len(counted) <= 2  # with sensitive values, and without
+    assert len(counted) == 1
 
 
 def test_nothing_to_compare_is_refused(table):
@@ -167,5 +168,5 @@ def test_people_get_tables_of_eighty_columns(policy, never_opened):
     done = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["preview", str(policy), "--compare"])
     assert done.exit_code == 0, done.output
     assert "Nothing was recorded" in done.output
-    assert "Loss by column" in done.output
+    assert "given up" in done.output
     assert max(map(len, done.output.splitlines())) <= 100

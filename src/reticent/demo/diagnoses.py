@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,11 +112,3 @@ DIAGNOSES: tuple[Diagnosis, ...] = (
         "head injury", "injuries", ((0, 8), (6, 6), (19, 12), (40, 5), (75, 8), (99, 14)), 2, 1000, women=0.7, men=1.3
     ),
 )
-
-
-def chapters() -> dict[str, Any]:
-    """The diagnoses as a tree, for hierarchical distances: chapter, then diagnosis."""
-    tree: dict[str, list[str]] = {}
-    for diagnosis in DIAGNOSES:
-        tree.setdefault(diagnosis.chapter, []).append(diagnosis.name)
-    return dict(tree)

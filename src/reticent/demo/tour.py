@@ -167,7 +167,10 @@ class Tour:
 
     def _publish(self) -> Step:
         self.release: Release = publish(
-            self.table, self.policy.definition, self.policy.method(), ledger=self.path("ledger.sqlite")
+            self.table,
+            self.policy.definition,
+            self.policy.method(self.table, self.policy.definition),
+            ledger=self.path("ledger.sqlite"),
         )
         self.release.save(self.path("release"))
         private = self.release.private
@@ -249,7 +252,7 @@ class Tour:
         )
 
     def _again(self) -> Step:
-        finer = self.policy.method(suppression="0.01")
+        finer = self.policy.method(self.table, self.policy.definition, suppression="0.01")
         try:
             publish(self.table, self.policy.definition, finer, ledger=self.path("ledger.sqlite"))
             refusal = None

@@ -6,12 +6,11 @@
 ``places``       where in the file it was written; ``complaints`` puts mistakes into words and points at them
 ``reading``      ``rt.read``: rows with their roles; ``inspecting`` ``rt.inspect``: a proposal to begin with
 ``publishing``   from a policy to a saved release; ``previewing`` to what it would be
-``methods``      methods by name; ``expressions`` definitions as written on a command line
+``expressions``  definitions as written on a command line
 """
 
 from reticent.policy.expressions import definition_from_text
 from reticent.policy.inspecting import Inspection, inspect
-from reticent.policy.methods import method_from
 from reticent.policy.policy import Policy
 from reticent.policy.previewing import compare_policy, preview_policy
 from reticent.policy.publishing import Published, publish_policy
@@ -24,7 +23,6 @@ __all__ = [
     "compare_policy",
     "definition_from_text",
     "inspect",
-    "method_from",
     "preview_policy",
     "publish_policy",
     "read",

@@ -12,10 +12,10 @@ from reticent.policy.sections import Names, Section
 class DatabaseSection(Section):
     """``[database]``: the table, the person key, and the columns that everybody may know."""
 
-    source: str
+    source: str = Field(description="where the rows are, such as source = 'people.csv' or 'env:DATABASE_URL'")
     table: str | None = None
     name: str | None = None
-    key: str
+    key: str = Field(description="the column that tells people apart, such as key = 'id'")
     public: Names = Field(default_factory=list)
     delimiter: str | None = None
     encoding: str | None = None
@@ -26,7 +26,7 @@ class DatabaseSection(Section):
 class PriorSection(Section):
     """``prior``: what everybody believes of a value."""
 
-    kind: Literal["normal", "uniform", "exponential"]
+    kind: Literal["normal", "uniform", "exponential"] = Field(description="'normal', 'uniform' or 'exponential'")
     mean: Any = None
     deviation: Any = None
     low: Any = None
@@ -36,9 +36,9 @@ class PriorSection(Section):
 class NoiseSection(Section):
     """``[sensitive.NAME.noise]``: noisy answers from a budget."""
 
-    epsilon: Any
-    each: Any
-    range: list[Any]
+    epsilon: Any = Field(description="the whole budget, such as epsilon = 1")
+    each: Any = Field(description="what one answer spends, such as each = 0.1")
+    range: list[Any] = Field(description="the least and the largest value, such as range = [0, 100]")
     when: Literal["denied", "always"] = "denied"
 
 
@@ -47,7 +47,7 @@ class SensitiveSection(Section):
 
     bounds: Any = None
     duplicates: Literal["allowed", "distinct"] = "allowed"
-    changes: Literal["known", "unknown"] = "known"
+    changes: Literal["known", "any", "unknown"] = "known"
     auditor: Literal["classical", "probabilistic"] = "classical"
     family: Literal["linear", "max", "min"] | None = None
     nulls: Literal["refuse", "public"] = "refuse"
@@ -77,11 +77,13 @@ class ReservedSection(Section):
 class AuditSections(Section):
     """The whole file."""
 
-    dataset: str
+    dataset: str = Field(
+        description="the name under which the ledger remembers what was answered, such as dataset = 'staff'"
+    )
     ledger: str | None = None
     newest: str | None = None
     beside: Literal["refuse", "allow"] = "refuse"
-    database: DatabaseSection
+    database: DatabaseSection = Field(description="[database] with source, key and public")
     sensitive: dict[str, SensitiveSection] = Field(default_factory=dict)
     roles: dict[str, RoleSection] = Field(default_factory=dict)
     users: dict[str, str] = Field(default_factory=dict)

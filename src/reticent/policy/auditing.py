@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self, cast
 
-from reticent.audit.service.settings import FUNCTIONS, Chance, Noise, Prior, Role, SensitiveColumn, Settings
+from reticent.audit.service.settings import FUNCTIONS, Chance, Noise, PriorSettings, ProtectedColumn, Role, Settings
 from reticent.data import Source
 from reticent.errors import DataError, PolicyError
 from reticent.exact import exact
@@ -46,11 +46,9 @@ class AuditPolicy(PolicyFile):
         try:
             yield
         except DataError as error:
-            said = str(error).split(". ")[0]
-            for name, path in wanted.items():
-                if repr(name) in said:
-                    raise DataError(self.places.find(path).point(self.file, str(error))) from None
-            raise
+            if error.column not in wanted:
+                raise
+            raise DataError(self.places.find(wanted[error.column]).point(self.file, str(error))) from None
 
     @cached_property
     def settings(self) -> Settings:
@@ -92,7 +90,7 @@ class AuditPolicy(PolicyFile):
     @cached_property
     def _source(self) -> Source:
         data = self.sections.database
-        address = data.source.startswith(("postgresql://", "postgres://", "env:"))
+        address = "://" in data.source or data.source.startswith("env:")
         with self.pointing("database"):
             return Source(
                 data.source if address else str(self.folder / data.source),
@@ -111,13 +109,13 @@ class AuditPolicy(PolicyFile):
         if not _PLAIN_NAME.fullmatch(name) or (data.source.startswith("env:") and not (data.name or data.table)):
             raise self.error(
                 ("database", "name" if data.name else "source"),
-                f"say how the table is called in questions, with letters, digits and _: name = 'people' (now it would be {name!r}).",
+                f"name the table as questions call it, with letters, digits and _: name = 'people' (now it would be {name!r}).",
             )
         return name
 
-    def _column(self, name: str, said: SensitiveSection) -> SensitiveColumn:
+    def _column(self, name: str, said: SensitiveSection) -> ProtectedColumn:
         with self.pointing("sensitive", name):
-            return SensitiveColumn(
+            return ProtectedColumn(
                 name,
                 bounds=_bounds(said.bounds),
                 duplicates=said.duplicates == "allowed",
@@ -143,7 +141,9 @@ def _range(said: Any, name: str, otherwise: str = "") -> tuple[Fraction, Fractio
         )
     low, high = exact(said[0], name), exact(said[1], name)
     if low >= high:
-        raise PolicyError(f"{name} must rise, but it goes from {low} to {high}.", setting=tuple(name.split(": ")))
+        raise PolicyError(
+            f"{name} must be increasing, but it goes from {low} to {high}.", setting=tuple(name.split(": "))
+        )
     return low, high
 
 
@@ -172,7 +172,7 @@ def _chance(name: str, said: SensitiveSection) -> Chance | None:
     )
 
 
-def _prior(said: PriorSection) -> Prior:
+def _prior(said: PriorSection) -> PriorSettings:
     wanted = {"normal": ("mean", "deviation"), "uniform": ("low", "high"), "exponential": ("mean", "low")}[said.kind]
     for setting in ("mean", "deviation", "low", "high"):
         if (getattr(said, setting) is not None) != (setting in wanted):
@@ -180,7 +180,7 @@ def _prior(said: PriorSection) -> Prior:
                 f"prior: a {said.kind} prior has {' and '.join(wanted)}, and nothing else.", setting=("prior", setting)
             )
     first, second = (exact(getattr(said, setting), f"prior: {setting}") for setting in wanted)
-    return Prior(said.kind, first, second)
+    return PriorSettings(said.kind, first, second)
 
 
 def _noise(said: NoiseSection) -> Noise:

@@ -57,6 +57,9 @@ def _in_words(
         where = f"[{'.'.join(map(str, path[:-1]))}]" if len(path) > 1 else "a policy"
         elsewhere = "" if did_you_mean(name, known) else _elsewhere(str(name), root)
         return f"{where} has no setting {name!r}.{did_you_mean(name, known)}{elsewhere} It has: {', '.join(sorted(known))}."
+    if kind == "missing":
+        where = f"[{'.'.join(map(str, path[:-1]))}]" if len(path) > 1 else "the policy"
+        return f"{where} needs a setting {name!r}{_described(path, root)}."
     value = _value_at(content, path)
     if kind == "literal_error":
         choices = re.findall(r"'([^']*)'", item["ctx"]["expected"])
@@ -65,14 +68,24 @@ def _in_words(
     return f"{named} must be {_EXPECTED.get(kind, item['msg'])}, but it is {value!r}."
 
 
+def _described(path: Sequence[str | int], root: type[BaseModel]) -> str:
+    """What a setting is for, if its section says so."""
+    told = _section(path[:-1], root).model_fields[str(path[-1])].description
+    return f": {told}" if told else ""
+
+
 def _settings_of(path: Sequence[str | int], root: type[BaseModel]) -> list[str]:
     """The settings that a section has."""
+    return list(_section(path, root).model_fields)
+
+
+def _section(path: Sequence[str | int], root: type[BaseModel]) -> type[BaseModel]:
     model = root
     for part in path:
         nested = _model_in(model.model_fields[str(part)].annotation) if part in model.model_fields else None
         # A section of named sections, such as [hierarchies] or [users]: the name is the file's own.
         model = nested if nested is not None else model
-    return list(model.model_fields)
+    return model
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:

@@ -23,7 +23,7 @@ def _build(node: ast.expr, text: str) -> Definition:
         return _build(node.left, text) & _build(node.right, text)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         return _call(node.func.id, node, text)
-    raise PolicyError(_unreadable(text, f"{ast.unparse(node)!r} is no definition"))
+    raise PolicyError(_unreadable(text, f"{ast.unparse(node)!r} is not a definition"))
 
 
 def _call(name: str, node: ast.Call, text: str) -> Definition:
@@ -51,7 +51,7 @@ def _constant(node: ast.expr, text: str) -> Any:
         return dict(zip(keys, (_constant(value, text) for value in node.values), strict=True))
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float | str):
         return node.value
-    raise PolicyError(_unreadable(text, f"{ast.unparse(node)!r} is no plain value"))
+    raise PolicyError(_unreadable(text, f"{ast.unparse(node)!r} is not a plain value"))
 
 
 def _unreadable(text: str, reason: str) -> str:

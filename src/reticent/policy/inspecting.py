@@ -6,28 +6,37 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reticent.data import Table
+from reticent.cards import Card, ShownAsCard
+from reticent.data import Context, Source, Table
 from reticent.errors import Infeasible
 from reticent.files import write_whole
 from reticent.policy.policy import Policy
 from reticent.policy.reading import read
-from reticent.propose import Proposal, propose_policy
+from reticent.propose import Affordable, Proposal, propose_policy
 
-_OPTIONS = ("table", "query", "delimiter", "encoding")
+_OPTIONS = ("table", "query", "delimiter", "encoding", "sheet", "labels")
 
 
-@dataclass(frozen=True)
-class Inspection:
+@dataclass(frozen=True, repr=False)
+class Inspection(ShownAsCard):
     """A proposal for one source of rows: roles, hierarchies, a definition, and all of it as the text of a policy.
 
     ``source`` is the file, address or frame that was inspected; ``text`` is the policy as it is written, ``folder`` is what relative paths in it
-    start from.
+    start from, ``priced`` what promises and methods cost.
     """
 
     source: Any
     proposal: Proposal
     text: str
     folder: Path
+    priced: Affordable
+
+    def card(self) -> Card:
+        """The proposed role of every column and why."""
+        rows = [(each.name, each.role or "not published", each.reason) for each in self.proposal.columns]
+        promise = " & ".join(str(part["name"]) for part in self.proposal.definition)
+        facts = {"rows": self.proposal.rows, "columns": len(rows), "definition": promise, "notes": len(self.notes)}
+        return Card("Inspection", facts, None if promise else False, ("column", "role", "why"), rows)
 
     @property
     def policy(self) -> str:
@@ -70,13 +79,22 @@ def inspect(
     query: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
+    sheet: str | None = None,
+    labels: str | None = None,
+    template: str | None = None,
+    context: Context | None = None,
 ) -> Inspection:
     """Profile a file, a database table or a frame; propose roles, hierarchies and a definition.
 
     The result is what ``reticent inspect`` writes. Nothing is written here: ``output`` is where the policy is going to lie, because the paths
-    in it are relative to its folder. ``table`` and ``query`` are for databases, ``delimiter`` and ``encoding`` for CSV files.
+    in it are relative to its folder. ``table`` and ``query`` are for databases, ``delimiter`` and ``encoding`` for CSV files, ``sheet``
+    for spreadsheets, ``labels`` (``"text"`` or ``"codes"``) for files of SPSS, Stata and SAS. ``template``
+    (``"hipaa-safe-harbor"``, ``"public-use"``, ``"research"``) bends the proposal to a purpose, and its first note says what that does not settle. The ``context`` reports progress and can stop
+    the run.
     """
-    options = dict(zip(_OPTIONS, (table, query, delimiter, encoding), strict=True))
+    options = dict(zip(_OPTIONS, (table, query, delimiter, encoding, sheet, labels), strict=True))
     place = Path(output)
-    proposal, text = propose_policy(source, place, options)
-    return Inspection(source, proposal, text, place.parent)
+    # A stream can be read once only, so what is profiled here is read as a frame later.
+    location = Source(source, table, query, delimiter, encoding, sheet=sheet, labels=labels).location
+    priced, text = propose_policy(location, place, options, context, template)
+    return Inspection(location, priced.proposal, text, place.parent, priced)

@@ -9,11 +9,10 @@ from operator import and_
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reticent.data import EngineName, Source, Table, hierarchy_from
+from reticent.data import Coarsening, EngineName, Source, Table, coarsening_from, hierarchy_from
 from reticent.definitions import Definition, definition_from
-from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.errors import DataError, PolicyError, ReticentError, did_you_mean
 from reticent.policy.file import PolicyFile, checked
-from reticent.policy.methods import method_from
 from reticent.policy.sections import Sections
 
 if TYPE_CHECKING:
@@ -50,10 +49,12 @@ class Policy(PolicyFile):
             raise self.error(
                 ("data",), "the policy does not say where the rows are. Write [data] source = 'patients.csv'."
             )
-        address = data.source.startswith(("postgresql://", "postgres://", "env:"))
+        address = "://" in data.source or data.source.startswith("env:")
         location = data.source if address else str(self.folder / data.source)
         with self.pointing("data"):
-            return Source(location, table=data.table, query=data.query, **self.reading)
+            return Source(
+                location, table=data.table, query=data.query, sheet=data.sheet, labels=data.labels, **self.reading
+            )
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -83,6 +84,7 @@ class Policy(PolicyFile):
             "unit": roles.unit,
             "quasi_sets": roles.quasi_sets,
             "pseudonyms": roles.pseudonyms,
+            "coarsen": self.coarsen,
         }
 
     def table(self, source: Source | None = None, engine: EngineName | None = None) -> Table:
@@ -95,7 +97,12 @@ class Policy(PolicyFile):
         with self.pointing("data"):
             rows = source.open(wanted, engine or self.sections.data.engine)
         with self.pointing("roles"):
-            table = Table(rows, **self.roles, left_out=[name for name in available if name not in wanted])
+            table = Table(
+                rows,
+                **self.roles,
+                left_out=[name for name in available if name not in wanted],
+                codebook=source.codebook(wanted),
+            )
         with self.pointing("hierarchies"):
             _fit(table)
         return table
@@ -113,6 +120,15 @@ class Policy(PolicyFile):
         return made
 
     @cached_property
+    def coarsen(self) -> Mapping[str, Coarsening]:
+        """How numbers and dates of sensitive and other columns are made coarser."""
+        made = {}
+        for column, description in self.sections.coarsen.items():
+            with self.pointing("coarsen", column):
+                made[column] = coarsening_from(description, f"column {column!r}")
+        return made
+
+    @cached_property
     def definitions(self) -> tuple[Definition, ...]:
         """The definitions, in the order of the file."""
         made = []
@@ -122,10 +138,18 @@ class Policy(PolicyFile):
                 if not isinstance(name, str):
                     raise PolicyError("a definition needs a name, such as name = 'KAnonymity'.")
                 given = {key: value for key, value in entry.items() if key != "name"}
-                if isinstance(given.get("population"), str):
-                    given["population"] = str(self.folder / given["population"])
+                if "population" in given:
+                    given["population"] = self._population(given["population"])
                 made.append(definition_from(name, given))
         return tuple(made)
+
+    def _population(self, given: object) -> str:
+        if not isinstance(given, str):
+            raise PolicyError(
+                f"population must be a file with the people of the population, but it is {given!r}.",
+                setting=("population",),
+            )
+        return str(self.folder / given)
 
     @property
     def definition(self) -> Definition:
@@ -137,15 +161,29 @@ class Policy(PolicyFile):
             )
         return reduce(and_, self.definitions)
 
-    def method(self, **overrides: Any) -> Method:
-        """The method, with some parameters replaced; None leaves one as it is."""
-        given = {"name": "Lattice", **self.sections.method}
+    def named_method(self, **overrides: Any) -> Method | None:
+        """The method that the policy names, with some parameters replaced (None leaves one as it is); None if it names none."""
+        given = self.sections.method
+        if "name" not in given:
+            return None
         with self.pointing("method"):
             if not isinstance(given["name"], str):
                 raise PolicyError(f"name must be the name of a method, but it is {given['name']!r}.", setting=("name",))
             said = _named(given)
-        replaced = {name: value for name, value in overrides.items() if value is not None}
+        replaced = _said(overrides)
         return _named({**given, **replaced}) if replaced else said
+
+    def method(self, table: Table, definition: Definition, **overrides: Any) -> Method:
+        """The method that the policy names, or else the default for the table and the definition, with some parameters replaced."""
+        from reticent.release import default_method
+
+        named = self.named_method(**overrides)
+        if named is not None:
+            return named
+        with self.pointing("method"):
+            said = default_method(table, definition, self.sections.method)
+        replaced = _said(overrides)
+        return default_method(table, definition, {**self.sections.method, **replaced}) if replaced else said
 
     def _ordered(self, column: str, description: Mapping[str, Any]) -> list[Any]:
         if column not in self.sections.roles.sensitive:
@@ -161,7 +199,7 @@ class Policy(PolicyFile):
         return values
 
     def _check_columns(self) -> None:
-        """Every column has one role, and only columns that are generalized or compared have hierarchies."""
+        """Every column has one role, only columns that are generalized or compared have hierarchies, and only those beside them are coarsened."""
         roles: dict[str, str] = {}
         for role in _ROLES:
             for number, name in enumerate(getattr(self.sections.roles, role)):
@@ -172,9 +210,19 @@ class Policy(PolicyFile):
         judged = [*self.sections.roles.quasi, *self.sections.roles.sensitive]
         for name in self.sections.hierarchies:
             if name not in judged:
+                self._blame_roles(name)
                 raise self.error(
                     ("hierarchies", name),
                     f"there is a hierarchy for {name!r}, which is neither quasi nor sensitive.{did_you_mean(name, judged)}",
+                )
+        carried = [*self.sections.roles.sensitive, *self.sections.roles.other]
+        for name in self.sections.coarsen:
+            if name not in carried:
+                self._blame_roles(name)
+                raise self.error(
+                    ("coarsen", name),
+                    f"coarsen names {name!r}, which is neither sensitive nor other.{did_you_mean(name, carried)} Quasi columns are made coarser "
+                    "along their hierarchies.",
                 )
         for place, columns in enumerate(self.sections.roles.quasi_sets or ()):
             for number, name in enumerate(columns):
@@ -184,6 +232,15 @@ class Policy(PolicyFile):
                         f"quasi_sets names {name!r}, which is not a quasi column."
                         f"{did_you_mean(name, self.sections.roles.quasi)}",
                     )
+
+    def _blame_roles(self, name: str) -> None:
+        """Where the rows have the column of a hierarchy, what is misspelled is a role."""
+        try:
+            available = self.source.columns()
+        except (ReticentError, OSError):
+            return
+        if name in available:
+            self._check_available(available, self.source.name)
 
     def _columns(self) -> list[tuple[tuple[str | int, ...], str]]:
         """The columns that have something to do, each with the setting that names it."""
@@ -210,7 +267,13 @@ class Policy(PolicyFile):
         return self.definitions, self.hierarchies
 
 
+def _said(overrides: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in overrides.items() if value is not None}
+
+
 def _named(settings: Mapping[str, Any]) -> Method:
+    from reticent.release import method_from
+
     return method_from(settings["name"], {name: value for name, value in settings.items() if name != "name"})
 
 

@@ -27,10 +27,12 @@ def preview_policy(
     from reticent.report import preview
 
     replaced = {name: value for name, value in (method or {}).items() if value is not None}
-    how = policy.method(**replaced)
+    wanted = _definition(policy, definition)
+    policy.named_method(**replaced)  # a mistake in it is told before any row is read
     table = policy.table(engine=cast(Any, engine))
+    how = policy.method(table, wanted, **replaced)
     with policy.hinting("hierarchies", *([] if replaced else ["method"])):
-        return preview(table, _definition(policy, definition), how, context=context)
+        return preview(table, wanted, how, context=context)
 
 
 def compare_policy(
@@ -45,10 +47,11 @@ def compare_policy(
     from reticent.report import compare
 
     wanted = _definition(policy, definition)
-    own = policy.method()
+    table = policy.table(engine=cast(Any, engine))
+    own = policy.method(table, wanted)
     others = [_plain(name) for name in METHODS if name != type(own).__name__]
     ways = [own, *(each for each in others if each is not None and _keeps(each, wanted))]
-    return compare(policy.table(engine=cast(Any, engine)), [wanted], ways, attacks=attacks, context=context)
+    return compare(table, [wanted], ways, attacks=attacks, context=context)
 
 
 def _definition(policy: Policy, text: str | None) -> Definition:

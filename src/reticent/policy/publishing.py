@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from reticent.data import Context, Table
-from reticent.errors import Cancelled, DataError
+from reticent.definitions import Definition
+from reticent.errors import Cancelled, DataError, PolicyError
 from reticent.ledger import LedgerPlace, withdrawn_if_unsaved
 from reticent.policy.expressions import definition_from_text
 from reticent.policy.policy import Policy
@@ -25,6 +26,7 @@ class Published:
     table: Table
     path: Path
     report: Path | None
+    definition: Definition
 
 
 def publish_policy(
@@ -38,6 +40,8 @@ def publish_policy(
     ledger: str | Path | None = None,
     files: str | None = None,
     engine: str | None = None,
+    to: str | None = None,
+    to_table: str | None = None,
     method: Mapping[str, Any] | None = None,
     context: Context | None = None,
 ) -> Published:
@@ -50,13 +54,20 @@ def publish_policy(
     said = policy.sections.release
     target = Path(output) if output is not None else policy.path(said.output)
     if target is None:
-        raise policy.error(("release",), "say where the release goes: -o FOLDER, or [release] output = 'FOLDER'.")
+        raise policy.error(("release",), "name the folder of the release: -o FOLDER, or [release] output = 'FOLDER'.")
     check_free(target)
+    place, named = to if to is not None else said.to, to_table if to_table is not None else said.to_table
+    if (place is None) != (named is None):
+        raise PolicyError(
+            "--to names the database (to = under [release]) and --to-table the table there (to_table =): give both.",
+            setting=("to",),
+        )
     chosen = definition_from_text(definition) if definition is not None else policy.definition
     replaced = {name: value for name, value in (method or {}).items() if value is not None}
-    how = policy.method(**replaced)
+    policy.named_method(**replaced)  # a mistake in it is told before any row is read
     wants_report = said.report if report is None else report
     table = policy.table(engine=cast(Any, engine))
+    how = policy.method(table, chosen, **replaced)
     with policy.hinting("hierarchies", *([] if replaced else ["method"])):
         release = publish(
             table,
@@ -68,17 +79,22 @@ def publish_policy(
             files=cast(Any, files if files is not None else said.files),
             context=replace(context or Context(), scratch=_nearest(target)),
         )
-    _save(release, target)
-    return Published(release, table, target, _report(release, table, target, wants_report))
+    _save(release, target, place, named)
+    return Published(release, table, target, _report(release, table, target, wants_report), chosen)
 
 
-def _save(release: Release, target: Path) -> None:
-    """Save the release; one that is stopped on the way is withdrawn, and the message says so."""
+def _save(release: Release, target: Path, to: str | None, table: str | None) -> None:
+    """Save the release; one that is stopped before its folder is there is withdrawn, and the message says so."""
     entry = release.entry
     try:
-        with withdrawn_if_unsaved(entry):
-            release.save(target)
+        with withdrawn_if_unsaved(entry, target):
+            release.save(target, to=to, table=table)
     except (Cancelled, KeyboardInterrupt):
+        if (target / "public").exists():
+            raise Cancelled(
+                f"Stopped after {str(target)!r} was written. The release is out: it is whole, and the ledger counts it.",
+                "saving",
+            ) from None
         if entry is None:
             kept = "Nothing was recorded."
         elif entry.new:

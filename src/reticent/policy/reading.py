@@ -11,7 +11,7 @@ from reticent.data import Source, Table
 from reticent.errors import PolicyError, did_you_mean
 from reticent.policy.policy import Policy
 
-_READING = ("table", "query", "delimiter", "encoding", "null_values", "types")
+_READING = ("table", "query", "delimiter", "encoding", "null_values", "types", "sheet", "labels")
 _TABLE = tuple(name for name in inspect.signature(Table).parameters if name not in ("frame", "left_out"))
 
 
@@ -29,7 +29,7 @@ def read(source: Any = None, policy: str | Path | Policy | None = None, **overri
     roles = {name: overrides[name] for name in _TABLE if name in overrides}
     if policy is None:
         if source is None:
-            raise PolicyError("Say what to read: a file, a database address, a frame, or a policy that names one.")
+            raise PolicyError("Pass what to read: a file, a database address, a frame, or a policy that names one.")
         return _table(Source(source, **reading), roles)
     loaded = policy if isinstance(policy, Policy) else Policy.read(policy)
     base = loaded.source if source is None else Source(source, **loaded.reading)
@@ -46,7 +46,7 @@ def _table(source: Source, roles: dict[str, Any]) -> Table:
     needed = list(dict.fromkeys(wanted))
     return Table(
         source.open(needed or None, roles.get("engine")),
-        **roles,
+        **{"codebook": source.codebook(needed or None), **roles},
         left_out=[name for name in available if name not in needed] if needed else [],
     )
 

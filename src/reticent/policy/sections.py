@@ -36,6 +36,8 @@ class DataSection(Section):
     encoding: str | None = None
     null_values: Names = Field(default_factory=list)
     types: dict[str, str] = Field(default_factory=dict)
+    sheet: str | None = None
+    labels: Literal["text", "codes"] | None = None
     engine: Literal["local", "streaming"] | None = None
 
 
@@ -59,7 +61,9 @@ class ReleaseSection(Section):
     """``[release]``: where the release goes and what comes with it."""
 
     output: str | None = None
-    files: Literal["csv", "parquet"] = "csv"
+    to: str | None = None
+    to_table: str | None = None
+    files: Literal["csv", "parquet", "xlsx", "sav", "dta", "xpt"] = "csv"
     report: bool = False
     again: bool = False
     sign: str | None = None
@@ -74,6 +78,7 @@ class Sections(Section):
     data: DataSection = Field(default_factory=DataSection)
     roles: RolesSection = Field(default_factory=RolesSection)
     hierarchies: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    coarsen: dict[str, dict[str, Any]] = Field(default_factory=dict)
     definition: Annotated[list[dict[str, Any]], BeforeValidator(_several)] = Field(default_factory=list)
     method: dict[str, Any] = Field(default_factory=dict)
     release: ReleaseSection = Field(default_factory=ReleaseSection)

@@ -2,8 +2,13 @@
 
 ``profile``      what each column looks like
 ``names``        what a column's name says, in several languages; ``patterns`` what its values give away
+``types``        what columns are where the file does not say it; ``domains`` values that everybody knows beforehand
+``coarsenings``  coarser numbers and dates beside the quasi columns
+``templates``    proposals for a purpose
+``relations``    columns that follow from each other
 ``hierarchies``  proposed hierarchies
 ``proposal``     proposed roles and a definition that the rows allow
+``affording``    columns, definition and method that the table can afford, by what they cost
 ``document``     the proposal as the text of a policy; ``drafting`` the way from a source to it
 ``exposure``     what the rows would give away if they went out unchanged
 ``audit``        how diverse the sensitive values are, group by group
@@ -11,17 +16,21 @@
 ``safe_harbor``  the identifiers that the HIPAA rule names
 """
 
+from reticent.propose.affording import Affordable, Price, afford
 from reticent.propose.audit import DiversityAudit, diversity_audits
 from reticent.propose.document import policy_text
 from reticent.propose.drafting import propose_policy
 from reticent.propose.exposure import ExposedGroup, Exposure, exposures
 from reticent.propose.profile import ColumnProfile, profile
 from reticent.propose.proposal import ColumnProposal, Proposal, missing_words, propose
-from reticent.propose.risk import ColumnRisk, ColumnSet, Risk, ValueRisk, risk_view, risk_views
+from reticent.propose.risk import ColumnRisk, ColumnSet, Risk, ValueRisk, risk_views
 from reticent.propose.safe_harbor import HIPAA, safe_harbor
+from reticent.propose.templates import TEMPLATES
 
 __all__ = [
     "HIPAA",
+    "TEMPLATES",
+    "Affordable",
     "ColumnProfile",
     "ColumnProposal",
     "ColumnRisk",
@@ -29,9 +38,11 @@ __all__ = [
     "DiversityAudit",
     "ExposedGroup",
     "Exposure",
+    "Price",
     "Proposal",
     "Risk",
     "ValueRisk",
+    "afford",
     "diversity_audits",
     "exposures",
     "missing_words",
@@ -39,7 +50,6 @@ __all__ = [
     "profile",
     "propose",
     "propose_policy",
-    "risk_view",
     "risk_views",
     "safe_harbor",
 ]

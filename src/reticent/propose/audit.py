@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from reticent.data import Groups, Table
+from reticent.data import Context, Groups, Table
 from reticent.definitions import diversity_diagnostics, homogeneity_audit
 from reticent.engine import count_table
 
@@ -48,14 +48,16 @@ class DiversityAudit:
         return found
 
 
-def diversity_audits(table: Table) -> tuple[DiversityAudit, ...]:
+def diversity_audits(table: Table, *, context: Context | None = None) -> tuple[DiversityAudit, ...]:
     """The audit for each set of quasi columns that an adversary may know (R-LD-4), and each sensitive column."""
     if not table.sensitive:
         return ()
-    frequencies = count_table(table)
+    context = context or Context()
+    frequencies = count_table(table, context)
     names = list(table.quasi)
     found = []
     for columns in table.quasi_sets or (tuple(names),):
+        context.step("auditing sensitive values")
         ids, count = frequencies.group_ids(frequencies.levels, [names.index(name) for name in columns])
         groups = frequencies.merged(ids, count)
         found += [_audit(groups.marginal(name), tuple(columns), name) for name in table.sensitive]

@@ -9,11 +9,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from reticent.propose.affording import Affordable
 from reticent.propose.proposal import ColumnProposal, Proposal
 
 
-def policy_text(proposal: Proposal, data: Mapping[str, Any], dataset: str, folder: Path) -> str:
+def policy_text(priced: Affordable, data: Mapping[str, Any], dataset: str, folder: Path) -> str:
     """The policy file; ``data`` are the settings of its ``[data]`` section, ``folder`` is where it is going to lie."""
+    proposal = priced.proposal
     lines = [
         "# Proposed by `reticent inspect`. Read it, correct it, then: reticent publish policy.toml -o release",
         *(f"# Note: {_one_line(note)}" for note in proposal.notes),
@@ -26,7 +28,7 @@ def policy_text(proposal: Proposal, data: Mapping[str, Any], dataset: str, folde
         *_role(proposal, "identifiers", "identifier"),
         *_role(proposal, "quasi", "quasi"),
         *_role(proposal, "sensitive", "sensitive"),
-        "other = []  # published unchanged and unprotected: only what can harm nobody",
+        *_role(proposal, "other", "other", "published beside the others and unprotected: only what can harm nobody"),
         *([f"key = {value(proposal.key)}"] if proposal.key is not None else []),
         *([f"weight = {value(proposal.weight)}"] if proposal.weight is not None else []),
         f"nulls = {value(proposal.nulls)}",
@@ -34,12 +36,32 @@ def policy_text(proposal: Proposal, data: Mapping[str, Any], dataset: str, folde
     ]
     for column in proposal.columns:
         if column.role == "quasi" and column.hierarchy is not None:
-            lines += ["", f"[hierarchies.{key(column.name)}]", *_settings(_seen_from(folder, column.hierarchy))]
+            lines += _hierarchy(f"hierarchies.{key(column.name)}", _seen_from(folder, column.hierarchy))
+    for column in proposal.columns:
+        if column.role in ("sensitive", "other") and column.coarsen is not None:
+            lines += ["", f"[coarsen.{key(column.name)}]", *_settings(column.coarsen)]
     for definition in proposal.definition:
         lines += ["", "[[definition]]", *_settings(definition)]
-    method = {"name": "Lattice", "objective": "loss", "suppression": "0.05", "format": "generalize"}
-    lines += ["", "[method]", *_settings(method), "", "[release]", 'files = "csv"', "report = false"]
+    lines += ["", *_method(priced)]
+    lines += ["", "[release]", 'files = "csv"', "report = false"]
     return "\n".join(lines) + "\n"
+
+
+def _method(priced: Affordable) -> list[str]:
+    """The method that costs least, and what the others would cost."""
+    compared = priced.compared
+    if compared is None:
+        return ["[method]  # the one that costs least, if no name is written"]
+    costs = [
+        f"#   {each.name} ({each.settings}): {'loss ' + format(each.loss, '.3f') if each.loss is not None else _one_line(each.problem or '')}"
+        for each in compared.costs
+    ]
+    sampled = f", on a sample of {compared.rows:,} rows" if compared.sampled else ""
+    given = {name: setting for name, setting in priced.method.items() if name in _METHOD_SETTINGS}
+    return [f"# The method that costs least{sampled}:", *costs, "[method]", *_settings(given)]
+
+
+_METHOD_SETTINGS = ("name", "objective", "suppression", "split", "values")
 
 
 def value(setting: Any) -> str:
@@ -70,10 +92,10 @@ def _text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
 
 
-def _role(proposal: Proposal, setting: str, role: str) -> list[str]:
+def _role(proposal: Proposal, setting: str, role: str, comment: str = "") -> list[str]:
     columns = [column for column in proposal.columns if column.role == role]
     if not columns:
-        return [f"{setting} = []"]
+        return [f"{setting} = []{f'  # {comment}' if comment else ''}"]
     return [f"{setting} = [", *(f"  {value(column.name)},  # {_one_line(column.reason)}" for column in columns), "]"]
 
 
@@ -87,6 +109,22 @@ def _without_role(proposal: Proposal) -> list[str]:
         "# Not published, because they have no role:",
         *(f"#   {_text(column.name)}: {_one_line(column.reason)}" for column in left),
     ]
+
+
+def _hierarchy(section: str, description: Mapping[str, Any]) -> list[str]:
+    """A hierarchy as a section; the branches of a tree as sections of their own, so that they can be edited."""
+    tree = description.get("tree")
+    plain = {name: setting for name, setting in description.items() if name != "tree"}
+    lines = ["", f"[{section}]", *_settings(plain)]
+    if not isinstance(tree, Mapping):
+        return lines
+    flat = {name: below for name, below in tree.items() if not isinstance(below, Mapping)}
+    if flat:
+        lines += ["", f"[{section}.tree]", *_settings(flat)]
+    for name, below in tree.items():
+        if isinstance(below, Mapping):
+            lines += ["", f"[{section}.tree.{key(name)}]", *_settings(below)]
+    return lines
 
 
 def _seen_from(folder: Path, description: Mapping[str, Any]) -> dict[str, Any]:

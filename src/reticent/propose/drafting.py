@@ -9,36 +9,92 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from reticent.data import Source
+import polars as pl
+
+from reticent.data import Context, Source
+from reticent.propose.affording import Affordable, afford
 from reticent.propose.document import policy_text
-from reticent.propose.proposal import Proposal, missing_words, propose
+from reticent.propose.proposal import Proposal, missing_codes, missing_words, propose
+from reticent.propose.templates import check_template, templated
+from reticent.propose.types import proposed_types
 
 
-def propose_policy(location: Any, policy: Path, options: Mapping[str, Any]) -> tuple[Proposal, str]:
+def propose_policy(
+    location: Any,
+    policy: Path,
+    options: Mapping[str, Any],
+    context: Context | None = None,
+    template: str | None = None,
+) -> tuple[Affordable, str]:
     """Profile the rows of ``location`` (an address or a frame) and write the text of a policy that is going to lie at ``policy``.
 
-    ``options`` are settings of ``[data]``: table, query, delimiter, encoding. A password in an address is not written down; a frame has
-    no address, so its policy names no source.
+    ``options`` are settings of ``[data]``: table, query, delimiter, encoding, sheet, labels. A password in an address is not written down; a frame has
+    no address, so its policy names no source. ``template`` is one of :data:`reticent.propose.TEMPLATES`.
     """
+    if template is not None:
+        check_template(template)
+    context = context or Context()
+    context.step("reading")
     source = Source(location, **options)
     frame = source.read()
-    words = missing_words(frame)
+    codes, unsure = missing_codes(frame)
+    # Only CSV files spell numbers; elsewhere null_values speak of text.
+    is_csv = isinstance(location, str | Path) and _is_csv(str(location))
+    words = [*missing_words(frame), *(codes if is_csv else ())]
     if words:
         source = replace(source, null_values=words)
         frame = source.read()
+    types = proposed_types(frame)
+    if types:
+        source = replace(source, types=types)
+        frame = source.read()
     folder = Path(os.path.abspath(policy)).parent
     if not isinstance(location, str | Path):
-        found = propose(frame)
-        return found, policy_text(found, {"null_values": words}, "data", folder)
+        found = _noting(templated(propose(frame, context=context), template), codes, unsure, is_csv)
+        priced = _afforded(found, frame, template, context)
+        return priced, policy_text(priced, {"null_values": words, "types": types}, "data", folder)
     place = str(location)
     is_file = "://" not in place and not place.startswith("env:")
-    found = propose(frame, Path(place) if is_file else None)
+    proposed = templated(propose(frame, Path(place) if is_file else None, context), template)
+    found = _noting(proposed, codes, unsure, is_csv)
+    found = replace(found, notes=(*found.notes, *source.codebook().notes()))
     address = os.path.relpath(place, folder) if is_file else _without_password(place)
     if address != place and not is_file:
-        note = "The password of the database is not written down here. Give it as PGPASSWORD, or in ~/.pgpass."
+        note = "The password of the database is not written down here. Give it as PGPASSWORD or in ~/.pgpass, or put the whole address into an environment variable and write source = 'env:NAME'."
         found = replace(found, notes=(*found.notes, note))
-    settings = {"source": address, **options, "null_values": words}
-    return found, policy_text(found, settings, _dataset(place, options, is_file), folder)
+    settings = {"source": address, **options, "null_values": words, "types": types}
+    priced = _afforded(found, frame, template, context)
+    return priced, policy_text(priced, settings, _dataset(place, options, is_file), folder)
+
+
+def _afforded(found: Proposal, frame: pl.DataFrame, template: str | None, context: Context) -> Affordable:
+    """What the table affords; columns that it does not afford to protect are judged by the template again."""
+    priced = afford(found, frame, context)
+    return replace(priced, proposal=templated(priced.proposal, template))
+
+
+def _is_csv(place: str) -> bool:
+    return "://" not in place and any(end in Path(place).name.lower() for end in (".csv", ".tsv", ".txt", ".data"))
+
+
+def _noting(found: Proposal, codes: list[str], unsure: Mapping[str, list[str]], is_csv: bool) -> Proposal:
+    """The proposal with a note on numbers that may mean "nothing"."""
+    if found.refusal is not None:
+        return found
+    notes = list(found.notes)
+    if codes and is_csv:
+        notes.append(f"{', '.join(codes)} are read as missing values (null_values): elsewhere nothing is below zero.")
+    elif codes:
+        notes.append(
+            f"{', '.join(codes)} look like codes for missing values; make them null in the source if they are."
+        )
+    if unsure:
+        listed = "; ".join(f"{name!r}: {', '.join(values)}" for name, values in unsure.items())
+        way = "add them to null_values" if is_csv else "make them null in the source"
+        notes.append(
+            f"Perhaps codes for missing values ({listed}): if they are, and are values in no other column, {way}."
+        )
+    return replace(found, notes=tuple(notes))
 
 
 def _dataset(location: str, options: Mapping[str, Any], is_file: bool) -> str:

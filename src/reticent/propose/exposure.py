@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from reticent.data import Evidence, FrequencySet, Groups, Table, sum_by
+from reticent.data import Context, Evidence, FrequencySet, Groups, Table, sum_by
 from reticent.definitions import (
     Assessment,
     Definition,
@@ -86,13 +86,20 @@ class Exposure:
         }
 
 
-def exposures(table: Table, definitions: Sequence[Definition], shown: int = _SHOWN) -> tuple[Exposure, ...]:
+def exposures(
+    table: Table, definitions: Sequence[Definition], shown: int = _SHOWN, *, context: Context | None = None
+) -> tuple[Exposure, ...]:
     """The exposure to each set of quasi columns that an adversary may know; one set unless the table names several (R-LD-4)."""
-    frequencies = count_table(all_of(tuple(definitions)).prepare(table) if definitions else table)
+    context = context or Context()
+    frequencies = count_table(all_of(tuple(definitions)).prepare(table) if definitions else table, context)
     sets = table.quasi_sets or (tuple(table.quasi),)
     # Where a person has several rows, their weights do not say how many people the person stands for.
     unit = table.weights.unit if table.weights is not None and table.unit == "row" else None
-    return tuple(_exposure(frequencies, columns, tuple(table.quasi), definitions, shown, unit) for columns in sets)
+    found = []
+    for number, columns in enumerate(sets):
+        context.step("judging what quasi values tell", number, len(sets))
+        found.append(_exposure(frequencies, columns, tuple(table.quasi), definitions, shown, unit))
+    return tuple(found)
 
 
 def _exposure(

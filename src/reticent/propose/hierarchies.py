@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -10,13 +12,16 @@ from typing import Any
 
 import polars as pl
 
-from reticent.data import Hierarchy
+from reticent.data import PUBLIC_DOMAINS, Hierarchy
 from reticent.errors import ReticentError
+from reticent.propose.domains import public_domain
+from reticent.propose.names import is_nominal
 from reticent.propose.profile import ColumnProfile
 
 Description = dict[str, Any]
 
-_FEW_VALUES = 20
+_FEW_VALUES, _FEW_STEPS = 20, 4
+_MOST_CATEGORIES, _RARE = 100, 0.05
 _AGES = (0, 120)
 _LONGEST_CODE = 12
 _FINEST, _COARSEST = 200, Fraction(3, 2)
@@ -38,16 +43,32 @@ def propose_hierarchy(column: ColumnProfile, meaning: str | None, beside: Path |
         return found
     if column.type in ("date", "timestamp"):
         return _dates(column)
+    known = public_domain(column)
+    if known is not None:
+        levels = 3 if known == "nace" else 4
+        return HierarchyProposal({"kind": "public", "name": known}, PUBLIC_DOMAINS[known], levels)
     numeric = column.type in ("integer", "number")
     if meaning == "postcode" and (digits := _code_length(column)):
         return _masking(digits, "a code, masked from the right")
-    if meaning == "age" and numeric:
+    if meaning == "age" and numeric and column.distinct > _FEW_STEPS:
         return _ages(column)
+    if (
+        numeric
+        and is_nominal(column.name)
+        and column.type == "integer"
+        and (digits := _code_length(column))
+        and digits > 1
+    ):
+        return _masking(digits, "codes, masked from the right")
     if numeric and column.distinct > _FEW_VALUES:
-        return _round_intervals(column)
+        return _quantiles(column) if _is_skewed(column) else _round_intervals(column)
+    if column.type == "integer" and column.distinct > 2:
+        return _steps(column)
     if column.type == "text" and column.distinct > _FEW_VALUES and (digits := _code_length(column)):
         return _masking(digits, "codes of one length, masked from the right")
-    return _suppression("each value is kept or left out; a taxonomy would lose less")
+    if column.type == "text" and _FEW_STEPS <= column.distinct <= _MOST_CATEGORIES:
+        return _categories(column)
+    return _suppression("each value is kept or left out")
 
 
 def _file_beside(column: ColumnProfile, beside: Path | None) -> HierarchyProposal | None:
@@ -55,8 +76,8 @@ def _file_beside(column: ColumnProfile, beside: Path | None) -> HierarchyProposa
     if beside is None or not beside.parent.is_dir():
         return None
     ending = f"_hierarchy_{column.name}.csv"
-    names = [path.name for path in beside.parent.iterdir() if path.name.endswith(ending)]
-    meant = [name for name in names if beside.name.startswith(name.removesuffix(ending))]
+    names = [path.name for path in beside.parent.iterdir() if path.name.removesuffix(".gz").endswith(ending)]
+    meant = [name for name in names if beside.name.startswith(name.removesuffix(".gz").removesuffix(ending))]
     if not meant:
         return None
     path = beside.parent / max(meant, key=len)
@@ -70,6 +91,95 @@ def _file_beside(column: ColumnProfile, beside: Path | None) -> HierarchyProposa
     return HierarchyProposal(
         {"kind": "csv", "file": str(path)}, "the hierarchy file beside the data", len(bound.levels)
     )
+
+
+def _is_skewed(column: ColumnProfile) -> bool:
+    """Whether most numbers lie in a small part of the range, so that intervals of one width would be full or empty."""
+    return len(column.parts) > 1 and 4 * (column.parts[-1] - column.parts[0]) < column.highest - column.lowest
+
+
+def _quantiles(column: ColumnProfile) -> HierarchyProposal:
+    """Cuts at round numbers near the sixteenths, eighths, quarters and the middle of the rows."""
+    rounded = [_round_number(part) for part in column.parts]
+    levels: list[list[Any]] = []
+    for step in (1, 2, 4, 8):
+        points = sorted({point for point in rounded[step - 1 :: step] if column.lowest < point <= column.highest})
+        if points and (not levels or points != levels[-1]):
+            levels.append(points)
+    if not levels:
+        return _round_intervals(column)
+    return HierarchyProposal(
+        {"kind": "cuts", "levels": levels},
+        "numbers cut at round values that part the rows evenly, since most lie close together",
+        len(levels) + 2,
+    )
+
+
+def _round_number(number: float) -> Any:
+    """Two significant digits."""
+    if number == 0:
+        return 0
+    power = math.floor(math.log10(abs(number))) - 1
+    exact = round(Fraction(number) / Fraction(10) ** power) * Fraction(10) ** power
+    return int(exact) if exact.denominator == 1 else float(exact)
+
+
+def _steps(column: ColumnProfile) -> HierarchyProposal:
+    """Few whole numbers: two, four, eight neighbours together."""
+    span = column.highest - column.lowest + 1
+    widths = [width for width in (2, 4, 8, 16) if width < span]
+    if not widths:
+        return _suppression("each value is kept or left out")
+    return HierarchyProposal(
+        {"kind": "intervals", "widths": widths, "origin": column.lowest},
+        "neighbouring numbers together",
+        len(widths) + 2,
+    )
+
+
+def _categories(column: ColumnProfile) -> HierarchyProposal:
+    """Categories that begin alike together, then those that are rare; edit the tree where you know better."""
+    values, times = column.sample.to_list(), column.times
+    groups: dict[str, list[str]] = {}
+    for value in values:
+        groups.setdefault(re.split(r"[\s\-_/:,(]", value.strip(), maxsplit=1)[0].lower(), []).append(value)
+    similar = {min(members, key=len) if len(members) == 1 else _common(members): members for members in groups.values()}
+    if len(similar) != len(groups) or not 1 < len(groups) < len(values):
+        similar = {value: [value] for value in values}
+    often = dict(zip(values, times, strict=True))
+    total = sum(times)
+    share = {name: sum(often[value] for value in members) / total for name, members in similar.items()}
+    rare = [name for name in similar if share[name] < _RARE]
+    if len(rare) < 2 or len(rare) == len(similar):
+        rare = sorted(similar, key=lambda name: share[name])[: len(similar) // 2]
+    label = _unused_label("Other", {*values, *similar})
+    frequent = [name for name in similar if name not in rare]
+    if len(similar) == len(values):
+        tree: dict[str, Any] = {label: rare, **{name: [name] for name in frequent}}
+        return HierarchyProposal(
+            {"kind": "taxonomy", "from_data": True, "tree": tree},
+            "the rare categories are put together; edit the tree",
+            3,
+        )
+    tree = {label: {name: similar[name] for name in rare}, **{name: {name: similar[name]} for name in frequent}}
+    return HierarchyProposal(
+        {"kind": "taxonomy", "from_data": True, "tree": tree},
+        "categories that begin alike, then the rare ones, are put together; edit the tree",
+        4,
+    )
+
+
+def _common(members: list[str]) -> str:
+    """What the values begin with."""
+    alike = itertools.takewhile(lambda letters: len(set(letters)) == 1, zip(*members, strict=False))
+    start = "".join(letters[0] for letters in alike).strip(" -_/:,(")
+    return f"{start}..." if start else members[0]
+
+
+def _unused_label(label: str, taken: set[str]) -> str:
+    while label in taken:
+        label += "'"
+    return label
 
 
 def _suppression(reason: str) -> HierarchyProposal:

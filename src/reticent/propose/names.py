@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Mapping
 
 Meaning = str
-"""One of ``identifier``, ``key``, ``age``, ``postcode``, ``birth``, ``demographic``, ``weight``, or of :data:`SENSITIVE`."""
+"""One of ``identifier``, ``key``, ``age``, ``postcode``, ``birth``, ``demographic``, ``place``, ``weight``, or of :data:`SENSITIVE`."""
 
 SENSITIVE = ("health", "belief", "money")
 """What must not be learned about anybody, the most delicate first."""
@@ -28,6 +28,7 @@ _WORDS: Mapping[Meaning, str] = {
     """,
     "key": """
         id uid uuid guid key pid patientid personid userid customerid clientid memberid subjectid caseid respondentid hid
+        idno idnum idnr idcode seqn seqno seqnum caseno rownames rownum rowname recno
         nr nummer numero identifiant identificador kennung patientennummer kundennummer matricule codigo
     """,
     "age": """
@@ -46,15 +47,16 @@ _WORDS: Mapping[Meaning, str] = {
         race ethnicity ethnic hispanic etni rasse raza etnia nationality nationalitat nationalite nacionalidad nazionalita nationaliteit
         citizenship citizen country land pays pais paese kraj birthplace native origin state province region county city town
         municipality district canton bundesland ort stadt gemeinde ville commune ciudad provincia comune citta gemeente miasto fips
-        marital maritalstatus married mars civil familienstand etatcivil estadocivil statocivile burgerlijkestaat spouse
+        marital maritalstatus married mars marstat marst maritl marsta mstat maritstat civil familienstand etatcivil estadocivil statocivile burgerlijkestaat spouse
         education educ schooling school degree bildung schulabschluss educacion istruzione opleiding
-        occupation job profession beruf metier profesion professione beroep workclass employment employer labor labour
+        occ occupation job profession ind industry naics esr schl rac beruf metier profesion professione beroep workclass employment employer labor labour
         household hhsize familysize children childs childrens xtot nu18 n21 hhcivil relat relationship urbrur height language
         admission admitted discharge visit death deathday deathmon
     """,
     "health": """
         disease diagnosis diagnoses condition illness disorder icd icd10 treatment medication drug hiv therapy symptom injury outcome
         krankheit diagnose befund behandlung erkrankung maladie diagnostic traitement enfermedad diagnostico tratamiento malattia diagnosi
+        dx diag diagn icd9 comorbidity cancer diabetes depression disability bmi bloodpressure cholesterol pregnancy pregnant smoker smoking
         doenca ziekte choroba rozpoznanie sjukdom диагноз болезнь 疾病 诊断 診断 مرض אבחנה genetic abortion
     """,
     "belief": """
@@ -62,27 +64,121 @@ _WORDS: Mapping[Meaning, str] = {
     """,
     "money": """
         salary income wage wages pay earnings gehalt lohn einkommen salaire revenu salario sueldo ingreso ingresos stipendio reddito renda
-        salaris inkomen pensja dochod lon inkomst agi wealth savings debt debts assets credit score cost costs expend charge
+        salaris inkomen pensja dochod inkomst agi inc hinc pinc rinc rincome realinc wagp earn earns faminc hhinc wealth savings debt debts assets credit creditscore cost costs expend charge
     """,
     "weight": """
-        weight weights wgt wt fnlwgt samplingweight sampleweight gewicht poids peso ponderacion pondera waga vikt
+        weight weights wgt wt fnlwgt fnlwt pwgt hwgt perwt hhwt asecwt instwt wtssall wtss wtfa weightvec pweight
+        gewicht poids peso ponderacion pondera waga vikt
     """,
+    "place": "lat lon lng long latitude longitude latitud longitud breitengrad laengengrad geolat geolon geolong",
 }
 # Beginnings of words that are long enough to be meant.
 _STEMS: Mapping[Meaning, tuple[str, ...]] = {
-    "health": ("diagnos", "diseas", "krankheit", "medic"),
+    "health": ("diagnos", "diseas", "krankheit", "medic", "injur"),
     "belief": ("religi", "vote"),
     "money": ("salar", "incom", "einkommen", "faminc"),
     "identifier": ("surname", "lastname", "firstname", "telephon", "passport", "nachname", "vorname"),
     "postcode": ("zipcode", "postcode", "postleit"),
     "demographic": ("educat", "marital", "nationalit", "ethnic", "occupat", "gender"),
-    "weight": ("weight",),
+    "weight": ("samplingweight", "sampleweight", "finalweight", "surveyweight", "personweight", "weight"),
 }
-_ORDER = ("weight", "birth", "postcode", "age", *SENSITIVE, "identifier", "key", "demographic")
+# What surveys put before and after a word: iinjury, realrinc; agep, racef, educcat, occrecode.
+_BEFORE = ("i", "r", "real", "final", "hh", "h", "fam", "tot", "total", "respondent", "resp", "per", "n", "num")
+_AFTER = (
+    "p",
+    "f",
+    "r",
+    "a",
+    "x",
+    "cat",
+    "rec",
+    "recode",
+    "code",
+    "cd",
+    "grp",
+    "group",
+    "num",
+    "no",
+    "yrs",
+    "years",
+    "gr",
+    "lvl",
+    "class",
+)
+# Whose number ends in "id": a child, not a kid; a case, not covid.
+_NUMBERED = frozenset(
+    [
+        "child",
+        "school",
+        "case",
+        "person",
+        "patient",
+        "subject",
+        "hh",
+        "house",
+        "household",
+        "family",
+        "fam",
+        "mother",
+        "father",
+        "student",
+        "pupil",
+        "teacher",
+        "doctor",
+        "respondent",
+        "resp",
+        "emp",
+        "employee",
+        "worker",
+        "firm",
+        "indiv",
+        "individual",
+        "cust",
+        "customer",
+        "user",
+        "member",
+        "client",
+        "record",
+        "row",
+        "study",
+        "participant",
+        "survey",
+        "interview",
+        "voter",
+        "woman",
+        "man",
+        "couple",
+        "twin",
+        "pers",
+        "cow",
+        "clust",
+        "cluster",
+        "ps",
+    ]
+)
+_SHORT = frozenset(["age", "sex", "occ", "ind", "inc", "wgt", "rac", "icd"])
+_AMBIGUOUS = frozenset(["weight", "weights", "wt", "wgt", "wght", "gewicht", "poids", "peso", "waga", "vikt"])
+_ORDER = ("place", "weight", "birth", "postcode", "age", *SENSITIVE, "identifier", "key", "demographic")
 _KNOWN: Mapping[str, Meaning] = {
     word: meaning for meaning in reversed(_ORDER) for word in _WORDS.get(meaning, "").split()
 }
-_EXCEPTIONS = {"weight": ("body", "kg", "lb", "lbs", "birth")}
+_EXCEPTIONS = {
+    "weight": (
+        "body",
+        "kg",
+        "lb",
+        "lbs",
+        "birth",
+        "kilo",
+        "kilos",
+        "gram",
+        "grams",
+        "mother",
+        "baby",
+        "bodyweight",
+        "birthweight",
+    )
+}
 
 
 def meaning_of(name: str) -> Meaning | None:
@@ -90,7 +186,11 @@ def meaning_of(name: str) -> Meaning | None:
     words = words_of(name)
     joined = "".join(words)
     candidates = [joined, *("".join(pair) for pair in itertools.pairwise(words)), *words]
-    found = {_KNOWN[word] for word in candidates if word in _KNOWN}
+    found = {_KNOWN[word] for word in candidates if word in _KNOWN} or {
+        _KNOWN[inner] for word in words for inner in _inside(word) if inner in _KNOWN
+    }
+    if any(word.endswith("id") and word.removesuffix("id") in _NUMBERED for word in words):
+        found.add("key")
     for meaning, stems in _STEMS.items():
         if any(word.startswith(stems) for word in words):
             found.add(meaning)
@@ -100,6 +200,175 @@ def meaning_of(name: str) -> Meaning | None:
     if found == {"identifier", "demographic"} and words and words[-1] in ("name", "names"):
         return "demographic"
     return next((meaning for meaning in _ORDER if meaning in found), None)
+
+
+def _inside(word: str) -> list[str]:
+    """The word without what surveys put around words; three letters must be left, or a page would have an age."""
+    bare = word.rstrip("0123456789")
+    cores = [bare, *(bare.removesuffix(end) for end in _AFTER if bare.endswith(end))]
+    cores += [core.removeprefix(start) for core in cores for start in _BEFORE if core.startswith(start)]
+    return [core for core in cores if core != word and len(core) >= 3 and (len(core) > 3 or core in _SHORT)]
+
+
+_VISIBLE = frozenset(
+    [
+        "sex",
+        "gender",
+        "race",
+        "female",
+        "male",
+        "black",
+        "white",
+        "hispanic",
+        "ethnicity",
+        "height",
+        "geschlecht",
+        "sexe",
+        "sexo",
+        "sesso",
+        "region",
+        "state",
+        "county",
+        "city",
+    ]
+)
+_NOMINAL = frozenset(
+    [
+        "race",
+        "racea",
+        "raceth",
+        "ethnicity",
+        "ethnic",
+        "hispanic",
+        "region",
+        "state",
+        "statefip",
+        "fips",
+        "county",
+        "province",
+        "district",
+        "country",
+        "nation",
+        "nationality",
+        "birthplace",
+        "origin",
+        "marital",
+        "marst",
+        "mars",
+        "marstat",
+        "maritl",
+        "maritalstatus",
+        "religion",
+        "relig",
+        "party",
+        "occ",
+        "occupation",
+        "ind",
+        "industry",
+        "sector",
+        "branch",
+        "relat",
+        "relationship",
+        "wrkstat",
+        "workclass",
+        "esr",
+        "msa",
+        "site",
+        "center",
+        "centre",
+        "hospital",
+        "clinic",
+        "school",
+        "group",
+        "treatment",
+        "arm",
+        "plan",
+        "language",
+        "sex",
+        "gender",
+        "civil",
+        "familienstand",
+        "beruf",
+        "city",
+        "town",
+        "code",
+        "category",
+        "type",
+        "kind",
+        "cause",
+    ]
+)
+_RECORDED = frozenset(
+    [
+        "score",
+        "scores",
+        "scale",
+        "test",
+        "exam",
+        "grade",
+        "grades",
+        "gpa",
+        "iq",
+        "sat",
+        "act",
+        "math",
+        "verbal",
+        "reading",
+        "item",
+        "question",
+        "answer",
+        "rating",
+        "index",
+        "visits",
+        "days",
+        "hours",
+        "minutes",
+        "time",
+        "duration",
+        "level",
+        "dose",
+        "lab",
+        "count",
+        "ratio",
+        "rate",
+        "amount",
+        "number",
+        "trust",
+        "agree",
+        "opinion",
+        "attitude",
+        "importance",
+        "satisfaction",
+        "happy",
+        "happiness",
+        "knowledge",
+    ]
+)
+
+
+def is_nominal(name: str) -> bool:
+    """Whether numbers under this name are codes of categories, whose order means nothing."""
+    words = words_of(name)
+    bare = [word.rstrip("0123456789") for word in words]
+    return any(word in _NOMINAL for word in (*words, *bare)) or any(
+        inner in _NOMINAL for word in words for inner in _inside(word)
+    )
+
+
+def is_visible(name: str) -> bool:
+    """Whether it can be seen of a person, or is asked everywhere."""
+    return any(word.rstrip("0123456789") in _VISIBLE for word in words_of(name))
+
+
+def says_record(name: str) -> bool:
+    """Whether the name says that it stands in records only: scores, answers, measurements."""
+    words = words_of(name)
+    return any(word in _RECORDED for word in words) or any(re.fullmatch(r"q\d+\w*", word) for word in words)
+
+
+def says_survey(name: str) -> bool:
+    """Whether the name of a weight can only be that of a survey, and not of a body or a parcel."""
+    return "".join(words_of(name)).rstrip("0123456789") not in _AMBIGUOUS
 
 
 def words_of(name: str) -> list[str]:

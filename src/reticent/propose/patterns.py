@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import polars as pl
 
 _PATTERNS: Mapping[str, str] = {
     "e-mail addresses": r"^[^@\s]+@[^@\s]+\.[A-Za-z]{2,}$",
-    "web addresses": r"^(?:https?|ftp)://\S+$",
+    "web addresses": r"^(?:(?:https?|ftp)://|www\.)\S+$",
     "hardware addresses": r"^(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}$",
     "IP addresses": r"^(?:\d{1,3}\.){3}\d{1,3}$|^(?:[0-9a-fA-F]{0,4}:){3,7}[0-9a-fA-F]{0,4}$",
     "social security numbers": r"^\d{3}-\d{2}-\d{4}$",
@@ -16,18 +16,182 @@ _PATTERNS: Mapping[str, str] = {
     "bank accounts": r"^[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,4})?$",
     "card numbers": r"^(?:\d{4}[ -]){3}\d{4}$",
     "phone numbers": r"^\+\d[\d ()./-]{6,}$|^\(?0\d{1,4}\)?[ /-]\d[\d -]{4,}$|^\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}$",
-    "coordinates": r"^[-+]?\d{1,2}\.\d{3,}[,; ]\s*[-+]?\d{1,3}\.\d{3,}$",
+    "coordinates": r"^\(?[-+]?\d{1,2}\.\d{3,}[,; ]\s*[-+]?\d{1,3}\.\d{3,}\)?$",
     "image files": r"(?i)^\S+\.(?:jpe?g|png|gif|bmp|tiff?|heic|webp)$|^data:image/",
     "vehicle numbers": r"^[A-HJ-NPR-Z0-9]{3}[A-HJ-NPR-Z0-9]{5}[0-9X][A-HJ-NPR-Z0-9]{2}\d{6}$",
+    "national identity numbers": r"^[A-Z]{6}\d{2}[A-EHLMPR-T]\d{2}[A-Z]\d{3}[A-Z]$|^[XYZ]?\d{7,8}-?[A-Z]$|^[A-CEGHJ-PR-TW-Z]{2} ?\d{2} ?\d{2} ?\d{2} ?[A-D]$"
+    r"|^\d{6}[-+A]\d{3}[0-9A-Z]$|^\d{3}\.\d{3}\.\d{3}-\d{2}$",
 }
+_STREET = (
+    r"\b\d{1,5}[A-Za-z]?,? (?:[NSEW]\.? )?(?:[A-Z][\w.'-]* ){1,3}(?:Street|STREET|St|ST|Avenue|AVENUE|Ave|AVE|Road|ROAD|Rd|RD|Boulevard|Blvd|BLVD|Lane|LANE|Ln|Drive|Dr|DR)\b"
+    r"|\b\p{Lu}[\p{L}-]+(?:stra(?:ss|ß)e|str\.|gasse|platz|allee|straat|laan|plein|gatan|vägen|weg) \d{1,4}\b"
+    r"|\b\d{1,4},? (?:bis )?(?:rue|avenue|boulevard|chemin|impasse) (?:d|l|\p{Lu})"
+    r"|\b(?:[Cc]alle|[Aa]venida|[Pp]laza|[Vv]ia|[Vv]iale|[Pp]iazza|[Rr]ua|[Uu]l\.) \p{Lu}[\p{L}' .-]{2,40},? \d{1,4}\b"
+)
+_INSIDE: Mapping[str, str] = {
+    "e-mail addresses": r"[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}",
+    "web addresses": r"(?:https?|ftp)://\S+|\bwww\.\w+\.\w+",
+    "social security numbers": r"(?:^|[^\w-])\d{3}-\d{2}-\d{4}(?:$|[^\w-])",
+    "phone numbers": r"(?:^|[\s:(])\+\d{1,3}[ (./-]?\d[\d ()./-]{6,}|(?:^|[^\w.-])\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}(?:$|[^\w-])",
+    "bank accounts": r"\b[A-Z]{2}\d{2}(?: [A-Z0-9]{4}){3,7}\b",
+    "card numbers": r"\b(?:\d{4}[ -]){3}\d{4}\b",
+    "coordinates": r"[-+]?\d{1,2}\.\d{4,}[,;] ?[-+]?\d{1,3}\.\d{4,}",
+    "street addresses": _STREET,
+}
+_FULL_NAME = (
+    r"^(?:(?:Mr|Mrs|Ms|Dr|Prof|Herr|Frau)\.? )?\p{Lu}[\p{Ll}'’-]+(?:-\p{Lu}\p{Ll}+)?(?: \p{Lu}\.?)?(?: (?:van|von|de|der|la|di|da|bin|al|O'))*(?: \p{Lu}[\p{L}'’-]+){1,2}$"
+    r"|^\p{Lu}[\p{L}'’-]+, \p{Lu}\p{Ll}+(?: \p{Lu}\.?)?$"
+)
+_GIVEN = frozenset(
+    [
+        "james",
+        "mary",
+        "john",
+        "patricia",
+        "robert",
+        "jennifer",
+        "michael",
+        "linda",
+        "david",
+        "elizabeth",
+        "william",
+        "barbara",
+        "richard",
+        "susan",
+        "joseph",
+        "jessica",
+        "thomas",
+        "sarah",
+        "charles",
+        "karen",
+        "christopher",
+        "lisa",
+        "daniel",
+        "nancy",
+        "matthew",
+        "betty",
+        "anthony",
+        "sandra",
+        "mark",
+        "ashley",
+        "paul",
+        "emily",
+        "steven",
+        "emma",
+        "andrew",
+        "olivia",
+        "joshua",
+        "kevin",
+        "brian",
+        "george",
+        "edward",
+        "anna",
+        "ann",
+        "anne",
+        "maria",
+        "peter",
+        "hans",
+        "klaus",
+        "wolfgang",
+        "ursula",
+        "petra",
+        "sabine",
+        "stefan",
+        "andreas",
+        "julia",
+        "katharina",
+        "jan",
+        "pierre",
+        "jean",
+        "marie",
+        "michel",
+        "nathalie",
+        "philippe",
+        "isabelle",
+        "jose",
+        "juan",
+        "carlos",
+        "luis",
+        "carmen",
+        "ana",
+        "pedro",
+        "miguel",
+        "antonio",
+        "giuseppe",
+        "giovanni",
+        "francesca",
+        "marco",
+        "paolo",
+        "joao",
+        "paulo",
+        "lars",
+        "erik",
+        "karin",
+        "ingrid",
+        "sven",
+        "piotr",
+        "krzysztof",
+        "agnieszka",
+        "katarzyna",
+        "ivan",
+        "olga",
+        "dmitri",
+        "natalia",
+        "ali",
+        "mohammed",
+        "muhammad",
+        "ahmed",
+        "fatima",
+        "hassan",
+        "ibrahim",
+        "wei",
+        "li",
+        "ming",
+        "yuki",
+        "hiroshi",
+        "kenji",
+        "priya",
+        "raj",
+        "amit",
+        "sanjay",
+        "alice",
+        "bob",
+        "eve",
+        "tom",
+        "tim",
+        "max",
+        "lena",
+        "laura",
+        "lucas",
+        "noah",
+        "liam",
+        "sophia",
+        "mia",
+        "ben",
+        "sam",
+        "jack",
+        "harry",
+        "oliver",
+        "amelia",
+        "grace",
+        "henry",
+        "helen",
+        "ruth",
+    ]
+)
 # Codes of drug packages (4-4-2, 5-3-2, 5-4-1 or 5-4-2 digits) look like telephone numbers and belong to nobody.
 _DRUG_CODES = r"^(?:\d{4}-\d{4}-\d{2}|\d{5}-\d{3}-\d{2}|\d{5}-\d{4}-\d{1,2})$"
 _SHARE = 0.8
+_ENOUGH, _TRIED = 10, 200
 
 
 def identifying_pattern(sample: pl.Series) -> str | None:
-    """The kind of identifier that most values look like, if they do."""
-    if sample.dtype != pl.String or len(sample) == 0:
+    """The kind of identifier that most values look like, if they do; long numbers by their check digits."""
+    if len(sample) == 0:
+        return None
+    if sample.dtype.is_integer():
+        return _by_check_digits(sample.cast(pl.String))
+    if sample.dtype != pl.String:
         return None
     text = sample.str.strip_chars()
     if _mostly(text, _DRUG_CODES):
@@ -35,8 +199,74 @@ def identifying_pattern(sample: pl.Series) -> str | None:
     for name, pattern in _PATTERNS.items():
         if _mostly(text, pattern):
             return name
-    return None
+    return "street addresses" if _mostly(text, _STREET) else _by_check_digits(text.str.replace_all(r"[ .-]", ""))
+
+
+def full_names(sample: pl.Series, filled: int) -> bool:
+    """Whether texts are names of people: of their shape, with common given names or hardly ever repeated (New York is of that shape, too)."""
+    if sample.dtype != pl.String or len(sample) < 5:
+        return False
+    text = sample.str.strip_chars()
+    given = text.str.to_lowercase().str.split(" ").list.first().str.strip_chars(",").is_in(list(_GIVEN)).mean()
+    known = float(given or 0.0)  # type: ignore[arg-type]  # the mean of truth values is a float
+    if _mostly(text, _FULL_NAME):
+        return known >= 0.1 or 2 * len(sample) >= filled
+    return known >= _SHARE / 2 and _mostly(text, r"^\p{Lu}[\p{L}'’-]+(?: \p{Lu}[\p{L}.'’-]*)*$")
+
+
+def hidden_identifier(values: pl.Series) -> str | None:
+    """The kind of identifier that any of the values contains, be it inside a longer text."""
+    if values.dtype != pl.String or len(values) == 0:
+        return None
+    return next((name for name, pattern in _INSIDE.items() if values.str.contains(pattern).any()), None)
 
 
 def _mostly(text: pl.Series, pattern: str) -> bool:
     return bool(text.str.contains(pattern).mean() >= _SHARE)  # type: ignore[operator]  # the mean of truth values is a float
+
+
+def _by_check_digits(text: pl.Series) -> str | None:
+    """Numbers of one length whose check digits are right: by chance that is so for one in ten."""
+    tried = text.head(_TRIED).to_list()
+    if len(tried) < _ENOUGH or not all(number.isascii() and number.isdigit() for number in tried):
+        return None
+    for name, lengths, right in _CHECKED:
+        fitting = [number for number in tried if len(number) in lengths]
+        if len(fitting) >= _SHARE * len(tried) and sum(map(right, fitting)) >= _SHARE * len(tried):
+            return name
+    return None
+
+
+def _luhn(number: str) -> bool:
+    digits = [int(digit) for digit in reversed(number)]
+    return (sum(digits[::2]) + sum(sum(divmod(2 * digit, 10)) for digit in digits[1::2])) % 10 == 0
+
+
+def _weighted(weights: tuple[int, ...], modulus: int, last: Callable[[int], int]) -> Callable[[str], bool]:
+    """The last digit follows from the weighted sum of the others."""
+
+    def right(number: str) -> bool:
+        total = sum(weight * int(digit) for weight, digit in zip(weights, number, strict=False))
+        return last(total % modulus) == int(number[-1])
+
+    return right
+
+
+def _cpf(number: str) -> bool:
+    for length in (9, 10):
+        total = sum((length + 1 - place) * int(number[place]) for place in range(length))
+        if total * 10 % 11 % 10 != int(number[length]):
+            return False
+    return True
+
+
+_CHECKED: tuple[tuple[str, range, Callable[[str], bool]], ...] = (
+    ("card numbers", range(13, 20), _luhn),
+    ("national identity numbers", range(10, 11), _weighted(tuple(range(10, 1, -1)), 11, lambda rest: (11 - rest) % 11)),
+    ("national identity numbers", range(11, 12), _weighted((1, 3, 7, 9) * 2 + (1, 3), 10, lambda rest: -rest % 10)),
+    ("national identity numbers", range(11, 12), _cpf),
+    ("national identity numbers", range(9, 10), _weighted(tuple(range(9, 1, -1)), 11, lambda rest: rest)),
+    ("national identity numbers", range(9, 13), _luhn),
+    ("national identity numbers", range(15, 16), lambda number: 97 - int(number[:13]) % 97 == int(number[13:])),
+)
+"""Cards; then the numbers of the NHS, PESEL, CPF, BSN; SIN and personnummer (Luhn), NIR."""

@@ -9,9 +9,14 @@ from typing import Any
 
 import polars as pl
 
-from reticent.data import MISSING_WORDS
+from reticent.data import MISSING_WORDS, Context
+from reticent.propose.patterns import hidden_identifier
 
-_EXAMPLES = 5
+_EXAMPLES, _SAMPLE = 5, 2000
+_NEGATIVE_CODES = frozenset((-1.0, -6.0, -7.0, -8.0, -9.0, -88.0, -97.0, -98.0, -99.0, -888.0, -998.0, -999.0, -9999.0))
+_NINES = frozenset(
+    (9.0, 97.0, 98.0, 99.0, 997.0, 998.0, 999.0, 9997.0, 9998.0, 9999.0, 99999.0, 999999.0, 9999999.0, 99999999.0)
+)
 _LIKELY_MISSING = tuple(word for word in MISSING_WORDS if word not in ("", ".", "-"))
 
 
@@ -19,7 +24,9 @@ _LIKELY_MISSING = tuple(word for word in MISSING_WORDS if word not in ("", ".", 
 class ColumnProfile:
     """What one column looks like. Examples are real values: for the steward's eyes only.
 
-    ``single`` is the number of rows whose value nobody else has. ``missing_words`` are spellings of "nothing" among the values.
+    ``single`` is the number of rows whose value nobody else has. ``missing_words`` are spellings of "nothing" among the values,
+    ``missing_codes`` numbers that probably mean it; ``hidden`` is the kind of identifier that some text contains. ``sample`` holds the most frequent
+    values, ``times`` how often each occurs; ``parts`` are the numbers that cut the rows into sixteenths.
     """
 
     name: str
@@ -32,8 +39,12 @@ class ColumnProfile:
     lowest: Any = None
     highest: Any = None
     missing_words: tuple[str, ...] = ()
+    missing_codes: tuple[str, ...] = ()
+    hidden: str | None = None
     dtype: pl.DataType = field(default_factory=pl.String, repr=False)
     sample: pl.Series = field(default_factory=pl.Series, repr=False, compare=False)
+    times: tuple[int, ...] = field(default=(), repr=False, compare=False)
+    parts: tuple[float, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def filled(self) -> int:
@@ -59,27 +70,34 @@ class ColumnProfile:
             "lowest": self.lowest,
             "highest": self.highest,
             "missing_words": list(self.missing_words),
+            "missing_codes": list(self.missing_codes),
+            "hidden": self.hidden,
         }
 
 
-def profile(frame: pl.DataFrame) -> tuple[ColumnProfile, ...]:
-    """The profiles of all columns."""
-    return tuple(profile_column(frame[name]) for name in frame.columns)
+def profile(frame: pl.DataFrame, context: Context | None = None) -> tuple[ColumnProfile, ...]:
+    """The profiles of all columns; the ``context`` reports progress and can stop the run."""
+    found, context = [], context or Context()
+    for number, name in enumerate(frame.columns):
+        context.step("profiling columns", number, frame.width, name)
+        found.append(profile_column(frame[name]))
+    return tuple(found)
 
 
 def profile_column(series: pl.Series) -> ColumnProfile:
     """The profile of one column, from its value counts."""
+    name, series = series.name, series.alias("value")
     if series.dtype.is_float():
         series = series.fill_nan(None)
     filled = series.drop_nulls()
     if filled.dtype in (pl.Categorical, pl.Enum):
         filled = filled.cast(pl.String)
-    counts = filled.alias("value").value_counts(sort=True, name="times")
+    counts = filled.value_counts(sort=True, name="times")
     values, times = counts["value"], counts["times"]
     is_text = filled.dtype == pl.String
     ordered = filled.dtype.is_numeric() or filled.dtype.is_temporal()
     return ColumnProfile(
-        name=series.name,
+        name=name,
         type=_type_name(filled.dtype),
         rows=len(series),
         distinct=len(values),
@@ -89,8 +107,12 @@ def profile_column(series: pl.Series) -> ColumnProfile:
         lowest=filled.min() if ordered and len(filled) else None,
         highest=filled.max() if ordered and len(filled) else None,
         missing_words=_missing_words(values) if is_text else (),
+        missing_codes=_missing_codes(values) if filled.dtype.is_numeric() else (),
+        hidden=hidden_identifier(values) if is_text else None,
         dtype=filled.dtype,
-        sample=values.head(2000),
+        sample=values.head(_SAMPLE),
+        times=tuple(times.head(_SAMPLE).to_list()),
+        parts=_sixteenths(filled) if filled.dtype.is_numeric() else (),
     )
 
 
@@ -100,6 +122,24 @@ def _missing_words(values: pl.Series) -> tuple[str, ...]:
     others = values.filter(~values.is_in(list(_LIKELY_MISSING)))
     codes = len(others) > 0 and bool((others.str.len_chars() == 2).all())
     return tuple(sorted(word for word in found if not (word == "NA" and codes)))
+
+
+def _missing_codes(values: pl.Series) -> tuple[str, ...]:
+    """Numbers that probably mean "nothing": the only negative ones, or nines far above all others."""
+    ordered = values.cast(pl.Float64, strict=False).drop_nulls().sort().to_list()
+    usual = [value for value in ordered if value not in _NEGATIVE_CODES and value not in _NINES]
+    if len(usual) < 2:
+        return ()
+    codes = [value for value in ordered if value in _NEGATIVE_CODES and usual[0] >= 0]
+    codes += [value for value in ordered if value in _NINES and value > 2 * usual[-1] and usual[0] >= 0]
+    return tuple(str(int(code)) for code in codes)
+
+
+def _sixteenths(filled: pl.Series) -> tuple[float, ...]:
+    wide = filled.cast(pl.Float64, strict=False)
+    if not len(wide) or not wide.is_finite().all():
+        return ()
+    return tuple(float(wide.quantile(part / 16, "nearest") or 0.0) for part in range(1, 16))
 
 
 def _type_name(dtype: pl.DataType) -> str:

@@ -6,7 +6,7 @@ A proposal errs on the side of privacy: a column that is not understood is not p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,33 +14,52 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reticent.data import Groups, Histograms, SensitiveColumn, SensitiveDomain
+from reticent.data import Context, Groups, Histograms, SensitiveColumn, SensitiveDomain, coarsening_from, is_pattern
 from reticent.definitions import DistinctLDiversity, GroupDefinition, RecursiveLDiversity
+from reticent.propose.coarsenings import ALONE, coarsening_for
 from reticent.propose.hierarchies import propose_hierarchy
-from reticent.propose.names import SENSITIVE, meaning_of
-from reticent.propose.patterns import identifying_pattern
+from reticent.propose.names import SENSITIVE, is_visible, meaning_of, says_record, says_survey, words_of
+from reticent.propose.patterns import full_names, identifying_pattern
 from reticent.propose.profile import ColumnProfile, profile
+from reticent.propose.relations import relations
 from reticent.propose.safe_harbor import safe_harbor
 
 _IDENTIFYING = Fraction(9, 10)
 _K = 5
-_MOST_QUASI = 10
-_MOST_NODES = 50_000
-_PRIORITY = {"age": 0, "birth": 0, "postcode": 0, "demographic": 1}
 _MOST_PEOPLE = 10**10
 _FREE_TEXT = 60
 _MANY_VALUES = 100
+_MEASURED = 20
+_MOST = 0.8
+_LONG_NUMBER, _LONGER_NUMBER = 7, 9
+_BODIES = (30, 700)
 
 
 @dataclass(frozen=True)
 class ColumnProposal:
-    """One column's profile, the role proposed for it (None: not published), a hierarchy for quasi columns, and why."""
+    """One column's profile, the role proposed for it (None: not published), a hierarchy for quasi columns, and why.
+
+    ``coarsen`` says how numbers or dates of a sensitive or other column are made coarser.
+    """
 
     profile: ColumnProfile
     role: str | None
     reason: str
     hierarchy: dict[str, Any] | None = None
     levels: int = 1
+    coarsen: dict[str, Any] | None = None
+
+    @property
+    def knowable(self) -> int:
+        """How likely others know it: 0 whatever is seen or asked everywhere (age, sex, places), 1 other demographic values, 2 what nothing is known of, 3
+        measurements and answers that stand in records only."""
+        meaning = meaning_in(self.profile)
+        if meaning in ("age", "birth", "postcode") or (meaning == "demographic" and is_visible(self.name)):
+            return 0
+        if meaning == "demographic":
+            return 1
+        measured = self.profile.type in ("integer", "number") and self.profile.distinct > _MEASURED
+        return 3 if measured or says_record(self.name) or self.role == "sensitive" else 2
 
     @property
     def name(self) -> str:
@@ -59,6 +78,7 @@ class ColumnProposal:
             "role": self.role,
             "reason": self.reason,
             "hierarchy": self.hierarchy,
+            "coarsen": self.coarsen,
             "safe_harbor": self.safe_harbor,
         }
 
@@ -79,30 +99,32 @@ class Proposal:
     notes: tuple[str, ...] = field(default=())
     refusal: str | None = None
 
-    def with_role(self, role: str | None) -> list[str]:
-        """The columns of a role."""
-        return [column.name for column in self.columns if column.role == role]
 
-
-def propose(frame: pl.DataFrame, beside: Path | None = None) -> Proposal:
+def propose(frame: pl.DataFrame, beside: Path | None = None, context: Context | None = None) -> Proposal:
     """Propose roles, hierarchies and a definition. ``beside`` is the data file, next to which hierarchy files may lie."""
-    profiles = profile(frame)
+    profiles = profile(frame, context)
     refusal = _too_few(frame.height)
     if refusal is not None:
         nothing = tuple(ColumnProposal(column, None, "too few people for any protection") for column in profiles)
         return Proposal(frame.height, nothing, (), None, None, "refuse", (refusal,), refusal)
     weight = next((column.name for column in profiles if _is_weight(column)), None)
-    first = [_first_look(column, weight) for column in profiles]
-    first, sensitive_notes = _one_sensitive(first)
-    columns = _enough_quasi([_with_hierarchy(column, beside) for column in first])
-    sensitive = next((column for column in columns if column.role == "sensitive"), None)
-    definition, note = _definition(frame[sensitive.name] if sensitive else None)
+    first, relation_notes = _each_once(frame, [_first_look(column, weight) for column in profiles])
+    columns = [_shared(frame, _with_hierarchy(column, beside)) for column in first]
+    sensitive_notes = _several_sensitive(columns)
+    sensitive = [column for column in columns if column.role == "sensitive"]
+    definition, note = _definition(_as_published(frame, sensitive[0]) if len(sensitive) == 1 else None)
     judged = [column for column in columns if column.role in ("quasi", "sensitive")]
-    notes = [*sensitive_notes, *([note] if note else [])]
+    notes = [*sensitive_notes, *([note] if note else []), *relation_notes]
     if not any(column.role == "quasi" for column in columns):
         notes.append("No column can be made coarser, so there is nothing to publish yet. Give a column the role quasi.")
     if any(column.profile.nulls for column in judged):
         notes.append("Some values are missing; 'missing' is treated as a value of its own (nulls = 'category').")
+    repeated = [column.name for column in columns if _is_repeated_key(column)]
+    if repeated:
+        notes.append(
+            f"Several rows have the same {', '.join(map(repr, repeated))}. If that is a person, add key and unit = 'person' to [roles]: groups then count "
+            "people, not rows."
+        )
     named = [f"{column.name} ({column.safe_harbor})" for column in columns if column.safe_harbor is not None]
     if named:
         notes.append(f"Identifiers by the HIPAA safe harbor: {', '.join(named)}.")
@@ -135,9 +157,49 @@ def missing_words(frame: pl.DataFrame) -> list[str]:
     return sorted({word for column in profile(frame) for word in column.missing_words})
 
 
+def missing_codes(frame: pl.DataFrame) -> tuple[list[str], dict[str, list[str]]]:
+    """Numbers that mean "nothing": those that are safe to list in ``null_values``, and by column those that only the steward can tell.
+
+    Below zero they are safe if they look like codes in every column that has them; nines may be values.
+    """
+    found = {column.name: column.missing_codes for column in profile(frame) if column.missing_codes}
+    numbers = [name for name, dtype in frame.schema.items() if dtype.is_numeric()]
+    safe = [
+        code
+        for code in sorted({code for codes in found.values() for code in codes if code.startswith("-")})
+        if all(code in found.get(name, ()) or not (frame[name].alias("value") == int(code)).any() for name in numbers)
+    ]
+    unsure = {name: [code for code in codes if code not in safe] for name, codes in found.items()}
+    return safe, {name: codes for name, codes in unsure.items() if codes}
+
+
+def meaning_in(column: ColumnProfile) -> str | None:
+    """What the name says, if the values can be that: a longitude is no pay, the weight of a body is none of a survey."""
+    meaning = meaning_of(column.name)
+    numeric = column.type in ("integer", "number")
+    if meaning == "place":
+        if numeric and column.lowest is not None and column.lowest >= -180 and column.highest <= 180:
+            return "place"
+        return "money" if numeric and "lon" in words_of(column.name) else None
+    if meaning == "weight" and numeric and not says_survey(column.name) and _like_bodies(column):
+        return "demographic"
+    return meaning
+
+
+def _like_bodies(column: ColumnProfile) -> bool:
+    """Numbers as kilograms or pounds of people are: bounded on both sides, and none many times the others."""
+    if column.lowest is None or not column.lowest > 0 or column.distinct < 2:
+        return False
+    return bool(
+        _BODIES[0] <= float(column.sample.cast(pl.Float64).mean() or 0.0)  # type: ignore[arg-type]
+        and column.highest <= _BODIES[1]
+        and column.highest <= 12 * column.lowest
+    )
+
+
 def _is_weight(column: ColumnProfile) -> bool:
     """Whether it can say how many people a row stands for: numbers, none missing or below zero, and not too many people in all."""
-    if column.type not in ("integer", "number") or column.nulls or meaning_of(column.name) != "weight":
+    if column.type not in ("integer", "number") or column.nulls or meaning_in(column) != "weight":
         return False
     return bool(0 <= column.lowest <= column.highest <= _MOST_PEOPLE and column.highest > 0)
 
@@ -145,104 +207,182 @@ def _is_weight(column: ColumnProfile) -> bool:
 def _is_key(column: ColumnProposal) -> bool:
     found = column.profile
     unique = found.distinct == found.rows and found.nulls == 0
-    return column.role == "identifier" and unique and meaning_of(column.name) == "key"
+    return column.role == "identifier" and unique and meaning_in(column.profile) == "key"
+
+
+def _is_repeated_key(column: ColumnProposal) -> bool:
+    return column.role == "identifier" and meaning_in(column.profile) == "key" and not _is_key(column)
 
 
 def _first_look(column: ColumnProfile, weight: str | None) -> ColumnProposal:
-    """The role that a column seems to have, seen by itself."""
-    meaning = meaning_of(column.name)
-    pattern = identifying_pattern(column.sample)
-    countable = column.type in ("integer", "text")
+    """The role that a column seems to have, seen by itself: by its values first, then by its name."""
     if column.name == weight:
         return ColumnProposal(column, None, "the weight of a row")
     if _is_weight(column):
         return ColumnProposal(column, None, "another weight")
+    if is_pattern(column.name):
+        return ColumnProposal(column, None, "its name is a pattern of names; rename it to publish it")
     if column.distinct == 0:
         return ColumnProposal(column, None, "no values at all")
     if column.dtype.is_nested() or column.type not in ("text", "integer", "number", "boolean", "date", "timestamp"):
         return ColumnProposal(column, None, f"{column.type} values cannot be generalized")
+    if _is_constant(column):
+        if meaning_in(column) in (*SENSITIVE, "identifier", "place"):
+            return ColumnProposal(column, None, "everybody has the same value, so it cannot be hidden")
+        return ColumnProposal(column, "other", "the same for everybody")
+    role, reason = _by_values(column) or _by_name(column)
+    return ColumnProposal(column, role, reason)
+
+
+def _is_constant(column: ColumnProfile) -> bool:
+    """Whether everybody has the same value, and it is no text that might say anything."""
+    same = column.distinct == 1 and not column.nulls and column.rows > 1
+    return same and column.hidden is None and (column.type != "text" or _longest(column) <= _FREE_TEXT)
+
+
+def _by_values(column: ColumnProfile) -> tuple[str | None, str] | None:
+    """What gives people away whatever the column is called."""
+    pattern = identifying_pattern(column.sample)
     if pattern is not None:
-        return ColumnProposal(column, "identifier", f"values look like {pattern}")
-    if meaning == "identifier" and column.type != "boolean":
-        return ColumnProposal(column, "identifier", "the name says that it identifies a person")
+        return "identifier", f"values look like {pattern}"
+    if column.hidden is not None:
+        return None, f"some values contain {column.hidden}"
+    meaning = meaning_in(column)
+    if meaning == "place":
+        return None, "coordinates of places; coarser places can be published instead"
+    if meaning is None and full_names(column.sample, column.filled):
+        return "identifier", "values look like names of people"
+    return None
+
+
+def _by_name(column: ColumnProfile) -> tuple[str | None, str]:
+    """What the name says; without a word from it, the values must not be everybody's own."""
+    meaning = meaning_in(column)
+    countable = column.type in ("integer", "text")
+    if meaning == "identifier" and column.type != "boolean" and column.distinct > 2:
+        return "identifier", "the name says that it identifies a person"
     if meaning == "key" and countable and column.distinct > column.rows // 10:
-        return ColumnProposal(column, "identifier", "the name says that it tells people or households apart")
+        return "identifier", "the name says that it tells people or households apart"
+    if column.type == "text" and (_longest(column) > _FREE_TEXT or _is_prose(column)):
+        return None, "free text may say anything about anybody"
+    if column.type == "text" and meaning in SENSITIVE and 2 * column.single > column.filled:
+        return None, f"texts; {float(column.uniqueness):.0%} of the rows have one of their own"
     if meaning in SENSITIVE and column.distinct > 1:
-        return ColumnProposal(column, "sensitive", "the name says that it must not be learned about anybody")
-    if column.type == "text" and _longest(column) > _FREE_TEXT:
-        return ColumnProposal(column, None, "free text may say anything about anybody")
+        return "sensitive", "the name says that it must not be learned about anybody"
     if meaning in ("age", "postcode", "birth", "demographic"):
-        return ColumnProposal(column, "quasi", "others may know it: a demographic value")
-    if countable and column.uniqueness >= _IDENTIFYING and column.rows > 1:
-        return ColumnProposal(
-            column, "identifier", f"{float(column.uniqueness):.0%} of the rows have a value of their own"
+        return "quasi", "others may know it: a demographic value"
+    if countable and (own := _own_values(column)) is not None:
+        return own
+    return "quasi", "others may know it: nothing says that they do not"
+
+
+def _own_values(column: ColumnProfile) -> tuple[str | None, str] | None:
+    """Numbers of rows and codes of people. That nearly every value is another alone makes no identifier: an amount of money is none."""
+    mostly = column.uniqueness >= _IDENTIFYING
+    if column.type == "text":
+        if not mostly:
+            return None
+        codes = bool((column.sample.str.contains(r"\d") & ~column.sample.str.contains(r"\s")).mean() >= _MOST)  # type: ignore[operator]  # the mean of truth values is a float
+        share = f"{float(column.uniqueness):.0%} of the rows have"
+        return (
+            ("identifier", f"codes; {share} one of their own") if codes else (None, f"texts; {share} one of their own")
         )
-    return ColumnProposal(column, "quasi", "others may know it: nothing says that they do not")
+    if column.lowest < 0:
+        return None
+    if column.distinct == column.filled == column.highest - column.lowest + 1:
+        return "identifier", "it numbers the rows"
+    digits = len(str(column.lowest)) if len(str(column.lowest)) == len(str(column.highest)) else 0
+    if (mostly and digits >= _LONG_NUMBER) or (digits >= _LONGER_NUMBER and column.distinct > column.rows // 2):
+        return "identifier", f"numbers of {digits} digits that hardly anybody shares"
+    return None
+
+
+def _is_prose(column: ColumnProfile) -> bool:
+    """Whether texts are sentences that are seldom repeated."""
+    words = column.sample.str.count_matches(r"\S+").mean()
+    return column.distinct > column.filled // 5 and bool(words is not None and words >= 4)  # type: ignore[operator]  # counts have a number as mean
 
 
 def _longest(column: ColumnProfile) -> int:
     return int(column.sample.str.len_chars().max() or 0)  # type: ignore[arg-type]  # lengths are integers
 
 
-def _one_sensitive(columns: Sequence[ColumnProposal]) -> tuple[list[ColumnProposal], list[str]]:
-    """Keep the sensitive column that tells the most; the others are not published until the steward says so (R-LD-16)."""
-    candidates = [column for column in columns if column.role == "sensitive"]
-    if not candidates:
-        return list(columns), [
-            "No column looks sensitive. If one is, move it from quasi to sensitive and add a definition for it."
-        ]
-    chosen = min(candidates, key=_delicacy)
-    kept = [
-        ColumnProposal(
-            column.profile, None, f"also looks sensitive; beside {chosen.name!r} groups would have to be large"
-        )
-        if column in candidates and column is not chosen
-        else column
-        for column in columns
+def _several_sensitive(columns: Sequence[ColumnProposal]) -> list[str]:
+    """What the steward should know of the sensitive columns."""
+    sensitive = [column for column in columns if column.role == "sensitive"]
+    if not sensitive:
+        return ["No column looks sensitive. If one is, move it from quasi to sensitive and add a definition for it."]
+    if len(sensitive) == 1:
+        return []
+    chosen = min(sensitive, key=_delicacy)
+    return [
+        f"Several columns look sensitive; {chosen.name!r} is the most delicate. Where a group shares a value of one of the others, it is known for everybody in "
+        "the group; leave out what must not be learned."
     ]
+
+
+def _shared(frame: pl.DataFrame, column: ColumnProposal) -> ColumnProposal:
+    """Exact numbers and dates beside the quasi columns become coarse enough to be shared, or are not published."""
+    if column.role not in ("sensitive", "other") or not _singles_out(column.profile):
+        return column
+    own = f"{float(column.profile.uniqueness):.0%} of the rows have a value of their own"
+    found = coarsening_for(frame[column.name])
+    if found is None:
+        return ColumnProposal(column.profile, None, f"{own}, and too few rows share coarser ones")
+    return replace(column, coarsen=found.describe(), reason=f"{column.reason}; {own}, so it is {found.words()}")
+
+
+def _as_published(frame: pl.DataFrame, column: ColumnProposal) -> pl.Series:
+    values = frame[column.name]
+    return values if column.coarsen is None else coarsening_from(column.coarsen).of(values)
+
+
+def _singles_out(column: ColumnProfile) -> bool:
+    """Whether exact numbers or dates tell people apart."""
+    return column.type in ("integer", "number", "date", "timestamp") and column.uniqueness > ALONE
+
+
+def _each_once(frame: pl.DataFrame, columns: Sequence[ColumnProposal]) -> tuple[list[ColumnProposal], list[str]]:
+    """Leave out what follows from another column: published beside it, it would undo the other's recoding, or tell a sensitive value."""
+    by_name = {column.name: column for column in columns}
+    told = [column.name for column in columns if column.role in ("quasi", "sensitive") or _was_sensitive(column)]
     notes = []
-    if chosen.profile.distinct > _MANY_VALUES:
-        notes.append(
-            f"The sensitive column {chosen.name!r} has {chosen.profile.distinct} values. Different values that lie close together protect "
-            "little: consider to round it, or TCloseness with distance = 'ordered'."
-        )
-    return kept, notes
+    for relation in relations(frame, told):
+        sources = [by_name[name] for name in relation.sources]
+        derived = by_name[relation.derived]
+        if derived.role == "sensitive" and all(source.role == "quasi" for source in sources):
+            source = sources[0]
+            reason = f"it tells the sensitive {derived.name!r}, which follows from it"
+            by_name[source.name] = ColumnProposal(source.profile, None, reason)
+            notes.append(
+                f"{derived.name!r} {relation.how}; {source.name!r} is left out, because it tells the sensitive value."
+            )
+        elif derived.role is not None and all(source.role is not None for source in sources):
+            by_name[derived.name] = ColumnProposal(derived.profile, None, f"{relation.how}, and can be recomputed")
+            notes.append(f"{derived.name!r} {relation.how}; it is left out, because it can be recomputed.")
+        elif derived.role is not None and relation.both:
+            reason = f"{relation.how}, which is left out"
+            by_name[derived.name] = ColumnProposal(derived.profile, None, reason)
+            notes.append(f"{derived.name!r} {relation.how}, and tells as much; both are left out.")
+    return list(by_name.values()), notes
+
+
+def _was_sensitive(column: ColumnProposal) -> bool:
+    return column.role is None and meaning_in(column.profile) in SENSITIVE and column.profile.hidden is None
 
 
 def _delicacy(column: ColumnProposal) -> tuple[int, bool]:
     """What is most delicate comes first, and among equals what has few enough values to be counted."""
-    meaning = meaning_of(column.name)
+    meaning = meaning_in(column.profile)
     return SENSITIVE.index(meaning) if meaning in SENSITIVE else len(SENSITIVE), column.profile.distinct > _MANY_VALUES
 
 
 def _with_hierarchy(column: ColumnProposal, beside: Path | None) -> ColumnProposal:
     if column.role != "quasi":
         return column
-    found = propose_hierarchy(column.profile, meaning_of(column.name), beside)
+    found = propose_hierarchy(column.profile, meaning_in(column.profile), beside)
     reason = f"{column.reason}; {found.reason}"
     return ColumnProposal(column.profile, "quasi", reason, found.description, found.levels)
-
-
-def _enough_quasi(columns: Sequence[ColumnProposal]) -> list[ColumnProposal]:
-    """Only as many quasi columns as leave something useful: those with a telling name first, then those with few values."""
-    quasi = [column for column in columns if column.role == "quasi"]
-    quasi.sort(
-        key=lambda column: (_PRIORITY.get(meaning_of(column.name) or "", len(_PRIORITY)), column.profile.distinct)
-    )
-    kept: set[str] = set()
-    nodes = 1
-    for column in quasi:
-        if len(kept) < _MOST_QUASI and nodes * column.levels <= _MOST_NODES:
-            nodes *= column.levels
-            kept.add(column.name)
-    return [
-        column
-        if column.role != "quasi" or column.name in kept
-        else ColumnProposal(
-            column.profile, None, "so many columns together single everybody out; add it to quasi if it is needed"
-        )
-        for column in columns
-    ]
 
 
 def _definition(sensitive: pl.Series | None) -> tuple[tuple[dict[str, Any], ...], str | None]:

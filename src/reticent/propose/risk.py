@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data import FrequencySet, Table, first_rows, number, pack, sum_by
+from reticent.data import Context, FrequencySet, Table, first_rows, number, pack, sum_by
 from reticent.engine import count_table
 
 _MOST_SETS = 150
@@ -103,20 +103,20 @@ class Risk:
         }
 
 
-def risk_views(table: Table, shown: int = _SHOWN) -> tuple[Risk, ...]:
+def risk_views(table: Table, shown: int = _SHOWN, *, context: Context | None = None) -> tuple[Risk, ...]:
     """The risk from each set of quasi columns that an adversary may know; one set unless the table names several (R-LD-4).
 
     ``shown`` values and sets of columns at most.
     """
-    counted = _Counted.of(count_table(table, sensitive=False))
+    context = context or Context()
+    counted = _Counted.of(count_table(table, context, sensitive=False))
     names = list(table.quasi)
     chosen = table.quasi_sets or (tuple(names),)
-    return tuple(_risk(counted.only([names.index(name) for name in columns]), shown) for columns in chosen)
-
-
-def risk_view(table: Table, shown: int = _SHOWN) -> Risk:
-    """The largest of the risks: that of the set of quasi columns by which most people stand alone."""
-    return max(risk_views(table, shown), key=lambda risk: (risk.together.alone, risk.success))
+    found = []
+    for place, columns in enumerate(chosen):
+        context.step("measuring what drives the risk", place, len(chosen))
+        found.append(_risk(counted.only([names.index(name) for name in columns]), shown))
+    return tuple(found)
 
 
 @dataclass(frozen=True)

@@ -87,6 +87,8 @@ _PATTERNS: Mapping[str, str] = {
     "vehicle numbers": "vehicle identifiers",
     "coordinates": "places smaller than a state",
     "image files": "photographs",
+    "street addresses": "places smaller than a state",
+    "national identity numbers": "social security numbers",
 }
 _DATES, _PLACES = "dates finer than a year, or ages over 89", "places smaller than a state"
 _OLDEST = 89

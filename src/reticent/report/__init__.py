@@ -4,14 +4,30 @@ It is for the steward: the search, the cost and everything about the table befor
 variant leaves all of that out and shows only what follows from the published files.
 
 ``writing``  writes the page; ``facts`` gathers what it tells, ``page`` lays it out
+``analysis``  means, spreads, correlations and a regression, before and after
 ``previewing``  what a release would be, one or several side by side (``rt.preview``, ``rt.compare``)
+``worth``  whether a release is of use, and what would cost less
 ``figures``  draws; ``knowledge_figure`` the curves of background knowledge, ``lattice_figure`` the search
 """
 
 from __future__ import annotations
 
+from reticent.report.analysis import Analysis, analyse
 from reticent.report.figures import percent
 from reticent.report.previewing import Compared, Preview, compare, preview
+from reticent.report.worth import PoorWorth, poor_worth
 from reticent.report.writing import write_report, write_stewards_report
 
-__all__ = ["Compared", "Preview", "compare", "percent", "preview", "write_report", "write_stewards_report"]
+__all__ = [
+    "Analysis",
+    "Compared",
+    "PoorWorth",
+    "Preview",
+    "analyse",
+    "compare",
+    "percent",
+    "poor_worth",
+    "preview",
+    "write_report",
+    "write_stewards_report",
+]

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from reticent.anonymize import search
 from reticent.attack import Findings
-from reticent.data import Groups, Table
+from reticent.data import Context, Groups, Table
 from reticent.definitions import Definition, KAnonymity
 from reticent.engine import count_table
 from reticent.errors import DataError
@@ -22,11 +23,14 @@ from reticent.propose import ExposedGroup, Risk
 from reticent.release import PublicSide, Release, Words
 from reticent.release.claims import Check, check_claims, read_claims
 from reticent.release.values import parsed
+from reticent.report.analysis import Analysis, analyse
 from reticent.report.lattice_figure import MOST_DOTS, LatticeFacts
+from reticent.utility import Measured
 
 Counts = Mapping[str, int]
 
 _EXAMPLES = 3
+_ROWS_SHOWN = 5
 
 
 Comparison = tuple[Findings | None, Findings]
@@ -54,13 +58,14 @@ class ReportVerdict:
 class PrivateFacts:
     """What the steward knows of a release beyond its public side.
 
-    ``whole`` counts the values of each sensitive column in the whole table, where that is known.
+    ``whole`` counts the values of each sensitive column in the whole table, and ``losses`` is the loss of each quasi column, where known.
     """
 
     suppressed: int
     utility: Mapping[str, float]
     search: Mapping[str, Any]
     whole: Mapping[str, Counts] = field(default_factory=dict)
+    losses: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, release: Release) -> PrivateFacts:
@@ -72,7 +77,8 @@ class PrivateFacts:
             column.name: value_counts(private.evidence.published.marginal(column.name), whole=True)
             for column in columns
         }
-        return cls(private.suppressed, private.utility, private.search, whole)
+        losses = private.utility.loss_by_column if isinstance(private.utility, Measured) else {}
+        return cls(private.suppressed, private.utility, private.search, whole, losses)
 
     @classmethod
     def read(cls, path: Path) -> PrivateFacts:
@@ -110,6 +116,8 @@ class ReportFacts:
     exposed: tuple[Sequence[ExposedGroup], ...] = ()
     residual: tuple[str, ...] = ()
     certificate: tuple[tuple[str, str], ...] = ()
+    sample: pl.DataFrame = field(default_factory=pl.DataFrame)
+    analysis: Analysis | None = None
 
 
 def gather(
@@ -119,15 +127,18 @@ def gather(
     attacks: Sequence[Comparison] = (),
     risks: Sequence[Risk] = (),
     exposed: Sequence[Sequence[ExposedGroup]] = (),
+    regression: str | None = None,
+    context: Context | None = None,
 ) -> ReportFacts:
     """Everything about a release; without ``private`` only what follows from its public side.
 
     ``table`` is the table that was published: with it the report also shows the crowds before publishing and judges every node
     of a small lattice. ``attacks`` are pairs of findings, before (or None) and after; ``risks`` and ``exposed`` tell what drove the risk
-    before, for each set of quasi columns that an adversary may know.
+    before, for each set of quasi columns that an adversary may know. ``regression`` is an analyst's formula, run before and after.
     """
+    context = context or Context()
     claims = read_claims(side.certificate)
-    checks = list(check_claims(side))
+    checks = list(check_claims(side, None, None, context))
     outcomes = [check for check in checks if check.claim]
     known = [claim.definition for claim in claims if claim.definition is not None]
     least = [part.k for definition in known for part in definition.parts() if isinstance(part, KAnonymity)]
@@ -145,11 +156,15 @@ def gather(
         labels={name: list(labels)[:_EXAMPLES] for name, labels in side.meanings.items()},
         residual=tuple(side.certificate["residual_risks"]),
         certificate=_certificate(side),
+        sample=side.sample(_ROWS_SHOWN),
     )
     if private is None:
         return facts
     told = replace(facts, attacks=tuple(attacks), risks=tuple(risks), exposed=tuple(exposed))
-    return _with_private(told, private, side, table, known)
+    if table is not None and not table.streamed and facts.groups is not None:
+        context.step("analysing before and after")
+        told = replace(told, analysis=analyse(table, side, regression))
+    return _with_private(told, private, side, table, known, context)
 
 
 def _with_private(
@@ -158,13 +173,16 @@ def _with_private(
     side: PublicSide,
     table: Table | None,
     definitions: Sequence[Definition],
+    context: Context,
 ) -> ReportFacts:
-    if table is not None and not private.whole:
-        groups = count_table(table).groups()
+    # The rows are counted once, with their values if these are wanted.
+    counted = None if table is None else count_table(table, context, sensitive=not private.whole)
+    if table is not None and counted is not None and not private.whole:
+        groups = counted.groups()
         shown = [name for name in side.manifest.named("sensitive") if name in table.sensitive]
         whole = {name: value_counts(groups.marginal(name), whole=True) for name in shown}
-        private = PrivateFacts(private.suppressed, private.utility, private.search, whole)
-    before = None if table is None else count_table(table, sensitive=False).sizes
+        private = replace(private, whole=whole)
+    before = None if counted is None else counted.sizes
     lattice = LatticeFacts.of(private.search)
     of_groups = [part for definition in definitions for part in definition.parts() if part.kind == "groups"]
     if lattice is not None and table is not None and of_groups and lattice.size <= MOST_DOTS:

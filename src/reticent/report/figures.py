@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
-from math import ceil
+from math import ceil, floor, isfinite, log10
 from textwrap import wrap
 
 import numpy as np
@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 WIDTH, NARROW = 720, 340
 _ROW = 26
 _LABELS = 190
-_MOST_VALUES = 28
+_MOST_VALUES, _WORTH_A_LINE = 12, 0.0005
+_MOST_BINS, _NARROWEST = 24, 1e-12
+_HARDLY_ANYBODY = 0.05
 _SHORTEST_WHISKER = 4.0
 _LETTER = 6.6  # the width of a digit on an axis
 _FEW, _FEWEST = 0.0005, 1e-6
@@ -58,6 +60,13 @@ class Bar:
     words: str = ""
     baseline_before: float | None = None
     succeeds: bool = False
+
+    @property
+    def colour(self) -> str:
+        """The CSS class of the second bar: green only where hardly anybody is hit."""
+        if self.succeeds:
+            return "warn"
+        return "good" if self.after <= _HARDLY_ANYBODY else "even"
 
     @property
     def title(self) -> str:
@@ -104,7 +113,7 @@ def crowd_sizes(after: NDArray[np.int64], before: NDArray[np.int64] | None, leas
     shares_after = _people_by_size(after, edges)
     shares_before = _people_by_size(before, edges) if before is not None else None
     names = [_range_name(low, high - 1) for low, high in pairwise(edges)]
-    height, base, top = 250.0, 205.0, 24.0
+    height, base, top = 262.0, 217.0, 36.0
     slot = (WIDTH - 60) / len(names)
     scale = (base - top) / max([0.01, *shares_after, *(shares_before or ())])
     parts = [line(40, base, WIDTH - 10, base, "axis")]
@@ -125,8 +134,8 @@ def crowd_sizes(after: NDArray[np.int64], before: NDArray[np.int64] | None, leas
     number = int(np.searchsorted(edges, least or 1, side="right")) - 1
     if least is not None and least > 1 and number < len(names):
         x = 45 + number * slot
-        parts.append(line(x, top - 16, x, base, "mark"))
-        parts.append(text(x + 5, top - 8, f"promised: at least {least}", "marktext"))
+        parts.append(line(x, top - 30, x, base, "mark"))
+        parts.append(text(x + 5, top - 22, f"promised: at least {least}", "marktext"))
     parts.append(text(WIDTH / 2, height - 8, "people who look alike (size of the group)", "tick", "middle"))
     rows = tuple(
         (name, *((f"{shares_before[i]:.1%}",) if shares_before is not None else ()), f"{shares_after[i]:.1%}")
@@ -174,25 +183,79 @@ def _rows_of_bars(
 
 
 def sensitive_values(name: str, before: Mapping[str, int] | None, after: Mapping[str, int]) -> Figure:
-    """The distribution of a sensitive column over what was published and, where it may be shown, over the whole table."""
+    """The distribution of a sensitive column over what was published and, where it may be shown, over the whole table.
+
+    Many different numbers are shown as a histogram, categories from the most to the least frequent, rare ones together.
+    """
+    kinds = {kind: each for kind, each in (("before", before), ("after", after)) if each is not None}
     main = after if before is None else {**dict.fromkeys(after, 0), **before}
-    order = sorted(main, key=lambda value: (-main[value], value))
-    shown, rest = order[:_MOST_VALUES], order[_MOST_VALUES:]
-    names = [*shown, *([f"{len(rest)} others"] if rest else [])]
+    binned = _binned(main)
+    parts = _most_frequent(main) if binned is None else binned
     counts = {
-        kind: [*(each.get(value, 0) for value in shown), *([sum(each.get(value, 0) for value in rest)] if rest else [])]
-        for kind, each in (("before", before), ("after", after))
-        if each is not None
+        kind: [sum(each.get(value, 0) for value in part) for part in parts.values()] for kind, each in kinds.items()
     }
     shares = {kind: [count / max(sum(each), 1) for count in each] for kind, each in counts.items()}
     rows = []
-    for number, value in enumerate(names):
-        cells = (cell for kind in counts for cell in (f"{counts[kind][number]:,}", f"{shares[kind][number]:.1%}"))
+    for number, value in enumerate(parts):
+        cells = (cell for kind in counts for cell in (f"{counts[kind][number]:,}", percent(shares[kind][number])))
         rows.append((value, *cells))
     words = _spread_words(name, shares)
     columns = (name, *(cell for kind in counts for cell in (f"rows {kind}", f"share {kind}")))
-    wide, narrow = (_spread(names, shares, words, width) for width in (WIDTH, NARROW))
+    wide, narrow = (_spread(list(parts), shares, words, width) for width in (WIDTH, NARROW))
     return Figure(f"How {name} is spread", words, wide, columns, tuple(rows), narrow=narrow)
+
+
+def _most_frequent(counts: Mapping[str, int]) -> dict[str, list[str]]:
+    """The most frequent values, one a line, and the others in one line of their own."""
+    order = sorted(counts, key=lambda value: (-counts[value], value))
+    least = _WORTH_A_LINE * sum(counts.values())
+    shown = [value for value in order[:_MOST_VALUES] if counts[value] >= least]
+    rest = order[len(shown) :]
+    return {value: [value] for value in shown} | ({f"{len(rest)} others": rest} if rest else {})
+
+
+def _binned(counts: Mapping[str, int]) -> dict[str, list[str]] | None:
+    """Many different numbers in ranges of one round width; None for a few, or for values that are not numbers.
+
+    The ranges cover the middle 98 % of rows; what lies beyond is in the first and the last.
+    """
+    if len(counts) <= _MOST_BINS:
+        return None
+    try:
+        numbers = {value: float(value) for value in counts}
+    except ValueError:
+        return None
+    if not all(map(isfinite, numbers.values())):
+        return None
+    order = sorted(numbers, key=numbers.__getitem__)
+    values = np.array([numbers[value] for value in order])
+    share = np.cumsum([counts[value] for value in order]) / sum(counts.values())
+    low, high = (float(values[min(int(np.searchsorted(share, end)), len(values) - 1)]) for end in (0.01, 0.99))
+    span = high - low
+    if not isfinite(span) or span <= max(abs(low), abs(high)) * _NARROWEST:
+        return None  # floats could not tell the ranges apart
+    width = _round_width(span / _MOST_BINS)
+    first, last = floor(low / width), floor(high / width)
+    places = np.clip(np.floor(values / width), first, last).astype(int)
+    names = {place: f"{_short(place * width)} to {_short((place + 1) * width)}" for place in range(first, last + 1)}
+    if values[0] < first * width:
+        names[first] = f"below {_short((first + 1) * width)}"
+    if values[-1] >= (last + 1) * width:
+        names[last] = f"{_short(last * width)} and above"
+    bins: dict[str, list[str]] = {name: [] for name in names.values()}
+    for value, place in zip(order, places, strict=True):
+        bins[names[place]].append(value)
+    return bins
+
+
+def _round_width(least: float) -> float:
+    """The smallest of 1, 2, 5 times a power of ten that is at least ``least``."""
+    power = 10.0 ** floor(log10(least))
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= least * (1 - 1e-9))
+
+
+def _short(number: float) -> str:
+    return f"{number:,.0f}" if float(number).is_integer() else f"{number:.4g}"
 
 
 def _spread(names: Sequence[str], shares: Mapping[str, Sequence[float]], label: str, width: float) -> str:
@@ -203,7 +266,7 @@ def _spread(names: Sequence[str], shares: Mapping[str, Sequence[float]], label: 
     for number, value in enumerate(names):
         y = 6 + number * _ROW
         mine = [each[number] for each in shares.values()]
-        words = " → ".join(f"{share:.1%}" for share in mine)
+        words = " → ".join(percent(share) for share in mine)
         parts.append(text(left - 10, y + 17, _shortened(value, letters), "label", "end"))
         parts.append(box(left, y + 5, mine[0] * scale, _ROW - 10, next(iter(shares)), f"{value}: {words}"))
         if len(mine) > 1:
@@ -216,9 +279,12 @@ def _spread_words(name: str, shares: Mapping[str, Sequence[float]]) -> str:
     if "before" not in shares:
         return f"The distribution of {name} over the published rows."
     moved = sum(abs(b - a) for b, a in zip(shares["before"], shares["after"], strict=True)) / 2
+    shown = "Bars: the whole table. Dots: the published rows."
+    if not moved:
+        return f"{shown} The two distributions of {name} are the same."
     return (
-        f"Bars: the whole table. Dots: the published rows. The two distributions of {name} are {moved:.1%} apart, "
-        "which is the share of rows that would have to change to make them equal."
+        f"{shown} The two distributions of {name} are {percent(moved)} apart, which is the share of rows that would have "
+        "to change to make them equal."
     )
 
 
@@ -290,7 +356,7 @@ def _pairs_of_bars(bars: Sequence[Bar], label: str, width: float) -> str:
             y += 16
         y += 6
         stood = ("as it stood", bar.before, bar.interval_before, bar.baseline_before, "bad")
-        now = ("published", bar.after, bar.interval_after, bar.baseline, "warn" if bar.succeeds else "good")
+        now = ("published", bar.after, bar.interval_after, bar.baseline, bar.colour)
         for word, share, interval, baseline, kind in (stood, now):
             if share is None:
                 continue

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
 from importlib.resources import files
-from math import floor
+from math import floor, inf, isfinite
 from string import Template
 from typing import Any
 
@@ -14,10 +16,11 @@ from reticent import __version__
 from reticent.attack import Findings
 from reticent.propose import ExposedGroup, Risk
 from reticent.report import figures
-from reticent.report.facts import Comparison, ReportFacts, value_counts
+from reticent.report.facts import Comparison, PrivateFacts, ReportFacts, value_counts
 from reticent.report.figures import Bar, Figure
 from reticent.report.knowledge_figure import knowledge_curves
-from reticent.report.lattice_figure import ladder, lattice
+from reticent.report.lattice_figure import LatticeFacts, ladder, lattice
+from reticent.report.worth import POOR
 
 _MOST_LISTED = 6
 _A_FIGURE = 7  # a figure is not broken over printed pages, and more would be too small to read
@@ -26,24 +29,25 @@ _A_FIGURE = 7  # a figure is not broken over printed pages, and more would be to
 def render(facts: ReportFacts) -> str:
     """The whole page."""
     home = files("reticent.report")
-    body = "\n".join(
-        part
+    sections = [
+        each
         for part in (
-            _head(facts),
-            _verdict(facts),
-            _tiles(facts),
             _promises(facts),
+            _sample(facts),
             _attacks(facts),
             _risk(facts),
             _crowds(facts),
-            _sensitive(facts),
-            _lattice(facts),
+            *_sensitive(facts),
+            _method(facts),
             _utility(facts),
+            _analysis(facts),
             _residual(facts),
             _certificate(facts),
-            _foot(facts),
         )
-        if part
+        if (each := part)
+    ]
+    body = "\n".join(
+        (_head(facts), _verdict(facts), _tiles(facts), _contents(sections), *map(_card, sections), _foot(facts))
     )
     return Template(home.joinpath("report.html").read_text("utf-8")).substitute(
         version=__version__,
@@ -71,8 +75,38 @@ def _verdict(facts: ReportFacts) -> str:
         "fails": (" fails", _CROSS, "The release does not keep its promise."),
         "unknown": (" unknown", _QUESTION, "Not every promise could be checked."),
     }[facts.verdict.status]
-    detail = escape(facts.verdict.detail)
+    if facts.verdict.status == "holds" and _of_little_use(facts):
+        kind, icon, words = " unknown", _QUESTION, "The release keeps its promise, but it is of little use."
+    detail = escape(f"{facts.verdict.detail}{_price(facts)}")
     return f'<div class="verdict{kind}">{icon}<div><strong>{words}</strong><p>{detail}</p></div></div>'
+
+
+def _of_little_use(facts: ReportFacts) -> bool:
+    """Whether most of the detail is gone, or all of a column."""
+    if facts.private is None:
+        return False
+    return facts.private.utility.get("loss", 0.0) > POOR or any(lost >= 1 for lost in facts.private.losses.values())
+
+
+def _price(facts: ReportFacts) -> str:
+    """What the promise cost, in a sentence, for the steward."""
+    loss = None if facts.private is None else facts.private.utility.get("loss")
+    if loss is None:
+        return ""
+    gone = [name for name, lost in facts.private.losses.items() if lost >= 1] if facts.private is not None else []
+    nothing = f" Nothing is left of {', '.join(gone)}." if gone else ""
+    return f" It costs {loss:.0%} of the detail of the quasi columns.{nothing}"
+
+
+def _sample(facts: ReportFacts) -> _Section | None:
+    if not facts.sample.width:
+        return None
+    rows = [tuple("" if cell is None else str(cell) for cell in row) for row in facts.sample.iter_rows()]
+    return _Section(
+        "What is published",
+        f"{len(rows)} of {facts.rows:,} rows.",
+        _plain_table(facts.sample.columns, rows),
+    )
 
 
 def _tiles(facts: ReportFacts) -> str:
@@ -89,7 +123,7 @@ def _tiles(facts: ReportFacts) -> str:
     return f'<ul class="tiles">{items}</ul>'
 
 
-def _promises(facts: ReportFacts) -> str:
+def _promises(facts: ReportFacts) -> _Section:
     kept = "".join(
         f'<div class="promise"><h3><code>{escape(each.name)}</code></h3><p>{escape(each.meaning)}</p>'
         f"<small>{escape(each.outcome)}</small></div>"
@@ -97,23 +131,23 @@ def _promises(facts: ReportFacts) -> str:
     )
     open_ends = list(dict.fromkeys(each.not_covered for each in facts.promises))
     left = "".join(f'<div class="promise open"><p>{escape(words)}</p></div>' for words in open_ends)
-    return _section(
+    return _Section(
         "What was promised, and against whom",
         "Each line is a definition that the release was checked against, in exact arithmetic.",
         f"{kept}<h3>Not covered</h3>{left}",
     )
 
 
-def _crowds(facts: ReportFacts) -> str:
+def _crowds(facts: ReportFacts) -> _Section | None:
     if facts.groups is None:
-        return ""
+        return None
     drawn = figures.crowd_sizes(facts.groups.people, facts.before, facts.least)
-    return _section(drawn.title, facts.words.group, _key(facts.before is not None, round_after=False) + _figure(drawn))
+    return _Section(drawn.title, facts.words.group, _key(facts.before is not None, round_after=False) + _figure(drawn))
 
 
-def _sensitive(facts: ReportFacts) -> str:
+def _sensitive(facts: ReportFacts) -> list[_Section]:
     if facts.groups is None:
-        return ""
+        return []
     drawn = []
     for column in facts.groups.domain.columns:
         groups = facts.groups.marginal(column.name)
@@ -121,14 +155,14 @@ def _sensitive(facts: ReportFacts) -> str:
         spread = figures.sensitive_values(column.name, before, value_counts(groups, whole=False))
         guesses = figures.best_guesses(column.name, groups.histograms.top, groups.sizes)
         drawn.append(
-            _section(
+            _Section(
                 spread.title,
                 "Publishing should not distort what the data are for.",
                 _key(before is not None, round_after=True) + _figure(spread),
             )
         )
         drawn.append(
-            _section(
+            _Section(
                 guesses.title,
                 f"Somebody who knows a person's group guesses the most frequent {column.name} in it.",
                 _figure(guesses),
@@ -136,33 +170,50 @@ def _sensitive(facts: ReportFacts) -> str:
         )
         facts_known = knowledge_curves(column.name, groups)
         drawn.append(
-            _section(
+            _Section(
                 facts_known.title,
                 "The worst case over all facts that somebody could know, and over those that only rule values out.",
                 _KNOWLEDGE_KEY + _figure(facts_known),
             )
         )
-    return "\n".join(drawn)
+    return drawn
 
 
-def _lattice(facts: ReportFacts) -> str:
-    if facts.lattice is None or facts.private is None:
-        return ""
+def _method(facts: ReportFacts) -> _Section | None:
+    """How the release was made: the levels and the lattice of a search, or the columns of a recoding group by group."""
+    if facts.private is None or facts.groups is None:
+        return None
+    if facts.lattice is not None:
+        return _searched(facts.lattice, facts.labels, facts.private)
+    if not facts.private.losses:
+        return None
+    rows = [
+        (name, f"{loss:.1%}", ", ".join(map(str, facts.labels.get(name, ()))))
+        for name, loss in facts.private.losses.items()
+    ]
+    return _Section(
+        "How it was made",
+        f"Rows were gathered in {len(facts.groups):,} groups, and recoded group by group: a cell shows what the people of its group have in common.",
+        _plain_table(("column", "detail given up", "published as, for example"), rows),
+    )
+
+
+def _searched(found: LatticeFacts, labels: Mapping[str, Sequence[str]], private: PrivateFacts) -> _Section:
     rows = []
-    for name, level, height, examples in ladder(facts.lattice, facts.labels):
+    for name, level, height, examples in ladder(found, labels):
         steps = "".join(f'<i class="{"on" if step < level else ""}"></i>' for step in range(height))
         shown = f"<code>{escape(examples)}</code>" if examples else ""
+        lost = f"{private.losses[name]:.1%}" if name in private.losses else ""
         rows.append(
             f'<tr><th scope="row">{escape(name)}</th><td><span class="steps" role="img" '
-            f'aria-label="level {level} of {height}">{steps}</span></td><td>{level} of {height}</td><td>{shown}</td></tr>'
+            f'aria-label="level {level} of {height}">{steps}</span></td><td>{lost}</td><td>{shown}</td></tr>'
         )
-    head = '<thead><tr><th scope="col">column</th><th scope="col">coarser</th><th scope="col">level</th><th scope="col">published as</th></tr></thead>'
-    return _section(
+    head = '<thead><tr><th scope="col">column</th><th scope="col">coarser</th><th scope="col">detail given up</th><th scope="col">published as</th></tr></thead>'
+    return _Section(
         "How it was made",
         "Every dot is one way to coarsen the columns, finest at the bottom. The search takes the one that keeps the promise "
-        f"and gives up least.{_proof(facts.private.search)}",
-        f'<div class="scroll"><table>{head}<tbody>{"".join(rows)}</tbody></table></div>'
-        + _figure(lattice(facts.lattice)),
+        f"and gives up least.{_proof(private.search)}",
+        f'<div class="scroll"><table>{head}<tbody>{"".join(rows)}</tbody></table></div>' + _figure(lattice(found)),
     )
 
 
@@ -177,9 +228,9 @@ def _proof(search: Mapping[str, Any]) -> str:
     return f" Time ran out before that was proven for the measure “{measure}”{known}."
 
 
-def _utility(facts: ReportFacts) -> str:
+def _utility(facts: ReportFacts) -> _Section | None:
     if facts.private is None:
-        return ""
+        return None
     rows = []
     for name, value in facts.private.utility.items():
         title, words, of_one = _MEASURES.get(name, (name.replace("_", " "), "", False))
@@ -190,30 +241,69 @@ def _utility(facts: ReportFacts) -> str:
             f"<td><small>{escape(words)}</small></td></tr>"
         )
     if not rows:
-        return ""
+        return None
     head = '<thead><tr><th scope="col">measure</th><th scope="col">value</th><th scope="col">in plain words (less is better)</th></tr></thead>'
-    return _section(
+    return _Section(
         "What it cost",
         "How much of the table's detail was given up for the promise, by the measures in use.",
         f'<div class="scroll"><table>{head}<tbody>{"".join(rows)}</tbody></table></div>',
     )
 
 
-def _residual(facts: ReportFacts) -> str:
+def _analysis(facts: ReportFacts) -> _Section | None:
+    """The same analysis of the table and of the release, beside each other."""
+    found = facts.analysis
+    if found is None or not found.summaries:
+        return None
+    means = [
+        (each.column, *map(_figure_of, each.mean), *map(_figure_of, each.spread))
+        for each in found.summaries[: _MOST_LISTED * 2]
+    ]
+    moved = sorted(found.correlations, key=lambda each: -_distance(each.values))[:_MOST_LISTED]
+    together = [(" and ".join(each.columns), *map(_figure_of, each.values)) for each in moved]
+    terms = [
+        (
+            each.term,
+            *(
+                f"{_figure_of(value)} ± {_figure_of(error)}"
+                for value, error in zip(each.values, each.errors, strict=True)
+            ),
+        )
+        for each in found.coefficients
+    ]
+    return _Section(
+        "What an analyst finds",
+        "The same figures from the table and from the release. A range is read by its middle, a set by its mean; cells that say nothing are left out.",
+        _plain_table(("column", "mean before", "mean after", "spread before", "spread after"), means)
+        + _listing("Correlations that moved most", ("columns", "before", "after"), together)
+        + (_listing(f"Regression {found.formula}", ("term", "before", "after"), terms)),
+    )
+
+
+def _distance(pair: tuple[float, float]) -> float:
+    """How far two figures are apart; what became unknown comes first."""
+    return abs(pair[1] - pair[0]) if all(map(isfinite, pair)) else inf
+
+
+def _figure_of(value: float) -> str:
+    return f"{value:,.4g}" if isfinite(value) else "–"
+
+
+def _residual(facts: ReportFacts) -> _Section | None:
     if not facts.residual:
-        return ""
+        return None
     items = "".join(f"<li>{escape(words)}</li>" for words in facts.residual)
-    return _section("What remains", "Risks that the promise does not remove.", f'<ul class="plain">{items}</ul>')
+    return _Section("What remains", "Risks that the promise does not remove.", f'<ul class="plain">{items}</ul>')
 
 
-def _certificate(facts: ReportFacts) -> str:
+def _certificate(facts: ReportFacts) -> _Section | None:
     if not facts.certificate:
-        return ""
+        return None
     rows = "".join(
         f'<tr><th scope="row">{escape(name)}</th><td>{_plain_or_code(value)}</td></tr>'
         for name, value in facts.certificate
     )
-    return _section(
+    return _Section(
         "Certificate",
         "Anybody can check these claims again from the published files: reticent verify.",
         f'<div class="scroll"><table><tbody>{rows}</tbody></table></div>',
@@ -234,9 +324,30 @@ def _foot(facts: ReportFacts) -> str:
     return f"<footer>{words} Written by Reticent {escape(__version__)}.</footer>"
 
 
-def _section(title: str, lead: str, content: str) -> str:
-    """A card of the page with a title and a lead."""
-    return f"<section><h2>{escape(title)}</h2><p>{escape(lead)}</p>{content}</section>"
+@dataclass(frozen=True)
+class _Section:
+    """A card of the page: its title, which the contents list, a lead, and its content as HTML."""
+
+    title: str
+    lead: str
+    content: str
+
+    @property
+    def anchor(self) -> str:
+        """The title as the name of a place in the page."""
+        return re.sub(r"\W+", "-", self.title.lower()).strip("-")
+
+
+def _card(section: _Section) -> str:
+    return (
+        f'<section id="{section.anchor}"><h2>{escape(section.title)}</h2><p>{escape(section.lead)}</p>'
+        f"{section.content}</section>"
+    )
+
+
+def _contents(sections: Sequence[_Section]) -> str:
+    links = "".join(f'<li><a href="#{each.anchor}">{escape(each.title)}</a></li>' for each in sections)
+    return f'<nav aria-label="Contents"><ol>{links}</ol></nav>'
 
 
 def _figure(drawn: Figure) -> str:
@@ -259,29 +370,28 @@ def _figure(drawn: Figure) -> str:
     return f"<figure><div{kind}>{drawn.svg}</div>{narrow}{caption}</figure>{numbers}"
 
 
-def _listing(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table under a title of its own; nothing without rows."""
-    if not rows:
-        return ""
+def _plain_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
     body = "".join(
         f'<tr><th scope="row">{escape(row[0])}</th>' + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:]) + "</tr>"
         for row in rows
     )
-    return (
-        f'<h3>{escape(title)}</h3><div class="scroll"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def _attacks(facts: ReportFacts) -> str:
+def _listing(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table under a title of its own; nothing without rows."""
+    return f"<h3>{escape(title)}</h3>{_plain_table(heads, rows)}" if rows else ""
+
+
+def _attacks(facts: ReportFacts) -> _Section | None:
     """What adversaries achieve, before and after, with an example each; nothing where none ran."""
     if not facts.attacks:
-        return ""
+        return None
     bars = [_bar(before, after) for before, after in facts.attacks]
     drawn = "".join(_figure(figures.attacks(bars[at : at + _A_FIGURE])) for at in range(0, len(bars), _A_FIGURE))
     quotes = "".join(_quote(before, after) for before, after in facts.attacks)
-    return _section(
+    return _Section(
         "What adversaries achieve",
         "Attacks that were run, on the table as it stood (identifiers dropped) and on the published files. Thin lines: 95\u00a0% intervals. "
         "Notches: what is reached without the release, or about people who are not in it.",
@@ -337,10 +447,10 @@ def _quote(before: Findings | None, after: Findings) -> str:
     return f'<div class="quote">{"".join(lines)}</div>'
 
 
-def _risk(facts: ReportFacts) -> str:
+def _risk(facts: ReportFacts) -> _Section | None:
     """What drove the risk before, for each set of columns that an adversary may know; nothing where it was not looked at."""
     if not facts.risks:
-        return ""
+        return None
     several = len(facts.risks) > 1
     parts = []
     for number, each in enumerate(facts.risks):
@@ -350,7 +460,7 @@ def _risk(facts: ReportFacts) -> str:
     parts.append(
         "<p><small>Distinction: different combinations per row. Separation: pairs of rows that differ.</small></p>"
     )
-    return _section(
+    return _Section(
         "What drove the risk", "Why people stood alone in the table before it was published.", "".join(parts)
     )
 
@@ -403,7 +513,7 @@ def _key(both: bool, *, round_after: bool) -> str:
 
 
 _ATTACK_KEY = (
-    '<div class="key"><span><i class="bad"></i>as it stood</span><span><i class="good"></i>published: no more than anyway</span>'
+    '<div class="key"><span><i class="bad"></i>as it stood</span><span><i class="good"></i>published: nearly nobody</span><span><i class="even"></i>published: no more than anyway</span>'
     '<span><i class="warn"></i>published: still succeeds</span></div>'
 )
 

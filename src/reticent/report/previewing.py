@@ -15,7 +15,8 @@ import polars as pl
 
 from reticent.attack import Findings, attack
 from reticent.attack import compare as attacks_compared
-from reticent.data import Context, Groups, Table
+from reticent.cards import Card, ShownAsCard
+from reticent.data import Context, Groups, Recoding, Table
 from reticent.definitions import Definition, Method
 from reticent.errors import Infeasible, PolicyError
 from reticent.randomness import Randomness
@@ -26,13 +27,23 @@ from reticent.utility import Measured
 _ROWS_SHOWN = 20
 
 
-@dataclass(frozen=True)
-class Preview:
+@dataclass(frozen=True, repr=False)
+class Preview(ShownAsCard):
     """What a release would be. ``table`` is the confidential table that it was drafted from; all of this stays with the steward."""
 
     definition: Definition
     table: Table = field(repr=False)
     _made: JudgedDraft = field(repr=False)
+
+    def card(self) -> Card:
+        """What would be published, and what it would cost; with some of its rows."""
+        facts: dict[str, object] = {"definition": self.definition, "rows": self.rows, "left out": self.suppressed}
+        if self.groups is not None:
+            facts |= {"groups": len(self.groups), "smallest": int(self.groups.people.min())}
+        if "loss" in self.utility:
+            facts["loss"] = self.utility["loss"]
+        shown = self.frame.head(5)
+        return Card(f"Preview by {self.method.get('name')}, nothing recorded", facts, None, shown.columns, shown.rows())
 
     @property
     def method(self) -> Mapping[str, Any]:
@@ -62,8 +73,8 @@ class Preview:
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """The first rows of the main table as they would be published."""
-        return self._made.side.frame.head(_ROWS_SHOWN)
+        """Some rows of the main table as they would be published."""
+        return self._made.side.sample(_ROWS_SHOWN)
 
     @property
     def utility(self) -> Mapping[str, float]:
@@ -75,6 +86,11 @@ class Preview:
         """The loss of every quasi column: 0 is exact values, 1 nothing at all. Empty where rows are drawn at random."""
         utility = self.utility
         return utility.loss_by_column if isinstance(utility, Measured) else {}
+
+    @property
+    def recoding(self) -> Recoding | None:
+        """How rows would be recoded; None where they are drawn at random."""
+        return self._made.draft.recoding
 
     @property
     def search(self) -> Mapping[str, Any]:
@@ -102,12 +118,18 @@ class Preview:
         }
 
 
-@dataclass(frozen=True)
-class Compared:
+@dataclass(frozen=True, repr=False)
+class Compared(ShownAsCard):
     """Previews side by side: ``table`` has a row for each combination, ``previews`` those that are possible, in the same order."""
 
     table: pl.DataFrame
     previews: tuple[Preview | None, ...] = field(repr=False)
+
+    def card(self) -> Card:
+        """Risk and cost of every combination."""
+        heads = ("definition", "method", "smallest", "suppressed", "succeeding", "loss", "problem")
+        rows = self.table.select(heads).rows()
+        return Card("Compared", {"combinations": len(rows)}, None, heads, rows)
 
 
 def preview(

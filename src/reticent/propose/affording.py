@@ -1,0 +1,231 @@
+"""What a table can afford: which columns are protected as quasi columns, which definition is promised, and which method makes the release.
+
+All of it is found by drafting releases and measuring what they lose, on a sample where the table is large. The figures are for the steward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
+from typing import Any
+
+import polars as pl
+
+from reticent.data import Context, Hierarchy, Table, hierarchy_from
+from reticent.definitions import Definition, definition_from
+from reticent.errors import Cancelled, Infeasible, PolicyError, ReticentError
+from reticent.propose.coarsenings import ALONE, coarsening_for, share_alone
+from reticent.propose.proposal import ColumnProposal, Proposal
+from reticent.release import Cheapest, MethodComparison, default_method, method_from
+
+MOST_ROWS = 20_000
+"""Larger tables are drafted from a sample of this many rows, and wide ones from fewer."""
+
+_MOST_CELLS = 200_000
+_MOST_STEPS = 500
+
+_TARGETS = ((3, 0.12), (2, 0.20), (1, 0.25))
+"""Columns that are at least so hard to know are not protected where all of them together would cost more than this."""
+
+_AFFORDABLE, _DEARER = 0.10, 0.02
+_LOCAL = ("Mondrian", {"values": "ranges"})
+
+
+@dataclass(frozen=True)
+class Price:
+    """What a promise costs: the loss of a release that keeps it, and the columns of which nothing would be left; no loss where none is possible."""
+
+    definition: str
+    loss: float | None
+    lost: tuple[str, ...] = ()
+    chosen: bool = False
+
+    @property
+    def words(self) -> str:
+        """The price in words."""
+        if self.loss is None:
+            return "not possible"
+        return f"loss {self.loss:.3f}" + (f", nothing left of {', '.join(self.lost)}" if self.lost else "")
+
+    def as_dict(self) -> dict[str, Any]:
+        """The price as plain data."""
+        return {"definition": self.definition, "loss": self.loss, "lost": list(self.lost), "chosen": self.chosen}
+
+
+@dataclass(frozen=True)
+class Affordable:
+    """What a proposal comes to once its price is known: columns, definition and method, and the prices that decided."""
+
+    proposal: Proposal
+    method: Mapping[str, Any]
+    prices: tuple[Price, ...]
+    compared: MethodComparison | None
+
+
+def afford(proposal: Proposal, frame: pl.DataFrame, context: Context | None = None) -> Affordable:
+    """Make a proposal affordable: the least knowable quasi columns go unprotected, and definitions are weakened, until the release is of use."""
+    if proposal.refusal is not None or not _named(proposal, "quasi"):
+        return Affordable(proposal, {}, (), None)
+    context = context or Context()
+    most = min(MOST_ROWS, max(_MOST_CELLS // len(proposal.columns), 1000))
+    rows = frame if frame.height <= most else frame.sample(most, seed=0)
+    proposal = replace(proposal, columns=tuple(_varying(column) for column in proposal.columns))
+    if not _named(proposal, "quasi"):
+        return Affordable(proposal, {}, (), None)
+    try:
+        proposal = _fewer_quasi(proposal, rows, context)
+        prices = _prices(proposal, rows, context)
+        chosen = next(place for place, (_, price) in enumerate(prices) if price.chosen)
+        wanted = prices[chosen][0]
+        table = _table(proposal, rows, ranges=False)
+        found = _candidates(table, _made(wanted)).compared(table, _made(wanted), replace(context, memo={}))
+    except Cancelled:
+        raise
+    except ReticentError:
+        # What cannot be drafted is told by publish, with its place in the policy.
+        return Affordable(proposal, {}, (), None)
+    compared = replace(found, total=frame.height)
+    notes = [*_definition_notes([price for _, price in prices], chosen), *proposal.notes]
+    proposal = replace(proposal, definition=tuple(wanted), notes=tuple(notes))
+    return Affordable(proposal, compared.best.method, tuple(price for _, price in prices), compared)
+
+
+def _named(proposal: Proposal, role: str) -> list[str]:
+    return [column.name for column in proposal.columns if column.role == role]
+
+
+def _candidates(table: Table, definition: Definition) -> Cheapest:
+    found = default_method(table, definition)
+    return found if isinstance(found, Cheapest) else Cheapest((found,))
+
+
+def _table(proposal: Proposal, rows: pl.DataFrame, *, ranges: bool = True) -> Table:
+    """The rows with the proposed roles. For ``ranges`` alone the hierarchies of numbers, which take long to fit, are not needed, nor is every single number."""
+    quasi, held = {}, rows
+    for column in proposal.columns:
+        if column.role != "quasi":
+            continue
+        described = column.hierarchy
+        plain = described is None or (ranges and described["kind"] == "intervals" and "domain" not in described)
+        if plain and ranges:
+            held = held.with_columns(_in_steps(held[column.name]))
+        quasi[column.name] = (
+            Hierarchy.suppression()
+            if plain or described is None
+            else hierarchy_from(described, f"column {column.name!r}")
+        )
+    sensitive = _named(proposal, "sensitive")
+    coarsen = {c.name: c.coarsen for c in proposal.columns if c.role == "sensitive" and c.coarsen is not None}
+    held = held.select([*quasi, *sensitive])
+    return Table(held, quasi=quasi, sensitive=sensitive, nulls=proposal.nulls, coarsen=coarsen)  # type: ignore[arg-type]
+
+
+def _in_steps(values: pl.Series) -> pl.Series:
+    """Numbers in at most 500 steps of equally many values: a range covers the same share of them, and is measured far quicker."""
+    distinct = values.n_unique()
+    if not values.dtype.is_numeric() or distinct <= _MOST_STEPS:
+        return values
+    return (values.rank("dense").cast(pl.Int64) - 1) * _MOST_STEPS // distinct
+
+
+def _made(definition: Sequence[Mapping[str, Any]]) -> Definition:
+    parts = [definition_from(part["name"], {k: v for k, v in part.items() if k != "name"}) for part in definition]
+    return reduce(and_, parts)
+
+
+def _loss(table: Table, definition: Definition, context: Context) -> tuple[float, dict[str, float]]:
+    """The loss of local recoding, in all and by column."""
+    context.step("trying what promises cost")
+    draft = method_from(*_LOCAL).draft(table, definition, replace(context, memo={}))
+    return draft.utility["loss"], draft.utility.loss_by_column  # type: ignore[attr-defined]  # grouping methods measure it
+
+
+def _fewer_quasi(proposal: Proposal, rows: pl.DataFrame, context: Context) -> Proposal:
+    """Protect as many quasi columns as the rows allow: those that others are least likely to know, and that cost most, go first."""
+    k_alone = _made(proposal.definition[:1])
+    loss, by_column = _loss(_table(proposal, rows), k_alone, context)
+    first = loss
+    for hard, target in _TARGETS:
+        while loss > target:
+            quasi = [column for column in proposal.columns if column.role == "quasi"]
+            free = [column for column in quasi if column.knowable >= hard]
+            if not free or len(quasi) < 3:
+                break
+            free.sort(key=lambda column: (column.knowable, by_column[column.name]), reverse=True)
+            many = 1 if len(free) <= 6 else len(free) // 4
+            gone = {column.name for column in free[: min(many, len(quasi) - 2)]}
+            columns = tuple(_unprotected(c, rows) if c.name in gone else c for c in proposal.columns)
+            proposal = replace(proposal, columns=columns)
+            loss, by_column = _loss(_table(proposal, rows), k_alone, context)
+    freed = [column.name for column in proposal.columns if column.reason.startswith(_UNPROTECTED)]
+    if not freed:
+        return proposal
+    note = (
+        f"To protect every column would cost a loss of {first:.2f}; with {len(freed)} of them outside quasi it is {loss:.2f}. They are what others are least "
+        f"likely to know: {', '.join(freed)}. Move one back to quasi if somebody may know it, and remove another."
+    )
+    return replace(proposal, notes=(*proposal.notes, note))
+
+
+def _varying(column: ColumnProposal) -> ColumnProposal:
+    """A column that is the same in every row tells nobody apart."""
+    constant = column.role == "quasi" and column.profile.distinct <= 1 and not column.profile.nulls
+    return replace(column, role="other", reason="the same in every row", hierarchy=None) if constant else column
+
+
+_UNPROTECTED = "hardly known to others, and too dear to protect"
+
+
+def _unprotected(column: ColumnProposal, rows: pl.DataFrame) -> ColumnProposal:
+    """The column outside quasi: as it is, coarser where numbers or dates tell people apart, or not at all."""
+    plain = replace(column, role="other", reason=_UNPROTECTED, hierarchy=None, levels=1)
+    values = rows[column.name]
+    if share_alone(values) <= ALONE:
+        return plain
+    if not (values.dtype.is_numeric() or values.dtype.is_temporal()):
+        return replace(plain, role=None, reason=f"{_UNPROTECTED}; too many rows have a text of their own")
+    found = coarsening_for(values)
+    if found is None:
+        return replace(plain, role=None, reason=f"{_UNPROTECTED}; too many rows have a value of their own")
+    return replace(plain, coarsen=found.describe(), reason=f"{_UNPROTECTED}; {found.words()}")
+
+
+def _prices(proposal: Proposal, rows: pl.DataFrame, context: Context) -> list[tuple[tuple[dict[str, Any], ...], Price]]:
+    """The promises from the weakest to the first that is too dear, each with its price; the strictest affordable one is chosen."""
+    table = _table(proposal, rows)
+    first, *wishes = proposal.definition
+    ladder: list[tuple[dict[str, Any], ...]] = [(first,)]
+    for wish in wishes:
+        weaker = {"name": "DistinctLDiversity", "l": 2, **{k: v for k, v in wish.items() if k == "column"}}
+        ladder += [(first, each) for each in (weaker, wish) if (first, each) not in ladder]
+    stricter = ({**first, "k": 2 * first["k"]}, *ladder[-1][1:])
+    found: list[tuple[tuple[dict[str, Any], ...], Price]] = []
+    chosen, base = 0, 0.0
+    for place, wanted in enumerate([*ladder, stricter]):
+        try:
+            loss, by_column = _loss(table, _made(wanted), context)
+        except (Infeasible, PolicyError):
+            found.append((wanted, Price(str(_made(wanted)), None)))
+            break
+        lost = tuple(name for name, share in by_column.items() if share >= 1)
+        base = base if place else loss
+        found.append((wanted, Price(str(_made(wanted)), loss, lost)))
+        if place == len(ladder):
+            break
+        if place and loss > max(_AFFORDABLE, base + _DEARER):
+            break
+        chosen = place
+    wanted, price = found[chosen]
+    found[chosen] = (wanted, replace(price, chosen=True))
+    return found
+
+
+def _definition_notes(prices: Sequence[Price], chosen: int) -> list[str]:
+    """The price of what is promised, and of the next stricter promise."""
+    told = f"{prices[chosen].definition} costs {prices[chosen].words}"
+    if chosen + 1 < len(prices):
+        after = prices[chosen + 1]
+        told += f"; the next stricter promise, {after.definition}: {after.words}"
+    return [f"{told}."]

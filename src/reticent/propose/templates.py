@@ -1,0 +1,107 @@
+"""Templates: a proposal bent to a purpose, each with what it does not settle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from reticent.errors import PolicyError, did_you_mean
+from reticent.propose.proposal import ColumnProposal, Proposal
+
+_OLDEST = 89
+_PUBLIC_K = 10
+_DATES = "dates finer than a year, or ages over 89"
+
+
+@dataclass(frozen=True)
+class Template:
+    """What becomes of a column, the least number of people a group has, and what the template leaves open."""
+
+    column: Callable[[ColumnProposal], ColumnProposal]
+    k: int
+    open: str
+
+
+def check_template(name: str) -> None:
+    """Refuse a name that no template has."""
+    if name not in TEMPLATES:
+        raise PolicyError(
+            f"template must be one of {', '.join(TEMPLATES)}, but it is {name!r}.{did_you_mean(name, TEMPLATES)}",
+            setting=("template",),
+            value=name,
+        )
+
+
+def templated(proposal: Proposal, name: str | None) -> Proposal:
+    """The proposal with the template of that name, if one is named; once more makes no difference."""
+    if name is None or proposal.refusal is not None:
+        return proposal
+    template = TEMPLATES[name]
+    definition = tuple(
+        {**each, "k": template.k} if each["name"] == "KAnonymity" else each for each in proposal.definition
+    )
+    columns = tuple(template.column(column) for column in proposal.columns)
+    told = f"Template {name}. {template.open}"
+    guarded = any(column.role == "sensitive" for column in columns)
+    return replace(
+        proposal,
+        columns=columns,
+        definition=tuple(each for each in definition if guarded or each["name"] == "KAnonymity"),
+        notes=(told, *(note for note in proposal.notes if note != told)),
+    )
+
+
+def _safe_harbor(column: ColumnProposal) -> ColumnProposal:
+    """The eighteen kinds of identifiers go, dates become years, and ages over 89 are one (45 CFR 164.514(b)(2))."""
+    kind = column.safe_harbor
+    if kind is None or column.role in (None, "identifier"):
+        return column
+    why = f"HIPAA safe harbor: {kind}"
+    if kind != _DATES:
+        return ColumnProposal(column.profile, None, why)
+    if column.profile.type in ("date", "timestamp"):
+        return _beside(column, {"kind": "calendar", "unit": "year"}, f"{why}; the year may stay")
+    if column.profile.type == "integer":
+        return _beside(column, {"kind": "round", "to": 1, "top": _OLDEST + 1}, f"{why}; ages of 90 and more are one")
+    return ColumnProposal(column.profile, None, why)
+
+
+def _beside(column: ColumnProposal, coarsen: dict[str, Any], reason: str) -> ColumnProposal:
+    role = column.role if column.role == "sensitive" else "other"
+    return ColumnProposal(column.profile, role, reason, coarsen=coarsen)
+
+
+def _public_use(column: ColumnProposal) -> ColumnProposal:
+    """Nothing goes out beside the protected columns but what is the same for everybody."""
+    if column.role == "other" and column.profile.distinct > 1:
+        return ColumnProposal(column.profile, None, "public use: it would be published without protection")
+    return column
+
+
+def _research(column: ColumnProposal) -> ColumnProposal:
+    return column
+
+
+TEMPLATES: Mapping[str, Template] = {
+    "hipaa-safe-harbor": Template(
+        _safe_harbor,
+        5,
+        "The identifiers that 45 CFR 164.514(b)(2) lists are left out, dates become years, ages of 90 and more are one; groups of 5 are asked for on top. It does not "
+        "settle: whether you actually know that somebody can be recognised, identifiers that neither names nor values of columns show, three-digit ZIP codes (they "
+        "are left out; the rule allows those of more than 20,000 people), and any law but HIPAA. It is a hint, not a legal finding.",
+    ),
+    "public-use": Template(
+        _public_use,
+        _PUBLIC_K,
+        "For everybody, for ever: groups of 10, and no column without protection. It does not settle: what others know that you do not, other data about the same people, "
+        "whether publication is lawful or was agreed to, and releases that come later.",
+    ),
+    "research": Template(
+        _research,
+        5,
+        "For researchers who signed an agreement: groups of 5, and columns that hardly anybody knows of others published beside them. It does not settle: the agreement, who gets "
+        "the files and for how long, whether results are checked before they are published. Do not put this release on the web.",
+    ),
+}
+"""The templates by name."""

@@ -1,0 +1,117 @@
+"""Whether a release is worth publishing: a promise that is kept by giving up the table deserves no green tick."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reticent.data import Context, Table
+from reticent.definitions import Definition, Method, all_of
+from reticent.errors import Infeasible, PolicyError
+from reticent.release import Cheapest, default_method
+
+POOR = 0.5
+"""Above this loss a release keeps its promise and little else."""
+
+_HELPS = 0.05
+
+
+@dataclass(frozen=True)
+class WayOut:
+    """A change that would cost less, as it is written on the command line or in the policy, and the loss that it comes to."""
+
+    change: str
+    loss: float
+
+
+@dataclass(frozen=True)
+class PoorWorth:
+    """Why a release is of little use: its loss, the quasi columns of which nothing is left, what causes it, and ways out, the cheapest first.
+
+    ``tried`` says whether ways out were looked for.
+    """
+
+    loss: float
+    lost: tuple[str, ...]
+    cause: str
+    ways: tuple[WayOut, ...]
+    tried: bool = True
+
+    @property
+    def words(self) -> list[str]:
+        """The verdict, a sentence each."""
+        gone = f", and nothing is left of {', '.join(self.lost)}" if self.lost else ""
+        told = [
+            f"The promise is kept, but the release is of little use: a loss of {self.loss:.2f}{gone}. Cause: {self.cause}."
+        ]
+        told += [f"{way.change}: a loss of {way.loss:.2f}." for way in self.ways]
+        if not self.tried:
+            return [*told, "reticent preview tells what would cost less."]
+        return (
+            told
+            if self.ways
+            else [
+                *told,
+                "No weaker promise or other method that was tried costs much less; protect fewer columns (quasi).",
+            ]
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The verdict as plain data."""
+        ways = [{"change": way.change, "loss": way.loss} for way in self.ways]
+        return {"loss": self.loss, "lost": list(self.lost), "cause": self.cause, "ways_out": ways}
+
+
+def poor_worth(
+    table: Table,
+    definition: Definition,
+    method: Mapping[str, Any],
+    loss: float | None,
+    by_column: Mapping[str, float],
+    *,
+    most_rows: int | None = None,
+) -> PoorWorth | None:
+    """Why a release with these losses is of little use, and what would cost less; None where it is of use.
+
+    Drafts are made only if it is not, and only of a table of at most ``most_rows``.
+    """
+    lost = tuple(name for name, share in by_column.items() if share >= 1)
+    if loss is None or (loss <= POOR and not lost):
+        return None
+    tried = most_rows is None or table.rows <= most_rows
+    found = _ways(table, definition, str(method.get("name")), loss) if tried else ()
+    ways = sorted(found, key=lambda way: way[1].loss)
+    dearest = max(by_column, key=lambda name: by_column[name], default="")
+    cause = next((cause for cause, _ in ways), f"the column {dearest!r}, beside {len(by_column) - 1} others")
+    return PoorWorth(loss, lost, cause, tuple(way for _, way in ways), tried)
+
+
+def _ways(table: Table, definition: Definition, name: str, loss: float) -> Iterator[tuple[str, WayOut]]:
+    """What was tried and costs less, each with the cause that it takes away."""
+    best = default_method(table, definition)
+    tried: list[tuple[str, str, Definition, Method]] = []
+    if name == "Lattice":
+        tried.append(
+            (
+                f"the method {name}, which recodes every row alike",
+                '[method] name = "Mondrian", values = "ranges"',
+                definition,
+                best,
+            )
+        )
+    parts = definition.parts()
+    for part in parts if len(parts) > 1 else ():
+        rest = all_of(tuple(each for each in parts if each is not part))
+        tried.append((f"the promise {part}", f"--definition '{rest}'", rest, best))
+    allowed = default_method(table, definition, {"suppression": "0.05"})
+    tried.append(("few rows that fit nowhere", "--suppression 0.05", definition, allowed))
+    for cause, change, wanted, way in tried:
+        try:
+            found = (
+                (way if isinstance(way, Cheapest) else Cheapest((way,))).compared(table, wanted, Context()).best.loss
+            )
+        except (Infeasible, PolicyError):
+            continue
+        if found is not None and found <= loss - _HELPS:
+            yield cause, WayOut(change, found)

@@ -1,0 +1,102 @@
+"""What a table can afford: promises with their price, columns by how likely others know them, and the method that costs least."""
+
+import random
+from typing import Any
+
+import polars as pl
+import pytest
+
+from reticent.policy import Policy, inspect
+from reticent.propose import afford, affording, propose
+
+
+def people(rows: int = 400, secrets: tuple[str, ...] = ("flu", "cold", "ulcer", "asthma"), **more: Any) -> pl.DataFrame:
+    draw = random.Random(7)
+    return pl.DataFrame(
+        {
+            "age": [draw.randrange(20, 70) for _ in range(rows)],
+            "sex": [draw.choice("fm") for _ in range(rows)],
+            "region": [draw.choice(["north", "south", "west"]) for _ in range(rows)],
+            "diagnosis": [draw.choice(secrets) for _ in range(rows)],
+            **{name: [make(draw) for _ in range(rows)] for name, make in more.items()},
+        }
+    )
+
+
+def test_the_strictest_promise_that_is_affordable_is_proposed_with_the_price_of_the_next() -> None:
+    frame = people()
+    found = afford(propose(frame), frame)
+    chosen = [price for price in found.prices if price.chosen]
+    assert len(chosen) == 1
+    assert chosen[0].loss is not None
+    assert chosen[0].loss <= 0.12
+    after = found.prices[found.prices.index(chosen[0]) + 1]
+    assert any(chosen[0].definition in note and after.definition in note for note in found.proposal.notes)
+
+
+def test_a_promise_that_the_table_cannot_afford_is_not_proposed() -> None:
+    """Nearly everybody has the same diagnosis, so that diverse groups would have to be huge."""
+    frame = people(600, ("flu",) * 60 + ("hiv",))
+    strict = propose(frame).definition
+    found = afford(propose(frame), frame)
+    assert len(strict) == 2
+    assert found.proposal.definition == ({"name": "KAnonymity", "k": 5},)
+    dearer = next(price for price in found.prices if not price.chosen)
+    assert dearer.loss is None or dearer.loss > 0.1
+
+
+def test_the_proposed_policy_writes_down_the_cheapest_method_and_what_the_others_cost() -> None:
+    found = inspect(people())
+    compared = found.priced.compared
+    assert compared is not None
+    assert Policy.parse(found.policy).named_method() is not None
+    assert Policy.parse(found.policy).sections.method["name"] == compared.best.name
+    assert all(f"#   {cost.name} (" in found.policy for cost in compared.costs)
+    losses = [cost.loss for cost in compared.costs if cost.loss is not None]
+    assert compared.best.loss is not None
+    assert compared.best.loss <= min(losses) + 0.02
+
+
+def test_what_others_hardly_know_goes_unprotected_before_what_they_see() -> None:
+    frame = people(200, **{f"item_{number}": lambda draw: draw.randrange(40) for number in range(12)})
+    found = afford(propose(frame), frame)
+    roles = {column.name: column.role for column in found.proposal.columns}
+    assert {roles[name] for name in ("age", "sex", "region")} == {"quasi"}
+    assert "other" in {role for name, role in roles.items() if name.startswith("item")}
+    assert any("outside quasi" in note for note in found.proposal.notes)
+
+
+def test_numbers_outside_quasi_do_not_single_people_out() -> None:
+    frame = people(200, **{f"score_{number}": lambda draw: draw.random() for number in range(10)})
+    found = inspect(frame)
+    table = found.table()
+    for name in table.other:
+        values = table.frame[name]
+        coarse = values if table.coarsen.get(name) is None else table.coarsen[name].of(values)
+        assert coarse.is_unique().mean() <= 0.05
+
+
+def test_many_columns_are_published() -> None:
+    frame = people(300, **{f"answer_{number}": lambda draw: draw.randrange(4) for number in range(25)})
+    found = inspect(frame)
+    roles = list(found.roles.values())
+    assert sum(role is not None for role in roles) == len(roles)
+
+
+def test_a_large_table_is_priced_on_a_sample_and_the_policy_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(affording, "MOST_ROWS", 100)
+    found = inspect(people(400))
+    assert "on a sample of 100 rows" in found.policy
+
+
+def test_too_few_people_have_no_price() -> None:
+    frame = people(4)
+    found = afford(propose(frame), frame)
+    assert (found.prices, found.compared, dict(found.method)) == ((), None, {})
+
+
+def test_a_column_that_is_the_same_everywhere_is_published_as_it_is() -> None:
+    frame = people().with_columns(wave=pl.lit(3))
+    found = inspect(frame)
+    assert found.roles["wave"] == "other"
+    assert found.table().frame["wave"].unique().to_list() == [3]

@@ -1,0 +1,61 @@
+"""Templates bend a proposal to a purpose, publish as they are, and say what they do not settle."""
+
+from __future__ import annotations
+
+import datetime
+import random
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from reticent.errors import PolicyError
+from reticent.policy import Inspection, inspect
+from reticent.propose import TEMPLATES
+
+
+def looked(folder: Path, template: str | None) -> Inspection:
+    chance = random.Random(7)
+    first = datetime.date(2019, 1, 1)
+    frame = pl.DataFrame(
+        {
+            "name": [f"Person {i}" for i in range(300)],
+            "age": [chance.randrange(30, 104) for _ in range(300)],
+            "zip": [chance.choice(["10115", "10117", "20095"]) for _ in range(300)],
+            "sex": [chance.choice("fm") for _ in range(300)],
+            "admitted": [first + datetime.timedelta(days=chance.randrange(900)) for _ in range(300)],
+            "diagnosis": [chance.choice(["flu", "asthma", "ulcer", "cold"]) for _ in range(300)],
+            **{f"answer {n}": [chance.randrange(4) for _ in range(300)] for n in range(12)},
+        }
+    )
+    frame.write_csv(folder / "a.csv")
+    return inspect(str(folder / "a.csv"), output=folder / "policy.toml", template=template)
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_every_template_is_a_policy_and_says_what_it_does_not_settle(tmp_path: Path, template: str) -> None:
+    found = looked(tmp_path, template)
+    assert found.notes[0].startswith(f"Template {template}.")
+    assert "does not settle" in found.notes[0]
+    assert found.roles["name"] == "identifier"
+    assert found.table().rows == 300
+
+
+def test_the_safe_harbor_leaves_out_places_and_keeps_years(tmp_path: Path) -> None:
+    found = looked(tmp_path, "hipaa-safe-harbor")
+    assert found.roles["zip"] is None
+    shown = found.table().frame
+    assert shown["age"].max() == 90
+    assert {(day.month, day.day) for day in shown["admitted"]} == {(1, 1)}
+
+
+def test_public_use_asks_for_more_people_and_publishes_nothing_unprotected(tmp_path: Path) -> None:
+    found, plain = looked(tmp_path, "public-use"), looked(tmp_path, None)
+    assert "other" not in found.roles.values()
+    assert "other" in plain.roles.values()
+    assert found.proposal.definition[0] == {"name": "KAnonymity", "k": 10}
+
+
+def test_an_unknown_template_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match="Did you mean 'public-use'"):
+        looked(tmp_path, "public")
