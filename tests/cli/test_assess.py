@@ -24,8 +24,12 @@ def test_the_risk_is_told_and_a_table_that_could_not_go_out_exits_with_1(patient
 def test_people_are_shown_figures_verdicts_and_the_most_exposed(patients: Path, reticent: Command) -> None:
     found = reticent("assess", "policy.toml")
     assert found.code == 1
-    for text in ("As it stands", "smallest group (k)", "does not hold", "The most exposed", "not published: note."):
+    assert found.out.startswith("Not safe as it stands: somebody who knows age, zip of everybody sees")
+    for text in ("smallest group (k)", "does not hold", "What sets people apart most", "not published: note."):
         assert text in found.out
+    assert "The most exposed" not in found.out
+    assert found.out.count("\n") < 30
+    assert "The most exposed" in reticent("assess", "policy.toml", "--details").out
 
 
 def test_a_data_file_is_assessed_without_a_policy(patients: Path, reticent: Command) -> None:
@@ -41,7 +45,7 @@ def test_a_data_file_needs_its_quasi_columns(patients: Path, reticent: Command) 
     found = reticent("assess", "patients.csv")
     assert found.code == 2
     assert found.err == (
-        "patients.csv is no policy, so say which columns others may know: --quasi age --quasi sex. Or let `reticent inspect patients.csv` "
+        "patients.csv is not a policy, so name the columns that others may know: --quasi age --quasi sex. Or let `reticent inspect patients.csv` "
         "propose a policy.\n"
     )
 
@@ -59,7 +63,7 @@ def test_diversity_is_audited_and_shown(patients: Path, reticent: Command) -> No
     assert audit["homogeneous_rows"] == found.json["homogeneous_rows"]
     assert audit["nearly_homogeneous_rows"] >= audit["homogeneous_rows"]
     assert 1 <= audit["effective_l"] <= audit["table_effective_l"]
-    assert "How diverse the groups are" in reticent("assess", "policy.toml").out
+    assert "How diverse the groups are" in reticent("assess", "policy.toml", "--details").out
 
 
 def test_each_set_of_quasi_columns_has_its_own_risk(patients: Path, reticent: Command) -> None:
@@ -72,7 +76,7 @@ def test_each_set_of_quasi_columns_has_its_own_risk(patients: Path, reticent: Co
     assert [each["columns"] for each in told["diversity"]] == [["age"], ["zip"]]
     assert told["risk"] in told["risks"]
     assert told["risk"]["together"]["columns"] == told["columns"]
-    shown = reticent("assess", "sets.toml").out
+    shown = reticent("assess", "sets.toml", "--details").out
     assert "What drives the risk from age:" in shown
     assert "What drives the risk from zip:" in shown
 
@@ -88,7 +92,7 @@ def test_the_worst_group_of_each_definition_is_named(patients: Path, reticent: C
     assert unique["worst"]["people"] == sum(unique["worst"]["histogram"].values())
     assert unique["diagnostics"]["failing_rows"] == 120
     assert f"Worst: zip {unique['worst']['quasi']['zip']}." in " ".join(
-        reticent(*arguments, "MUnique(200)").out.split()
+        reticent(*arguments, "MUnique(200)", "--details").out.split()
     )
 
 

@@ -58,13 +58,13 @@ CASES: dict[str, tuple[str | bytes, str, str]] = {
     "a missing value": (
         CSV.replace("Person 2,34,", "Person 2,,"),
         POLICY,
-        "policy.toml:7:1: Column 'age' has 1 missing values, the first in row 3. Say nulls='drop' to leave such rows out, or nulls='category' "
+        "policy.toml:7:1: Column 'age' has 1 missing values, the first in row 3. Use nulls='drop' to leave such rows out, or nulls='category' "
         "to treat 'missing' as a value of its own.",
     ),
     "not a number": (
         CSV.replace("Person 2,34,", "Person 2,NaN,"),
         POLICY,
-        "policy.toml:7:1: Column 'age' has 1 missing values, the first in row 3. Say nulls='drop' to leave such rows out, or nulls='category' "
+        "policy.toml:7:1: Column 'age' has 1 missing values, the first in row 3. Use nulls='drop' to leave such rows out, or nulls='category' "
         "to treat 'missing' as a value of its own.",
     ),
     "a column of the wrong type": (
@@ -82,7 +82,7 @@ CASES: dict[str, tuple[str | bytes, str, str]] = {
     "a key that repeats": (
         CSV.replace("Person 2,", "Person 1,"),
         POLICY.replace('identifiers = ["name"]', 'key = "name"'),
-        "policy.toml:8:1: The key 'name' repeats: 'Person 1' has several rows, but a row is taken for a person. Say unit='person' so that k "
+        "policy.toml:8:1: The key 'name' repeats: 'Person 1' has several rows, but a row is taken for a person. Use unit='person' so that k "
         "counts people, or keep one row for each.",
     ),
     "a row with too many fields": (

@@ -152,7 +152,7 @@ def test_a_definition_works_in_search_and_mondrian_joined_and_verified_by_policy
     assert definition_from(name, json.loads(json.dumps(definition.parameters()))) == definition
     assert definition_from_text(spelled(name, parameters)) == definition
     joined: Definition = definition & KAnonymity(2)
-    release = rt.publish(table, joined, method=policy.method())
+    release = rt.publish(table, joined, method=policy.method(table, joined))
     assert joined.holds(release.private.evidence.published)
     assert int(release.private.evidence.published.sizes.min()) >= 2
     if method == "Lattice":

@@ -8,6 +8,7 @@ import duckdb
 import polars as pl
 import pytest
 
+from reticent.policy import Policy
 from tests.cli.conftest import PATIENTS, Command
 
 
@@ -21,7 +22,7 @@ def test_inspect_then_publish_then_verify(patients: Path, reticent: Command) -> 
         "age": "quasi",
         "zip": "quasi",
         "disease": "sensitive",
-        "note": "quasi",
+        "note": "other",
     }
     assert found.json["policy"] == "proposed.toml"
     assert reticent("publish", "proposed.toml", "-o", "release").code == 0
@@ -31,13 +32,11 @@ def test_inspect_then_publish_then_verify(patients: Path, reticent: Command) -> 
 def test_people_are_shown_the_columns_the_roles_and_what_to_do_next(patients: Path, reticent: Command) -> None:
     found = reticent("inspect", "patients.csv", "-o", "proposed.toml")
     assert found.code == 0
-    for text in (
-        "120 rows",
-        "Proposed roles",
-        "the name says that it identifies a person",
-        "reticent publish proposed.toml",
-    ):
+    for text in ("120 rows, 5 columns", "Proposed roles", "dropped: names people", "reticent publish proposed.toml"):
         assert text in found.out
+    assert found.out.count("\n") < 25
+    told = reticent("inspect", "patients.csv", "-o", "proposed.toml", "--force", "--details").out
+    assert "the name says that it identifies a person" in told
 
 
 def test_an_existing_policy_is_not_overwritten(patients: Path, reticent: Command) -> None:
@@ -92,3 +91,34 @@ def test_too_few_people_get_no_policy(patients: Path, reticent: Command, rows: i
 
 def test_a_published_example_of_nine_rows_is_too_small(shared_data: Path, reticent: Command) -> None:
     assert reticent("inspect", shared_data / "arx_small/test2.csv").code == 1
+
+
+def test_the_policy_can_be_printed_instead_of_written(reticent: Command, place: Path) -> None:
+    PATIENTS.write_csv(place / "patients.csv")
+    found = reticent("inspect", "patients.csv", "-o", "-")
+    assert found.code == 0
+    assert Policy.parse(found.out, folder=place).table().rows == PATIENTS.height
+    assert not (place / "-").exists()
+    assert not (place / "policy.toml").exists()
+    told = reticent("inspect", "patients.csv", "-o", "-", "--json").json
+    assert told["text"] == found.out
+    assert told["policy"] is None
+
+
+def test_what_was_found_is_shown_where_nothing_can_be_written(
+    reticent: Command, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    PATIENTS.write_csv(place / "patients.csv")
+
+    def read_only(*_: object, **__: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("reticent.policy.inspecting.write_whole", read_only)
+    found = reticent("inspect", "patients.csv")
+    assert found.code == 0
+    assert "Proposed roles" in found.out
+    assert "could not be written to policy.toml: Read-only file system" in found.out
+    assert reticent("inspect", "patients.csv", "--json").json["policy"] is None
+    asked = reticent("inspect", "patients.csv", "-o", "mine.toml")
+    assert asked.code == 2
+    assert "mine.toml" in asked.err

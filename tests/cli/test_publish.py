@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import polars as pl
@@ -29,8 +30,15 @@ def test_a_release_is_written_described_and_verified(patients: Path, reticent: C
 def test_people_are_shown_promise_levels_and_cost(patients: Path, reticent: Command) -> None:
     found = reticent("publish", "policy.toml", "-o", "release")
     assert found.code == 0
-    for text in ("What is promised", "KAnonymity(k=4)", "Levels", "reticent verify release"):
+    assert re.match(
+        r"Published \d+ rows in \d+ groups of at least \d+, nobody left out\.\n\nKAnonymity\(k=4\): ", found.out
+    )
+    assert re.search(r"^Detail \([\d.]+% of it given up in all, loss 0\.\d{3}\)", found.out, re.MULTILINE)
+    assert re.search(r"^age +\d+ -> \S+", found.out, re.MULTILINE)
+    for text in ("5 of the rows", "reticent verify release"):
         assert text in found.out
+    assert "Levels" not in found.out
+    assert "Levels" in reticent("publish", "policy.toml", "-o", "another", "--again", "--details").out
     checked = reticent("verify", "release")
     assert "The release keeps what it promises." in checked.out
 
@@ -163,7 +171,7 @@ def test_an_existing_folder_is_left_alone(patients: Path, reticent: Command) -> 
 def test_a_place_must_be_said(patients: Path, reticent: Command) -> None:
     found = reticent("publish", "policy.toml")
     assert found.code == 2
-    assert "say where the release goes: -o FOLDER, or [release] output = 'FOLDER'." in found.err
+    assert "name the folder of the release: -o FOLDER, or [release] output = 'FOLDER'." in found.err
 
 
 def test_what_cannot_be_had_exits_with_1(patients: Path, reticent: Command) -> None:
@@ -189,7 +197,7 @@ def test_counting_queries_have_bounds_that_hold(patients: Path, reticent: Comman
     low, high = found.json["bounds"]
     assert low <= truth <= high
     assert low <= found.json["value"] <= high
-    assert found.json["standard_error"] >= 0
+    assert found.json["standard_error_of_model"] >= 0
     most = reticent("query", "release", condition, "--estimator", "intersect", "--json")
     assert most.json["value"] == high
     assert "For certain between" in reticent("query", "release", condition).out

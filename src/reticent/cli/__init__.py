@@ -7,7 +7,7 @@ import sys
 
 def main() -> None:
     """The ``reticent`` command."""
-    from reticent.cli.app import app
+    from reticent.cli.app import app_for
     from reticent.cli.console import run
 
-    sys.exit(run(app))
+    sys.exit(run(app_for(sys.argv[1:])))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -26,13 +27,24 @@ from reticent.cli import (
     views,
 )
 
-app = typer.Typer(
-    name="reticent",
-    help="Share data about people without giving anybody away.",
-    no_args_is_help=True,
-    add_completion=True,
-    pretty_exceptions_enable=False,
-)
+_COMMANDS = (demo, inspect, assess, preview, publish, verify, attack, query, apply, report)
+_GROUPS = (knowledge, belief, randomize, views, audit, ledger, keys)
+
+
+def app_for(words: Sequence[str] = ()) -> typer.Typer:
+    """The command line; of all commands only the one that the first of ``words`` names, if it does: describing all of them takes longer than many run."""
+    app = typer.Typer(
+        name="reticent",
+        help="Share data about people without giving anybody away.",
+        no_args_is_help=True,
+        add_completion=True,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(reticent)
+    modules = {command.__name__.rpartition(".")[2]: command for command in (*_COMMANDS, *_GROUPS)}
+    for command in [modules[words[0]]] if words and words[0] in modules else modules.values():
+        command.register(app)
+    return app
 
 
 def _show_version(wanted: bool) -> None:
@@ -43,7 +55,6 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def reticent(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and stop.")
@@ -52,8 +63,4 @@ def reticent(
     """Share data about people without giving anybody away."""
 
 
-_COMMANDS = (demo, inspect, assess, preview, publish, verify, attack, query, apply, report)
-_GROUPS = (knowledge, belief, randomize, views, audit, ledger, keys)
-
-for command in (*_COMMANDS, *_GROUPS):
-    command.register(app)
+app = app_for()

@@ -18,9 +18,14 @@ def register(app: typer.Typer) -> None:
 def apply(
     release: Annotated[Path, typer.Argument(help="The folder of a release, with its private side.")],
     data: Annotated[str, typer.Argument(help="The new rows: CSV, Parquet, Arrow.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write: .csv or .parquet.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The file to write: .csv, .parquet, .xlsx, .sav, .dta or .xpt.")
+    ],
     unseen: Annotated[
-        str, typer.Option(help="A value that the release has no place for: error, or suppress to leave its row out.")
+        str,
+        typer.Option(
+            help="How to treat a value that the release does not cover: error, or suppress (leave its row out)."
+        ),
     ] = "error",
     as_json: Json = False,
 ) -> None:
@@ -37,11 +42,6 @@ def apply(
     recoded = recode(release, rows, cast(Unseen, unseen))
     write_frame(recoded, output)
     left_out = rows.height - recoded.height
-    answer(
-        {"ok": True, "output": str(output), "rows": recoded.height, "left_out": left_out},
-        as_json,
-        lambda console: console.print(
-            f"{recoded.height:,} rows in {output}, {left_out:,} left out. They were not judged: this is not a release.",
-            markup=False,
-        ),
-    )
+    payload = {"ok": True, "output": str(output), "rows": recoded.height, "left_out": left_out}
+    said = f"{recoded.height:,} rows in {output}, {left_out:,} left out. They were not judged: this is not a release."
+    answer(payload, as_json, said)

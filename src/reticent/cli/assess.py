@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reticent.cli.console import Json, answer, table, working
+from reticent.cli.console import Details, Json, answer, table, working
+from reticent.cli.options import QuasiOption
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from reticent.data import Table
     from reticent.definitions import Assessment, Definition
     from reticent.propose import DiversityAudit, ExposedGroup, Exposure, Risk
+
+_DRIVERS_SHOWN = 3
 
 
 def register(app: typer.Typer) -> None:
@@ -25,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
 def assess(
     policy: Annotated[str, typer.Argument(help="A policy (.toml), or a data file together with --quasi.")],
-    quasi: Annotated[list[str] | None, typer.Option("--quasi", help="A quasi column; repeat for several.")] = None,
+    quasi: QuasiOption = None,
     sensitive: Annotated[
         list[str] | None, typer.Option("--sensitive", help="A sensitive column; repeat for several.")
     ] = None,
@@ -43,7 +46,9 @@ def assess(
     ] = False,
     protect: Annotated[
         str | None,
-        typer.Option("--protect", help="Judge every model for this: identity, attribute, membership or belief."),
+        typer.Option(
+            "--protect", help="Judge every model for what must be protected: identity, attribute, membership or belief."
+        ),
     ] = None,
     knows: Annotated[
         list[str] | None,
@@ -53,11 +58,14 @@ def assess(
         ),
     ] = None,
     measure: Annotated[
-        str, typer.Option("--measure", help="What is too much: that something gets likely, excluded, or changed.")
+        str,
+        typer.Option(
+            "--measure", help="What counts as a disclosure: that something becomes likely, excluded, or changed."
+        ),
     ] = "likely",
     near: Annotated[
         bool,
-        typer.Option("--near", help="Values near the real one must not be told either, such as the neighbourhood."),
+        typer.Option("--near", help="Also protect values near the true one, such as the neighbourhood."),
     ] = False,
     failing_rows: Annotated[
         Path | None,
@@ -65,6 +73,7 @@ def assess(
             "--failing-rows", help="Write the rows that do not pass, with their numbers, to this new CSV file."
         ),
     ] = None,
+    details: Details = False,
     as_json: Json = False,
 ) -> None:
     """How exposed are the people in a table as it stands? Exits with 1 when it could not go out as it is.
@@ -75,10 +84,10 @@ def assess(
     from reticent.propose import diversity_audits, exposures, risk_views
 
     application = application_of(protect, knows or [], measure, near)
-    with working("Counting who stands alone ...", as_json):
+    with working("Counting who stands alone ...", as_json) as context:
         rows, definitions = _load(policy, quasi or [], sensitive or [], definition, nulls)
-        found = exposures(rows, definitions, groups)
-        risks, audits = risk_views(rows), diversity_audits(rows)
+        found = exposures(rows, definitions, groups, context=context)
+        risks, audits = risk_views(rows, context=context), diversity_audits(rows, context=context)
     worst, risk = min(zip(found, risks, strict=True), key=lambda pair: (pair[0].k, -pair[1].together.alone))
     payload: dict[str, Any] = {
         "ok": all(exposure.holds for exposure in found),
@@ -95,7 +104,7 @@ def assess(
     if advise or application is not None:
         payload["advice"] = advice_on(definitions, application)
     told = payload.get("advice"), payload.get("failing_rows")
-    answer(payload, as_json, lambda console: _render(console, found, rows, risks, audits, *told))
+    answer(payload, as_json, lambda console: _render(console, found, rows, risks, audits, *told, details))
 
 
 def _write_failing(target: Path, rows: Table, definitions: tuple[Definition, ...]) -> int:
@@ -138,7 +147,7 @@ def _load(
             )
         if not quasi:
             raise PolicyError(
-                f"{policy} is no policy, so say which columns others may know: --quasi age --quasi sex. "
+                f"{policy} is not a policy, so name the columns that others may know: --quasi age --quasi sex. "
                 f"Or let `reticent inspect {policy}` propose a policy."
             )
         rows = read(policy, quasi=quasi, sensitive=sensitive, nulls=nulls or "refuse")
@@ -162,64 +171,78 @@ def _render(
     audits: tuple[DiversityAudit, ...],
     advice: Mapping[str, Any] | None,
     written: Mapping[str, Any] | None,
+    details: bool,
 ) -> None:
     from reticent.cli.assess_advice import render_advice
-    from reticent.cli.wording import shown
 
-    for exposure in found:
-        console.print(
-            f"Somebody who knows {', '.join(exposure.columns)} of everybody sees {exposure.groups:,} groups in {exposure.rows:,} rows.",
-            markup=False,
-        )
-        facts = [
-            ("smallest group (k)", f"{exposure.k:,}"),
-            ("rows that stand alone", f"{exposure.unique_rows:,} ({exposure.unique_rows / exposure.rows:.1%})"),
-            ("people picked out correctly", f"{float(exposure.success):.1%}"),
-        ]
-        if exposure.estimate is not None:
-            facts += [
-                ("people that the rows stand for, by weight", f"{float(exposure.estimate.people):,.0f}"),
-                ("largest chance of a match among these", f"{float(exposure.estimate.risk.journalist.highest):.1%}"),
-                ("alone among these, of rows that stand alone", f"{float(exposure.estimate.confirmed):.1%}"),
-            ]
-        if rows.sensitive:
-            facts.append(("rows whose group shares one sensitive value", f"{exposure.homogeneous_rows:,}"))
-        console.print(table("As it stands", ("figure", "value"), facts))
-        verdicts = [
-            (
-                str(each.definition),
-                "holds" if each.holds else "does not hold",
-                shown(each.value),
-                _why(each, group),
-            )
-            for each, group in zip(exposure.assessments, exposure.worst, strict=True)
-        ]
-        console.print(table("What was asked for", ("definition", "verdict", "achieved", "why"), verdicts))
-        exposed = [
-            (
-                group.people,
-                _who(group),
-                ", ".join(f"{value} {count}" for value, count in group.histogram.items()),
-            )
-            for group in exposure.exposed
-        ]
-        if exposed:
-            console.print(
-                table("The most exposed (for your eyes only)", ("people", "who", "sensitive values"), exposed)
-            )
+    for exposure, risk in zip(found, risks, strict=True):
+        _render_verdict(console, exposure, bool(rows.sensitive))
+        if details:
+            _render_exposed(console, exposure)
+        else:
+            drivers = [(each.column, f"{each.drives:,}") for each in risk.columns[:_DRIVERS_SHOWN] if each.drives]
+            if drivers:
+                console.print(table("What sets people apart most", ("column", "fewer alone without it"), drivers))
     if advice is not None:
         render_advice(console, advice)
-    _render_diversity(console, audits)
-    for risk in risks:
-        if len(risks) > 1:
-            console.print(f"What drives the risk from {', '.join(risk.together.columns)}:", markup=False)
-        _render_risk(console, risk)
+    if details:
+        _render_diversity(console, audits)
+        for risk in risks:
+            if len(risks) > 1:
+                console.print(f"What drives the risk from {', '.join(risk.together.columns)}:")
+            _render_risk(console, risk)
+    console.print()
     if written is not None:
-        console.print(
-            f"{written['rows']:,} rows that do not pass are in {written['file']} (for your eyes only).", markup=False
-        )
+        console.print(f"{written['rows']:,} rows that do not pass are in {written['file']} (for your eyes only).")
     if rows.unpublished:
-        console.print(f"Without a role, so not published: {', '.join(rows.unpublished)}.", markup=False)
+        console.print(f"Without a role, so not published: {', '.join(rows.unpublished)}.")
+
+
+def _render_verdict(console: Console, exposure: Exposure, sensitive: bool) -> None:
+    """Whether it could go out as it is, in a sentence, the figures behind it, and every definition's verdict."""
+    from reticent.cli.wording import shown
+
+    said = "Safe as it stands" if exposure.holds else "Not safe as it stands"
+    console.print(
+        f"{said}: somebody who knows {', '.join(exposure.columns)} of everybody sees {exposure.groups:,} groups in "
+        f"{exposure.rows:,} rows.",
+    )
+    facts = [
+        ("smallest group (k)", f"{exposure.k:,}"),
+        ("rows that stand alone", f"{exposure.unique_rows:,} ({exposure.unique_rows / exposure.rows:.1%})"),
+        ("people picked out correctly", f"{float(exposure.success):.1%}"),
+    ]
+    if exposure.estimate is not None:
+        facts += [
+            ("people that the rows stand for, by weight", f"{float(exposure.estimate.people):,.0f}"),
+            ("largest chance of a match among these", f"{float(exposure.estimate.risk.journalist.highest):.1%}"),
+            ("alone among these, of rows that stand alone", f"{float(exposure.estimate.confirmed):.1%}"),
+        ]
+    if sensitive:
+        facts.append(("rows whose group shares one sensitive value", f"{exposure.homogeneous_rows:,}"))
+    console.print(table("As it stands", ("figure", "value"), facts))
+    verdicts = [
+        (str(each.definition), "holds" if each.holds else "does not hold", shown(each.value))
+        for each in exposure.assessments
+    ]
+    console.print(table("What was asked for", ("definition", "verdict", "achieved"), verdicts))
+
+
+def _render_exposed(console: Console, exposure: Exposure) -> None:
+    """Why definitions do not hold, and the groups of the fewest people."""
+    reasons = [
+        (str(each.definition), _why(each, group))
+        for each, group in zip(exposure.assessments, exposure.worst, strict=True)
+        if not each.holds
+    ]
+    if reasons:
+        console.print(table("Why not (for your eyes only)", ("definition", "why"), reasons))
+    exposed = [
+        (group.people, _who(group), ", ".join(f"{value} {count}" for value, count in group.histogram.items()))
+        for group in exposure.exposed
+    ]
+    if exposed:
+        console.print(table("The most exposed (for your eyes only)", ("people", "who", "sensitive values"), exposed))
 
 
 def _who(group: ExposedGroup) -> str:
@@ -272,9 +295,7 @@ def _render_risk(console: Console, risk: Risk) -> None:
         console.print(table("Which values (for your eyes only)", ("value", "rows", "alone", "alone by it"), values))
     if risk.lone:
         lone = ", ".join(f"{each.column} {each.value}" for each in risk.lone)
-        console.print(
-            f"Values that one person alone has, the first of them (for your eyes only): {lone}.", markup=False
-        )
+        console.print(f"Values that one person alone has, the first of them (for your eyes only): {lone}.")
     sets = [
         (", ".join(each.columns), f"{float(each.distinction):.2%}", f"{float(each.separation):.4%}", f"{each.alone:,}")
         for each in risk.sets

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reticent.cli.console import Json, answer, table, working
+from reticent.cli.options import PeopleOptions, TargetArgument, add_commands, table_or_path
+from reticent.errors import PolicyError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,34 +20,27 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("attack")(attack)
+    add_commands(app, {"attack": attack})
 
 
 def attack(
-    target: Annotated[
-        str, typer.Argument(help="The folder of a release, or a policy (.toml): its table as it stands.")
-    ],
-    people: Annotated[
-        Path | None, typer.Option("--people", help="A list of people to look up: CSV, Parquet, Arrow or DuckDB.")
-    ] = None,
+    target: TargetArgument,
+    listed: PeopleOptions,
     control: Annotated[
         Path | None,
         typer.Option(
-            "--control", help="People who are not in the data, with their sensitive value: what a model knows anyway."
+            "--control", help="People who are not in the data, with their sensitive value: the baseline of inference."
         ),
     ] = None,
     raw: Annotated[
         Path | None,
-        typer.Option(
-            "--raw", help="The policy of the table: also attacks it as it stood, and looks its own people up."
-        ),
-    ] = None,
-    who: Annotated[
-        str | None, typer.Option("--who", help="The column of --people to call people by in examples.")
+        typer.Option("--raw", help="The policy of the original table: attacks it too, and looks up its own people."),
     ] = None,
     model: Annotated[
         str,
-        typer.Option("--model", help="What guesses sensitive values: 'naive bayes', or forest (needs scikit-learn)."),
+        typer.Option(
+            "--model", help="The model that guesses sensitive values: 'naive bayes', or forest (needs scikit-learn)."
+        ),
     ] = "naive bayes",
     limit: Annotated[
         float | None,
@@ -59,18 +54,15 @@ def attack(
     """
     from reticent.attack.models import checked_model
     from reticent.data import Source
-    from reticent.errors import PolicyError
 
-    if who is not None and people is None:
-        raise PolicyError("--who names a column of a list of people: add --people.")
-    if control is not None and people is None and raw is None:
+    if control is not None and listed.people is None and raw is None:
         raise PolicyError(
             "--control is compared with people in the data: add --raw, or --people with their sensitive value."
         )
     checked_model(model)
     with working("Attacking ...", as_json) as context:
-        listed, others = (Source(str(path)).read() if path is not None else None for path in (people, control))
-        pairs = _run(target, raw, listed, others, who, model, context)
+        others = Source(str(control)).read() if control is not None else None
+        pairs = _run(target, raw, listed.read(), others, listed.who, model, context)
     worst = max((after.share for _, after in pairs), default=0.0)
     payload: dict[str, Any] = {
         "ok": limit is None or worst <= limit,
@@ -89,7 +81,7 @@ def _run(
     from reticent.release import seen_of
 
     before = Policy.read(raw).table() if raw is not None else None
-    after: Any = Policy.read(target).table() if target.endswith(".toml") else target
+    after: Any = table_or_path(target)
     if before is not None:
         return list(compare(before, after, people, control, who, model=model, context=context))
     held = seen_of(after)
@@ -120,13 +112,11 @@ def _render(console: Console, pairs: list[tuple[Findings | None, Findings]]) -> 
     heads = ("adversary", *stood, "published", "95 % sure", "anyway", "succeeds")
     console.print(table("What adversaries achieve (for your eyes only)", heads, rows))
     for before, after in pairs:
-        console.print(f"\n{after.adversary.capitalize()} knows {after.knows}.", markup=False)
-        console.print(f"  It hits {after.hits:,} of {after.people:,} people. They {after.hit}.", markup=False)
+        console.print(f"\n{after.adversary.capitalize()} knows {after.knows}.")
+        console.print(f"  It hits {after.hits:,} of {after.people:,} people. They {after.hit}.")
         if before is not None:
-            console.print(f"  As it stood: {before.example}", markup=False)
-        console.print(f"  {'Published: ' if compared else ''}{after.example}", markup=False)
+            console.print(f"  As it stood: {before.example}")
+        console.print(f"  {'Published: ' if compared else ''}{after.example}")
         if after.baseline is not None:
             least, most = (100 * end for end in after.excess)
-            console.print(
-                f"  Beyond what is reached anyway: {least:+.1f} to {most:+.1f} points (95 % sure).", markup=False
-            )
+            console.print(f"  Beyond what is reached anyway: {least:+.1f} to {most:+.1f} points (95 % sure).")

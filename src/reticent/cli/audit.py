@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reticent.cli.console import Json, answer, table, working
+from reticent.cli.options import add_commands
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,23 +19,25 @@ if TYPE_CHECKING:
 
 Policy = Annotated[Path, typer.Argument(help="The audit policy (.toml).")]
 User = Annotated[str, typer.Option("--user", help="A user of the policy; otherwise the steward asks.")]
-Noise = Annotated[bool, typer.Option("--allow-noise", help="Take a noisy answer where the exact one is denied.")]
+Noise = Annotated[bool, typer.Option("--allow-noise", help="Accept a noisy answer where the exact one is denied.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Audited SQL: exact answers, or refusals that reveal nothing.", no_args_is_help=True)
-    for name, command in (
-        ("ask", ask),
-        ("would-answer", would_answer),
-        ("serve", serve),
-        ("log", log),
-        ("check", check),
-        ("sync", sync),
-        ("token", token),
-        ("stories", stories),
-    ):
-        group.command(name)(command)
+    add_commands(
+        group,
+        {
+            "ask": ask,
+            "would-answer": would_answer,
+            "serve": serve,
+            "log": log,
+            "check": check,
+            "sync": sync,
+            "token": token,
+            "stories": stories,
+        },
+    )
     app.add_typer(group, name="audit")
 
 
@@ -104,7 +107,7 @@ def serve(
 def log(
     policy: Policy,
     user: Annotated[str | None, typer.Option("--user", help="Only the questions of this user.")] = None,
-    limit: Annotated[int, typer.Option(help="How many questions to show, the latest.", min=1, max=1_000_000)] = 50,
+    limit: Annotated[int, typer.Option(help="How many of the latest questions to show.", min=1, max=1_000_000)] = 50,
     export: Annotated[
         Path | None, typer.Option("--export", help="Write all exact answers to this file, for reticent audit check.")
     ] = None,
@@ -142,12 +145,12 @@ def log(
 
 def check(
     log_file: Annotated[
-        Path, typer.Argument(metavar="LOG", help="A log of questions and answers, one JSON object a line.")
+        Path, typer.Argument(metavar="LOG", help="A log of questions and answers, one JSON object per line.")
     ],
     column: Annotated[str | None, typer.Option(help="Which column to check, where the log names several.")] = None,
     people: Annotated[int | None, typer.Option(help="How many people there are, where the log does not say.")] = None,
-    lower: Annotated[str | None, typer.Option(help="Everybody knows that no value is below this.")] = None,
-    upper: Annotated[str | None, typer.Option(help="Everybody knows that no value is above this.")] = None,
+    lower: Annotated[str | None, typer.Option(help="A public lower bound of all values.")] = None,
+    upper: Annotated[str | None, typer.Option(help="A public upper bound of all values.")] = None,
     boolean: Annotated[bool, typer.Option("--boolean", help="Every value is 0 or 1.")] = False,
     distinct: Annotated[bool, typer.Option("--distinct", help="No two people share a value.")] = False,
     as_json: Json = False,
@@ -167,7 +170,7 @@ def check(
             upper=upper,
             duplicates=not distinct,
         )
-    answer(report.as_json(), as_json, lambda console: console.print("\n".join(report.lines()), markup=False))
+    answer(report.as_json(), as_json, "\n".join(report.lines()))
 
 
 def sync(policy: Policy, as_json: Json = False) -> None:
@@ -179,13 +182,13 @@ def sync(policy: Policy, as_json: Json = False) -> None:
         new = dict(service.new_values)
     payload = {"ok": True, "new": new}
     shown = ", ".join(f"{name}: {count:,}" for name, count in new.items())
-    answer(payload, as_json, lambda console: console.print(f"New values: {shown}.", markup=False))
+    answer(payload, as_json, f"New values: {shown}.")
 
 
 def token(
     policy: Policy,
     user: Annotated[str, typer.Argument(help="A user of the policy.")],
-    revoke: Annotated[bool, typer.Option("--revoke", help="Make all tokens of the user useless instead.")] = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Revoke all tokens of the user instead.")] = False,
     as_json: Json = False,
 ) -> None:
     """Make a token for a user of the HTTP service. It is shown once; only a keyed hash is kept.
@@ -199,12 +202,12 @@ def token(
     with tokens_of(AuditPolicy.read(policy).settings) as tokens:
         payload |= {"revoked": tokens.revoke(user)} if revoke else {"token": tokens.make(user)}
     said = f"{payload['revoked']} tokens of {user} were revoked." if revoke else str(payload["token"])
-    answer(payload, as_json, lambda console: console.print(said, markup=False, soft_wrap=True))
+    answer(payload, as_json, lambda console: console.print(said, soft_wrap=True))
 
 
 def stories(
     people: Annotated[
-        int, typer.Option(help="How many made-up people the attacks are played on.", min=12, max=10_000)
+        int, typer.Option(help="The number of synthetic people in the attacks.", min=12, max=10_000)
     ] = 400,
     as_json: Json = False,
 ) -> None:
@@ -246,19 +249,19 @@ def _described(entry: Any) -> dict[str, Any]:
 def _show_reply(console: Console, reply: dict[str, Any]) -> None:
     rows = reply["rows"]
     if not rows:
-        console.print("Nobody meets the condition.", markup=False)
+        console.print("Nobody meets the condition.")
         return
     groups, labels = list(rows[0]["group"]), [each["label"] for each in rows[0]["answers"]]
     cells = [[*row["group"].values(), *(_cell(each) for each in row["answers"])] for row in rows]
     console.print(table("", [*groups, *labels], cells))
     reasons = dict.fromkeys(each["reason"] for row in rows for each in row["answers"] if not each["answered"])
     for reason in reasons:
-        console.print(f"Denied: {reason}", markup=False)
+        console.print(f"Denied: {reason}")
 
 
 def _show_stories(console: Console, told: Sequence[Story]) -> None:
     for story in told:
-        console.print(f"{story.title}\n{story.text}", markup=False)
+        console.print(f"{story.title}\n{story.text}")
         rows = [
             [auditor, each.asked, each.refused, f"{each.exposed} of {story.people}", each.right]
             for auditor, each in (("leaky", story.leaky), ("ours", story.ours))
@@ -275,11 +278,9 @@ def _cell(given: dict[str, Any]) -> str:
 
 
 def _show_start(console: Console, payload: dict[str, Any]) -> None:
-    console.print(
-        f"Serving table {payload['table']} at {payload['url']} (questions: /v1/query, page: /).", markup=False
-    )
+    console.print(f"Serving table {payload['table']} at {payload['url']} (questions: /v1/query, page: /).")
     for text in payload["reserved_denied"]:
-        console.print(f"A reserved question is denied: {text}", markup=False)
+        console.print(f"A reserved question is denied: {text}")
 
 
 def _show_log(console: Console, listed: list[dict[str, Any]]) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from reticent.cli.console import Json, answer, table, working
+from reticent.cli.options import SensitiveOption, TargetArgument, table_or_path
+from reticent.errors import PolicyError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,34 +29,32 @@ def register(app: typer.Typer) -> None:
 
 
 def belief(
-    target: Annotated[
-        str, typer.Argument(help="The folder of a release, or a policy (.toml): its table as it stands.")
-    ],
+    target: TargetArgument,
     population: Annotated[
         str,
         typer.Option(
             "--population",
-            help="The population, quasi columns and the sensitive column, a row a person: a file, or a policy (.toml).",
+            help="The population, quasi columns and the sensitive column, one row per person: a file, or a policy (.toml).",
         ),
     ],
     where: Annotated[
         list[str] | None,
         typer.Option("--where", help="Only people with this quasi value, such as age=31; repeat for more."),
     ] = None,
-    sensitive: Annotated[
-        str | None, typer.Option("--sensitive", help="The sensitive column, if there are several.")
-    ] = None,
+    sensitive: SensitiveOption = None,
     delta: Annotated[str | None, typer.Option("--delta", help="Report beliefs above 1 - delta.")] = None,
     epsilon: Annotated[str | None, typer.Option("--epsilon", help="Report beliefs below epsilon.")] = None,
     rho: Annotated[
         str | None,
-        typer.Option("--rho", help="Report beliefs that rise from below rho1 to above rho2, or mirror that: 0.3,0.6."),
+        typer.Option(
+            "--rho", help="Report beliefs that rise from below rho1 to above rho2, or fall correspondingly: 0.3,0.6."
+        ),
     ] = None,
     raw: Annotated[
         str | None,
-        typer.Option("--raw", help="The policy of the table: tells only disclosures that concern somebody in it."),
+        typer.Option("--raw", help="The policy of the original table: report only disclosures about people in it."),
     ] = None,
-    shown: Annotated[int, typer.Option("--show", min=0, help="How many of the surest beliefs to show.")] = 10,
+    shown: Annotated[int, typer.Option("--show", min=0, help="How many of the strongest beliefs to show.")] = 10,
     as_json: Json = False,
 ) -> None:
     """What could somebody conclude who knows the population? Exits with 1 when a test that was asked for finds a disclosure.
@@ -68,7 +69,7 @@ def belief(
         tests = Tests(delta, epsilon, _rho(rho))
         table_itself = Policy.read(raw).table() if raw is not None else None
         asked = _where(where or [])
-        side, listed = _target(target), people_of(_table_or(population))
+        side, listed = _target(target), people_of(table_or_path(population))
         found = beliefs_of(side, listed, sensitive, asked, table_itself)
         rows = _rows(found, tests)
     people = sum(person.people for person in found)
@@ -89,41 +90,26 @@ def belief(
 
 def _target(given: str) -> Any:
     """What the beliefs are drawn from: the folder of a release, or the table of a policy."""
-    from pathlib import Path
-
-    from reticent.errors import PolicyError
-
     if Path(given).is_file() and not given.endswith(".toml"):
         raise PolicyError(
             f"{given} is neither the folder of a release nor a policy. Let `reticent inspect {given}` write a policy, and give that."
         )
-    return _table_or(given)
-
-
-def _table_or(given: str) -> Any:
-    """The table of a policy, or the path as it was given."""
-    from reticent.policy import Policy
-
-    return Policy.read(given).table() if given.endswith(".toml") else given
+    return table_or_path(given)
 
 
 def _where(given: list[str]) -> dict[str, str]:
-    from reticent.errors import PolicyError
-
     read: dict[str, str] = {}
     for text in given:
         name, equals, value = text.partition("=")
         if not equals:
             raise PolicyError(f"--where needs a column and a value, such as age=31, but it is {text!r}.")
         if name.strip() in read:
-            raise PolicyError(f"--where names the column {name.strip()!r} twice; somebody has one value in it.")
+            raise PolicyError(f"--where names the column {name.strip()!r} twice. Give each column once.")
         read[name.strip()] = value.strip()
     return read
 
 
 def _rho(given: str | None) -> tuple[str, str] | None:
-    from reticent.errors import PolicyError
-
     if given is None:
         return None
     parts = [part.strip() for part in given.split(",")]
@@ -171,11 +157,9 @@ def _render(console: Console, payload: dict[str, Any]) -> None:
     console.print(
         f"{payload['disclosures']} disclosures about {payload['people_disclosed']} of {payload['people']} people; "
         f"{payload['news']} of them were not known before.",
-        markup=False,
     )
     if payload["left_out"]:
         console.print(
             f"{payload['left_out']} more people of the population fit no published group, or have no value that theirs shows.",
-            markup=False,
         )
-    console.print(payload["limits"], markup=False)
+    console.print(payload["limits"])

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
+Details = Annotated[bool, typer.Option("--details", help="Show everything that was found, not only one screen.")]
+
 HOLDS, DOES_NOT_HOLD, BAD_INPUT, INTERNAL_FAILURE = 0, 1, 2, 3
 _SAFE_INTEGER = 2**53
 _MOMENT, _PATIENCE = 0.1, 1.0
@@ -40,33 +42,37 @@ def console() -> Console:
     """The terminal, for people."""
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=False)
+    return Console(highlight=False, markup=False, soft_wrap=False)
 
 
-def answer(payload: Mapping[str, Any], as_json: bool, render: Callable[[Console], None]) -> None:
-    """Print a command's result: ``payload`` as JSON, or whatever ``render`` draws on the terminal.
+def answer(payload: Mapping[str, Any], as_json: bool, shown: str | Callable[[Console], None]) -> None:
+    """Print a command's result: ``payload`` as JSON, or ``shown``, a text or a function that draws on the terminal.
 
     ``payload["ok"]`` decides the exit code: 0 when the thing holds, 1 when it does not.
     """
     if as_json:
         typer.echo(json.dumps(jsonable(payload), ensure_ascii=False, indent=2))
+    elif isinstance(shown, str):
+        console().print(shown)
     else:
-        render(console())
+        shown(console())
     if not payload["ok"]:
         raise typer.Exit(DOES_NOT_HOLD)
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Any:
-    """A rich table whose cells are shown as text; nothing in a cell is read as markup."""
-    from rich.markup import escape
+    """A rich table under its title; nothing in a cell is read as markup."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Group
     from rich.table import Table
+    from rich.text import Text
 
-    drawn = Table(title=title or None, title_justify="left", header_style="bold")
+    drawn = Table(header_style="dim", box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for column in columns:
-        drawn.add_column(escape(column), overflow="fold")
+        drawn.add_column(column, overflow="fold")
     for row in rows:
-        drawn.add_row(*(escape(str(cell)) for cell in row))
-    return drawn
+        drawn.add_row(*(str(cell) for cell in row))
+    return Group("", Text(title, style="bold"), drawn) if title else drawn
 
 
 def jsonable(value: Any) -> Any:

@@ -67,10 +67,11 @@ def _payload(steps: list[Step], output: Path, seconds: float) -> dict[str, Any]:
 
 def _greet(screen: Console) -> None:
     from rich.panel import Panel
+    from rich.text import Text
 
-    words = (
-        "[bold]Share data about people without giving anybody away.[/bold]\n"
-        "A register is attacked, published, attacked again, and checked by a stranger."
+    words = Text.assemble(
+        ("Share data about people without giving anybody away.\n", "bold"),
+        "A register is attacked, published, attacked again, and checked by a stranger.",
     )
     screen.print(Panel(words, title="Reticent", title_align="left", border_style="cyan", padding=(1, 2)))
 

@@ -7,12 +7,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reticent.cli.console import Json, answer, table, working
+from reticent.cli.console import Details, Json, answer, table, working
+from reticent.errors import DataError, PolicyError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reticent.propose import Proposal
+    from reticent.policy import Inspection
+    from reticent.propose import Affordable, Proposal
+
+_NOTES_SHOWN = 4
+_ROLES = {
+    "identifier": "dropped: names people",
+    "quasi": "made coarser: others may know it",
+    "sensitive": "published, kept uncertain: nobody may learn it",
+    "other": "published as it is",
+    "weight": "survey weight, not published",
+    None: "not published",
+}
 
 
 def register(app: typer.Typer) -> None:
@@ -21,29 +33,62 @@ def register(app: typer.Typer) -> None:
 
 
 def inspect(
-    data: Annotated[str, typer.Argument(help="A CSV, Parquet, Arrow or DuckDB file, or a postgresql:// address.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the proposed policy is written.")] = Path(
-        "policy.toml"
-    ),
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="A file (CSV, Parquet, Excel, SPSS, Stata, SAS, SQLite, DuckDB ...) or the address of a database."
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Where the proposed policy is written [default: policy.toml]; - prints it."
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing policy.")] = False,
     database_table: Annotated[str | None, typer.Option("--table", help="The table of a database.")] = None,
     query: Annotated[str | None, typer.Option("--query", help="A query to a database instead of a table.")] = None,
     delimiter: Annotated[str | None, typer.Option(help="The delimiter of a CSV file, if the guess is wrong.")] = None,
     encoding: Annotated[str | None, typer.Option(help="The encoding of a CSV file, if the guess is wrong.")] = None,
+    details: Details = False,
+    sheet: Annotated[str | None, typer.Option(help="The sheet of a spreadsheet, where several have rows.")] = None,
+    labels: Annotated[
+        str | None, typer.Option(help="text or codes: how columns with value labels are read (SPSS, Stata, SAS).")
+    ] = None,
+    template: Annotated[
+        str | None,
+        typer.Option(
+            help="A purpose to propose for: hipaa-safe-harbor, public-use or research. Its first note says what it does not settle."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Profile a table, propose roles and hierarchies, and write a policy that `publish` accepts.
 
     Example: reticent inspect patients.csv -o policy.toml
     """
-    from reticent.errors import PolicyError
     from reticent.policy import inspect as look
 
-    if output.exists() and not force:
-        raise PolicyError(f"{output} exists already. Choose another name with -o, or overwrite it with --force.")
-    with working("Profiling every column ...", as_json):
-        inspected = look(data, output=output, table=database_table, query=query, delimiter=delimiter, encoding=encoding)
-    inspected.save(output)
+    place, printed = output or Path("policy.toml"), output == Path("-")
+    if place.exists() and not force and not printed:
+        raise PolicyError(f"{place} exists already. Choose another name with -o, or overwrite it with --force.")
+    with working("Profiling every column ...", as_json) as context:
+        inspected = look(
+            data,
+            output=place,
+            table=database_table,
+            query=query,
+            delimiter=delimiter,
+            encoding=encoding,
+            sheet=sheet,
+            labels=labels,
+            template=template,
+            context=context,
+        )
+    if printed and not as_json:
+        typer.echo(inspected.policy, nl=False)
+        return
+    unwritten = None if printed else _unwritten(inspected, place, asked=output is not None)
     found = inspected.proposal
     payload: dict[str, Any] = {
         "ok": True,
@@ -51,12 +96,64 @@ def inspect(
         "columns": [column.as_dict() for column in found.columns],
         "definition": list(found.definition),
         "notes": list(found.notes),
-        "policy": output,
+        "prices": [price.as_dict() for price in inspected.priced.prices],
+        "methods": None if inspected.priced.compared is None else inspected.priced.compared.as_dict(),
+        "policy": None if printed or unwritten else place,
+        "text": inspected.text,
     }
-    answer(payload, as_json, lambda console: _render(console, found, output))
+    answer(payload, as_json, lambda console: _render(console, inspected.priced, place, unwritten, details))
 
 
-def _render(console: Console, found: Proposal, output: Path) -> None:
+def _unwritten(inspected: Inspection, place: Path, *, asked: bool) -> str | None:
+    """Write the policy. Why it cannot be written where nobody asked for it is told, and what was found is shown all the same."""
+    try:
+        inspected.save(place)
+    except OSError as error:
+        why = f"The policy could not be written to {place}: {error.strerror or error}. Name a file with -o, or print it with -o -."
+        if asked:
+            raise DataError(why) from None
+        return why
+    return None
+
+
+def _render(console: Console, priced: Affordable, output: Path, unwritten: str | None, details: bool) -> None:
+    from reticent.cli.screens import show_methods
+
+    found = priced.proposal
+    if details:
+        _render_details(console, found)
+    else:
+        _render_roles(console, found)
+    if details and priced.prices:
+        costs = [(price.definition + (" (proposed)" if price.chosen else ""), price.words) for price in priced.prices]
+        console.print(table("What promises cost", ("definition", "price"), costs))
+    show_methods(console, None if priced.compared is None else priced.compared.as_dict())
+    kept = found.notes if details else found.notes[:_NOTES_SHOWN]
+    for note in kept:
+        console.print(f"Note: {note}")
+    if len(kept) < len(found.notes):
+        console.print(f"{len(found.notes) - len(kept)} more notes are in the policy, and shown by --details.")
+    if unwritten is not None:
+        console.print(f"\n{unwritten}")
+        return
+    console.print(f"\nThe policy is in {output}. Read it, correct it, then:")
+    console.print(f"  reticent preview {output}\n  reticent publish {output} -o release")
+
+
+def _render_roles(console: Console, found: Proposal) -> None:
+    """The columns of each role in a line, with what becomes of them."""
+    console.print(f"{found.rows:,} rows, {len(found.columns)} columns")
+    rows = [
+        (words, ", ".join(column.name for column in found.columns if column.role == role))
+        for role, words in _ROLES.items()
+        if any(column.role == role for column in found.columns)
+    ]
+    console.print(table("Proposed roles", ("what happens", "columns"), rows))
+    console.print()
+
+
+def _render_details(console: Console, found: Proposal) -> None:
+    """Every column: what is in it, its role, and why."""
     looks = [
         (
             column.name,
@@ -71,7 +168,4 @@ def _render(console: Console, found: Proposal, output: Path) -> None:
     console.print(table(f"{found.rows:,} rows", ("column", "type", "values", "missing", "alone", "examples"), looks))
     roles = [(column.name, column.role or "not published", column.reason) for column in found.columns]
     console.print(table("Proposed roles", ("column", "role", "why"), roles))
-    for note in found.notes:
-        console.print(f"Note: {note}", markup=False)
-    console.print(f"\nThe policy is in {output}. Read it, correct it, then:", markup=False)
-    console.print(f"  reticent assess {output}\n  reticent publish {output} -o release", markup=False)
+    console.print()

@@ -37,10 +37,7 @@ def generate(
     answer(
         payload,
         as_json,
-        lambda console: console.print(
-            f"Keep {made.private} to yourself: reticent publish policy.toml -o release --sign {made.private}\n"
-            f"Give {made.public} to everybody: reticent verify release --key {made.public}\n"
-            f"Fingerprint: {made.fingerprint}",
-            markup=False,
-        ),
+        f"Keep {made.private} to yourself: reticent publish policy.toml -o release --sign {made.private}\n"
+        f"Give {made.public} to everybody: reticent verify release --key {made.public}\n"
+        f"Fingerprint: {made.fingerprint}",
     )

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from reticent.cli.console import Json, answer, table, working
-from reticent.cli.knowledge_source import (
-    arrivals,
-    levels_of,
-    most_facts,
-    private_lists,
-    subject_of,
-    table_or_release,
-    threshold_of,
-)
+from reticent.cli.options import QuasiOption, SensitiveOption, add_commands, table_or_release
+from reticent.errors import PolicyError
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -24,26 +18,14 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from reticent.data import Table
-    from reticent.knowledge.subject import Explanation, Subject
+    from reticent.knowledge import Explanation, Subject
     from reticent.release import PublicSide
 
-knowledge = typer.Typer(
-    no_args_is_help=True,
-    help="Worst-case background knowledge: how sure can somebody become who knows k facts about people?",
-)
-
-Source = Annotated[
-    str, typer.Argument(help="A policy (.toml), the folder of a release, or a data file with --quasi and --sensitive.")
-]
-Quasi = Annotated[list[str] | None, typer.Option("--quasi", help="A quasi column; repeat for several.")]
-Sensitive = Annotated[str | None, typer.Option("--sensitive", help="The sensitive column.")]
-Level = Annotated[
-    list[str] | None, typer.Option("--level", help="Measure a quasi column at a level of its hierarchy: age=3.")
-]
-Threshold = Annotated[
+ThresholdOption = Annotated[
     str | None, typer.Option("--c", help="The certainty that must not be reached, such as 0.6 or 2/3.")
 ]
-Facts = Annotated[str, typer.Option("--k", help="How many facts, such as 3; for a curve also 0..10.")]
+FactsOption = Annotated[str, typer.Option("--k", help="How many facts, such as 3; for a curve also 0..10.")]
+_MOST_FACTS = 10_000
 
 LIMITS = (
     "One sensitive column; certain facts only, no probabilities; each release is judged alone; every assignment of a "
@@ -51,22 +33,94 @@ LIMITS = (
 )
 
 
+@dataclass(frozen=True)
+class SubjectOptions:
+    """The table or the release that is measured."""
+
+    source: Annotated[
+        str,
+        typer.Argument(help="A policy (.toml), the folder of a release, or a data file with --quasi and --sensitive."),
+    ]
+    quasi: QuasiOption = None
+    sensitive: SensitiveOption = None
+    level: Annotated[
+        list[str] | None, typer.Option("--level", help="Measure a quasi column at a level of its hierarchy: age=3.")
+    ] = None
+
+    def open(self, key: str | None = None) -> Table | PublicSide:
+        """The table, or the public side of the release."""
+        return table_or_release(self.source, self.quasi, self.sensitive, key)
+
+    def subject(self) -> tuple[Subject, Table | PublicSide]:
+        """What is measured, and what it was made from."""
+        from reticent.data import Table
+        from reticent.knowledge import Subject
+
+        given = self.open()
+        if isinstance(given, Table):
+            return Subject.of(given, self.levels(), self.sensitive), given
+        if self.level or self.quasi:
+            raise PolicyError("A release is measured as it was published: leave out --level and --quasi.")
+        return Subject.of(given, column=self.sensitive), given
+
+    def levels(self) -> dict[str, int]:
+        """The level of every column that --level names."""
+        found = {}
+        for each in self.level or []:
+            name, _, number = each.rpartition("=")
+            if not name or not number.isdecimal():
+                raise PolicyError(f"--level must look like age=3, but it is {each!r}.")
+            found[name] = int(number)
+        return found
+
+    def threshold(self, c: str | None) -> Fraction | None:
+        """The certainty that --c names, or that the policy promises not to reach."""
+        from reticent.worst_case import as_probability
+
+        if c is not None:
+            return as_probability(c)
+        if not self.source.endswith(".toml"):
+            return None
+        from reticent.definitions import WorstCaseKnowledge
+        from reticent.policy import Policy
+
+        promised = [each for each in Policy.read(self.source).definitions if isinstance(each, WorstCaseKnowledge)]
+        return min((each.threshold for each in promised), default=None)
+
+    def required_threshold(self, c: str | None) -> Fraction:
+        """The same, where there must be one."""
+        found = self.threshold(c)
+        if found is None:
+            raise PolicyError("Name the certainty that must not be reached, such as --c 0.6.")
+        return found
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.add_typer(knowledge, name="knowledge")
+    group = typer.Typer(
+        no_args_is_help=True,
+        help="Worst-case background knowledge: how sure can somebody become who knows k facts about people?",
+    )
+    add_commands(
+        group,
+        {
+            "curve": curve,
+            "explain": explain,
+            "whatif": whatif,
+            "breaking-point": breaking_point,
+            "monitor": monitor,
+        },
+    )
+    app.add_typer(group, name="knowledge")
 
 
-@knowledge.command("curve")
 def curve(
-    source: Source,
-    k: Facts = "0..12",
-    c: Threshold = None,
+    about: SubjectOptions,
+    k: FactsOption = "0..12",
+    c: ThresholdOption = None,
     chart: Annotated[
         Path | None, typer.Option("--chart", help="Draw both curves: .svg, .png, .json, or .html with a slider.")
     ] = None,
-    quasi: Quasi = None,
-    sensitive: Sensitive = None,
-    level: Level = None,
     as_json: Json = False,
 ) -> None:
     """How sure can somebody become who knows 0, 1, 2 ... facts? With --c, exits with 1 when that is reached.
@@ -78,8 +132,8 @@ def curve(
     from reticent.knowledge.chart import save_chart
 
     with working("Measuring the worst that facts can do ...", as_json):
-        subject, given = subject_of(source, quasi, sensitive, level)
-        most, threshold = most_facts(k), threshold_of(c, source)
+        subject, given = about.subject()
+        most, threshold = most_facts(k), about.threshold(c)
         known, negated = measured(subject.buckets, most), negation_curve(subject.buckets, most)
         payload: dict[str, Any] = {
             "ok": threshold is None or known[-1] < threshold,
@@ -92,18 +146,16 @@ def curve(
             **_about(subject, given),
         }
         if chart is not None:
-            payload["chart"] = save_chart(chart, known, negated, threshold, f"{subject.sensitive}: {Path(source).name}")
+            payload["chart"] = save_chart(
+                chart, known, negated, threshold, f"{subject.sensitive}: {Path(about.source).name}"
+            )
     answer(payload, as_json, lambda console: _render_curve(console, payload))
 
 
-@knowledge.command("explain")
 def explain(
-    source: Source,
-    k: Facts = "1",
-    c: Threshold = None,
-    quasi: Quasi = None,
-    sensitive: Sensitive = None,
-    level: Level = None,
+    about: SubjectOptions,
+    k: FactsOption = "1",
+    c: ThresholdOption = None,
     as_json: Json = False,
 ) -> None:
     """The worst k facts in words, the groups they attack, the number they yield, and the l-diversity counterpart.
@@ -111,8 +163,8 @@ def explain(
     Example: reticent knowledge explain release/ --k 2
     """
     with working("Looking for the worst facts ...", as_json):
-        subject, given = subject_of(source, quasi, sensitive, level)
-        threshold = threshold_of(c, source)
+        subject, given = about.subject()
+        threshold = about.threshold(c)
         found = subject.explain(most_facts(k))
         payload = {
             "ok": threshold is None or found.disclosure < threshold,
@@ -136,9 +188,8 @@ def explain(
     answer(payload, as_json, lambda console: _render_explanation(console, found))
 
 
-@knowledge.command("whatif")
 def whatif(
-    source: Source,
+    about: SubjectOptions,
     know: Annotated[
         list[str] | None,
         typer.Option("--know", help="A fact: 'Ed=flu', '!Ed=flu', 'Hannah=flu -> Charlie=flu', 'Ed in {flu, gout}'."),
@@ -151,10 +202,7 @@ def whatif(
     ] = None,
     key: Annotated[str | None, typer.Option("--key", help="The column of names.")] = None,
     budget: Annotated[int | None, typer.Option("--budget", min=1, help="Work allowed for an exact answer.")] = None,
-    seed: Annotated[int, typer.Option("--seed", help="For the estimate beyond the budget.")] = 0,
-    quasi: Quasi = None,
-    sensitive: Sensitive = None,
-    level: Level = None,
+    seed: Annotated[int, typer.Option("--seed", help="The random seed of the estimate when --budget is exceeded.")] = 0,
     as_json: Json = False,
 ) -> None:
     """What does somebody believe who knows exactly these facts? Exits with 1 when they contradict the release.
@@ -166,7 +214,7 @@ def whatif(
     from reticent.worst_case import BUDGET
 
     with working("Going through the possible worlds ...", as_json):
-        given = table_or_release(source, quasi, sensitive, key)
+        given = about.open(key)
         candidates = DataSource(people).read(None) if people is not None else None
         found = what_if(
             given,
@@ -174,9 +222,9 @@ def whatif(
             ask,
             candidates,
             key=key,
-            column=sensitive,
-            levels=levels_of(level),
-            private=private_lists(source),
+            column=about.sensitive,
+            levels=about.levels(),
+            private=private_lists(about.source),
             budget=budget if budget is not None else BUDGET,
             seed=seed,
         )
@@ -192,31 +240,24 @@ def whatif(
         "interval": found.interval,
         "confidence": found.confidence,
     }
-    answer(payload, as_json, lambda console: console.print(found.sentence(), markup=False))
+    answer(payload, as_json, found.sentence())
 
 
-@knowledge.command("breaking-point")
 def breaking_point(
-    source: Source,
-    c: Threshold = None,
-    quasi: Quasi = None,
-    sensitive: Sensitive = None,
-    level: Level = None,
+    about: SubjectOptions,
+    c: ThresholdOption = None,
     as_json: Json = False,
 ) -> None:
     """How many facts does it take to become that sure, and how many to be certain?
 
     Example: reticent knowledge breaking-point release/ --c 0.6
     """
-    from reticent.errors import PolicyError
     from reticent.knowledge import breaking_point as broken_at
     from reticent.knowledge import certainty_point
 
     with working("Counting the facts that it takes ...", as_json):
-        subject, given = subject_of(source, quasi, sensitive, level)
-        threshold = threshold_of(c, source)
-        if threshold is None:
-            raise PolicyError("Say which certainty must not be reached: --c 0.6.")
+        subject, given = about.subject()
+        threshold = about.required_threshold(c)
         payload = {
             "ok": True,
             "c": threshold,
@@ -224,34 +265,27 @@ def breaking_point(
             "certainty_point": certainty_point(subject.buckets),
             **_about(subject, given),
         }
-    answer(payload, as_json, lambda console: console.print(_points(payload), markup=False))
+    answer(payload, as_json, _points(payload))
 
 
-@knowledge.command("monitor")
 def monitor(
-    source: Source,
-    add: Annotated[str | None, typer.Option("--add", help="A file with the rows that would arrive.")] = None,
-    k: Facts = "1",
-    c: Threshold = None,
-    quasi: Quasi = None,
-    sensitive: Sensitive = None,
-    level: Level = None,
+    about: SubjectOptions,
+    add: Annotated[str | None, typer.Option("--add", help="A file with the new rows.")] = None,
+    k: FactsOption = "1",
+    c: ThresholdOption = None,
     as_json: Json = False,
 ) -> None:
     """Would the table still be safe with new rows? Warns at the first that makes it unsafe, and then exits with 1.
 
     Example: reticent knowledge monitor policy.toml --level age=3 --add new.csv --k 2 --c 0.6
     """
-    from reticent.errors import PolicyError
     from reticent.knowledge.growth import watch
 
     with working("Following the table as it grows ...", as_json):
-        given = table_or_release(source, quasi, sensitive, None)
-        threshold = threshold_of(c, source)
-        if threshold is None:
-            raise PolicyError("Say which certainty must not be reached: --c 0.6.")
-        arriving, outside = arrivals(add, source)
-        found = watch(given, arriving, threshold, most_facts(k), levels=levels_of(level))
+        given = about.open()
+        threshold = about.required_threshold(c)
+        arriving, outside = arrivals(add, about.source)
+        found = watch(given, arriving, threshold, most_facts(k), levels=about.levels())
     payload = {
         "ok": found.after.holds,
         "k": len(found.after.curve) - 1,
@@ -262,7 +296,42 @@ def monitor(
         "rows_outside": outside,
         "first_unsafe_row": found.first_unsafe_row,
     }
-    answer(payload, as_json, lambda console: console.print(found.sentence(), markup=False))
+    answer(payload, as_json, found.sentence())
+
+
+def most_facts(k: str) -> int:
+    """The largest number of facts in ``3`` or ``0..10``."""
+    low, dots, high = k.partition("..")
+    if not low.strip().isdecimal() or (dots and (not high.strip().isdecimal() or int(low) != 0)):
+        raise PolicyError(f"--k must be a number of facts such as 3, or a range from 0 such as 0..10, but it is {k!r}.")
+    most = int(high if dots else low)
+    if most > _MOST_FACTS:
+        raise PolicyError(f"--k must be at most {_MOST_FACTS:,}: more facts tell nobody apart, but it is {k}.")
+    return most
+
+
+def private_lists(source: str) -> dict[str, Any]:
+    """The steward's lists of people, where the folder of a release still has its private side."""
+    import polars as pl
+
+    folder = Path(source) / "private"
+    files = {name: folder / f"{name}.parquet" for name in ("people", "pseudonyms")}
+    return {name: pl.read_parquet(file) for name, file in files.items() if file.is_file()}
+
+
+def arrivals(add: str | None, source: str) -> tuple[Any, int]:
+    """The new rows, recoded where they join a release, and how many fall outside its groups."""
+    from reticent.data import Source as DataSource
+
+    if add is None:
+        return None, 0
+    rows = DataSource(add).read(None)
+    if not Path(source).is_dir():
+        return rows, 0
+    from reticent.release import apply
+
+    recoded = apply(source, rows, unseen="suppress")
+    return recoded, rows.height - recoded.height
 
 
 def _about(subject: Subject, given: Table | PublicSide) -> dict[str, Any]:
@@ -306,23 +375,21 @@ def _render_curve(console: Console, payload: dict[str, Any]) -> None:
         console.print(
             f"Below {shown(payload['c'])} with {payload['k']} facts: {verdict} (margin {shown(payload['margin'])}). "
             + _points(payload),
-            markup=False,
         )
     else:
-        console.print(f"{_facts(payload['certainty_point'], 'makes', 'make')} somebody certain.", markup=False)
+        console.print(f"{_facts(payload['certainty_point'], 'makes', 'make')} somebody certain.")
     for note in payload["notes"]:
-        console.print(note, style="dim", markup=False)
+        console.print(note, style="dim")
 
 
 def _render_explanation(console: Console, found: Explanation) -> None:
     facts = found.facts()
     console.print(
         (f"The worst {found.k} facts:" if found.k > 1 else "The worst fact:") if facts else "Without any facts:",
-        markup=False,
     )
     for fact in facts:
-        console.print(f"  - {fact}", markup=False)
-    console.print(f"Then {found.conclusion()}.", markup=False)
+        console.print(f"  - {fact}")
+    console.print(f"Then {found.conclusion()}.")
     rows = [
         (group, text, ", ".join(f"{value} {count}" for value, count in histogram.items()))
         for group, text, histogram in found.attacked()
@@ -331,7 +398,6 @@ def _render_explanation(console: Console, found: Explanation) -> None:
     console.print(
         f"Replayed in the exact solver: {found.replayed()}. Whoever only rules values out reaches {found.negations.disclosure}: "
         f"{'; '.join(found.facts(negations=True)) or 'without any facts'}.",
-        markup=False,
     )
 
 

@@ -10,29 +10,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reticent.cli.console import Json, answer, table
+from reticent.cli.options import LedgerOption, add_commands
+from reticent.errors import LedgerError, PolicyError, did_you_mean
 
 if TYPE_CHECKING:
     from reticent.ledger import Entry, Ledger
 
-Place = Annotated[
-    Path | None, typer.Option("--ledger", help="The ledger; without it RETICENT_LEDGER, or the user's own.")
-]
 Newest = Annotated[
-    Path | None, typer.Option("--newest", help="A second place of the newest position (RETICENT_LEDGER_NEWEST).")
+    Path | None, typer.Option("--newest", help="A second file that keeps the newest position (RETICENT_LEDGER_NEWEST).")
 ]
 Dataset = Annotated[str, typer.Argument(help="The name of the data set.")]
-Reason = Annotated[str, typer.Option("--reason", help="Why; it stays on record.")]
-
-_app = typer.Typer(help="What was given out about every data set; withdraw what never left.", no_args_is_help=True)
+Reason = Annotated[str, typer.Option("--reason", help="The reason; it stays on record.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.add_typer(_app, name="ledger")
+    group = typer.Typer(
+        help="What was given out about each data set; withdraw what was never written.", no_args_is_help=True
+    )
+    add_commands(group, {"list": list_entries, "show": show, "withdraw": withdraw, "accept": accept})
+    app.add_typer(group, name="ledger")
 
 
-@_app.command("list")
-def list_entries(ledger: Place = None, newest: Newest = None, as_json: Json = False) -> None:
+def list_entries(ledger: LedgerOption = None, newest: Newest = None, as_json: Json = False) -> None:
     """List everything that was given out or is reserved, by data set.
 
     Example: reticent ledger list
@@ -46,8 +46,7 @@ def list_entries(ledger: Place = None, newest: Newest = None, as_json: Json = Fa
     answer(payload, as_json, lambda console: console.print(table(f"Ledger {path}", columns, rows)))
 
 
-@_app.command("show")
-def show(dataset: Dataset, ledger: Place = None, newest: Newest = None, as_json: Json = False) -> None:
+def show(dataset: Dataset, ledger: LedgerOption = None, newest: Newest = None, as_json: Json = False) -> None:
     """Show every entry of a data set: what it was judged beside, its hashes, and why one was withdrawn.
 
     Example: reticent ledger show patients
@@ -66,12 +65,11 @@ def show(dataset: Dataset, ledger: Place = None, newest: Newest = None, as_json:
     answer(payload, as_json, lambda console: console.print(*drawn))
 
 
-@_app.command("withdraw")
 def withdraw(
     dataset: Dataset,
     number: Annotated[int, typer.Argument(help="The entry's number, as listed.")],
     reason: Reason,
-    ledger: Place = None,
+    ledger: LedgerOption = None,
     newest: Newest = None,
     as_json: Json = False,
 ) -> None:
@@ -79,8 +77,6 @@ def withdraw(
 
     Example: reticent ledger withdraw patients 2 --reason "the disk was full"
     """
-    from reticent.errors import PolicyError
-
     with _opened(ledger, newest) as book:
         found = {each.number: each for each in _entries(book, dataset)}
         if number not in found:
@@ -88,11 +84,10 @@ def withdraw(
             raise PolicyError(f"The data set {dataset!r} has no entry {number}. Its entries are {listed}.")
         taken = book.withdraw(found[number], reason)
     said = f"{taken.kind} {taken.number} of {taken.dataset!r} is withdrawn: {taken.reason}"
-    answer({"ok": True, **_plain(taken)}, as_json, lambda console: console.print(said, markup=False))
+    answer({"ok": True, **_plain(taken)}, as_json, said)
 
 
-@_app.command("accept")
-def accept(reason: Reason, ledger: Place = None, newest: Newest = None, as_json: Json = False) -> None:
+def accept(reason: Reason, ledger: LedgerOption = None, newest: Newest = None, as_json: Json = False) -> None:
     """Go on with a ledger that is older than it was, because a backup was put back deliberately.
 
     What was given out since the backup is unknown, so every data set gets an entry that says so: nothing more is given out about it unless
@@ -108,13 +103,12 @@ def accept(reason: Reason, ledger: Place = None, newest: Newest = None, as_json:
         else "The ledger is the newest there is; nothing was changed."
     )
     payload = {"ok": True, "entries": [_plain(each) for each in marked]}
-    answer(payload, as_json, lambda console: console.print(said, markup=False))
+    answer(payload, as_json, said)
 
 
 @contextmanager
 def _opened(path: Path | None, newest: Path | None, accept: str | None = None) -> Iterator[Ledger]:
     """The ledger, which must be there: looking at one does not make it."""
-    from reticent.errors import LedgerError
     from reticent.ledger import Ledger, LedgerPlace
 
     place = LedgerPlace.of(path, newest)
@@ -127,8 +121,6 @@ def _opened(path: Path | None, newest: Path | None, accept: str | None = None) -
 
 
 def _entries(book: Ledger, dataset: str) -> Sequence[Entry]:
-    from reticent.errors import PolicyError, did_you_mean
-
     found = book.entries(dataset)
     if not found:
         raise PolicyError(

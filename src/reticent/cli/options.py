@@ -1,34 +1,168 @@
-"""Options and arguments that several commands share: one name, one help text, one meaning."""
+"""Options and arguments that several commands share: one name, one help text, one meaning.
+
+A frozen dataclass of such options is a group: a command that takes one as a parameter takes all of its options. Commands are added with
+:func:`add_commands`, which spreads the groups.
+"""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from reticent.errors import PolicyError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from reticent.data import Table
+    from reticent.release import PublicSide
+
 PolicyArgument = Annotated[Path, typer.Argument(help="The policy (.toml).")]
 ReleaseArgument = Annotated[Path, typer.Argument(help="The folder of a release.")]
-DefinitionOption = Annotated[
-    str | None, typer.Option("--definition", help="Such as 'KAnonymity(5) & EntropyLDiversity(l=3)'.")
+TargetArgument = Annotated[
+    str, typer.Argument(help="The folder of a release, or a policy (.toml): its table before publication.")
 ]
-SuppressionOption = Annotated[
-    str | None, typer.Option("--suppression", help="The share of rows that may be left out, such as 0.05.")
+LedgerOption = Annotated[
+    Path | None, typer.Option("--ledger", help="The ledger file (default: RETICENT_LEDGER, or the user's own).")
 ]
-ObjectiveOption = Annotated[
-    str | None, typer.Option("--objective", help="What to keep small: loss, discernibility, kl ...")
-]
-FormatOption = Annotated[
-    str | None, typer.Option("--format", help="generalize, or bucketize: exact values, joined by bucket.")
-]
-SecondsOption = Annotated[
-    float | None, typer.Option("--seconds", help="Stop searching after this many seconds and take the best found.")
-]
-EngineOption = Annotated[
-    str | None, typer.Option("--engine", help="local: rows in memory; streaming: a table larger than memory.")
-]
-LedgerOption = Annotated[Path | None, typer.Option("--ledger", help="The ledger that remembers what was given out.")]
+DatasetOption = Annotated[str | None, typer.Option("--dataset", help="The name of the data set in the ledger.")]
 SignOption = Annotated[Path | None, typer.Option("--sign", help="The private key (.key) to sign the certificate with.")]
-PeopleWhoOption = Annotated[
-    str | None, typer.Option("--who", help="The column of --people to call people by in examples.")
+SeedOption = Annotated[
+    int | None, typer.Option("--insecure-seed", help="For tests only: draws that anybody can repeat.")
 ]
+QuasiOption = Annotated[list[str] | None, typer.Option("--quasi", help="A quasi column; repeat for several.")]
+SensitiveOption = Annotated[str | None, typer.Option("--sensitive", help="The sensitive column, if there are several.")]
+
+
+@dataclass(frozen=True)
+class DraftOptions:
+    """What replaces the settings of a policy when a release is drafted."""
+
+    definition: Annotated[
+        str | None, typer.Option("--definition", help="Such as 'KAnonymity(5) & EntropyLDiversity(l=3)'.")
+    ] = None
+    suppression: Annotated[
+        str | None, typer.Option("--suppression", help="The share of rows that may be left out, such as 0.05.")
+    ] = None
+    objective: Annotated[
+        str | None, typer.Option("--objective", help="What to minimize: loss, discernibility, kl ...")
+    ] = None
+    release_format: Annotated[
+        str | None, typer.Option("--format", help="generalize, or bucketize: exact values, linked by bucket.")
+    ] = None
+    seconds: Annotated[
+        float | None,
+        typer.Option("--seconds", help="Stop searching after this many seconds and use the best result so far."),
+    ] = None
+    engine: Annotated[
+        str | None, typer.Option("--engine", help="local: rows in memory; streaming: a table larger than memory.")
+    ] = None
+
+    def overrides(self) -> dict[str, Any]:
+        """The keywords of :func:`reticent.policy.publish_policy` and ``preview_policy``."""
+        method = {
+            "suppression": self.suppression,
+            "objective": self.objective,
+            "format": self.release_format,
+            "seconds": self.seconds,
+        }
+        return {"definition": self.definition, "engine": self.engine, "method": method}
+
+
+@dataclass(frozen=True)
+class PeopleOptions:
+    """A list of people to look up."""
+
+    people: Annotated[
+        Path | None, typer.Option("--people", help="A list of people to look up: CSV, Parquet, Arrow or DuckDB.")
+    ] = None
+    who: Annotated[str | None, typer.Option("--who", help="The column of --people that names people in examples.")] = (
+        None
+    )
+
+    def __post_init__(self) -> None:
+        if self.who is not None and self.people is None:
+            raise PolicyError("--who names a column of the list of people: add --people.")
+
+    def read(self) -> pl.DataFrame | None:
+        """The list, if there is one."""
+        from reticent.data import Source
+
+        return None if self.people is None else Source(str(self.people)).read()
+
+
+def table_or_path(given: str) -> Table | str:
+    """The table of a policy, or the path as it was given: the folder of a release, or a data file."""
+    from reticent.policy import Policy
+
+    return Policy.read(given).table() if given.endswith(".toml") else given
+
+
+def table_or_release(
+    source: str, quasi: list[str] | None = None, sensitive: str | None = None, key: str | None = None
+) -> Table | PublicSide:
+    """The table of a policy or a data file, or the public side of a release; the options replace what the policy says."""
+    from reticent.policy import Policy, read
+
+    if Path(source).is_dir():
+        from reticent.release import open_public
+
+        return open_public(source)
+    if source.endswith(".toml"):
+        policy = Policy.read(source)
+        overrides: dict[str, Any] = {}
+        if quasi:
+            overrides["quasi"] = {name: policy.hierarchies.get(name) for name in quasi}
+        if sensitive:
+            overrides["sensitive"] = {sensitive: policy.hierarchies.get(sensitive)}
+        if key:
+            overrides["key"] = key
+        return read(policy=policy, **overrides)
+    if not quasi or not sensitive:
+        raise PolicyError(
+            f"{source} is neither a policy nor a release. Name its columns with --quasi age --sensitive disease, or let "
+            f"`reticent inspect {source}` propose a policy."
+        )
+    return read(source, quasi=quasi, sensitive=sensitive, key=key)
+
+
+def add_commands(app: typer.Typer, commands: Mapping[str, Callable[..., None]]) -> None:
+    """Add commands by name; a parameter that is a group of options stands for these options."""
+    for name, command in commands.items():
+        app.command(name)(_spread(command))
+
+
+def _spread(command: Callable[..., None]) -> Callable[..., None]:
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    if not groups:
+        return command
+    options: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command).parameters.values():
+        group = groups.get(parameter.name)
+        if group is None:
+            options.append(parameter.replace(annotation=hints[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        inner = get_type_hints(group, include_extras=True)
+        options += [
+            inspect.Parameter(
+                each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=inner[each.name]
+            )
+            for each in fields(group)
+        ]
+
+    def spread(**given: Any) -> None:
+        made = {
+            name: group(**{each.name: given.pop(each.name) for each in fields(group)}) for name, group in groups.items()
+        }
+        command(**given, **made)
+
+    spread.__doc__, spread.__name__ = command.__doc__, command.__name__
+    spread.__annotations__ = {each.name: each.annotation for each in options}
+    spread.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]  # what typer reads
+    return spread

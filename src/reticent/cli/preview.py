@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reticent.cli.console import Json, answer, table, working
-from reticent.cli.options import (
-    DefinitionOption,
-    EngineOption,
-    FormatOption,
-    ObjectiveOption,
-    PolicyArgument,
-    SecondsOption,
-    SuppressionOption,
-)
+from reticent.cli.console import Details, Json, answer, table, working
+from reticent.cli.options import DraftOptions, PolicyArgument, add_commands
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,28 +16,22 @@ if TYPE_CHECKING:
     from reticent.policy import Policy
     from reticent.report import Compared, Preview
 
-_COLUMNS_SHOWN, _ROWS_SHOWN = 6, 6
-
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("preview")(preview)
+    add_commands(app, {"preview": preview})
 
 
 def preview(
     policy: PolicyArgument,
-    definition: DefinitionOption = None,
-    suppression: SuppressionOption = None,
-    objective: ObjectiveOption = None,
-    release_format: FormatOption = None,
-    seconds: SecondsOption = None,
-    engine: EngineOption = None,
+    draft: DraftOptions,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Also what the other methods would cost, each with its own defaults.")
+        bool, typer.Option("--compare", help="Also show what the other methods would cost, each with its defaults.")
     ] = False,
     attacks: Annotated[
         bool, typer.Option("--attacks/--no-attacks", help="Run the adversaries, before and after.")
     ] = True,
+    details: Details = False,
     as_json: Json = False,
 ) -> None:
     """Show what `publish` would publish: rows, groups, loss by column, attacks. Nothing is recorded or written.
@@ -53,30 +40,25 @@ def preview(
     """
     from reticent.policy import Policy
 
-    method = {"suppression": suppression, "objective": objective, "format": release_format, "seconds": seconds}
-    show_preview(Policy.read(policy), definition, engine, method, compare, attacks, as_json)
+    show_preview(Policy.read(policy), draft, compare, attacks, details, as_json)
 
 
 def show_preview(
-    policy: Policy,
-    definition: str | None,
-    engine: str | None,
-    method: dict[str, Any],
-    compare: bool,
-    attacks: bool,
-    as_json: bool,
+    policy: Policy, draft: DraftOptions, compare: bool, attacks: bool, details: bool, as_json: bool
 ) -> None:
     """Make the preview of a policy and print it; ``reticent publish --dry-run`` prints the same."""
     from reticent.policy import compare_policy, preview_policy
+    from reticent.release import methods_compared
 
     with working("Drafting the release ...", as_json) as context:
-        found = preview_policy(policy, definition=definition, engine=engine, method=method, context=context)
+        found = preview_policy(policy, **draft.overrides(), context=context)
         achieved = found.attacks if attacks else ()
         others = (
-            compare_policy(policy, definition=definition, engine=engine, attacks=attacks, context=context)
+            compare_policy(policy, definition=draft.definition, engine=draft.engine, attacks=attacks, context=context)
             if compare
             else None
         )
+        compared = found.search.get("compared") or methods_compared(found.table, found.definition, context)
     payload: dict[str, Any] = {
         "ok": True,
         "recorded": False,
@@ -86,34 +68,33 @@ def show_preview(
             {"before": None if before is None else before.as_dict(), "after": after.as_dict()}
             for before, after in achieved
         ],
+        "methods": compared,
         "compared": None if others is None else others.table.to_dicts(),
     }
-    answer(payload, as_json, lambda console: _render(console, found, others, attacks))
+    answer(payload, as_json, lambda console: _render(console, found, others, compared, attacks, details))
 
 
-def _render(console: Console, found: Preview, others: Compared | None, attacks: bool) -> None:
+def _render(
+    console: Console,
+    found: Preview,
+    others: Compared | None,
+    compared: Mapping[str, Any] | None,
+    attacks: bool,
+    details: bool,
+) -> None:
+    from reticent.cli.screens import ROWS_SHOWN, how_many, show_columns, show_methods, show_rows, show_worth
     from reticent.cli.wording import shown
-    from reticent.report import percent
+    from reticent.report import percent, poor_worth
 
-    groups = (
-        ""
-        if found.groups is None
-        else f" in {len(found.groups):,} groups of at least {int(found.groups.people.min()):,}"
-    )
-    console.print(
-        f"A preview by {found.method.get('name')}: {found.rows:,} rows{groups} would be published, {found.suppressed:,} left out.",
-        markup=False,
-    )
-    frame = found.frame.head(_ROWS_SHOWN)
-    columns = frame.columns[:_COLUMNS_SHOWN]
-    more = len(frame.columns) - len(columns)
-    rows = [[str(row[name]) for name in columns] for row in frame.iter_rows(named=True)]
-    console.print(table("The first rows" + (f" ({more} more columns)" if more else ""), columns, rows))
-    losses = [(name, percent(value)) for name, value in found.loss_by_column.items()]
-    if losses:
-        console.print(table("Loss by column", ("column", "detail given up"), losses))
+    name = found.method.get("name")
+    console.print(f"A preview by {name}: {how_many(found.rows, found.suppressed, found.groups)}.")
+    show_columns(console, found.loss_by_column, found.recoding, found.table, found.utility.get("loss"))
+    show_rows(console, found.frame.gather_every(max(found.frame.height // ROWS_SHOWN, 1)).head(ROWS_SHOWN))
+    show_methods(console, compared)
+    losses = found.loss_by_column
+    show_worth(console, poor_worth(found.table, found.definition, found.method, found.utility.get("loss"), losses))
     costs = [(name, shown(value)) for name, value in found.utility.items()]
-    if costs:
+    if details and costs:
         console.print(table("What it would cost", ("measure", "value"), costs))
     if attacks:
         hits = [
@@ -130,8 +111,8 @@ def _render(console: Console, found: Preview, others: Compared | None, attacks: 
     if others is not None:
         console.print(table("Compared", ("method", "left out", "groups", "loss", "succeeding"), _compared(others)))
         for row in others.table.filter(~others.table["possible"]).iter_rows(named=True):
-            console.print(f"{row['method']}: {row['problem']}", markup=False)
-    console.print("\nNothing was recorded or written. `reticent publish` publishes it.", markup=False)
+            console.print(f"{row['method']}: {row['problem']}")
+    console.print("\nNothing was recorded or written. `reticent publish` publishes it.")
 
 
 def _compared(others: Compared) -> list[tuple[object, ...]]:

@@ -7,18 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reticent.cli.console import Json, answer, table, working
-from reticent.cli.options import (
-    DefinitionOption,
-    EngineOption,
-    FormatOption,
-    LedgerOption,
-    ObjectiveOption,
-    PolicyArgument,
-    SecondsOption,
-    SignOption,
-    SuppressionOption,
-)
+from reticent.cli.console import Details, Json, answer, table, working
+from reticent.cli.options import DraftOptions, LedgerOption, PolicyArgument, SignOption, add_commands
 from reticent.cli.preview import show_preview
 
 if TYPE_CHECKING:
@@ -26,18 +16,21 @@ if TYPE_CHECKING:
 
     from reticent.policy import Published
     from reticent.release import Release
+    from reticent.report import PoorWorth
+
+
+_QUICKLY_COMPARED = 100_000
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("publish")(publish)
+    add_commands(app, {"publish": publish})
 
 
 def publish(
     policy: PolicyArgument,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The folder that the release is written to; a new one.")
-    ] = None,
+    draft: DraftOptions,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="A new folder for the release.")] = None,
     again: Annotated[
         bool | None, typer.Option("--again", help="Allow another release of a data set that was released before.")
     ] = None,
@@ -45,20 +38,22 @@ def publish(
     report: Annotated[
         bool | None, typer.Option("--report", help="Write the steward's report to private/report.html.")
     ] = None,
-    suppression: SuppressionOption = None,
-    objective: ObjectiveOption = None,
-    definition: DefinitionOption = None,
-    release_format: FormatOption = None,
-    seconds: SecondsOption = None,
     files: Annotated[
-        str | None, typer.Option("--files", help="The kind of the released files: csv or parquet.")
+        str | None, typer.Option("--files", help="The file format of the release: csv, parquet, xlsx, sav, dta or xpt.")
     ] = None,
-    engine: EngineOption = None,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", help="Also write the tables to this database (an address of SQLAlchemy, or env:NAME)."),
+    ] = None,
+    to_table: Annotated[
+        str | None, typer.Option("--to-table", help="The name of the new table in the database of --to.")
+    ] = None,
     ledger: LedgerOption = None,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Show what would be published, as `reticent preview` does; record nothing."),
     ] = False,
+    details: Details = False,
     as_json: Json = False,
 ) -> None:
     """Find the least distorted release that keeps the promise, certify it and write it.
@@ -67,10 +62,9 @@ def publish(
     """
     from reticent.policy import Policy, publish_policy
 
-    method = {"suppression": suppression, "objective": objective, "format": release_format, "seconds": seconds}
     loaded = Policy.read(policy)
     if dry_run:
-        show_preview(loaded, definition, engine, method, compare=False, attacks=False, as_json=as_json)
+        show_preview(loaded, draft, compare=False, attacks=False, details=details, as_json=as_json)
         return
     with working("Searching for the least distorted release ...", as_json) as context:
         found = publish_policy(
@@ -79,17 +73,18 @@ def publish(
             again=again,
             sign=sign,
             report=report,
-            definition=definition,
             ledger=ledger,
             files=files,
-            engine=engine,
-            method=method,
+            to=to,
+            to_table=to_table,
+            **draft.overrides(),
             context=context,
         )
-    answer(_payload(found), as_json, lambda console: _render(console, found))
+    worth = _worth(found)
+    answer(_payload(found, worth), as_json, lambda console: _render(console, found, worth, details))
 
 
-def _payload(found: Published) -> dict[str, Any]:
+def _payload(found: Published, worth: PoorWorth | None) -> dict[str, Any]:
     release, private = found.release, found.release.private
     return {
         "ok": True,
@@ -104,38 +99,60 @@ def _payload(found: Published) -> dict[str, Any]:
         "worst_posterior": private.search.get("worst_posterior"),
         "proven": private.search.get("proven"),
         "bound": private.search.get("bound"),
+        "methods": private.search.get("compared"),
+        "of_little_use": None if worth is None else worth.as_dict(),
         "utility": dict(release.utility),
         "unpublished": list(found.table.unpublished),
+        "read_as_missing": {column: dict(codes) for column, codes in found.table.codebook.missing.items()},
         "certificate": dict(release.certificate),
     }
 
 
-def _render(console: Console, found: Published) -> None:
+def _render(console: Console, found: Published, worth: PoorWorth | None, details: bool) -> None:
+    from reticent.cli.screens import ROWS_SHOWN, how_many, show_columns, show_methods, show_rows, show_worth
     from reticent.cli.wording import shown
+    from reticent.utility import Measured
 
     release, private = found.release, found.release.private
-    groups = _groups(release)
-    grouped = f" in {groups['count']:,} groups; {private.suppressed:,} rows were left out" if groups else ""
-    console.print(f"Published {release.public.height:,} rows{grouped}.", markup=False)
-    promises = [(_claim(claim), claim["covers"]) for claim in release.certificate["claims"]]
-    console.print(table("What is promised", ("definition", "in plain words"), promises))
-    levels = [(column, f"{level} of {height}") for column, level, height in _levels(found)]
-    if levels:
-        console.print(table("Levels", ("column", "level"), levels))
-    costs = [(name, shown(value)) for name, value in release.utility.items()]
-    if costs:
-        console.print(table("What it cost (for your eyes only)", ("measure", "value"), costs))
+    groups = release.groups if private.evidence.groups else None
+    console.print(f"Published {how_many(release.public.height, private.suppressed, groups)}.\n")
+    for claim in release.certificate["claims"]:
+        console.print(f"{_claim(claim)}: {claim['covers']}")
+    losses = release.utility.loss_by_column if isinstance(release.utility, Measured) else {}
+    show_columns(console, losses, private.recoding, found.table, release.utility.get("loss"))
+    show_rows(console, release.public.sample(ROWS_SHOWN))
+    show_methods(console, private.search.get("compared"))
+    show_worth(console, worth)
+    if details:
+        levels = [(column, f"{level} of {height}") for column, level, height in _levels(found)]
+        if levels:
+            console.print(table("Levels", ("column", "level"), levels))
+        costs = [(name, shown(value)) for name, value in release.utility.items()]
+        if costs:
+            console.print(table("What it cost (for your eyes only)", ("measure", "value"), costs))
     if not private.search.get("proven", True):
         console.print(
             f"The time was up: a better release may exist, but none below {shown(private.search['bound'])}.",
-            markup=False,
         )
     if found.table.unpublished:
-        console.print(f"Without a role, so not published: {', '.join(found.table.unpublished)}.", markup=False)
-    console.print(f"\n{found.path / 'public'} is for everybody, {found.path / 'private'} for you alone.", markup=False)
+        console.print(f"Without a role, so not published: {', '.join(found.table.unpublished)}.")
+    for note in found.table.codebook.notes():
+        console.print(note)
+    console.print(f"\n{found.path / 'public'} is for everybody, {found.path / 'private'} for you alone.")
     if found.report is not None:
-        console.print(f"The report is {found.report}.", markup=False)
-    console.print(f"Anybody can check it: reticent verify {found.path}", markup=False)
+        console.print(f"The report is {found.report}.")
+    console.print(f"Anybody can check it: reticent verify {found.path}")
+
+
+def _worth(found: Published) -> PoorWorth | None:
+    """Why the release is of little use, if it is. It is out already, so ways out are looked for only where that is quick."""
+    from reticent.report import poor_worth
+    from reticent.utility import Measured
+
+    utility = found.release.utility
+    losses = utility.loss_by_column if isinstance(utility, Measured) else {}
+    method, loss = found.release.manifest.method, utility.get("loss")
+    return poor_worth(found.table, found.definition, method, loss, losses, most_rows=_QUICKLY_COMPARED)
 
 
 def _groups(release: Release) -> dict[str, int] | None:

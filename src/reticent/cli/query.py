@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from reticent.cli.console import Json, answer
+from reticent.cli.console import Json, answer, working
+from reticent.cli.options import ReleaseArgument
 
 
 def register(app: typer.Typer) -> None:
@@ -16,23 +16,24 @@ def register(app: typer.Typer) -> None:
 
 
 def query(
-    release: Annotated[Path, typer.Argument(help="The folder of a release.")],
+    release: ReleaseArgument,
     condition: Annotated[str, typer.Argument(help='A condition as in SQL, such as "age between 30 and 40".')],
     estimator: Annotated[
         str,
         typer.Option(
-            help="uniform: the expected number; intersect: everybody who could meet it; people: rows behind distinct records."
+            help="uniform: the expected number if people are spread evenly; intersect: everybody who could meet it; people: rows behind distinct records."
         ),
     ] = "uniform",
     as_json: Json = False,
 ) -> None:
-    """Count the rows of a release that meet a condition, with the error that comes from its coarseness.
+    """Count the rows of a release that meet a condition: between which numbers the answer lies for certain, and an estimate.
 
     Example: reticent query release "age between 30 and 40 and diagnosis = 'flu'"
     """
     from reticent.release import open_public
 
-    found = open_public(release).count(condition, estimator)
-    answer(
-        {"ok": True, **found.describe()}, as_json, lambda console: console.print(*found.lines(), sep="\n", markup=False)
-    )
+    with working("Reading the release ...", as_json) as context:
+        side = open_public(release, context=context)
+        context.step("counting")
+        found = side.count(condition, estimator)
+    answer({"ok": True, **found.describe()}, as_json, "\n".join(found.lines()))

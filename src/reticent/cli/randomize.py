@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from reticent.cli.console import Json, answer, table, working
+from reticent.cli.options import DatasetOption, LedgerOption, SeedOption, SignOption, add_commands
 from reticent.cli.verify import verify
+from reticent.errors import PolicyError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,9 +30,6 @@ Values = Annotated[
 ]
 PublicNumber = Annotated[int, typer.Option("--n", help="The public number of records.")]
 PlanFile = Annotated[Path, typer.Option("--plan", help="The plan (.json).")]
-Dataset = Annotated[str | None, typer.Option(help="The name of the data set in the ledger.")]
-Ledger = Annotated[Path | None, typer.Option("--ledger", help="The ledger that remembers what was given out.")]
-Seed = Annotated[int | None, typer.Option("--insecure-seed", help="For tests only: draws that anybody can repeat.")]
 Duplicates = Annotated[
     str, typer.Option(help="What repeated rows mean: refuse, dedupe, or count (needs a plan with --count).")
 ]
@@ -41,37 +40,37 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(
         help="Randomized views: no record proves anything, counts can be estimated.", no_args_is_help=True
     )
-    for name, command in (
-        ("plan", plan),
-        ("publish", publish),
-        ("estimate", estimate),
-        ("audit", audit),
-        ("compare", compare),
-        ("republish", republish),
-        ("verify", verify),
-        ("chart", chart),
-    ):
-        group.command(name)(command)
+    add_commands(
+        group,
+        {
+            "plan": plan,
+            "publish": publish,
+            "estimate": estimate,
+            "audit": audit,
+            "compare": compare,
+            "republish": republish,
+            "verify": verify,
+            "chart": chart,
+        },
+    )
     app.add_typer(group, name="randomize")
 
 
 def plan(
     domain: Domain,
     n: PublicNumber,
-    k: Annotated[
-        str | None, typer.Option("--k", help="The belief before, in multiples of the average density.")
-    ] = None,
-    d: Annotated[str | None, typer.Option("--d", help="The belief before, as a probability (instead of --k).")] = None,
-    gamma: Annotated[str, typer.Option(help="The belief that is allowed after.")] = "1/5",
+    k: Annotated[str | None, typer.Option("--k", help="The prior belief, in multiples of the average density.")] = None,
+    d: Annotated[str | None, typer.Option("--d", help="The prior belief, as a probability (instead of --k).")] = None,
+    gamma: Annotated[str, typer.Option(help="The largest posterior belief that is allowed.")] = "1/5",
     preset: Annotated[str, typer.Option(help="tight, max-utility, paper or floor.")] = "tight",
     floor: Annotated[
-        str | None, typer.Option(help="With --preset floor: the least share of a belief that must stay.")
+        str | None, typer.Option(help="With --preset floor: the least ratio of posterior to prior.")
     ] = None,
     adversary: Annotated[str, typer.Option(help="independent, exclusive (link attacks) or both.")] = "independent",
     views: Annotated[int, typer.Option(help="How many views will be published in all.")] = 1,
     frozen: Annotated[bool, typer.Option("--frozen", help="With --views: the data never change.")] = False,
     n_public: Annotated[
-        int | None, typer.Option("--n-public", help="A rounded upper bound of n to be known instead.")
+        int | None, typer.Option("--n-public", help="A rounded upper bound to publish instead of n.")
     ] = None,
     count: Annotated[
         int | None, typer.Option(help="Add a column of how often a record occurs, capped at this.")
@@ -107,17 +106,15 @@ def plan(
 def publish(
     data: Annotated[Path, typer.Argument(help="The data (.csv or .parquet).")],
     plan_file: PlanFile,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder that the view is written to; a new one.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="A new folder for the view.")],
     domain: Values = None,
-    dataset: Dataset = None,
+    dataset: DatasetOption = None,
     duplicates: Duplicates = "refuse",
-    files: Annotated[str, typer.Option(help="csv or parquet.")] = "csv",
-    ledger: Ledger = None,
+    files: Annotated[str, typer.Option(help="csv, parquet, xlsx, sav, dta or xpt.")] = "csv",
+    ledger: LedgerOption = None,
     again: Annotated[bool, typer.Option("--again", help="Allow another release of the same data set.")] = False,
-    sign: Annotated[
-        Path | None, typer.Option("--sign", help="The private key (.key) to sign the certificate with.")
-    ] = None,
-    insecure_seed: Seed = None,
+    sign: SignOption = None,
+    insecure_seed: SeedOption = None,
     as_json: Json = False,
 ) -> None:
     """Publish a view by a plan; it is written in chunks, and the ledger before it leaves.
@@ -128,11 +125,11 @@ def publish(
     from reticent.randomize import publish_to
 
     made = read_plan(plan_file)
-    with working("Drawing the view ...", as_json):
+    with working("Drawing the view ...", as_json) as context:
         rows = publish_to(
             read_frame(data), made, output, read_domain(domain) if domain else None, dataset,
             duplicates=duplicates, files=cast(Any, files), ledger=ledger, again=again, insecure_seed=insecure_seed,
-            signing_key=sign,
+            signing_key=sign, context=context,
         )  # fmt: skip
     payload = {
         "ok": True,
@@ -142,15 +139,10 @@ def publish(
         "beta": made.beta,
         "worst_posterior": made.worst_posterior,
     }
-
-    def render(console: Console) -> None:
-        console.print(f"Published {rows:,} rows to {output}.", markup=False)
-        if dataset is None:
-            console.print(
-                "Without --dataset nothing keeps a second view of these data back, and two give records away."
-            )
-
-    answer(payload, as_json, render)
+    warning = (
+        "" if dataset else "\nWithout --dataset the ledger cannot refuse a second view; two views give records away."
+    )
+    answer(payload, as_json, f"Published {rows:,} rows to {output}.{warning}")
 
 
 def estimate(
@@ -159,8 +151,8 @@ def estimate(
         typer.Argument(help="The folder of the view; for a series all folders in order, then the condition."),
     ],
     condition: Annotated[str, typer.Argument(help='A condition as in SQL, such as "score < 3*age".')],
-    error: Annotated[str | None, typer.Option(help="The probability with which the interval may miss.")] = None,
-    queries: Annotated[int, typer.Option(help="How many answers must hold together.")] = 1,
+    error: Annotated[str | None, typer.Option(help="The probability that the interval misses the true value.")] = None,
+    queries: Annotated[int, typer.Option(help="How many answers must hold simultaneously.")] = 1,
     total: Annotated[str | None, typer.Option("--sum", help="Sum this column instead of counting.")] = None,
     average: Annotated[str | None, typer.Option("--average", help="Average this column instead of counting.")] = None,
     group_by: Annotated[
@@ -177,7 +169,6 @@ def estimate(
     """
     from reticent.data import read_frame
     from reticent.data.predicate import Condition
-    from reticent.errors import PolicyError
     from reticent.randomize import open_published, read_views
 
     if sum(map(bool, (total, average, group_by))) > 1:
@@ -196,9 +187,7 @@ def estimate(
         found = last.average(average, asked, error=error)
     else:
         found = last.estimate(asked, error=error, queries=queries)
-    answer(
-        {"ok": True, **found.describe()}, as_json, lambda console: console.print(*found.lines(), sep="\n", markup=False)
-    )
+    answer({"ok": True, **found.describe()}, as_json, "\n".join(found.lines()))
 
 
 def audit(
@@ -208,7 +197,7 @@ def audit(
         typer.Option("--tuple", help='A record as JSON, such as \'{"age": 25, "score": 99}\'; several make a block.'),
     ],
     priors: Annotated[
-        list[str], typer.Option("--prior", help="The belief in the record before; one for each record of a block.")
+        list[str], typer.Option("--prior", help="The prior belief in the record; one for each record of a block.")
     ],
     as_json: Json = False,
 ) -> None:
@@ -217,7 +206,6 @@ def audit(
     Example: reticent randomize audit view --tuple '{"age": 25, "nationality": "British", "score": 99}' --prior 1/200
     """
     from reticent.documents import parse_json
-    from reticent.errors import PolicyError
     from reticent.randomize import audit_block, audit_tuple, open_view
 
     try:
@@ -255,14 +243,16 @@ def compare(
 
 
 def republish(
-    data: Annotated[Path, typer.Argument(help="The data as they are now (.csv or .parquet).")],
+    data: Annotated[Path, typer.Argument(help="The current data (.csv or .parquet).")],
     series: Annotated[Path, typer.Option("--series", help="The folder of the series.")],
-    plan_file: Annotated[Path | None, typer.Option("--plan", help="The plan (.json), at the first view.")] = None,
+    plan_file: Annotated[
+        Path | None, typer.Option("--plan", help="The plan (.json); needed for the first view only.")
+    ] = None,
     domain: Values = None,
-    dataset: Dataset = None,
+    dataset: DatasetOption = None,
     duplicates: Duplicates = "refuse",
-    ledger: Ledger = None,
-    insecure_seed: Seed = None,
+    ledger: LedgerOption = None,
+    insecure_seed: SeedOption = None,
     as_json: Json = False,
 ) -> None:
     """Publish the next view of a series; one more than was planned is refused.
@@ -270,7 +260,6 @@ def republish(
     Example: reticent randomize republish scores.csv --series views --plan plan.json
     """
     from reticent.data import read_frame
-    from reticent.errors import PolicyError
     from reticent.ledger import withdrawn_if_unsaved
     from reticent.randomize import Series
 
@@ -284,34 +273,30 @@ def republish(
         raise PolicyError(f"{str(series)!r} holds no series yet. Start one with --plan.")
     else:
         opened = Series(read_plan(plan_file))
-    grown = opened.publish(
-        read_frame(data), dataset, domain=read_domain(domain) if domain else None,
-        duplicates=duplicates, ledger=ledger, insecure_seed=insecure_seed,
-    )  # fmt: skip
+    with working("Drawing the view ...", as_json) as context:
+        grown = opened.publish(
+            read_frame(data), dataset, domain=read_domain(domain) if domain else None,
+            duplicates=duplicates, ledger=ledger, insecure_seed=insecure_seed, context=context,
+        )  # fmt: skip
     last = grown.views[-1]
-    with withdrawn_if_unsaved(last.release.entry):
+    written = series / f"view-{last.manifest.index}"
+    with withdrawn_if_unsaved(last.release.entry, written):
         grown.save(series)
     payload = {
         "ok": True,
         "index": last.manifest.index,
         "views": grown.plan.views,
         "rows": len(last),
-        "path": series / f"view-{last.manifest.index}",
+        "path": written,
     }
-    answer(
-        payload,
-        as_json,
-        lambda console: console.print(
-            f"View {last.manifest.index} of {grown.plan.views}: {len(last):,} rows.", markup=False
-        ),
-    )
+    answer(payload, as_json, f"View {last.manifest.index} of {grown.plan.views}: {len(last):,} rows.")
 
 
 def chart(
     domain: Domain,
     n: PublicNumber,
     output: Annotated[Path, typer.Option("--output", "-o", help="The picture (.svg).")],
-    k: Annotated[str, typer.Option("--k", help="The belief before, in multiples of the average density.")] = "10",
+    k: Annotated[str, typer.Option("--k", help="The prior belief, in multiples of the average density.")] = "10",
     as_json: Json = False,
 ) -> None:
     """Draw error against gamma for the presets and FRAPP, with the zone where nothing can be had.
@@ -323,16 +308,11 @@ def chart(
     space = read_domain(domain)
     frame = errors_by_gamma(n, space, k)
     draw_chart(frame, output, n=n, impossible_below=red_zone(n, space, k))
-    answer(
-        {"ok": True, "path": output, "points": frame.to_dicts()},
-        as_json,
-        lambda console: console.print(f"Drew {output}.", markup=False),
-    )
+    answer({"ok": True, "path": output, "points": frame.to_dicts()}, as_json, f"Drew {output}.")
 
 
 def read_domain(path: Path) -> ViewDomain:
     """The domain that a file declares; ``[domain]`` may stand around it."""
-    from reticent.errors import PolicyError
     from reticent.randomize import ViewDomain
 
     found = read_settings(path)
@@ -344,7 +324,6 @@ def read_domain(path: Path) -> ViewDomain:
 def read_settings(path: Path) -> dict[str, Any]:
     """What a file (.json, else TOML) says about columns."""
     from reticent.documents import parse_toml
-    from reticent.errors import PolicyError
 
     found = _read(path) if path.suffix == ".json" else _read(path, parse_toml)
     if not isinstance(found, dict):
@@ -354,7 +333,6 @@ def read_settings(path: Path) -> dict[str, Any]:
 
 def read_plan(path: Path) -> Plan:
     """The plan that a file holds."""
-    from reticent.errors import PolicyError
     from reticent.randomize import Plan
 
     written = _read(path)
@@ -368,7 +346,6 @@ def read_plan(path: Path) -> Plan:
 def _read(path: Path, loads: Callable[[str], Any] | None = None) -> Any:
     """What a file of settings says; JSON, if nothing else is said."""
     from reticent.documents import parse_json, read_document
-    from reticent.errors import PolicyError
 
     try:
         return (loads or parse_json)(read_document(path).decode("utf-8"))
@@ -384,7 +361,7 @@ def _rates(made: Plan) -> dict[str, Any]:
 
 
 def _show_plan(console: Console, made: Plan) -> None:
-    console.print(made.words(), markup=False)
+    console.print(made.words())
     rows = [
         (each.name, f"{each.true_count:,}", f"{each.standard_error:,.1f}", f"{each.mean_error:,.1f}")
         for each in made.samples

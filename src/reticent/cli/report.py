@@ -8,15 +8,17 @@ from typing import Annotated, Any
 import typer
 
 from reticent.cli.console import Json, answer, working
+from reticent.cli.options import PeopleOptions, ReleaseArgument, add_commands
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("report")(report)
+    add_commands(app, {"report": report})
 
 
 def report(
-    release: Annotated[Path, typer.Argument(help="The folder of a release.")],
+    release: ReleaseArgument,
+    listed: PeopleOptions,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Where the page goes; by default private/report.html of the release."),
@@ -25,13 +27,14 @@ def report(
         bool, typer.Option("--public", help="Only what follows from the published files; may be shown to everybody.")
     ] = False,
     policy: Annotated[
-        Path | None, typer.Option("--policy", help="The policy with the table: also tells how it was before.")
+        Path | None,
+        typer.Option("--policy", help="The policy of the original table: also shows the risk before publication."),
     ] = None,
-    people: Annotated[
-        Path | None, typer.Option("--people", help="A list of people to look up, before and after (needs --policy).")
-    ] = None,
-    who: Annotated[
-        str | None, typer.Option("--who", help="The column of --people to call people by in examples.")
+    regression: Annotated[
+        str | None,
+        typer.Option(
+            "--regression", help="Run this regression before and after, such as 'wage ~ age + sex'; needs --policy."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -39,25 +42,32 @@ def report(
 
     Example: reticent report release -o report.html
     """
-    from reticent.data import Source
     from reticent.errors import PolicyError
     from reticent.policy import Policy
     from reticent.report import write_report, write_stewards_report
 
-    if public and (policy or people):
+    if public and (policy or listed.people):
         raise PolicyError("A public report tells nothing about the table: leave out --policy and --people.")
-    if people and not policy:
+    if listed.people and not policy:
         raise PolicyError("--people is looked up before and after, which needs the table: add --policy.")
-    if who is not None and people is None:
-        raise PolicyError("--who names a column of a list of people: add --people.")
+    if regression and not policy:
+        raise PolicyError("--regression is run before and after, which needs the table: add --policy.")
     default = Path("report.html") if public else release / "private" / "report.html"
     target = output if output is not None else default
-    with working("Drawing ...", as_json):
+    with working("Drawing ...", as_json) as context:
         if policy:
-            listed = Source(str(people)).read() if people is not None else None
-            write_stewards_report(release, target, Policy.read(policy).table(), people=listed, who=who)
+            table = Policy.read(policy).table()
+            write_stewards_report(
+                release,
+                target,
+                table,
+                people=listed.read(),
+                who=listed.who,
+                regression=regression,
+                context=context,
+            )
         else:
-            write_report(release, target, public=public)
+            write_report(release, target, public=public, context=context)
     payload: dict[str, Any] = {"ok": True, "report": target, "public": public}
     whose = "for everybody" if public else "for the steward: do not publish it"
-    answer(payload, as_json, lambda screen: screen.print(f"The report is {target} ({whose}).", markup=False))
+    answer(payload, as_json, f"The report is {target} ({whose}).")

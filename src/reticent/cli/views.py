@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reticent.cli import views_access
 from reticent.cli.console import Json, answer, table, working
+from reticent.cli.options import add_commands
+from reticent.cli.views_access import ACCESS_COMMANDS
+from reticent.errors import PolicyError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,89 +22,137 @@ if TYPE_CHECKING:
     from reticent.views.query import Query
     from reticent.views.schema import Schema
     from reticent.views.verdict import Verdict
-    from reticent.views.witness import Witness
+    from reticent.views.witness import DatabaseWitness
 
-app = typer.Typer(no_args_is_help=True, help="May this view be granted while that query stays secret?")
-
-SchemaFile = Annotated[Path | None, typer.Option("--schema", help="DDL statements, or JSON, TOML, YAML.")]
-Postgres = Annotated[str | None, typer.Option("--postgres", help="Read the catalogue of this PostgreSQL (a URL).")]
-DuckDb = Annotated[Path | None, typer.Option("--duckdb", help="Read the catalogue of this DuckDB file.")]
-Dialect = Annotated[str, typer.Option("--dialect", help="The SQL dialect of all texts.")]
-Semantics = Annotated[str, typer.Option("--semantics", help="sql: duplicates as SQL keeps them; set; bag.")]
-KeyMode = Annotated[str, typer.Option("--keys", help="exact, or conservative (the thesis's test).")]
-Strict = Annotated[bool, typer.Option("--strict", help="UNKNOWN where foreign keys leave the theory.")]
-Nodes = Annotated[int, typer.Option("--nodes", help="Search nodes a pair.", min=1)]
-Seconds = Annotated[float, typer.Option("--seconds", help="Seconds a pair.")]
 Secret = Annotated[str, typer.Option("--secret", help="The secret query: a file, or its text.")]
-View = Annotated[list[str], typer.Option("--view", help="The view: a file, or its text; several are seen together.")]
-OneView = Annotated[str, typer.Option("--view", help="The view: a file, or its text.")]
+View = Annotated[str, typer.Option("--view", help="The view: a file, or its text.")]
+
+
+@dataclass(frozen=True)
+class SchemaOptions:
+    """Where the tables are declared, and how queries are read."""
+
+    schema: Annotated[Path | None, typer.Option("--schema", help="DDL statements, or JSON, TOML, YAML.")] = None
+    postgres: Annotated[
+        str | None, typer.Option("--postgres", help="Read the catalogue of this PostgreSQL (a URL).")
+    ] = None
+    duckdb: Annotated[Path | None, typer.Option("--duckdb", help="Read the catalogue of this DuckDB file.")] = None
+    dialect: Annotated[str, typer.Option("--dialect", help="The SQL dialect of all texts.")] = "postgres"
+    semantics: Annotated[str, typer.Option("--semantics", help="sql: duplicates as SQL keeps them; set; bag.")] = "sql"
+
+    def read(self) -> Schema | None:
+        """The declared tables, None where nothing declares them."""
+        if sum(item is not None for item in (self.schema, self.postgres, self.duckdb)) > 1:
+            raise PolicyError("Give one of --schema, --postgres and --duckdb, not several.")
+        if self.postgres is not None:
+            from reticent.views.sql.catalogue import from_postgres
+
+            return from_postgres(self.postgres)
+        if self.duckdb is not None:
+            from reticent.views.sql.catalogue import from_duckdb
+
+            return from_duckdb(self.duckdb)
+        from reticent.views.checking import load_schema
+
+        return load_schema(self.schema, self.dialect)
+
+    def queries(self, given: str, name: str, single: bool = False) -> dict[str, str]:
+        """The queries that an option names: those of a file or directory, or the text itself."""
+        from reticent.views.sql.files import read_queries
+        from reticent.views.texts import is_path
+
+        if not (" " in given.strip() or "\n" in given) or is_path(given):
+            found = read_queries(Path(given), self.dialect)
+            if single and len(found) != 1:
+                raise PolicyError(f"{given} holds {len(found)} queries. Give a file with exactly one.")
+            return {name: next(iter(found.values()))} if len(found) == 1 else found
+        return {name: given}
+
+
+@dataclass(frozen=True)
+class ProofOptions:
+    """How a pair of queries is decided, and how long that may take."""
+
+    keys: Annotated[str, typer.Option("--keys", help="exact, or conservative (the thesis's test).")] = "exact"
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Answer UNKNOWN where foreign keys are outside the theory.")
+    ] = False
+    nodes: Annotated[int, typer.Option("--nodes", help="The largest number of search nodes per pair.", min=1)] = (
+        1_000_000
+    )
+    seconds: Annotated[float, typer.Option("--seconds", help="The longest search per pair, in seconds.")] = 30.0
 
 
 def register(parent: typer.Typer) -> None:
     """Add ``reticent views`` to the command line."""
-    views_access.register(app)
+    app = typer.Typer(no_args_is_help=True, help="May this view be granted while that query stays secret?")
+    add_commands(
+        app,
+        {
+            "check": check,
+            "matrix": matrix,
+            "grant": grant,
+            "explain": explain,
+            "classify": classify,
+            "critical-rows": critical,
+            "witness": witness,
+            "verify": verify,
+            **ACCESS_COMMANDS,
+        },
+    )
     parent.add_typer(app, name="views")
 
 
-@app.command("check")
-def check_command(
+def check(
     secret: Secret,
-    view: View,
-    schema: SchemaFile = None,
-    postgres: Postgres = None,
-    duckdb: DuckDb = None,
-    dialect: Dialect = "postgres",
-    semantics: Semantics = "sql",
-    keys: KeyMode = "exact",
-    strict: Strict = False,
-    nodes: Nodes = 1_000_000,
-    seconds: Seconds = 30.0,
+    view: Annotated[
+        list[str], typer.Option("--view", help="The view: a file, or its text; several are seen together.")
+    ],
+    setting: SchemaOptions,
+    proof: ProofOptions,
     certificate: Annotated[Path | None, typer.Option("--certificate", help="Write a certificate here.")] = None,
-    json_: Json = False,
+    as_json: Json = False,
 ) -> None:
     """Does showing the view disclose anything about the secret? Exit code 0 only when it is proved PRIVATE."""
     from reticent.views.verdict import jointly
 
-    known = _schema(schema, postgres, duckdb, dialect)
-    texts = {**_query(secret, "secret", dialect, single=True)}
+    texts = {**setting.queries(secret, "secret", single=True)}
     for item in view:
-        texts.update(_query(item, "view" if len(view) == 1 else f"view {len(texts)}", dialect))
-    checker, (hidden, *shown) = _prepared(texts, known, semantics, dialect, keys, strict, nodes, seconds)
-    with working("Looking for a row that changes both answers ...", json_):
+        texts.update(setting.queries(item, "view" if len(view) == 1 else f"view {len(texts)}"))
+    checker, (hidden, *shown) = _prepared(texts, setting, proof)
+    with working("Looking for a row that changes both answers ...", as_json):
         each = tuple(checker.check(hidden, query) for query in shown)
     verdict = jointly(each)
     if certificate is not None:
-        _write_certificates(certificate, each, hidden, shown, checker.schema, semantics, dialect)
-    answer(verdict.to_json(), json_, lambda console: _show(console, verdict))
+        from reticent.views.certificate import certify
+
+        if len(shown) != 1:
+            raise PolicyError("A certificate covers one secret and one view. Check the views one at a time.")
+        written = certify(
+            each[0], hidden, shown[0], checker.schema, semantics=setting.semantics, dialect=setting.dialect
+        )
+        certificate.write_text(json.dumps(written, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    answer(verdict.to_json(), as_json, lambda console: _show(console, verdict))
 
 
-@app.command("matrix")
-def matrix_command(
+def matrix(
     secrets: Annotated[Path, typer.Option("--secrets", help="A file or a directory of secret queries.")],
     views: Annotated[Path, typer.Option("--views", help="A file or a directory of views.")],
-    schema: SchemaFile = None,
-    postgres: Postgres = None,
-    duckdb: DuckDb = None,
-    dialect: Dialect = "postgres",
-    semantics: Semantics = "sql",
-    keys: KeyMode = "exact",
-    strict: Strict = False,
-    nodes: Nodes = 1_000_000,
-    seconds: Seconds = 30.0,
+    setting: SchemaOptions,
+    proof: ProofOptions,
     report: Annotated[Path | None, typer.Option("--report", help="Write the report here (.json or .md).")] = None,
     replay: Annotated[bool, typer.Option("--replay", help="Run every disclosing pair in SQLite or DuckDB.")] = False,
-    json_: Json = False,
+    as_json: Json = False,
 ) -> None:
     """All secrets against all views, for CI: exit code 0 only when every pair is proved PRIVATE."""
     from reticent.views.matrix import Matrix
     from reticent.views.sql.files import read_queries
 
-    known = _schema(schema, postgres, duckdb, dialect)
-    hidden = {f"secret {name}": text for name, text in read_queries(secrets, dialect).items()}
-    shown = {f"view {name}": text for name, text in read_queries(views, dialect).items()}
+    hidden = {f"secret {name}": text for name, text in read_queries(secrets, setting.dialect).items()}
+    shown = {f"view {name}": text for name, text in read_queries(views, setting.dialect).items()}
     how = "sql" if replay else "definition"
-    checker, queries = _prepared({**hidden, **shown}, known, semantics, dialect, keys, strict, nodes, seconds, how)
-    with working(f"{len(hidden)} secrets x {len(shown)} views ...", json_):
+    checker, queries = _prepared({**hidden, **shown}, setting, proof, how)
+    with working(f"{len(hidden)} secrets x {len(shown)} views ...", as_json):
         found = Matrix.of(checker, queries[: len(hidden)], queries[len(hidden) :])
     if report is not None:
         text = json.dumps(found.to_json(), indent=2) if report.suffix == ".json" else found.to_markdown()
@@ -114,64 +165,52 @@ def matrix_command(
             table("Denied", ["view", "secret", "verdict", "why"], denied) if denied else "Every view is private."
         )
 
-    answer(found.to_json(), json_, render)
+    answer(found.to_json(), as_json, render)
 
 
-@app.command("grant")
-def grant_command(
-    view: OneView,
+def grant(
+    view: View,
     secret: Annotated[
         list[str], typer.Option("--secret", help="A secret query: a file, or its text; several may be given.")
     ],
     to: Annotated[str, typer.Option("--to", help="The user or role of the database who may query the view.")],
     name: Annotated[str, typer.Option("--name", help="The name of the view to create.")],
-    schema: SchemaFile = None,
-    postgres: Postgres = None,
-    duckdb: DuckDb = None,
-    dialect: Dialect = "postgres",
-    semantics: Semantics = "sql",
-    strict: Strict = False,
-    json_: Json = False,
+    setting: SchemaOptions,
+    proof: ProofOptions,
+    as_json: Json = False,
 ) -> None:
     """Write the SQL that grants a view safely, if it is PRIVATE against every secret: a security barrier, and no other rights."""
-    from reticent.views.granting import grant
+    from reticent.views.granting import grant as make_grant
 
-    known = _schema(schema, postgres, duckdb, dialect)
-    texts = _query(view, "view", dialect, single=True)
+    texts = setting.queries(view, "view", single=True)
     for item in secret:
-        texts.update(_query(item, "secret" if len(secret) == 1 else f"secret {len(texts)}", dialect))
-    checker, (shown, *hidden) = _prepared(texts, known, semantics, dialect, strict=strict)
-    with working("Looking for a row that changes both answers ...", json_):
+        texts.update(setting.queries(item, "secret" if len(secret) == 1 else f"secret {len(texts)}"))
+    checker, (shown, *hidden) = _prepared(texts, setting, proof)
+    with working("Looking for a row that changes both answers ...", as_json):
         verdicts = [checker.check(query, shown) for query in hidden]
-    found = grant(shown, verdicts, to, name, dialect)
+    found = make_grant(shown, verdicts, to, name, setting.dialect)
 
     def render(console: Console) -> None:
-        console.print(found.sql, markup=False, highlight=False, soft_wrap=True)
+        console.print(found.sql, highlight=False, soft_wrap=True)
         for line in found.warnings:
-            console.print(f"- {line}", markup=False)
+            console.print(f"- {line}")
 
-    answer(found.to_json(), json_, render)
+    answer(found.to_json(), as_json, render)
 
 
-@app.command("explain")
-def explain_command(
+def explain(
     secret: Secret,
-    view: OneView,
-    schema: SchemaFile = None,
-    postgres: Postgres = None,
-    duckdb: DuckDb = None,
-    dialect: Dialect = "postgres",
-    semantics: Semantics = "sql",
-    keys: KeyMode = "exact",
-    json_: Json = False,
+    view: View,
+    setting: SchemaOptions,
+    proof: ProofOptions,
+    as_json: Json = False,
 ) -> None:
     """Why the two collide: table and pattern, the witness as small tables, and repairs that the engine proves."""
     from reticent.views.repairing import causes, repairs
 
-    known = _schema(schema, postgres, duckdb, dialect)
-    texts = {**_query(secret, "secret", dialect, single=True), **_query(view, "view", dialect, single=True)}
-    checker, (hidden, shown) = _prepared(texts, known, semantics, dialect, keys)
-    with working("Looking for causes and repairs ...", json_):
+    texts = {**setting.queries(secret, "secret", single=True), **setting.queries(view, "view", single=True)}
+    checker, (hidden, shown) = _prepared(texts, setting, proof)
+    with working("Looking for causes and repairs ...", as_json):
         verdict = checker.check(hidden, shown)
         why = () if verdict.private else causes(hidden, shown, checker.schema)
         mended = repairs(verdict, hidden, shown, checker.schema)
@@ -184,7 +223,7 @@ def explain_command(
     def render(console: Console) -> None:
         _show(console, verdict)
         for line in why:
-            console.print(f"Note: {line}.", markup=False)
+            console.print(f"Note: {line}.")
         if verdict.witness is not None:
             for drawn in _witness_tables(verdict.witness, checker.schema):
                 console.print(drawn)
@@ -192,25 +231,19 @@ def explain_command(
             rows = [[repair.what, repair.text] for repair in mended]
             console.print(table("Changes of the view that are private", ["change", "view"], rows))
 
-    answer(payload, json_, render)
+    answer(payload, as_json, render)
 
 
-@app.command("classify")
-def classify_command(
+def classify(
     queries: Annotated[list[str], typer.Argument(help="Queries: files, directories, or their texts.")],
-    schema: SchemaFile = None,
-    postgres: Postgres = None,
-    duckdb: DuckDb = None,
-    dialect: Dialect = "postgres",
-    semantics: Semantics = "sql",
-    json_: Json = False,
+    setting: SchemaOptions,
+    as_json: Json = False,
 ) -> None:
     """The class of each query, which says how cheap its check is."""
-    known = _schema(schema, postgres, duckdb, dialect)
     texts: dict[str, str] = {}
     for item in queries:
-        texts.update(_query(item, f"query {len(texts) + 1}", dialect))
-    checker, found = _prepared(texts, known, semantics, dialect)
+        texts.update(setting.queries(item, f"query {len(texts) + 1}"))
+    checker, found = _prepared(texts, setting)
     classes: dict[str, dict[str, Any]] = {}
     for query in found:
         its = checker.classify(query)
@@ -228,32 +261,26 @@ def classify_command(
     ]
     answer(
         {"ok": True, "queries": classes},
-        json_,
+        as_json,
         lambda console: console.print(table("Classes", ["query", "class", "exact"], rows)),
     )
 
 
-@app.command("critical-rows")
-def critical_rows_command(
+def critical(
     query: Annotated[str, typer.Argument(help="The query: a file, or its text.")],
-    schema: SchemaFile = None,
-    postgres: Postgres = None,
-    duckdb: DuckDb = None,
-    dialect: Dialect = "postgres",
-    semantics: Semantics = "sql",
+    setting: SchemaOptions,
     row: Annotated[str | None, typer.Option("--row", help="Ask about one row: \"D(135,'flu')\".")] = None,
-    json_: Json = False,
+    as_json: Json = False,
 ) -> None:
     """Which rows of which tables can change the query's answer; with --row, whether this very row can."""
     from reticent.views.influence import critical_rows, is_critical
 
-    known = _schema(schema, postgres, duckdb, dialect)
-    checker, (found,) = _prepared(_query(query, "query", dialect, single=True), known, semantics, dialect)
+    checker, (found,) = _prepared(setting.queries(query, "query", single=True), setting)
     if row is not None:
         critical = is_critical(found, row, checker.schema)
         said = "can" if critical else "cannot"
         payload: dict[str, Any] = {"ok": True, "row": row, "critical": critical}
-        answer(payload, json_, lambda console: console.print(f"{row} {said} change the answer.", markup=False))
+        answer(payload, as_json, f"{row} {said} change the answer.")
         return
     patterns = critical_rows(found, checker.schema)
     payload = {
@@ -264,32 +291,26 @@ def critical_rows_command(
         ],
     }
     rows = [[p.relation, " and ".join(p.conditions) or "any row", "" if p.exact else "some of them"] for p in patterns]
-    answer(payload, json_, lambda console: console.print(table("Critical rows", ["table", "rows with", ""], rows)))
+    answer(payload, as_json, lambda console: console.print(table("Critical rows", ["table", "rows with", ""], rows)))
 
 
-@app.command("witness")
-def witness_command(
+def witness(
     secret: Secret,
-    view: OneView,
+    view: View,
     sqlite: Annotated[Path, typer.Option("--sqlite", help="Write the witness databases here.")],
-    schema: SchemaFile = None,
-    postgres: Postgres = None,
-    duckdb: DuckDb = None,
-    dialect: Dialect = "postgres",
-    semantics: Semantics = "sql",
-    json_: Json = False,
+    setting: SchemaOptions,
+    proof: ProofOptions,
+    as_json: Json = False,
 ) -> None:
     """Write the two databases that prove a disclosure, before and after the row, into a SQLite file."""
-    from reticent.errors import PolicyError
     from reticent.views.replay import write_sqlite
 
     if sqlite.exists():
         raise PolicyError(f"{sqlite} exists already; name a new file.")
     if not sqlite.absolute().parent.is_dir():
         raise PolicyError(f"There is no folder {sqlite.parent} to write {sqlite.name} to; make it first.")
-    known = _schema(schema, postgres, duckdb, dialect)
-    texts = {**_query(secret, "secret", dialect, single=True), **_query(view, "view", dialect, single=True)}
-    checker, (hidden, shown) = _prepared(texts, known, semantics, dialect)
+    texts = {**setting.queries(secret, "secret", single=True), **setting.queries(view, "view", single=True)}
+    checker, (hidden, shown) = _prepared(texts, setting, proof)
     verdict = checker.check(hidden, shown)
     if verdict.witness is not None:
         write_sqlite(verdict.witness, hidden, shown, checker.schema, str(sqlite))
@@ -298,113 +319,55 @@ def witness_command(
     def render(console: Console) -> None:
         _show(console, verdict)
         if verdict.witness:
-            console.print(f"Written: {sqlite}", markup=False)
+            console.print(f"Written: {sqlite}")
 
-    answer(payload, json_, render)
+    answer(payload, as_json, render)
 
 
-@app.command("verify")
-def verify_command(
+def verify(
     certificate: Annotated[Path, typer.Argument(help="A certificate that `check --certificate` wrote.")],
-    json_: Json = False,
+    as_json: Json = False,
 ) -> None:
     """Check a certificate again, from its texts alone."""
     from reticent.views.certificate import read_certificate
     from reticent.views.texts import read_text
-    from reticent.views.verifying import verify
+    from reticent.views.verifying import verify as check_again
 
-    found = verify(read_certificate(read_text(certificate)))
-
-    def render(console: Console) -> None:
-        console.print(f"{found.status}: {'holds' if found.holds else 'does NOT hold'}. {found.how}.", markup=False)
-
-    answer(found.to_json(), json_, render)
-
-
-def _schema(schema: Path | None, postgres: str | None, duckdb: Path | None, dialect: str) -> Schema | None:
-    from reticent.errors import PolicyError
-
-    if sum(item is not None for item in (schema, postgres, duckdb)) > 1:
-        raise PolicyError("Give one of --schema, --postgres and --duckdb, not several.")
-    if postgres is not None:
-        from reticent.views.sql.catalogue import from_postgres
-
-        return from_postgres(postgres)
-    if duckdb is not None:
-        from reticent.views.sql.catalogue import from_duckdb
-
-        return from_duckdb(duckdb)
-    from reticent.views.checking import load_schema
-
-    return load_schema(schema, dialect)
-
-
-def _query(given: str, name: str, dialect: str, single: bool = False) -> dict[str, str]:
-    """The queries that an option names: those of a file or directory, or the text itself."""
-    from reticent.errors import PolicyError
-    from reticent.views.sql.files import read_queries
-    from reticent.views.texts import is_path
-
-    if not (" " in given.strip() or "\n" in given) or is_path(given):
-        found = read_queries(Path(given), dialect)
-        if single and len(found) != 1:
-            raise PolicyError(f"{given} holds {len(found)} queries; give a file with exactly one.")
-        return {name: next(iter(found.values()))} if len(found) == 1 else found
-    return {name: given}
+    found = check_again(read_certificate(read_text(certificate)))
+    said = f"{found.status}: {'holds' if found.holds else 'does NOT hold'}. {found.how}."
+    answer(found.to_json(), as_json, said)
 
 
 def _prepared(
-    texts: dict[str, str],
-    schema: Schema | None,
-    semantics: str,
-    dialect: str,
-    keys: str = "exact",
-    strict: bool = False,
-    nodes: int = 1_000_000,
-    seconds: float = 30.0,
-    replay: str = "sql",
+    texts: Mapping[str, str], setting: SchemaOptions, proof: ProofOptions | None = None, replay: str = "sql"
 ) -> tuple[Checker, list[Query]]:
     from reticent.views.checking import Checker, prepare
 
-    known, queries = prepare(list(texts.values()), schema, semantics, dialect=dialect, names=list(texts))
-    return Checker(known, key_mode=keys, strict=strict, nodes=nodes, seconds=seconds, replay=replay), queries
-
-
-def _write_certificates(
-    path: Path,
-    verdicts: Sequence[Verdict],
-    secret: Query,
-    views: Sequence[Query],
-    schema: Schema,
-    semantics: str,
-    dialect: str,
-) -> None:
-    from reticent.errors import PolicyError
-    from reticent.views.certificate import certify
-
-    if len(views) != 1:
-        raise PolicyError("A certificate is about one secret and one view; check the views one by one.")
-    found = certify(verdicts[0], secret, views[0], schema, semantics=semantics, dialect=dialect)
-    path.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    proof = proof or ProofOptions()
+    known, queries = prepare(
+        list(texts.values()), setting.read(), setting.semantics, dialect=setting.dialect, names=list(texts)
+    )
+    checker = Checker(
+        known, key_mode=proof.keys, strict=proof.strict, nodes=proof.nodes, seconds=proof.seconds, replay=replay
+    )
+    return checker, queries
 
 
 def _show(console: Console, verdict: Verdict) -> None:
-    console.print(f"{verdict.status}: {verdict.reason}", markup=False)
+    console.print(f"{verdict.status}: {verdict.reason}")
     if verdict.pattern:
-        console.print(f"Rows: {verdict.pattern}", markup=False)
+        console.print(f"Rows: {verdict.pattern}")
     if verdict.witness is not None:
         witness = verdict.witness
         shown = ", ".join(map(str, witness.row))
-        console.print(
-            f"Witness ({witness.engine}): adding {witness.relation}({shown}) changes both answers.", markup=False
-        )
-    console.print(f"Class: {', '.join(verdict.query_class[0])} / {', '.join(verdict.query_class[1])}", markup=False)
-    console.print(f"Bound: {verdict.bound}", markup=False)
+        console.print(f"Witness ({witness.engine}): adding {witness.relation}({shown}) changes both answers.")
+    console.print(f"Class: {', '.join(verdict.query_class[0])} / {', '.join(verdict.query_class[1])}")
+    console.print(f"Bound: {verdict.bound}")
     for line in (*verdict.assumptions, *verdict.warnings):
-        console.print(f"- {line}", markup=False)
+        console.print(f"- {line}")
 
 
-def _witness_tables(witness: Witness, schema: Schema) -> list[Any]:
+def _witness_tables(witness: DatabaseWitness, schema: Schema) -> list[Any]:
     drawn = []
     for side, row in (("secret", witness.row), ("view", witness.view_row)):
         database = witness.secret_database if side == "secret" else witness.view_database

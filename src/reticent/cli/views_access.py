@@ -2,54 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from reticent.cli.console import Json, answer, table
+from reticent.cli.options import LedgerOption
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 PolicyFile = Annotated[Path, typer.Option("--policy", help="The access policy (TOML).")]
-LedgerFile = Annotated[Path | None, typer.Option("--ledger", help="Where decisions are recorded.")]
 
 
-def register(views: typer.Typer) -> None:
-    """Add the commands to ``reticent views``."""
-    views.command("decide")(decide_command)
-    views.command("collusion")(collusion_command)
-    views.command("log")(log_command)
-
-
-def decide_command(
+def decide(
     user: Annotated[str, typer.Option("--user", help="Who asks.")],
     policy: PolicyFile,
     view: Annotated[str, typer.Option("--view", help="The view: a file, or its text.")],
     role: Annotated[
         list[str] | None, typer.Option("--role", help="An active role; all of the user's by default.")
     ] = None,
-    ledger: LedgerFile = None,
-    json_: Json = False,
+    ledger: LedgerOption = None,
+    as_json: Json = False,
 ) -> None:
     """May this user see this view? Decided from texts, recorded in the ledger, never looking at data."""
     from reticent.views.policy_file import open_policy
 
     with open_policy(policy, ledger) as control:
         decision = control.decide(user, view, role)
-
-    def render(console: Console) -> None:
-        console.print(f"{'ALLOWED' if decision.allowed else 'DENIED'}: {decision.reason}", markup=False)
-
-    answer(decision.to_json(), json_, render)
+    answer(decision.to_json(), as_json, f"{'ALLOWED' if decision.allowed else 'DENIED'}: {decision.reason}")
 
 
-def collusion_command(
+def collusion(
     users: Annotated[list[str], typer.Argument(help="Users who pool what they may see.")],
     policy: PolicyFile,
-    ledger: LedgerFile = None,
-    json_: Json = False,
+    ledger: LedgerOption = None,
+    as_json: Json = False,
 ) -> None:
     """What would these users learn together that one of them must not know?"""
     from reticent.views.policy_file import open_policy
@@ -63,13 +53,13 @@ def collusion_command(
     def render(console: Console) -> None:
         console.print(table("Leaks", names, rows) if leaks else "Together they learn nothing that one must not know.")
 
-    answer(payload, json_, render)
+    answer(payload, as_json, render)
 
 
-def log_command(
+def log(
     policy: PolicyFile,
-    ledger: LedgerFile = None,
-    json_: Json = False,
+    ledger: LedgerOption = None,
+    as_json: Json = False,
 ) -> None:
     """Every authorization that was granted or revoked, and every decision that was told."""
     from reticent.views.policy_file import open_policy
@@ -87,4 +77,7 @@ def log_command(
         console.print(table("Authorizations", names, changes))
         console.print(table("Decisions", ["made", "user", "view", "decision"], told))
 
-    answer(payload, json_, render)
+    answer(payload, as_json, render)
+
+
+ACCESS_COMMANDS: dict[str, Callable[..., None]] = {"decide": decide, "collusion": collusion, "log": log}
