@@ -20,7 +20,7 @@ test: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 test-all: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m ''
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m '' --hypothesis-profile=random
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -8,14 +8,17 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-# The machine may be busy: how long an example takes says nothing about whether it is right.
-settings.register_profile("reticent", deadline=None)
+# The machine may be busy: how long an example takes says nothing about whether it is right. `make test` tries the same examples
+# every time, so that it judges the change and not the hour; `make test-all` draws new ones (--hypothesis-profile=random).
+settings.register_profile("reticent", deadline=None, derandomize=True)
+settings.register_profile("random", deadline=None)
 settings.load_profile("reticent")
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -30,28 +33,82 @@ def shared_data() -> Path:
     return SHARED_DATA
 
 
+@dataclass(frozen=True)
+class PostgresServer:
+    """A PostgreSQL server of our own: its programs, its folder, and the user it runs as."""
+
+    tools: Path
+    home: Path
+    port: int
+    run_as: tuple[int, int] | None
+
+    @classmethod
+    def new(cls, tools: Path) -> PostgresServer:
+        """A folder for a server that has no data yet. Not under tmp_path: a socket's path must stay short, and an unprivileged server must be able to enter it."""
+        server = cls(tools, Path(tempfile.mkdtemp(prefix="reticent-pg-", dir="/tmp")), _free_port(), _unprivileged())
+        if server.run_as:
+            os.chown(server.home, *server.run_as)
+        return server
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://steward@/postgres?host={self.home}&port={self.port}"
+
+    @property
+    def data(self) -> Path:
+        return self.home / "db"
+
+    def run(self, program: str, *arguments: object) -> None:
+        """Run one of the server's programs as the server's user."""
+        _run([self.tools / program, *arguments], self.run_as)
+
+    def start(self) -> PostgresServer:
+        """Start it, with durability switched off for speed; with data of its own if it has none."""
+        if not self.data.exists():
+            self.run("initdb", "-D", self.data, "-U", "steward", "--auth=trust", "-E", "UTF8", "--no-sync")
+        options = f"-p {self.port} -k {self.home} -c listen_addresses='' -c fsync=off"
+        self.run("pg_ctl", "-D", self.data, "-w", "-l", self.home / "log", "-o", options, "start")
+        return self
+
+    def stop(self) -> None:
+        """Stop it at once, if it runs."""
+        if (self.data / "postmaster.pid").exists():
+            self.run("pg_ctl", "-D", self.data, "-m", "immediate", "-w", "stop")
+
+    def remove(self) -> None:
+        self.stop()
+        shutil.rmtree(self.home, ignore_errors=True)
+
+
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
-    """The address of a PostgreSQL server of our own, empty, with durability switched off for speed."""
+    """The address of a PostgreSQL server of our own, empty."""
     tools = _postgres_tools()
     if tools is None:
         yield from _packaged_server()
         return
-    # Not under tmp_path: a socket's path must stay short, and an unprivileged server must be able to enter the folder.
-    home = Path(tempfile.mkdtemp(prefix="reticent-pg-", dir="/tmp"))
-    run_as = _unprivileged()
-    if run_as:
-        os.chown(home, *run_as)
-    port = _free_port()
+    server = PostgresServer.new(tools)
     try:
-        _run([tools / "initdb", "-D", home / "db", "-U", "steward", "--auth=trust", "-E", "UTF8", "--no-sync"], run_as)
-        options = f"-p {port} -k {home} -c listen_addresses='' -c fsync=off"
-        _run([tools / "pg_ctl", "-D", home / "db", "-w", "-l", home / "log", "-o", options, "start"], run_as)
-        yield f"postgresql://steward@/postgres?host={home}&port={port}"
+        yield server.start().url
     finally:
-        if (home / "db" / "postmaster.pid").exists():
-            _run([tools / "pg_ctl", "-D", home / "db", "-m", "immediate", "-w", "stop"], run_as)
-        shutil.rmtree(home, ignore_errors=True)
+        server.remove()
+
+
+@pytest.fixture
+def make_server() -> Iterator[Callable[[], PostgresServer]]:
+    """Servers that a test starts, stops, copies and restores by itself."""
+    tools = _postgres_tools()
+    if tools is None:
+        pytest.skip("no PostgreSQL server programs")
+    made: list[PostgresServer] = []
+
+    def make() -> PostgresServer:
+        made.append(PostgresServer.new(tools))
+        return made[-1]
+
+    yield make
+    for server in made:
+        server.remove()
 
 
 def _postgres_tools() -> Path | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -18,11 +19,14 @@ BASE = {
     "_names": {"errors"},
     "errors": set(),
     "exact": {"errors"},
+    "extras": {"errors"},
     "randomness": {"errors"},
     "files": {"errors"},
+    "cards": set(),
     "charts": {"errors"},
     "giving": {"errors", "exact"},
     "documents": {"errors"},
+    "parameters": {"_names", "errors"},
 }
 # What each room may import: arrows point one way (docs/architecture.md).
 BELOW_RELEASE = {"data", "engine", "worst_case", "definitions", "utility", "ledger"}
@@ -43,7 +47,7 @@ ROOMS = {
     "knowledge": BELOW_RELEASE | METHODS | {"release"},
     "views": {"data", "ledger"},
     "audit": {"data", "ledger"},
-    "propose": {"data", "definitions", "engine"},
+    "propose": {"data", "definitions", "engine", "release"},
     "report": BELOW_RELEASE | METHODS | ABOVE_METHODS | {"release", "propose"},
     "policy": BELOW_RELEASE | METHODS | ABOVE_METHODS | {"audit", "propose", "release", "report"},
     "web": {"audit", "policy"},
@@ -55,37 +59,6 @@ EXCEPTIONS: set[tuple[str, str]] = set()
 # How many imports across rooms go past a room's (or sub-room's) __init__. It only falls; below 100 is the aim.
 PAST_THE_DOOR = 70
 # Class names that are used more than once; the list only gets shorter.
-NAMED_TWICE = {
-    "History",
-    "Plan",
-    "Answer",
-    "Atom",
-    "Budget",
-    "Cells",
-    "Classes",
-    "Column",
-    "Comparison",
-    "Cut",
-    "Decision",
-    "Entry",
-    "Event",
-    "Judge",
-    "Levels",
-    "Manifest",
-    "Outcome",
-    "Prior",
-    "Published",
-    "Query",
-    "Risk",
-    "Search",
-    "SensitiveColumn",
-    "Source",
-    "Table",
-    "Verdict",
-    "Verification",
-    "Witness",
-}
-
 MODULES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py"))
 
 
@@ -155,14 +128,53 @@ def test_rooms_are_entered_through_their_door():
 
 
 def test_class_names_are_unique():
-    """A reader who searches for a class finds one. The names listed here are used twice; the list only gets shorter."""
+    """A reader who searches for a class finds one."""
     found = Counter(
         node.name
         for module in MODULES
         for node in ast.walk(ast.parse((SOURCE / module).read_text(encoding="utf-8")))
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+        if isinstance(node, ast.ClassDef)
     )
-    assert {name for name, times in found.items() if times > 1} <= NAMED_TWICE
+    assert [name for name, times in found.items() if times > 1] == []
+
+
+# Defined by a base class of another package, which calls them.
+CALLED_FROM_OUTSIDE = {
+    "_repr_html_",
+    "connection_lost",
+    "connection_made",
+    "data_received",
+    "guard",
+    "readable",
+    "tell",
+    "writable",
+    "_xml_number_element",
+}
+
+
+def test_nothing_in_src_is_called_by_tests_alone():
+    """Every function, class and method is named again in src, or in the documentation, the examples or the benchmarks; doors do not count."""
+    words = Counter()
+    for module in MODULES:
+        text = (SOURCE / module).read_text(encoding="utf-8")
+        if module.name == "__init__.py":
+            text = " ".join(node.attr for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute))
+        words.update(re.findall(r"\w+", text))
+    top = SOURCE.parents[1]
+    pages = [*top.glob("*.md"), *(top / "docs").glob("*.md"), *(top / "examples").rglob("*.py")]
+    for page in [*pages, *(top / "benchmarks").glob("*.py")]:
+        words.update(re.findall(r"\w+", page.read_text(encoding="utf-8")))
+    alone = {
+        f"{module}: {node.name}"
+        for module in MODULES
+        for node in ast.walk(ast.parse((SOURCE / module).read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        and words[node.name] == 1
+        and not node.name.startswith("__")
+        and not any("command" in ast.unparse(each) for each in node.decorator_list)
+        and node.name not in CALLED_FROM_OUTSIDE
+    }
+    assert alone == set(), "delete it, move it to the tests, or document it"
 
 
 def loaded_by(statement: str) -> set[str]:

@@ -22,7 +22,7 @@ def test_every_dependency_is_locked_with_hashes():
     asked = [
         *PROJECT["dependencies"],
         *extras["dev"],
-        *(each for name in ("postgres", "web", "charts") for each in extras[name]),
+        *(each for name in ("postgres", "formats", "databases", "web", "charts") for each in extras[name]),
     ]
     names = {re.split(r"[\[<>=;! ]", each)[0].lower().replace("_", "-") for each in asked} - {"reticent"}
     assert names <= locked

@@ -21,6 +21,7 @@ from reticent.data import (
     Recoding,
     Rows,
     Table,
+    TableFile,
     Written,
     engine_named,
 )
@@ -32,7 +33,7 @@ CALLS: list[str] = []
 class ElsewhereRows:
     """Rows that lie somewhere else: they can be scanned, but not had in memory."""
 
-    inner: FrameRows
+    inner: Rows
     again: ClassVar[bool] = True
     engine: ClassVar[str] = "counting"
 
@@ -74,15 +75,20 @@ class CountingEngine:
         CALLS.append("points")
         return self.inner.points(table, counted)
 
+    def single_rows(self, table: Table, order: NDArray[np.int64]) -> FrequencySet:
+        CALLS.append("single_rows")
+        return self.inner.single_rows(table, order)
+
     def recode(self, table: Table, recoding: Recoding, context: Context) -> Recoded:
         CALLS.append("recode")
-        return self.inner.recode(table, recoding, context)
+        made = self.inner.recode(table, recoding, context)
+        return Recoded({name: ElsewhereRows(rows) for name, rows in made.tables.items()}, made.private)
 
     def profile(self, rows: Rows, columns: Sequence[str]) -> Profile:
         CALLS.append("profile")
         return self.inner.profile(rows, columns)
 
-    def write(self, rows: Rows, target: Path, kind: str, order: Order = "sorted") -> Written:
+    def write(self, rows: Rows, target: Path, kind: TableFile, order: Order = "sorted") -> Written:
         CALLS.append("write")
         return self.inner.write(rows, target, kind, order)
 

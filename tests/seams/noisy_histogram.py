@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from reticent.data import Context, Draft, Evidence, Kind, Plan, Rows, Seen, Table, ValueType
+from reticent.data import Context, Draft, Evidence, Kind, MechanismPlan, Rows, Seen, Table, ValueType
 from reticent.data.predicate import Condition
 from reticent.definitions import Assessment, Definition, PlanDefinition, Witness
 from reticent.engine import count_table
@@ -69,14 +69,14 @@ class OnePersonRatio(PlanDefinition):
     def not_covered(self) -> str:
         return "What many people have in common is shown."
 
-    def fits(self, plan: Plan) -> str | None:
+    def fits(self, plan: MechanismPlan) -> str | None:
         return (
             None
             if isinstance(plan, HistogramPlan)
             else f"OnePersonRatio judges histograms, not a {type(plan).__name__}."
         )
 
-    def assess(self, plan: Plan) -> Assessment:
+    def assess(self, plan: MechanismPlan) -> Assessment:
         assert isinstance(plan, HistogramPlan)
         holds = plan.ratio <= self.ratio
         witness = None if holds else Witness(0, f"A row can change a chance by the factor {plan.ratio}.")
