@@ -30,7 +30,7 @@ def described(hierarchy: rt.Hierarchy) -> rt.Table:
 
 def tell(title: str, table: rt.Table, definition: rt.Definition) -> None:
     """Publish, then attack."""
-    release = rt.publish(table, definition)
+    release = rt.publish(table, definition, method=rt.Lattice())
     looked_up, shared = attack(release, Linkage(bruce, who="who"), Homogeneity())
     print(f"{title}: {definition}")
     print(f"  {looked_up.example}")
