@@ -20,6 +20,7 @@ MODULES = (
     "big",
     "command",
     "first_hour",
+    "querying",
 )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.measuring import Row, report
-from reticent.audit import MaxAuditor, Query
+from reticent.audit import AggregateQuery, MaxAuditor
 from reticent.audit.null_space import NullSpace
 
 PEOPLE, ANSWERED, FURTHER = 100_000, 2_000, 300
@@ -66,8 +66,8 @@ def play(space: NullSpace, questions: Iterator[NDArray[np.int64]], answers: int)
     while times.rules["safe"] + times.rules["implied"] < answers:
         members = next(questions)
         floor, _ = timed(lambda asked: np.bincount(space.traces.labels[asked], minlength=space.traces.count), members)
-        decide, decision = timed(lambda asked: space.decide(Query.of(asked)), members)
-        remember = timed(lambda asked: space.remember(Query.of(asked)), members)[0] if decision else 0.0
+        decide, decision = timed(lambda asked: space.decide(AggregateQuery.of(asked)), members)
+        remember = timed(lambda asked: space.remember(AggregateQuery.of(asked)), members)[0] if decision else 0.0
         times.floor.append(floor)
         times.decide.append(decide)
         times.remember.append(remember)
@@ -114,7 +114,7 @@ def max_row(answers: int) -> Row:
         auditor.record(np.flatnonzero(generator.random(PEOPLE) < 0.1), 10)
     members = np.flatnonzero(generator.random(PEOPLE) < 0.5)
     incidences = int(auditor._maxima._incidences(members).sum())  # type: ignore[union-attr]  # values may repeat here
-    query = Query.of(members, "max")
+    query = AggregateQuery.of(members, "max")
     ours = min(timed(lambda: auditor.would_answer(query))[0] for _ in range(5))
     met = np.repeat(np.arange(answers), incidences // answers)
     floor = min(timed(lambda: np.bincount(met, minlength=answers))[0] for _ in range(5))

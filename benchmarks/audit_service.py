@@ -21,7 +21,7 @@ import polars as pl
 
 from benchmarks.measuring import Row, report
 from reticent.audit.service import AuditService
-from reticent.ledger import Ledger, Verdict
+from reticent.ledger import AuditVerdict, Ledger
 from reticent.policy.auditing import AuditPolicy
 
 PEOPLE, ANSWERED, MEASURED = 100_000, 2_000, 200
@@ -122,7 +122,7 @@ def durable_writes(folder: Path) -> Row:
     with Ledger(folder / "writes.sqlite") as ledger:
         asked = ledger.audits.ask("staff", "somebody", "SELECT ...")
         verdicts = iter(
-            Verdict("salary", "sum", str(number), 3, True, "safe", "Safe.", members) for number in range(10**9)
+            AuditVerdict("salary", "sum", str(number), 3, True, "safe", "Safe.", members) for number in range(10**9)
         )
         floors, ours = [], []
         for _ in range(300):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from benchmarks.measuring import Row, best_of, group_by_floor, report
 from benchmarks.search import Data, adult, ihis, ten_million
 from reticent.anonymize import Mondrian
-from reticent.anonymize.mondrian.judging import Judge
+from reticent.anonymize.mondrian.judging import CutJudge
 from reticent.anonymize.mondrian.partition import Partition
 from reticent.data import Groups, Hierarchy
 from reticent.definitions import (
@@ -54,7 +54,7 @@ class LargestDifference(GroupDefinition):
 def partition_only(data: Data) -> int:
     definition = KAnonymity(5)
     frequencies = count_table(data.table(), sensitive=definition.needs_sensitive)
-    return int(Partition(frequencies, Judge(frequencies, definition), "span", False, "sets").run().max()) + 1
+    return int(Partition(frequencies, CutJudge(frequencies, definition), "span", False, "sets").run().max()) + 1
 
 
 def postcodes() -> Data:
