@@ -47,6 +47,7 @@ ROOMS = {
     "knowledge": BELOW_RELEASE | METHODS | {"release"},
     "views": {"data", "ledger"},
     "audit": {"data", "ledger"},
+    "noise": BELOW_RELEASE | {"release"},
     "propose": {"data", "definitions", "engine", "release"},
     "report": BELOW_RELEASE | METHODS | ABOVE_METHODS | {"release", "propose"},
     "policy": BELOW_RELEASE | METHODS | ABOVE_METHODS | {"audit", "propose", "release", "report"},

@@ -154,7 +154,7 @@ PUBLIC: dict[str, str] = {
     ),
     "register": "reticent._names",
 }
-ROOMS = ("attack", "audit", "belief", "demo", "knowledge", "randomize", "report", "views")
+ROOMS = ("attack", "audit", "belief", "demo", "knowledge", "noise", "randomize", "report", "views")
 
 
 def load(kind: Kind, name: str) -> Any:
