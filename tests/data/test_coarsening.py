@@ -39,7 +39,8 @@ def test_rounded_numbers_are_the_nearest_multiples(values: list[int | None], ste
 
 @pytest.mark.parametrize("dtype", [pl.Int8, pl.Int32, pl.UInt32, pl.Int64, pl.UInt64])
 @pytest.mark.parametrize(
-    "description", [{"kind": "round", "to": 1000}, {"kind": "digits", "digits": 2}, {"kind": "microaggregate", "size": 5}]
+    "description",
+    [{"kind": "round", "to": 1000}, {"kind": "digits", "digits": 2}, {"kind": "microaggregate", "size": 5}],
 )
 def test_numbers_at_the_ends_of_their_type_are_coarsened(dtype: Any, description: dict[str, Any]) -> None:
     least, largest = pl.select(least=dtype.min(), largest=dtype.max()).row(0)
