@@ -25,12 +25,13 @@ from reticent.belief.bayes import (
     posterior_among,
 )
 from reticent.belief.buckets import bucket_posterior
-from reticent.data import Groups, Seen, Table, as_type_of, people_of
+from reticent.data import Context, Groups, Seen, Table, as_type_of, people_of
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.exact import Number, exact
 from reticent.release import seen_of
 
 _PEOPLE = "people of the point"
+_STAGE = "weighing what everybody may have"
 Histogram = Counter[Value]
 
 
@@ -99,6 +100,7 @@ def beliefs_of(
     sensitive: str | None = None,
     where: Mapping[str, str] | None = None,
     table: Table | None = None,
+    context: Context | None = None,
 ) -> tuple[Person, ...]:
     """What somebody with the release and the population's joint counts believes about everybody who may be in it.
 
@@ -107,6 +109,7 @@ def beliefs_of(
     none of the values that their groups show: they are not in the table. ``table`` is the table itself, in which the rows of such people are
     counted.
     """
+    context = context or Context()
     seen = seen_of(target)
     quasi, column = seen.names, _sensitive(seen, sensitive)
     people = _read_alike(people_of(population), _types(seen, column))
@@ -114,9 +117,9 @@ def beliefs_of(
     points = people.group_by(quasi).agg(pl.len().alias(_PEOPLE)).sort(quasi)
     asked = _asked(points, quasi, where or {})
     if seen.is_row_by_row:
-        found = _from_groups(seen, model, points, column, asked)
+        found = _from_groups(seen, model, points, column, asked, context)
     else:
-        found = _from_buckets(seen, model, points, column)
+        found = _from_buckets(seen, model, points, column, context)
     held = None
     if table is not None:
         rows = _read_alike(table.frame, {name: people.schema[name] for name in (*quasi, column)})
@@ -145,7 +148,7 @@ class _Told:
 
 
 def _from_groups(
-    seen: Seen, model: PopulationModel, points: pl.DataFrame, column: str, asked: Sequence[bool]
+    seen: Seen, model: PopulationModel, points: pl.DataFrame, column: str, asked: Sequence[bool], context: Context
 ) -> dict[Quasi, _Told]:
     """Where rows show labels and values together: the groups that cover a person, weighed together."""
     quasi, shown = seen.names, seen.true_groups.marginal(column)
@@ -163,7 +166,8 @@ def _from_groups(
         )
     groups: dict[int, ReleasedGroup] = {}
     found: dict[Quasi, _Told] = {}
-    for point, places in mine.items():
+    for done, (point, places) in enumerate(mine.items()):
+        context.step(_STAGE, done, len(mine))
         if not asked[point]:
             continue
         for group in places:
@@ -185,7 +189,9 @@ def _histogram(groups: Groups, group: int) -> Histogram:
     return Counter(dict(zip(labels.gather(cells.values[inside]).to_list(), cells.counts[inside].tolist(), strict=True)))
 
 
-def _from_buckets(seen: Seen, model: PopulationModel, points: pl.DataFrame, column: str) -> dict[Quasi, _Told]:
+def _from_buckets(
+    seen: Seen, model: PopulationModel, points: pl.DataFrame, column: str, context: Context
+) -> dict[Quasi, _Told]:
     """Where quasi values and sensitive values are apart: each bucket by itself, and people with rows in several by their share."""
     shown, rows_of = seen.true_groups.marginal(column), points.select(seen.names).rows()
     numbers = seen.called.to_list() if seen.called is not None else list(range(len(shown)))
@@ -198,7 +204,10 @@ def _from_buckets(seen: Seen, model: PopulationModel, points: pl.DataFrame, colu
     for point, group, size in zip(point_of, seen.group_of.tolist(), seen.sizes.tolist(), strict=True):
         people.setdefault(group, {})[point] = size
         spread.setdefault(point, {})[group] = size
-    believed = {number: bucket_posterior(model, inside, _histogram(shown, number)) for number, inside in people.items()}
+    believed = {}
+    for done, (number, inside) in enumerate(people.items()):
+        context.step(_STAGE, done, len(people))
+        believed[number] = bucket_posterior(model, inside, _histogram(shown, number))
     found: dict[Quasi, _Told] = {}
     for quasi_values, buckets in spread.items():
         rows = sum(buckets.values())

@@ -161,7 +161,7 @@ def check(
     """
     from reticent.audit.offline import check_log, read_log
 
-    with working("Checking the log ...", as_json):
+    with working("Checking the log ...", as_json) as context:
         report = check_log(
             read_log(log_file, column=column),
             people,
@@ -169,6 +169,7 @@ def check(
             lower=lower,
             upper=upper,
             duplicates=not distinct,
+            context=context,
         )
     answer(report.as_json(), as_json, "\n".join(report.lines()))
 

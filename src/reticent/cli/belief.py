@@ -65,12 +65,12 @@ def belief(
     from reticent.data import people_of
     from reticent.policy import Policy
 
-    with working("Weighing every possibility ...", as_json):
+    with working("Weighing every possibility ...", as_json) as context:
         tests = Tests(delta, epsilon, _rho(rho))
         table_itself = Policy.read(raw).table() if raw is not None else None
         asked = _where(where or [])
         side, listed = _target(target), people_of(table_or_path(population))
-        found = beliefs_of(side, listed, sensitive, asked, table_itself)
+        found = beliefs_of(side, listed, sensitive, asked, table_itself, context)
         rows = _rows(found, tests)
     people = sum(person.people for person in found)
     disclosures = sorted((row for row in rows if row["tests"]), key=lambda row: not row["news"])

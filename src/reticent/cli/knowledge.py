@@ -213,7 +213,7 @@ def whatif(
     from reticent.knowledge import what_if
     from reticent.worst_case import BUDGET
 
-    with working("Going through the possible worlds ...", as_json):
+    with working("Going through the possible worlds ...", as_json) as context:
         given = about.open(key)
         candidates = DataSource(people).read(None) if people is not None else None
         found = what_if(
@@ -227,6 +227,7 @@ def whatif(
             private=private_lists(about.source),
             budget=budget if budget is not None else BUDGET,
             seed=seed,
+            context=context,
         )
     payload = {
         "ok": found.posterior is not None,

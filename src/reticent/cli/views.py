@@ -18,6 +18,7 @@ from reticent.errors import PolicyError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from reticent.data import Context
     from reticent.views.checking import Checker
     from reticent.views.query import Query
     from reticent.views.schema import Schema
@@ -119,8 +120,8 @@ def check(
     texts = {**setting.queries(secret, "secret", single=True)}
     for item in view:
         texts.update(setting.queries(item, "view" if len(view) == 1 else f"view {len(texts)}"))
-    checker, (hidden, *shown) = _prepared(texts, setting, proof)
-    with working("Looking for a row that changes both answers ...", as_json):
+    with working("Looking for a row that changes both answers ...", as_json) as context:
+        checker, (hidden, *shown) = _prepared(texts, setting, proof, context=context)
         each = tuple(checker.check(hidden, query) for query in shown)
     verdict = jointly(each)
     if certificate is not None:
@@ -151,8 +152,8 @@ def matrix(
     hidden = {f"secret {name}": text for name, text in read_queries(secrets, setting.dialect).items()}
     shown = {f"view {name}": text for name, text in read_queries(views, setting.dialect).items()}
     how = "sql" if replay else "definition"
-    checker, queries = _prepared({**hidden, **shown}, setting, proof, how)
-    with working(f"{len(hidden)} secrets x {len(shown)} views ...", as_json):
+    with working(f"{len(hidden)} secrets x {len(shown)} views ...", as_json) as context:
+        checker, queries = _prepared({**hidden, **shown}, setting, proof, how, context)
         found = Matrix.of(checker, queries[: len(hidden)], queries[len(hidden) :])
     if report is not None:
         text = json.dumps(found.to_json(), indent=2) if report.suffix == ".json" else found.to_markdown()
@@ -185,8 +186,8 @@ def grant(
     texts = setting.queries(view, "view", single=True)
     for item in secret:
         texts.update(setting.queries(item, "secret" if len(secret) == 1 else f"secret {len(texts)}"))
-    checker, (shown, *hidden) = _prepared(texts, setting, proof)
-    with working("Looking for a row that changes both answers ...", as_json):
+    with working("Looking for a row that changes both answers ...", as_json) as context:
+        checker, (shown, *hidden) = _prepared(texts, setting, proof, context=context)
         verdicts = [checker.check(query, shown) for query in hidden]
     found = make_grant(shown, verdicts, to, name, setting.dialect)
 
@@ -209,11 +210,11 @@ def explain(
     from reticent.views.repairing import causes, repairs
 
     texts = {**setting.queries(secret, "secret", single=True), **setting.queries(view, "view", single=True)}
-    checker, (hidden, shown) = _prepared(texts, setting, proof)
-    with working("Looking for causes and repairs ...", as_json):
+    with working("Looking for causes and repairs ...", as_json) as context:
+        checker, (hidden, shown) = _prepared(texts, setting, proof, context=context)
         verdict = checker.check(hidden, shown)
-        why = () if verdict.private else causes(hidden, shown, checker.schema)
-        mended = repairs(verdict, hidden, shown, checker.schema)
+        why = () if verdict.private else causes(hidden, shown, checker.schema, context)
+        mended = repairs(verdict, hidden, shown, checker.schema, context)
     payload = {
         **verdict.to_json(),
         "causes": list(why),
@@ -339,7 +340,11 @@ def verify(
 
 
 def _prepared(
-    texts: Mapping[str, str], setting: SchemaOptions, proof: ProofOptions | None = None, replay: str = "sql"
+    texts: Mapping[str, str],
+    setting: SchemaOptions,
+    proof: ProofOptions | None = None,
+    replay: str = "sql",
+    context: Context | None = None,
 ) -> tuple[Checker, list[Query]]:
     from reticent.views.checking import Checker, prepare
 
@@ -348,7 +353,13 @@ def _prepared(
         list(texts.values()), setting.read(), setting.semantics, dialect=setting.dialect, names=list(texts)
     )
     checker = Checker(
-        known, key_mode=proof.keys, strict=proof.strict, nodes=proof.nodes, seconds=proof.seconds, replay=replay
+        known,
+        key_mode=proof.keys,
+        strict=proof.strict,
+        nodes=proof.nodes,
+        seconds=proof.seconds,
+        replay=replay,
+        context=context,
     )
     return checker, queries
 

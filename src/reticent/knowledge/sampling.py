@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reticent.worst_case import Clause, Population
+
+if TYPE_CHECKING:
+    from reticent.data import Context
 
 CONFIDENCE = 0.99
 _BATCH = 20_000
@@ -32,13 +36,20 @@ class SampledBelief:
 
 
 def estimate(
-    population: Population, known: Sequence[Clause], asked: Sequence[Clause], worlds: int, seed: int
+    population: Population,
+    known: Sequence[Clause],
+    asked: Sequence[Clause],
+    worlds: int,
+    seed: int,
+    context: Context | None,
 ) -> SampledBelief | None:
     """Draw ``worlds`` random worlds; None when none of them fits what is known."""
     generator = np.random.default_rng(seed)
     people = sorted({person for clause in (*known, *asked) for person in clause.people})
     fitting = hits = drawn = 0
     while drawn < worlds:
+        if context is not None:
+            context.step("drawing worlds", drawn, worlds)
         batch = min(_BATCH, worlds - drawn)
         world = _draw(population, people, batch, generator)
         fits = np.ones(batch, dtype=bool)

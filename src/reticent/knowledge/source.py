@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import NOWHERE, PSEUDONYM, SEVERAL, Draft, Groups, Seen, Table, as_polars
+from reticent.data import NOWHERE, PSEUDONYM, SEVERAL, Context, Draft, Groups, Seen, Table, as_polars
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.knowledge.whatif import WORLDS, WhatIf, explore
 from reticent.knowledge.worlds import Predicate
@@ -33,6 +33,7 @@ def what_if(
     budget: int = BUDGET,
     samples: int = WORLDS,
     seed: int = 0,
+    context: Context | None = None,
 ) -> WhatIf:
     """The belief in ``ask`` of somebody who knows the facts ``know`` about the people in a table or a release.
 
@@ -44,7 +45,7 @@ def what_if(
     Example: ``what_if(table, know=["Hannah=Flu -> Charlie=Flu"], ask="Charlie=Flu").posterior``
     """
     population = population_of(source, people, key=key, column=column, levels=levels, private=private)
-    return explore(population, know, ask, budget=budget, samples=samples, seed=seed)
+    return explore(population, know, ask, budget=budget, samples=samples, seed=seed, context=context)
 
 
 def population_of(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from reticent.errors import PolicyError
 from reticent.exact import whole
@@ -24,6 +25,9 @@ from reticent.worst_case import (
     parse_fact,
     probability,
 )
+
+if TYPE_CHECKING:
+    from reticent.data import Context
 
 WORLDS = 200_000
 """How many random worlds are drawn when the exact answer is out of reach."""
@@ -77,6 +81,7 @@ def explore(
     budget: int = BUDGET,
     samples: int = WORLDS,
     seed: int = 0,
+    context: Context | None = None,
 ) -> WhatIf:
     """The belief in ``ask`` of somebody who knows ``know``, or what they are surest of when nothing is asked.
 
@@ -85,7 +90,7 @@ def explore(
     """
     if isinstance(know, str | Fact) or callable(know):
         know = [know]
-    left = WorkBudget(whole(budget, "budget", low=1))
+    left = WorkBudget(whole(budget, "budget", low=1), context)
     facts = [
         population.resolve(fact if isinstance(fact, Fact) else parse_fact(fact)) for fact in know if not callable(fact)
     ]
@@ -115,7 +120,7 @@ def explore(
     except BudgetExceeded:
         if not samples:
             raise
-    about = estimate(population, here, question.clauses, samples, seed) if consistent else None
+    about = estimate(population, here, question.clauses, samples, seed, left.context) if consistent else None
     return _estimated(question, about, prior, total, costs)
 
 
@@ -162,7 +167,7 @@ def _consistent_elsewhere(
         except BudgetExceeded:
             if not samples:
                 raise
-            if estimate(population, component.clauses, (), samples, seed) is None:
+            if estimate(population, component.clauses, (), samples, seed, budget.context) is None:
                 return None
     return True
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from reticent.errors import PolicyError
+
+if TYPE_CHECKING:
+    from reticent.data import Context
 
 NODES = 1_000_000
 SECONDS = 30.0
@@ -17,10 +21,11 @@ class OutOfBudget(Exception):
 
 @dataclass(slots=True)
 class SearchBudget:
-    """Search nodes and seconds left for one pair of queries. Mutable: every search step takes from it."""
+    """Search nodes and seconds left for one pair of queries, and whether to go on. Mutable: every search step takes from it."""
 
     nodes: int = NODES
     seconds: float = SECONDS
+    context: Context | None = None
     used: int = 0
     _until: float = 0.0
 
@@ -38,5 +43,7 @@ class SearchBudget:
 
     def look_at_the_clock(self) -> None:
         """Stop when the time is up; for work that is no search but may be long."""
+        if self.context is not None:
+            self.context.check("searching")
         if time.monotonic() > self._until:
             raise OutOfBudget(f"the search was cut off after {self.seconds:g} s (raise --seconds)")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reticent.errors import PolicyError
 from reticent.views.budget import NODES, SECONDS, OutOfBudget, SearchBudget
@@ -21,6 +22,9 @@ from reticent.views.schema import Schema, SchemaColumn, inferred
 from reticent.views.texts import read_text
 from reticent.views.verdict import DISCLOSES, PRIVATE, UNKNOWN, Verdict, jointly
 from reticent.views.witness import DatabaseWitness, build
+
+if TYPE_CHECKING:
+    from reticent.data import Context
 
 Keys = Mapping[str, Iterable[Iterable[int | str]]]
 Domains = Mapping[str, Mapping[int | str, Iterable[object]]]
@@ -41,6 +45,7 @@ def check(
     dialect: str = "postgres",
     nodes: int = NODES,
     seconds: float = SECONDS,
+    context: Context | None = None,
 ) -> Verdict:
     """Whether showing ``view`` (a query, or several that are seen together) discloses anything about ``secret``.
 
@@ -56,7 +61,7 @@ def check(
         raise PolicyError("Name at least one view to check.")
     known = load_schema(schema, dialect)
     known, (hidden, *shown) = prepare([secret, *views], known, semantics, keys, domains, dialect)
-    checker = Checker(known, key_mode=key_mode, strict=strict, nodes=nodes, seconds=seconds)
+    checker = Checker(known, key_mode=key_mode, strict=strict, nodes=nodes, seconds=seconds, context=context)
     return jointly(tuple(checker.check(hidden, item) for item in shown))
 
 
@@ -141,6 +146,7 @@ class Checker:
         fast: bool = True,
         minimize: bool = True,
         replay: str = "sql",
+        context: Context | None = None,
     ) -> None:
         if key_mode not in KEY_MODES:
             raise PolicyError(f"key_mode must be one of {', '.join(KEY_MODES)}, but it is {key_mode!r}.")
@@ -150,6 +156,7 @@ class Checker:
         self.setting = Setting(schema, Codebook(), key_mode == "exact", fast)
         self._strict = strict
         self._nodes, self._seconds = nodes, seconds
+        self.context = context
         self._minimize = minimize
         self._replay = replay
         self._signatures: dict[Query, tuple[Signature, ...]] = {}
@@ -157,7 +164,7 @@ class Checker:
 
     def check(self, secret: Query, view: Query) -> Verdict:
         """The verdict on one pair; a cut-off is UNKNOWN with its reason."""
-        budget = SearchBudget(self._nodes, self._seconds)
+        budget = self._budget()
         try:
             found = self._collision(secret, view, budget)
         except OutOfBudget as cut:
@@ -170,7 +177,10 @@ class Checker:
 
     def collide(self, secret: Query, view: Query) -> Collision | None:
         """The bare collision of two queries, for tools that show it."""
-        return self._collision(secret, view, SearchBudget(self._nodes, self._seconds))
+        return self._collision(secret, view, self._budget())
+
+    def _budget(self) -> SearchBudget:
+        return SearchBudget(self._nodes, self._seconds, self.context)
 
     def signatures(self, query: Query, budget: SearchBudget) -> tuple[Signature, ...]:
         """The critical rows of a query, one signature for each part."""

@@ -23,8 +23,12 @@ class Matrix:
     @classmethod
     def of(cls, checker: Checker, secrets: Sequence[Query], views: Sequence[Query]) -> Matrix:
         """Check every pair; each query's critical rows are found once."""
-        rows = tuple(tuple(checker.check(secret, view) for view in views) for secret in secrets)
-        return cls(tuple(_short(query) for query in secrets), tuple(_short(query) for query in views), rows)
+        rows = []
+        for done, secret in enumerate(secrets):
+            if checker.context is not None:
+                checker.context.step("checking views", done, len(secrets))
+            rows.append(tuple(checker.check(secret, view) for view in views))
+        return cls(tuple(_short(query) for query in secrets), tuple(_short(query) for query in views), tuple(rows))
 
     @property
     def private(self) -> bool:

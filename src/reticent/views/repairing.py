@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from reticent.views.checking import Checker
 from reticent.views.collision import Collision
@@ -13,6 +14,9 @@ from reticent.views.rendering import select
 from reticent.views.schema import Schema
 from reticent.views.values import Constant
 from reticent.views.verdict import DISCLOSES, Verdict
+
+if TYPE_CHECKING:
+    from reticent.data import Context
 
 ROUNDS = 4
 
@@ -25,22 +29,24 @@ class Repair:
     text: str
 
 
-def causes(secret: Query, view: Query, schema: Schema) -> tuple[str, ...]:
+def causes(secret: Query, view: Query, schema: Schema, context: Context | None = None) -> tuple[str, ...]:
     """Whether a key, or counting duplicates, is the only cause of a disclosure."""
     found = []
     bare = replace(schema, relations={name: replace(relation, keys=()) for name, relation in schema.relations.items()})
-    if Checker(bare, replay="definition").check(secret, view).private:
+    if Checker(bare, replay="definition", context=context).check(secret, view).private:
         found.append("only a key ties the rows together: without it the view would be private")
     if secret.duplicates or view.duplicates:
         alone = [_as_set(query, schema) for query in (secret, view)]
         if all(query is not None for query in alone):
             pair = [query for query in alone if query is not None]
-            if Checker(schema, replay="definition").check(*pair).private:
+            if Checker(schema, replay="definition", context=context).check(*pair).private:
                 found.append("only duplicates disclose: with DISTINCT on both sides the view would be private")
     return tuple(found)
 
 
-def repairs(verdict: Verdict, secret: Query, view: Query, schema: Schema) -> tuple[Repair, ...]:
+def repairs(
+    verdict: Verdict, secret: Query, view: Query, schema: Schema, context: Context | None = None
+) -> tuple[Repair, ...]:
     """Changes of a disclosing view that the engine proves private: leave out rows, DISTINCT, leave out a table.
 
     Only single SELECTs (or rules) without nested queries are mended; the texts are shown as SQL.
@@ -48,7 +54,7 @@ def repairs(verdict: Verdict, secret: Query, view: Query, schema: Schema) -> tup
     rule = _single(view)
     if verdict.status != DISCLOSES or rule is None:
         return ()
-    checker = Checker(schema, replay="definition")
+    checker = Checker(schema, replay="definition", context=context)
     found: list[Repair] = []
     for distinct in (not view.duplicates, True):
         for what, changed in _candidates(rule, secret, view, checker, distinct):

@@ -12,10 +12,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import perm
+from typing import TYPE_CHECKING
 
 from reticent.errors import ReticentError
 from reticent.worst_case.facts import Clause, PersonValue
 from reticent.worst_case.population import Population
+
+if TYPE_CHECKING:
+    from reticent.data import Context
 
 BUDGET = 2_000_000
 """Placements that the exact solver tries before it gives up."""
@@ -31,12 +35,15 @@ class BudgetExceeded(ReticentError):
 
 @dataclass
 class WorkBudget:
-    """What is left of the work that was allowed; shared by all counts behind one answer, hence mutable."""
+    """What is left of the work that was allowed, and whether to go on; shared by all counts behind one answer, hence mutable."""
 
     left: int = BUDGET
+    context: Context | None = None
 
     def spend(self, placements: int) -> None:
         """Use up some work."""
+        if self.context is not None:
+            self.context.check("going through the possible worlds")
         self.left -= placements
         if self.left < 0:
             raise BudgetExceeded(

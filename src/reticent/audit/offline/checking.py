@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from reticent.audit.offline.constrained import check_constrained
 from reticent.audit.offline.intervals import are_intervals, check_intervals
 from reticent.audit.offline.log import LogLike, as_log
@@ -10,6 +12,9 @@ from reticent.audit.offline.report import Report
 from reticent.audit.offline.sums import check_sums
 from reticent.errors import PolicyError
 from reticent.exact import Number, whole
+
+if TYPE_CHECKING:
+    from reticent.data import Context
 
 LIMIT = 20_000
 
@@ -23,6 +28,7 @@ def check_log(
     upper: Number | None = None,
     duplicates: bool = True,
     limit: int = LIMIT,
+    context: Context | None = None,
 ) -> Report:
     """Who is exposed by a log of ``(members, function, answer)``, where functions are sum, avg, max and min.
 
@@ -37,13 +43,13 @@ def check_log(
     whole(limit, "limit", low=1)
     checked = as_log(log, n, values=values, lower=lower, upper=upper, duplicates=duplicates)
     if checked.values == "boolean":
-        return check_intervals(checked) if are_intervals(checked) else check_constrained(checked, limit)
+        return check_intervals(checked) if are_intervals(checked) else check_constrained(checked, limit, context)
     if checked.bounded:
-        return check_constrained(checked, limit)
+        return check_constrained(checked, limit, context)
     if checked.functions <= {"sum"}:
         return check_sums(checked)
     if len(checked.functions) == 1:
         return check_maxima(checked)
     if not checked.duplicates:
         raise PolicyError("duplicates=False is decided for logs of one function only; this log mixes several.")
-    return check_constrained(checked, limit)
+    return check_constrained(checked, limit, context)

@@ -7,6 +7,7 @@ undecided. What is reported as exposed or as hidden is proved in fractions: by a
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from reticent.audit.offline.argument import Argument, Goal, Leaf
 from reticent.audit.offline.certificate import Certificate, NotWhole
@@ -15,18 +16,21 @@ from reticent.audit.offline.region import Bound, Region
 from reticent.audit.offline.report import Report
 from reticent.audit.offline.search import RegionSearch
 
+if TYPE_CHECKING:
+    from reticent.data import Context
+
 # Points from a few directions tell most people apart before anybody is looked at singly.
 _DIRECTIONS = 4
 _METHOD = "Linear programs and a search by cases; every verdict proved in exact fractions, the rest undecided."
 
 
-def check_constrained(log: Log, limit: int) -> Report:
+def check_constrained(log: Log, limit: int, context: Context | None) -> Report:
     """Who is exposed, at the cost of at most ``limit`` linear programs; see the module."""
     impossible = not_whole(log)
     if impossible is not None:
         return Report(log, _METHOD, contradiction=impossible, consistent=False)
     region = Region.of(log)
-    search = RegionSearch(region, limit)
+    search = RegionSearch(region, limit, context)
     first = search.beyond(Goal())
     if first is None:
         return Report(log, _METHOD, consistent=None, undecided=tuple(range(log.n)))
@@ -35,7 +39,11 @@ def check_constrained(log: Log, limit: int) -> Report:
     for _ in range(_DIRECTIONS):
         search.beyond(Goal())
     ends = _intervals(search) if log.bounded and not region.integral and not region.holdings else {}
-    verdicts = {int(piece): _verdict(search, int(piece), ends.get(int(piece))) for piece in region.heads}
+    verdicts = {}
+    for done, piece in enumerate(region.heads.tolist()):
+        if context is not None:
+            context.step("checking person by person", done, len(region.heads))
+        verdicts[piece] = _verdict(search, piece, ends.get(piece))
     proofs: dict[int, Certificate] = {}
     exposed: dict[int, Fraction] = {}
     undecided = []

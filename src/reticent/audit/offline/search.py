@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from reticent.audit.offline.argument import ByHolder, ByValue, Goal, Leaf, Tree, leaf_proves, upper_bound
 from reticent.audit.offline.region import Bound, Box, Region
+
+if TYPE_CHECKING:
+    from reticent.data import Context
 
 Point = tuple[Fraction, ...]
 FloatArray = NDArray[np.float64]
@@ -36,6 +39,7 @@ class RegionSearch:
 
     region: Region
     limit: int
+    context: Context | None = None
     solved: int = 0
     points: list[Point] = field(default_factory=list)
 
@@ -80,6 +84,8 @@ class RegionSearch:
             return Leaf(())
         if self.solved >= self.limit:
             return None
+        if self.context is not None:
+            self.context.check("solving linear programs")
         status, point, duals = self._program(goal, box)
         if status == "unbounded" and goal.piece is not None:
             status, point, duals = self._one_beyond(goal, box)
