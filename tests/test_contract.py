@@ -221,6 +221,14 @@ def test_views_are_checked_from_their_texts() -> None:
     assert found.status in {"PRIVATE", "DISCLOSES", "UNKNOWN"}
 
 
+@pytest.mark.parametrize("law", ["binomial", "exponential"])
+@pytest.mark.parametrize("query", ["count", "histogram", "sum"])
+def test_a_plan_of_joint_noise(query: str, law: str) -> None:
+    plan = rt.noise.plan(epsilon=1, delta="1e-6", parties=7, faults=2, query=query, law=law)
+    assert plan.coins <= 5 * plan.quota
+    assert plan.rounds > 0
+
+
 def reticent(*arguments: str) -> dict[str, object]:
     done = subprocess.run(
         [sys.executable, "-m", "reticent", *arguments, "--json"], capture_output=True, text=True, check=False

@@ -23,3 +23,8 @@ How parties compute it (nothing here decides about privacy: quotas and threshold
 ``protocol``     one run of a party from its rows to the noisy answer
 ``party``        a party as a process; ``running`` starts all of them on this machine: ``run_local``
 """
+
+from reticent.noise.laws import BinomialLaw, DiscreteLaplaceLaw, ExponentialLaw, NoiseLaw
+from reticent.noise.planning import NoisePlan, plan
+
+__all__ = ["BinomialLaw", "DiscreteLaplaceLaw", "ExponentialLaw", "NoiseLaw", "NoisePlan", "plan"]

@@ -1,0 +1,427 @@
+"""Laws of noise on whole numbers: exact chances, and the exact delta that they lose at an epsilon.
+
+A law is *(epsilon, delta)-indistinguishable* for neighbours if for every set S of outputs Pr[S] <= e^epsilon Pr'[S] + delta. The least such delta is
+the sum of max(0, Pr[x] - e^epsilon Pr'[x]) over all outputs x. It is enclosed between two fractions that are as close as needed, because
+e^epsilon is irrational; verdicts are decided by the enclosure, never by a float.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+from fractions import Fraction
+from functools import cached_property, cmp_to_key
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.errors import PolicyError
+from reticent.exact import Number, exact, whole
+
+MOST_WIDTH = 13
+_FIRST_BITS = 256
+_TAIL = 1e-18
+
+
+@dataclass(frozen=True)
+class Move:
+    """How far neighbouring tables lie apart: ``cells`` of the answers change, each by at most ``step``.
+
+    Replacing a row changes a count by 1 (one cell), a histogram by 1 in two cells, and a sum of values of b bits by at most 2^b - 1.
+    """
+
+    cells: int = 1
+    step: int = 1
+
+    def __post_init__(self) -> None:
+        whole(self.cells, "Move: cells", low=1, high=2)
+        whole(self.step, "Move: step", low=1)
+
+    @property
+    def distance(self) -> int:
+        """The sum of all changes."""
+        return self.cells * self.step
+
+
+COUNT, HISTOGRAM = Move(), Move(cells=2)
+
+
+@dataclass(frozen=True)
+class Enclosure:
+    """A number between two fractions."""
+
+    low: Fraction
+    high: Fraction
+
+
+def exponential(power: Fraction, bits: int) -> tuple[Fraction, Fraction]:
+    """Fractions just below and above e^power; they differ by about 2^-bits of its size."""
+    digits = bits // 3 + 20
+    found = []
+    for rounding in (ROUND_FLOOR, ROUND_CEILING):
+        with localcontext() as context:
+            context.prec, context.rounding = digits, rounding
+            # Decimal rounds exp to the nearest, whatever the context's rounding, so one more step is taken.
+            near = (Decimal(power.numerator) / Decimal(power.denominator)).exp()
+            found.append(Fraction(near.next_minus() if rounding == ROUND_FLOOR else near.next_plus()))
+    return found[0], found[1]
+
+
+class NoiseLaw(ABC):
+    """The law of the noise on one whole number. It is symmetric around 0."""
+
+    @property
+    @abstractmethod
+    def variance(self) -> Fraction | float:
+        """Of the noise."""
+
+    @abstractmethod
+    def loss(self, epsilon: Fraction, move: Move, bits: int) -> Enclosure:
+        """The delta at ``epsilon``, enclosed with about ``bits`` bits."""
+
+    @abstractmethod
+    def chances(self) -> tuple[int, NDArray[np.float64]]:
+        """The least value with a chance above 10^-18, and the chances from there on, as floats: for intervals and figures."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """The law as plain data; :func:`law_from` reads it."""
+
+    def delta(self, epsilon: Number, move: Move = COUNT) -> Fraction:
+        """The delta at ``epsilon``, rounded up by less than 10^-30 (R-DN-10, 7.1)."""
+        return self.loss(_epsilon(epsilon), move, _FIRST_BITS).high
+
+    def keeps(self, epsilon: Number, delta: Number, move: Move = COUNT) -> bool:
+        """Whether the noise is (epsilon, delta)-indistinguishable, exactly."""
+        loss, limit, bits = _epsilon(epsilon), exact(delta, "delta", low=0, high=1), _FIRST_BITS
+        while True:
+            found = self.loss(loss, move, bits)
+            if found.high <= limit:
+                return True
+            if found.low > limit:
+                return False
+            bits *= 2
+
+    def spread(self, cells: int) -> tuple[int, NDArray[np.float64]]:
+        """The law of the noise of a sum of ``cells`` independent answers: its least likely value and the chances from there on.
+
+        By Fourier transform over a window of 40 standard deviations and more, beyond which the chances are below any float.
+        """
+        low, chances = self.chances()
+        if cells == 1:
+            return low, chances
+        room = min(cells * len(chances), len(chances) + math.ceil(80 * math.sqrt(cells * float(self.variance)) + 80))
+        size = 1 << (room - 1).bit_length()
+        # Centred at 0: negative values wrap around to the end.
+        centred = np.zeros(size)
+        centred[np.arange(low, low + len(chances)) % size] = chances
+        summed = np.fft.irfft(np.fft.rfft(centred) ** cells, size)
+        half = size // 2
+        return -half, np.clip(np.concatenate([summed[half:], summed[:half]]), 0, 1)
+
+    def reach(self, cells: int, confidence: float) -> int:
+        """The least h such that the noise of a sum of ``cells`` answers lies within -h to h with at least this chance."""
+        low, chances = self.spread(cells)
+        beyond = (1 - confidence) * (1 - 1e-9)
+        tails = np.cumsum(chances)
+        # The law is symmetric: both tails are twice the lower one.
+        inside = np.flatnonzero(2 * tails > beyond)
+        return max(0, -(low + int(inside[0])))
+
+
+class FiniteLaw(NoiseLaw):
+    """A law with finitely many values, whose chances are whole numbers over a power of two."""
+
+    @abstractmethod
+    def weights(self) -> Iterator[int]:
+        """The numerators of the chances, from the least value to the largest."""
+
+    @property
+    @abstractmethod
+    def bits(self) -> int:
+        """The chances are weights over 2^bits."""
+
+    def loss(self, epsilon: Fraction, move: Move, bits: int) -> Enclosure:
+        """The delta, from chances that are cut after ``bits`` bits.
+
+        For two cells the chance of a pair is a product; by symmetry both may be read as moving up. Pairs are taken in the order of
+        their likelihood ratios, so that those that count for one value are the first ones of the other.
+        """
+        kept = min(bits, self.bits)
+        here = [weight >> (self.bits - kept) for weight in self.weights()]
+        there = [0] * move.step + here
+        here += [0] * move.step
+        low, high = exponential(epsilon, bits)
+        # Cut chances are off by less than a unit each, and max(0, a - cb) changes by no more than a + cb does.
+        units = 0 if kept == self.bits else move.cells * len(here)
+        margin = (1 + math.ceil(high)) * Fraction(units * 2, 1 << kept)
+        counted = _pairs if move.cells == 2 else _singles
+        scale = Fraction(1, 1 << (kept * move.cells))
+        least, most = counted(here, there, high) * scale - margin, counted(here, there, low) * scale + margin
+        return Enclosure(max(Fraction(0), least), min(Fraction(1), most))
+
+
+def _singles(here: list[int], there: list[int], factor: Fraction) -> Fraction:
+    top, bottom = factor.numerator, factor.denominator
+    gains = (one * bottom - top * other for one, other in zip(here, there, strict=True))
+    return Fraction(sum(gain for gain in gains if gain > 0), bottom)
+
+
+def _pairs(here: list[int], there: list[int], factor: Fraction) -> Fraction:
+    """The sum over all pairs (x, y) of max(0, here[x] here[y] - factor there[x] there[y])."""
+    top, bottom = factor.numerator, factor.denominator
+    known = [(one, other) for one, other in zip(here, there, strict=True) if one]
+    # By falling ratio here/there, compared without dividing.
+    known.sort(key=cmp_to_key(_by_ratio))
+    ones, others = (list(accumulate((pair[side] for pair in known), initial=0)) for side in (0, 1))
+    total, reach = 0, len(known)
+    for one, other in known:
+        while reach and one * known[reach - 1][0] * bottom <= top * other * known[reach - 1][1]:
+            reach -= 1
+        total += one * ones[reach] * bottom - top * other * others[reach]
+    return Fraction(total, bottom)
+
+
+def _by_ratio(one: tuple[int, int], other: tuple[int, int]) -> int:
+    """Below 0 if the ratio of the first pair is the larger one."""
+    return other[0] * one[1] - one[0] * other[1]
+
+
+@dataclass(frozen=True)
+class BinomialLaw(FiniteLaw):
+    """The number of heads among ``coins`` fair coins, minus half of them: coins that several parties toss together (R-DN-7).
+
+    The tally of +1 and -1 is *halved*: unhalved noise has one parity, and neighbouring tables could never give the same answer.
+    """
+
+    coins: int
+
+    def __post_init__(self) -> None:
+        if whole(self.coins, "coins", low=2) % 2:
+            raise PolicyError(
+                f"coins must be an even number, so that half of them is a whole number, but it is {self.coins}.",
+                setting=("coins",),
+                value=self.coins,
+            )
+
+    @property
+    def variance(self) -> Fraction:
+        return Fraction(self.coins, 4)
+
+    @property
+    def bits(self) -> int:
+        return self.coins
+
+    def weights(self) -> Iterator[int]:
+        weight = 1
+        for heads in range(self.coins + 1):
+            yield weight
+            weight = weight * (self.coins - heads) // (heads + 1)
+
+    def chances(self) -> tuple[int, NDArray[np.float64]]:
+        known = binomial_chances(self.coins)
+        kept = np.flatnonzero(known > _TAIL)
+        return int(kept[0]) - self.coins // 2, known[kept[0] : kept[-1] + 1]
+
+    def describe(self) -> dict[str, Any]:
+        return {"name": "binomial", "coins": self.coins}
+
+
+def binomial_chances(coins: int) -> NDArray[np.float64]:
+    """The chances of 0 to ``coins`` heads, as floats."""
+    logarithms = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, coins + 1, dtype=np.float64)))])
+    chances: NDArray[np.float64] = np.exp(logarithms[-1] - logarithms - logarithms[::-1] - coins * math.log(2))
+    return chances
+
+
+def thresholds(scale: Fraction, width: int, precision: int) -> tuple[int, ...]:
+    """For each of the ``width`` bits of a geometric number: it is 1 iff a uniform number of ``precision`` bits is at most this (R-DN-10, R-DN-11).
+
+    The bits of a geometric number l, Pr[l] proportional to e^(-l/scale), are independent with Pr[bit i = 1] = p = 1/(1 + e^(2^i/scale)). The comparison
+    with floor(p 2^precision) gives (floor(p 2^precision) + 1)/2^precision.
+    """
+    return tuple(_floor_of_chance(Fraction(1 << bit) / scale, precision) for bit in range(width))
+
+
+def _floor_of_chance(power: Fraction, precision: int) -> int:
+    """floor(2^precision / (1 + e^power)), exactly: the power is a positive fraction, so the chance is irrational."""
+    if power > precision:
+        # e^power > 2^precision, so that the chance is below one unit.
+        return 0
+    bits = precision + math.ceil(power * 3 / 2) + 16
+    while True:
+        low, high = exponential(power, bits)
+        least, most = (math.floor((1 << precision) / (1 + each)) for each in (high, low))
+        if least == most:
+            return least
+        bits *= 2
+
+
+@dataclass(frozen=True)
+class ExponentialLaw(FiniteLaw):
+    """The difference of two geometric numbers of ``width`` bits each, made from fair coins with ``precision`` coins a bit (R-DN-10, R-DN-11).
+
+    Close to Pr[x] proportional to e^(-|x|/scale). The two numbers are drawn apart: one number and a sign would give 0 twice its weight, which
+    loses ln 2 more.
+    """
+
+    scale: Fraction
+    width: int
+    precision: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", exact(self.scale, "scale", above=0))
+        whole(self.width, "width", low=1)
+        whole(self.precision, "precision", low=1)
+
+    @cached_property
+    def ones(self) -> tuple[int, ...]:
+        """Each bit's chance to be 1, over 2^precision."""
+        return tuple(limit + 1 for limit in thresholds(self.scale, self.width, self.precision))
+
+    @property
+    def variance(self) -> Fraction:
+        unit = 1 << self.precision
+        return sum(
+            (Fraction(2 * 4**bit * one * (unit - one), unit * unit) for bit, one in enumerate(self.ones)), Fraction(0)
+        )
+
+    @property
+    def bits(self) -> int:
+        return 2 * self.width * self.precision
+
+    @property
+    def is_small(self) -> bool:
+        """Whether all values can be listed."""
+        return self.width <= MOST_WIDTH
+
+    def weights(self) -> Iterator[int]:
+        if not self.is_small:
+            raise PolicyError(f"The law of noise with {self.width} bits has too many values to list.")
+        known, unit = [1], 1 << self.precision
+        for bit, one in enumerate(self.ones):
+            apart, same, step = one * (unit - one), one * one + (unit - one) ** 2, 1 << bit
+            # The two bits differ one way, the other way, or not at all.
+            wider = [0] * (len(known) + 2 * step)
+            for place, weight in enumerate(known):
+                wider[place] += apart * weight
+                wider[place + step] += same * weight
+                wider[place + 2 * step] += apart * weight
+            known = wider
+        yield from known
+
+    def loss(self, epsilon: Fraction, move: Move, bits: int) -> Enclosure:
+        """Exact where the values can be listed, else between 0 and the bound of :meth:`bound`."""
+        return super().loss(epsilon, move, bits) if self.is_small else Enclosure(Fraction(0), self.bound(epsilon, move))
+
+    def keeps(self, epsilon: Number, delta: Number, move: Move = COUNT) -> bool:
+        if self.is_small:
+            return super().keeps(epsilon, delta, move)
+        return self.bound(_epsilon(epsilon), move) <= exact(delta, "delta", low=0, high=1)
+
+    def distance(self) -> Fraction:
+        """A bound of the total variation between this law and that of unbounded, exact noise (R-DN-10): 2(k 2^-d + e^(-2^k/scale))."""
+        cut = exponential(-Fraction(1 << self.width) / self.scale, 64)[1]
+        return 2 * (Fraction(self.width, 1 << self.precision) + cut)
+
+    def bound(self, epsilon: Fraction, move: Move) -> Fraction:
+        """A bound of delta: each of the cells costs (1 + e^epsilon) times the distance; 1 where epsilon is below the loss of exact noise."""
+        if epsilon * self.scale < move.distance:
+            return Fraction(1)
+        return min(Fraction(1), (1 + exponential(epsilon, 64)[1]) * self.distance() * move.cells)
+
+    def chances(self) -> tuple[int, NDArray[np.float64]]:
+        unit = float(1 << self.precision)
+        known = np.ones(1)
+        for bit, one in enumerate(self.ones):
+            share, step = one / unit, 1 << bit
+            wider = np.zeros(len(known) + 2 * step)
+            for place, chance in (
+                (0, share * (1 - share)),
+                (step, share**2 + (1 - share) ** 2),
+                (2 * step, share * (1 - share)),
+            ):
+                wider[place : place + len(known)] += chance * known
+            known = wider
+        kept = np.flatnonzero(known > _TAIL)
+        return int(kept[0]) - (1 << self.width) + 1, known[kept[0] : kept[-1] + 1]
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "name": "exponential",
+            "scale": str(self.scale),
+            "width": self.width,
+            "precision": self.precision,
+        }
+
+
+@dataclass(frozen=True)
+class DiscreteLaplaceLaw(NoiseLaw):
+    """Pr[x] = (1-a)/(1+a) a^|x| with a = e^(-1/scale): what a trusted curator adds."""
+
+    scale: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", exact(self.scale, "scale", above=0))
+
+    @property
+    def variance(self) -> float:
+        share = math.exp(-1 / self.scale)
+        return 2 * share / (1 - share) ** 2
+
+    def loss(self, epsilon: Fraction, move: Move, bits: int) -> Enclosure:
+        """Nothing from epsilon = distance/scale on.
+
+        Below, a step of 1 gives each cell the ratio e^(1/scale) with chance 1/(1 + a), so that delta is (1 - e^(epsilon - cells/scale))/(1 + a)^cells.
+        Wider steps are enclosed by 1.
+        """
+        short = Fraction(move.distance) / self.scale - epsilon
+        if short <= 0:
+            return Enclosure(Fraction(0), Fraction(0))
+        if move.step > 1:
+            return Enclosure(Fraction(0), Fraction(1))
+        share, gap = exponential(-1 / self.scale, bits), exponential(-short, bits)
+        return Enclosure(
+            (1 - gap[1]) / (1 + share[1]) ** move.cells, min(Fraction(1), (1 - gap[0]) / (1 + share[0]) ** move.cells)
+        )
+
+    def chances(self) -> tuple[int, NDArray[np.float64]]:
+        reach = math.ceil(float(self.scale) * 45) + 1
+        share = math.exp(-1 / self.scale)
+        return -reach, (1 - share) / (1 + share) * share ** np.abs(np.arange(-reach, reach + 1))
+
+    def describe(self) -> dict[str, Any]:
+        return {"name": "discrete Laplace", "scale": str(self.scale)}
+
+
+def law_from(written: Mapping[str, Any]) -> NoiseLaw:
+    """The law that :meth:`NoiseLaw.describe` wrote; sizes are bounded, since it may be forged."""
+    own = dict(written)
+    name = own.pop("name", None)
+    if name not in _LAWS:
+        raise PolicyError(f"There is no law of noise {name!r}. The laws are: {', '.join(_LAWS)}.", setting=("name",))
+    made, bounds = _LAWS[name]
+    if set(own) != set(bounds):
+        raise PolicyError(f"The {name} law is described by {', '.join(bounds)}, not by {', '.join(own) or 'nothing'}.")
+    for field, most in bounds.items():
+        if field == "scale":
+            exact(own[field], field, above=0, high=most)
+        else:
+            whole(own[field], field, low=1, high=most)
+    return made(**own)
+
+
+_LAWS: dict[str, tuple[Callable[..., NoiseLaw], dict[str, int]]] = {
+    "binomial": (BinomialLaw, {"coins": 8_000_000}),
+    "exponential": (ExponentialLaw, {"scale": 1 << 20, "width": 20, "precision": 64}),
+    "discrete Laplace": (DiscreteLaplaceLaw, {"scale": 1 << 16}),
+}
+
+
+def _epsilon(epsilon: Number) -> Fraction:
+    return exact(epsilon, "epsilon", above=0, high=100)
