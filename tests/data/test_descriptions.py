@@ -65,7 +65,7 @@ def test_files_are_found_below_the_base_folder(tmp_path) -> None:
         ({"kind": "intervals", "widths": [5], "domain": [1, 2, 3]}, "domain must be a pair"),
         ({"kind": "cuts", "levels": [18, 65]}, "levels must be a list of lists"),
         ({"kind": "masking", "digits": "5"}, "digits must be a whole number, but it is '5'"),
-        ({"kind": "dates", "levels": ["weeks"]}, "'weeks' is not one of month"),
+        ({"kind": "dates", "levels": ["weeks"]}, "'weeks' is not one of hour"),
         ({"kind": "taxonomy"}, "either a tree or a file"),
         ({"kind": "taxonomy", "tree": ["a"]}, "tree must be a table of categories"),
         ({"kind": "csv", "file": "a.csv", "separator": ";;"}, "separator must be a single character"),

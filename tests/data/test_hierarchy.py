@@ -226,7 +226,7 @@ def test_leaf_text_is_read_as_the_type_of_the_column() -> None:
         (lambda: Hierarchy.masking(digits=0), "masking: digits must be at least 1, but it is 0."),
         (lambda: Hierarchy.masking(digits=5, keep=[]), "masking: keep must fall from 5 to 0 or more, but it is []."),
         (lambda: Hierarchy.masking(digits=5, keep=[5, 5]), "keep must fall"),
-        (lambda: Hierarchy.dates(levels=["week"]), "dates: 'week' is not one of month, quarter, half, year, decade."),
+        (lambda: Hierarchy.dates(levels=["eon"]), "dates: 'eon' is not one of hour, day, week, month,"),
         (lambda: Hierarchy.dates(levels=["year", "month"]), "dates: levels must grow coarser"),
         (lambda: Hierarchy.dates(domain=("2024-12-31", "2024-01-01")), "domain must be a pair (first, last)"),
         (lambda: Hierarchy.dates(domain=("soon", "later")), "the domain bound 'soon' is not a day such as 2024-01-31."),

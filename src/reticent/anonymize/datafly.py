@@ -12,6 +12,7 @@ from reticent.anonymize.base import GROUPS, fitting
 from reticent.anonymize.lattice.evaluation import Evaluator
 from reticent.anonymize.lattice.method import Lattice
 from reticent.anonymize.lattice.points import Points
+from reticent.anonymize.lattice.search import levels_of
 from reticent.anonymize.leaving import Leaving
 from reticent.anonymize.sets import adversary_sets, judged_sets
 from reticent.data import Context, Draft, Kind, NodeLevels, Table
@@ -48,7 +49,7 @@ class Datafly:
         context = context or Context()
         wanted = fitting(self, table, definition)
         table = wanted.prepare(table)
-        frequencies = count_table(table, context)
+        frequencies = count_table(table, context, floor=levels_of(table, None, "floor"))
         several = judged_sets(table, wanted) if table.quasi_sets is not None or own_sets(wanted) else None
         evaluator = Evaluator(frequencies, wanted, limit, "loss", quasi_sets=several, context=context)
         levels = frequencies.levels

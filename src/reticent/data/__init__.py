@@ -1,8 +1,8 @@
 """Tables about people, and the few shapes that everything else is built from.
 
 ``table``        a frame with a role for every column
-``hierarchy``    chains of partitions; ``recipes`` has the kinds, made of
-                 ``leaves`` and ``levels``; ``descriptions`` reads them from plain data
+``hierarchy``    chains of partitions; ``recipes``, ``calendars`` and ``builders`` have the kinds, made of ``leaves`` and ``levels``;
+                 ``limits`` the levels that may be published, ``domains`` public values; ``descriptions`` reads them from plain data
 ``meaning``      what a label stands for; ``types`` the types of values, and their way into JSON
 ``frames``       frames of any kind as polars frames
 ``encoding``     turns values into small integers
@@ -56,6 +56,7 @@ from reticent.data.groups import Groups, Histograms, SensitiveDomain
 from reticent.data.hierarchy import BoundHierarchy, Codes, Hierarchy, Level, unused
 from reticent.data.keys import Distinct, first_rows, is_dense, number, pack, positions, sort_equal, sum_by
 from reticent.data.leaves import as_type
+from reticent.data.limits import beyond_limits
 from reticent.data.meaning import (
     NULL_LABEL,
     SUPPRESSED,
@@ -213,6 +214,7 @@ __all__ = [
     "as_polars",
     "as_type",
     "as_type_of",
+    "beyond_limits",
     "clock_text",
     "coarsening_from",
     "csv_blocks",

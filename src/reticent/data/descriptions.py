@@ -88,7 +88,7 @@ def hierarchy_from(description: Mapping[str, Any], where: str = "hierarchy", bas
             setting=("kind",),
         )
     kind = _KINDS[name]
-    known = (*kind.needed, *kind.optional)
+    known = (*kind.needed, *kind.optional, *_LIMITS)
     for field in description:
         if field != "kind" and field not in known:
             raise PolicyError(
@@ -100,7 +100,10 @@ def hierarchy_from(description: Mapping[str, Any], where: str = "hierarchy", bas
         if description.get(field) is None:
             raise PolicyError(f"{where}: a hierarchy of kind {name!r} needs the field {field!r}.", setting=("kind",))
     try:
-        return kind.make(_Fields(description, where, Path(base)))
+        fields = _Fields(description, where, Path(base))
+        made = kind.make(fields)
+        limits = {name: fields.whole(name) for name in _LIMITS if name in fields}
+        return made.limited(**limits) if limits else made
     except PolicyError as error:
         message = str(error)
         if message.startswith(where):
@@ -156,11 +159,7 @@ def _dates(fields: _Fields) -> Hierarchy:
 def _taxonomy(fields: _Fields) -> Hierarchy:
     if ("tree" in fields) == ("file" in fields):
         raise PolicyError(f"{fields.where}: a taxonomy has either a tree or a file that holds one.", setting=("kind",))
-    from_data = fields.values.get("from_data", False)
-    if not isinstance(from_data, bool):
-        raise PolicyError(
-            f"{fields.where}: from_data must be true or false, but it is {from_data!r}.", setting=("from_data",)
-        )
+    from_data = _from_data(fields)
     if "file" in fields:
         return Hierarchy.taxonomy(fields.path("file"), from_data)
     tree = fields.values["tree"]
@@ -177,6 +176,26 @@ def _suppression(fields: _Fields) -> Hierarchy:
     return Hierarchy.suppression(fields.optional_list("domain"))
 
 
+def _from_data(fields: _Fields) -> bool:
+    from_data = fields.values.get("from_data", False)
+    if not isinstance(from_data, bool):
+        raise PolicyError(
+            f"{fields.where}: from_data must be true or false, but it is {from_data!r}.", setting=("from_data",)
+        )
+    return from_data
+
+
+def _order(fields: _Fields) -> Hierarchy:
+    return Hierarchy.order(fields.listed("sizes"), fields.optional_list("values"), fields.optional_list("labels"))
+
+
+def _priority(fields: _Fields) -> Hierarchy:
+    return Hierarchy.priority(
+        fields.listed("keep"), fields.listed("values"), fields.text("other", "Other"), _from_data(fields)
+    )
+
+
+_LIMITS = ("min_level", "max_level")
 _KINDS: Mapping[str, _Kind] = {
     "listed": _Kind(("rows",), (), _rows),
     "csv": _Kind(("file",), ("separator",), _csv),
@@ -185,6 +204,8 @@ _KINDS: Mapping[str, _Kind] = {
     "masking": _Kind(("digits",), ("keep", "domain"), _masking),
     "dates": _Kind((), ("levels", "domain", "timezone"), _dates),
     "taxonomy": _Kind((), ("tree", "file", "from_data"), _taxonomy),
+    "order": _Kind(("sizes",), ("values", "labels"), _order),
+    "priority": _Kind(("keep", "values"), ("other", "from_data"), _priority),
     "public": _Kind(("name",), (), _public),
     "suppression": _Kind((), ("domain",), _suppression),
 }

@@ -1,12 +1,14 @@
 """Public domains: values that everybody knows beforehand, with the groups that their makers put them into.
 
 A column whose values all lie in one of them needs no domain of its own, and tells nobody which values occur: the states of the USA, the countries of ISO 3166,
-chapters of ICD-10, sections of NACE.
+chapters of ICD-10, sections of NACE, groups of ISCO, regions of NUTS, ZIP codes. Where codes are too many to be listed, those that occur lie under public groups.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 
 GroupPath = tuple[str, ...]
@@ -120,6 +122,34 @@ _NACE = (
     (99, 99, "U Extraterritorial"),
 )
 
+# Major and sub-major groups of ISCO-08, by their first two digits.
+_ISCO = {
+    "1 Managers": "11 Chief executives and legislators|12 Administrative and commercial managers|13 Production and services managers"
+    "|14 Hospitality, retail and other managers",
+    "2 Professionals": "21 Science and engineering|22 Health|23 Teaching|24 Business and administration|25 Information and communications|26 Legal, social, cultural",
+    "3 Technicians and associates": "31 Science and engineering associates|32 Health associates|33 Business associates|34 Legal, social, cultural associates"
+    "|35 Information technicians",
+    "4 Clerks": "41 General clerks|42 Customer services clerks|43 Numerical and material clerks|44 Other clerks",
+    "5 Services and sales": "51 Personal services|52 Sales|53 Personal care|54 Protective services",
+    "6 Skilled agriculture": "61 Market-oriented agriculture|62 Market-oriented forestry and fishery|63 Subsistence farmers",
+    "7 Craft and trades": "71 Building|72 Metal and machinery|73 Handicraft and printing|74 Electrical and electronic|75 Food, wood, garment",
+    "8 Operators and assemblers": "81 Stationary plant operators|82 Assemblers|83 Drivers and mobile plant operators",
+    "9 Elementary": "91 Cleaners and helpers|92 Agricultural labourers|93 Mining, construction, transport labourers|94 Food preparation assistants"
+    "|95 Street services|96 Refuse and other elementary",
+    "0 Armed forces": "01 Commissioned officers|02 Non-commissioned officers|03 Other ranks",
+}
+# States of the three-digit areas of ZIP codes, by the first and the last of a stretch; territories and military mail under names of their own.
+_ZIP = (
+    "005 005 NY|006 007 PR|008 008 VI|009 009 PR|010 027 MA|028 029 RI|030 038 NH|039 049 ME|050 054 VT|055 055 MA|056 059 VT|060 069 CT|070 089 NJ"
+    "|090 098 Military|100 149 NY|150 196 PA|197 199 DE|200 200 DC|201 201 VA|202 205 DC|206 219 MD|220 246 VA|247 268 WV|270 289 NC|290 299 SC|300 319 GA"
+    "|320 339 FL|340 340 Military|341 349 FL|350 369 AL|370 385 TN|386 397 MS|398 399 GA|400 427 KY|430 459 OH|460 479 IN|480 499 MI|500 528 IA|530 549 WI"
+    "|550 567 MN|569 569 DC|570 577 SD|580 588 ND|590 599 MT|600 629 IL|630 658 MO|660 679 KS|680 693 NE|700 714 LA|716 729 AR|730 732 OK|733 733 TX"
+    "|734 749 OK|750 799 TX|800 816 CO|820 831 WY|832 838 ID|840 847 UT|850 865 AZ|870 884 NM|885 885 TX|889 898 NV|900 961 CA|962 966 Military|967 968 HI"
+    "|969 969 GU|970 979 OR|980 994 WA|995 999 AK"
+)
+# Countries with NUTS regions: members of the European Union, candidates and EFTA.
+_NUTS = "AT BE BG CY CZ DE DK EE EL ES FI FR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK UK AL CH IS LI ME MK NO RS TR BA UA MD GE XK"
+
 
 @cache
 def public_paths(name: str) -> tuple[GroupPath, ...]:
@@ -132,7 +162,64 @@ def public_paths(name: str) -> tuple[GroupPath, ...]:
         return _listed(_COUNTRIES, lambda item: item.split(" ")[place])
     if name == "icd-10":
         return tuple((code, chapter) for first, last, chapter in _ICD for code in _categories(first, last))
+    if name == "isco-08":
+        return tuple((group[:2], major) for major, groups in _ISCO.items() for group in groups.split("|"))
+    if name == "us-zip":
+        return tuple((f"{area:03d}", *above) for area, above in _zip_areas().items())
+    if name == "nuts":
+        return tuple((country,) for country in _NUTS.split())
     return tuple((f"{number:02d}", section) for first, last, section in _NACE for number in range(first, last + 1))
+
+
+@dataclass(frozen=True)
+class LongerCodes:
+    """How codes longer than those that are listed lie under them: what they look like (``pattern``), and how many characters of a code each group has."""
+
+    pattern: str
+    lengths: tuple[int, ...]
+    listed: int
+    starred: bool = False
+
+    def path(self, code: str, known: Mapping[str, GroupPath]) -> GroupPath | None:
+        """A code with its groups, nearest first; None if it is none of the domain."""
+        plain = code.replace(".", "")
+        above = known.get(plain[: self.listed])
+        if above is None or not re.fullmatch(self.pattern, code):
+            return None
+        longer = [length for length in self.lengths if self.listed <= length < len(plain)]
+        stars = [plain[:length] + ("*" * (len(plain) - length) if self.starred else "") for length in longer]
+        return (code, *stars, *above)
+
+
+LONGER: Mapping[str, LongerCodes] = {
+    "icd-10": LongerCodes(r"[A-Z]\d\d\.?\w{0,4}", (3,), 3),
+    "nace": LongerCodes(r"\d\d(\.?\d{1,2})?", (3, 2), 2),
+    "isco-08": LongerCodes(r"\d{2,4}", (3, 2), 2),
+    "us-zip": LongerCodes(r"\d{5}", (3,), 3, starred=True),
+    "nuts": LongerCodes(r"[A-Z]{2}[0-9A-Z]{0,3}", (4, 3, 2), 2),
+}
+"""Domains whose codes may be longer than those that are listed."""
+
+
+@cache
+def public_groups(name: str) -> Mapping[str, GroupPath]:
+    """The groups above every listed code."""
+    return {path[0]: path[1:] for path in public_paths(name)}
+
+
+def _zip_areas() -> dict[int, GroupPath]:
+    divisions = {
+        item[:2]: (division, region)
+        for region, groups in _STATES.items()
+        for division, items in groups.items()
+        for item in items.split("|")
+    }
+    found: dict[int, GroupPath] = {}
+    for stretch in _ZIP.split("|"):
+        first, last, state = stretch.split(" ")
+        above = divisions.get(state, ("Territories and military",) * 2)
+        found.update(dict.fromkeys(range(int(first), int(last) + 1), (state, *above)))
+    return found
 
 
 NAMES: Mapping[str, str] = {
@@ -141,8 +228,11 @@ NAMES: Mapping[str, str] = {
     "us-states-names": "states of the USA by name, in divisions and regions",
     "iso-3166-2": "countries by ISO 3166 alpha-2 code, in subregions and regions",
     "iso-3166-3": "countries by ISO 3166 alpha-3 code, in subregions and regions",
-    "icd-10": "three-character categories of ICD-10, in chapters",
-    "nace": "divisions of NACE Rev. 2, in sections",
+    "icd-10": "categories of ICD-10, in chapters; longer codes under them",
+    "nace": "divisions of NACE Rev. 2, in sections; longer codes under them",
+    "isco-08": "occupations of ISCO-08 by two to four digits, in sub-major and major groups",
+    "us-zip": "ZIP codes of the USA, in areas of three digits, states, divisions and regions",
+    "nuts": "regions of NUTS by two to five characters, up to countries",
 }
 
 

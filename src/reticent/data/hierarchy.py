@@ -41,13 +41,19 @@ class Level:
 
 @dataclass(frozen=True)
 class BoundHierarchy:
-    """A hierarchy fitted to a column: level 0 is the value itself, the last level the coarsest."""
+    """A hierarchy fitted to a column: level 0 is the value itself, the last level the coarsest.
+
+    No level below ``lowest`` is published. ``capped`` says that the last level is the coarsest that may be published: nothing may be shown that covers
+    more than one of its parts.
+    """
 
     column: str
     leaves: pl.Series
     levels: tuple[Level, ...]
     data_dependent: bool
     null_leaf: int | None = None
+    lowest: int = 0
+    capped: bool = False
     _cover: tuple[NDArray[np.int64], ...] = field(default=(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -64,6 +70,11 @@ class BoundHierarchy:
     def size(self) -> int:
         """The number of leaves, a null leaf included."""
         return len(self.leaves)
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether some levels must not be published."""
+        return self.lowest > 0 or self.capped
 
     @property
     def is_numeric(self) -> bool:
@@ -132,7 +143,7 @@ class BoundHierarchy:
                 meanings = [listed if isinstance(each, Anything) else each for each in level.meanings]
                 labels = (*level.labels, unused(NULL_LABEL, level.labels))
                 levels.append(Level(parts, labels, (*meanings, Missing())))
-        return BoundHierarchy(self.column, leaves, tuple(levels), self.data_dependent, null_leaf=len(self.leaves))
+        return replace(self, leaves=leaves, levels=tuple(levels), null_leaf=len(self.leaves))
 
 
 class Hierarchy(ABC):
@@ -145,6 +156,17 @@ class Hierarchy(ABC):
     @abstractmethod
     def describe(self) -> dict[str, Any]:
         """The recipe as plain data, as a policy writes it."""
+
+    @property
+    def unlimited(self) -> Hierarchy:
+        """The same hierarchy without limits to its levels."""
+        return self
+
+    def limited(self, min_level: int = 0, max_level: int | None = None) -> Hierarchy:
+        """The same hierarchy, of which only the levels from ``min_level`` to ``max_level`` (the last one, if not given) are published."""
+        from reticent.data.limits import LimitedLevels
+
+        return LimitedLevels(self, min_level, max_level)
 
     @staticmethod
     def from_csv(path: str | Path, separator: str = ";") -> Hierarchy:
@@ -193,8 +215,12 @@ class Hierarchy(ABC):
         domain: tuple[Any, Any] | None = None,
         timezone: str | None = None,
     ) -> Hierarchy:
-        """Days, then the named coarser units, then suppressed. A timestamp column needs ``timezone``."""
-        from reticent.data.recipes import Dates
+        """Days, then the named coarser units, then suppressed. A timestamp column needs ``timezone``.
+
+        The units are ``hour`` and ``day`` (of timestamps), ``week``, ``month``, ``quarter``, ``half``, ``year`` and ``decade``; or, alone but for
+        hours and days, ``weekday`` or ``hour_of_day``, which say nothing of the date. Weeks and months do not nest, so a hierarchy has one of them.
+        """
+        from reticent.data.calendars import Dates
 
         return Dates(tuple(levels), domain, timezone)
 
@@ -207,6 +233,32 @@ class Hierarchy(ABC):
         from reticent.data.recipes import Taxonomy
 
         return Taxonomy.read(tree, from_data)
+
+    @staticmethod
+    def order(
+        sizes: Sequence[int], values: Sequence[Any] | None = None, labels: Sequence[Sequence[str]] | None = None
+    ) -> Hierarchy:
+        """Neighbours in an order put together, ``sizes[i]`` values on level i + 1, then suppressed: ``primary`` and ``secondary``, ``college`` and ``doctorate``.
+
+        ``values`` are all values in their order; without them those that occur, as they sort, and the domain stays private. ``labels`` names the groups of
+        each level.
+        """
+        from reticent.data.builders import OrderGroups
+
+        named = None if labels is None else tuple(tuple(level) for level in labels)
+        return OrderGroups(tuple(sizes), None if values is None else tuple(values), named)
+
+    @staticmethod
+    def priority(
+        keep: Sequence[int], values: Sequence[Any], other: str = "Other", from_data: bool = False
+    ) -> Hierarchy:
+        """The first ``keep[i]`` of the ``values`` stay themselves on level i + 1 and the rest become ``other``; then suppressed.
+
+        ``from_data``: the values, or their order, were taken from the data, so that the domain stays private.
+        """
+        from reticent.data.builders import PriorityList
+
+        return PriorityList(tuple(keep), tuple(values), other, from_data)
 
     @staticmethod
     def public(name: str) -> Hierarchy:

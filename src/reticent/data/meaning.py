@@ -1,4 +1,5 @@
-"""What a published label of one column stands for: a value, a set or a range of values, codes that begin alike, missing values, or anything.
+"""What a published label of one column stands for: a value, a set or a range of values, codes that begin alike, what recurs,
+missing values, or anything.
 
 A meaning says which leaves of a column it covers, how it is written as a label, how in words and how in JSON. Nothing else looks into
 one; whoever needs to tell the kinds apart asks for the class.
@@ -10,7 +11,7 @@ import datetime
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -241,6 +242,48 @@ class Prefix(Meaning):
         return Stretch(int(self.prefix) * unit, (int(self.prefix) + 1) * unit - 1)
 
 
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+RECURRING: Mapping[str, Callable[[pl.Series], pl.Series]] = {
+    "weekday": lambda moments: moments.dt.weekday(),
+    "hour_of_day": lambda moments: moments.dt.hour(),
+}
+"""What recurs, and how it is read from days or moments: weekdays from Monday (1) to Sunday (7), hours from 0 to 23."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recurring(Meaning):
+    """The days or moments on one weekday, or in one hour of any day."""
+
+    unit: str
+    number: int
+
+    def covers(self, index: LeafIndex) -> NDArray[np.int64]:
+        """The leaves on that weekday or in that hour."""
+        if not index.kind.is_temporal:
+            raise DataError(f"The manifest gives the {self.unit} {self.number} for a column of type {index.kind}.")
+        found: NDArray[np.int64] = (
+            (RECURRING[self.unit](index.leaves) == self.number).fill_null(False).arg_true().to_numpy().astype(np.int64)
+        )
+        return found
+
+    @property
+    def text(self) -> str:
+        """``Monday``, or ``13h``."""
+        return WEEKDAYS[self.number - 1] if self.unit == "weekday" else f"{self.number:02d}h"
+
+    def label(self, kind: ValueType) -> str:
+        """``Monday``, or ``13h``."""
+        return self.text
+
+    def as_json(self) -> dict[str, Any]:
+        """The unit and its number."""
+        return {self.unit: self.number}
+
+    def words(self) -> str:
+        """The weekday, or the hour."""
+        return f"on a {self.text}" if self.unit == "weekday" else f"between {self.number}:00 and {self.number + 1}:00"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Missing(Meaning):
     """A value that is missing."""
@@ -347,6 +390,9 @@ def null_label(meanings: Mapping[str, Meaning]) -> str:
     return next((label for label, meaning in meanings.items() if isinstance(meaning, Missing)), NULL_LABEL)
 
 
+_NUMBERS = {"weekday": range(1, 8), "hour_of_day": range(24)}
+
+
 def _read(given: Mapping[str, Any], kind: ValueType) -> Meaning:
     shape = set(given) if isinstance(given, Mapping) else set()
     if shape == {"value"}:
@@ -361,6 +407,9 @@ def _read(given: Mapping[str, Any], kind: ValueType) -> Meaning:
         if not len(given["prefix"]) <= given["length"] <= _LONGEST_CODE:
             raise DataError(f"A code has at most {_LONGEST_CODE:,} characters, and begins with some of them.")
         return Prefix(given["prefix"], given["length"])
+    unit, number = next(iter(given.items()), ("", None)) if len(shape) == 1 else ("", None)
+    if unit in _NUMBERS and type(number) is int and number in _NUMBERS[unit]:
+        return Recurring(unit, number)
     if given in ({"null": True}, {"all": True}):
         return Missing() if "null" in given else Anything()
     raise DataError("It is none of the known shapes.")

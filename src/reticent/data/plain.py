@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from reticent.data.calendars import Dates
 from reticent.data.hierarchy import Hierarchy
-from reticent.data.recipes import Dates
 from reticent.data.rows import Rows
 from reticent.errors import DataError
 
@@ -34,7 +34,8 @@ def plain(series: pl.Series, declared: object = None) -> pl.Series:
     if dtype == pl.Time:
         return clock_text(series)
     if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None and target != pl.String:
-        zone = declared.timezone if isinstance(declared, Dates) else None
+        dates = _dates(declared)
+        zone = None if dates is None else dates.timezone
         local = series.dt.convert_time_zone(zone) if zone is not None else series
         return local.dt.replace_time_zone(None).cast(target)
     cast = series.cast(target, strict=False)
@@ -50,10 +51,15 @@ def plain_type(dtype: pl.DataType, declared: object = None) -> pl.DataType:
     if dtype in (pl.Int128, pl.UInt128):
         return pl.Int64()
     if isinstance(dtype, pl.Datetime):
-        return pl.Datetime("us") if dtype.time_zone is None or isinstance(declared, Dates) else pl.String()
+        return pl.Datetime("us") if dtype.time_zone is None or _dates(declared) is not None else pl.String()
     if dtype == pl.Time and isinstance(declared, Hierarchy):
         return pl.String()
     return dtype
+
+
+def _dates(declared: object) -> Dates | None:
+    recipe = declared.unlimited if isinstance(declared, Hierarchy) else None
+    return recipe if isinstance(recipe, Dates) else None
 
 
 def real(series: pl.Series) -> pl.Series:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from reticent.data import PSEUDONYM, Context, Draft, Table, marks_of_people, table_file
+from reticent.data import PSEUDONYM, Context, Draft, Table, beyond_limits, marks_of_people, table_file
 from reticent.definitions import Definition, Method, judge, unkept, verdict
 from reticent.errors import Cancelled, DataError, PolicyError
 from reticent.giving import unjudged
@@ -139,6 +139,7 @@ def judged_draft(
     table = definition.prepare(table)
     draft = chosen.draft(table, definition, context)
     form = _format(draft, definition)
+    _check_limits(table, draft, chosen)
     _judge_draft(definition, draft)
     context.step("sorting and writing rows")
     spool = Spool.of(draft, form, table, table_file(files, table.codebook), context)
@@ -161,6 +162,20 @@ def _checked(
     side = PublicSide(side.manifest, content_of(definition, side.manifest, words, reference, insecure), side.rows)
     _judge_public(definition, draft, side, context)
     return JudgedDraft(draft, side, words, spool)
+
+
+def _check_limits(table: Table, draft: Draft, method: Method) -> None:
+    """Nothing is published finer than the ``min_level`` of a column, or coarser than its ``max_level``, whatever method made it."""
+    for hierarchy in table.hierarchies:
+        label = beyond_limits(hierarchy, draft.meanings.get(hierarchy.column, {}))
+        if label is not None:
+            raise PolicyError(
+                f"{type(method).__name__} publishes column {hierarchy.column!r} as {label!r}, beyond the min_level or max_level of its hierarchy. Use "
+                "Lattice, Datafly or Mondrian, or remove the limits.",
+                setting=("hierarchies", hierarchy.column),
+                column=hierarchy.column,
+                value=label,
+            )
 
 
 def _method(table: Table, definition: Definition, method: Method | None) -> Method:

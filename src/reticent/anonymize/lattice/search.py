@@ -118,8 +118,8 @@ def search(
 
     After generalizing, every group that violates the definition is suppressed whole; a node passes when the suppressed
     rows are at most ``suppression`` of all rows. ``seconds`` limits the time and may leave the answer unproven.
-    ``floor`` starts the search above level 0 in some columns; finer nodes are then not searched. ``node`` looks at one
-    node only, with level 0 for columns that it does not name. A ``deadline`` of the ``context`` limits the time as ``seconds`` does.
+    ``floor`` starts the search above the lowest level (0, or the ``min_level`` of a hierarchy) in some columns; finer nodes are then not searched.
+    ``node`` looks at one node only, with the lowest level for columns that it does not name. A ``deadline`` of the ``context`` limits the time as ``seconds`` does.
     """
     limit = exact(suppression, "suppression", low=0, high=1)
     wanted = of_groups(definition, "search")
@@ -178,17 +178,22 @@ def _node(found: Evaluation | None, columns: list[str]) -> Node | None:
 
 
 def levels_of(table: Table, named: Mapping[str, int] | None, what: str) -> NodeLevels:
-    """The levels that a mapping names, 0 for columns that it does not name."""
+    """The levels that a mapping names; columns that it does not name have the lowest level that may be published, which is usually 0."""
     wanted: dict[str, Any] = dict(named or {})
     for name in wanted:
         if name not in table.quasi:
             raise PolicyError(f"{what} names {name!r}, which is not a quasi column.{did_you_mean(name, table.quasi)}")
     plain = {name: int(level) if isinstance(level, np.integer) else level for name, level in wanted.items()}
     levels = tuple(
-        whole(plain.get(hierarchy.column, 0), f"{what}: the level of {hierarchy.column!r}", low=0)
+        whole(plain.get(hierarchy.column, hierarchy.lowest), f"{what}: the level of {hierarchy.column!r}", low=0)
         for hierarchy in table.hierarchies
     )
     for hierarchy, level in zip(table.hierarchies, levels, strict=True):
-        if level > hierarchy.height:
-            raise PolicyError(f"{what}: column {hierarchy.column!r} has levels 0 to {hierarchy.height}, not {level}.")
+        if not hierarchy.lowest <= level <= hierarchy.height:
+            raise PolicyError(
+                f"{what}: column {hierarchy.column!r} has levels {hierarchy.lowest} to {hierarchy.height}, not {level}.",
+                setting=(what,),
+                column=hierarchy.column,
+                value=level,
+            )
     return levels

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.anonymize.mondrian.scales import CellStyle, Ids, order_of
+from reticent.anonymize.mondrian.scales import CellStyle, Ids, order_of, style_of
 from reticent.anonymize.mondrian.stage import rising
 from reticent.data import (
     NULL_LABEL,
@@ -75,8 +75,9 @@ def column_cells(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int
     """The cells of one column, given the leaf and the group of every unit.
 
     ``sets`` publishes exactly the values that occur in the group. ``ranges`` does so for categories and publishes the lowest and the
-    highest value of numbers and dates. ``hierarchy`` publishes the lowest part that covers the group.
+    highest value of numbers and dates. ``hierarchy`` publishes the lowest part that covers the group, and so does a hierarchy with limits.
     """
+    values = style_of(hierarchy, values)
     if values == "hierarchy":
         return _nodes(hierarchy, codes, group, count)
     column = _CuttingOrder.of(hierarchy)
@@ -170,7 +171,7 @@ def _nodes(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int) -> C
     """The part of the lowest level that holds all values of a group; everything where no level has such a part."""
     level_of = np.full(count, -1, dtype=np.int64)
     part_of = np.zeros(count, dtype=np.int64)
-    for number in range(hierarchy.height, -1, -1):
+    for number in range(hierarchy.height, hierarchy.lowest - 1, -1):
         parts = hierarchy.levels[number].parts.take(codes)
         low = np.full(count, np.iinfo(np.int64).max)
         high = np.full(count, -1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from reticent.anonymize.mondrian.scales import Ids
 from reticent.anonymize.mondrian.stage import Cut, Mask, Stage
 from reticent.data import FrequencySet, Groups, Histograms, sum_by
 from reticent.definitions import GroupDefinition, admitted
-from reticent.errors import PolicyError
+from reticent.errors import Infeasible, PolicyError
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,38 @@ class CutJudge:
         parts = (*(() if self.firm is None else self.firm.parts()), *self.together)
         return _all(parts, lambda part: True)
 
-    def passes(self) -> bool:
-        """Whether the whole table passes the wavering parts."""
-        return self.wavering is None or self.wavering.holds(self.units.groups().whole())
+    @cached_property
+    def start(self) -> tuple[Ids, int]:
+        """The groups to begin with, by number and how many: all units together, but for columns whose coarsest level still tells them apart."""
+        capped = [place for place, each in enumerate(self.units.hierarchies) if each.capped]
+        if not capped:
+            return np.zeros(len(self.units), dtype=np.int64), 1
+        tops = [
+            each.height if each.capped else at
+            for each, at in zip(self.units.hierarchies, self.units.levels, strict=True)
+        ]
+        ids, count = self.units.group_ids(tops, capped)
+        return ids.astype(np.int64), count
+
+    def require_start(self) -> None:
+        """What no cut can mend must hold for the groups to begin with."""
+        needed, (ids, count) = self.needed, self.start
+        if needed is None or count == 1:
+            return
+        groups = self.units.merged(ids.astype(np.int32), count)
+        if needed.holds(groups):
+            return
+        names = ", ".join(repr(each.column) for each in self.units.hierarchies if each.capped)
+        raise Infeasible(
+            f"max_level keeps apart what {needed} needs together, in {names}. Raise max_level, weaken the definition, or use Lattice, which can leave rows "
+            "out (suppression=)."
+        )
+
+    def passing(self, ids: Ids, count: int) -> Mask:
+        """Which of some groups pass the wavering parts."""
+        if self.wavering is None:
+            return np.ones(count, dtype=bool)
+        return ~self.wavering.failing(self.units.merged(ids.astype(np.int32), count))
 
     def verdict(self, stage: Stage, cut: Cut, rows: Ids, passing: Mask, groups: Ids) -> CutVerdict:
         """Judge a cut of every group on the stage; ``groups`` is the finished group of every unit (-1: it is on the stage)."""

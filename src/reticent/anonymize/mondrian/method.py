@@ -143,6 +143,7 @@ class Mondrian:
             narrow, place = narrowed(units, columns, single=divide)
             judge = CutJudge(narrow, definition, may_suppress=self._limit > 0)
             _require(judge, narrow)
+            judge.require_start()
             parts.append((columns, Partition(narrow, judge, self.split, divide, self.values, context).run()[place]))
         return Shown.of(units, parts, self.values), judge
 

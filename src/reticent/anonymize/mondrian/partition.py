@@ -47,7 +47,7 @@ class Partition:
         self.group: Ids = np.full(len(units), -1, dtype=np.int64)
         self.count = 0
         self._dividing = False
-        self._open(Stage.of(units, values), np.array([self.judge.passes()]))
+        self._begin(*judge.start)
 
     def run(self) -> Ids:
         """Cut until no group can be cut; the group of every unit.
@@ -74,13 +74,15 @@ class Partition:
         self._widths = stage.widths(np.zeros(self._refused.shape, dtype=np.int64), everything)
 
     def _reopen(self) -> None:
-        order = np.argsort(self.group, kind="stable")
-        starts = np.searchsorted(self.group[order], np.arange(self.count + 1))
-        passing = np.ones(self.count, dtype=bool)
-        if self.judge.wavering is not None:
-            passing = ~self.judge.wavering.failing(self.units.merged(self.group.astype(np.int32), self.count))
+        group, count = self.group.copy(), self.count
         self.group[:], self.count = -1, 0
-        self._open(Stage.of(self.units, self.values).at(order, starts), passing)
+        self._begin(group, count)
+
+    def _begin(self, group: Ids, count: int) -> None:
+        """Open some groups of all units."""
+        order = np.argsort(group, kind="stable")
+        starts = np.searchsorted(group[order], np.arange(count + 1))
+        self._open(Stage.of(self.units, self.values).at(order, starts), self.judge.passing(group, count))
 
     def _round(self) -> None:
         spans = self._spans(self._widths)

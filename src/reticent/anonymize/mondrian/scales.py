@@ -17,7 +17,7 @@ CellStyle = Literal["sets", "ranges", "hierarchy"]
 
 @dataclass(frozen=True)
 class Scale:
-    """A column of a partition. ``place_of`` is the place of every leaf in the order of cutting.
+    """A column of a partition. ``place_of`` is the place of every leaf in the order of cutting; leaves that are never told apart share one.
 
     What a group covers depends on what is published of it: its exact values, all values between the lowest and the highest (``spanned``; a
     missing value, at ``null_place``, lies between no others), or the lowest part of the hierarchy that holds it. For the last ``parts`` tells, level
@@ -33,20 +33,26 @@ class Scale:
     @classmethod
     def of(cls, hierarchy: BoundHierarchy, values: CellStyle) -> Scale:
         """The scale of a column of which ``values`` are published."""
+        values = style_of(hierarchy, values)
         by_node = values == "hierarchy"
         place_of = order_of(hierarchy, along_tree=by_node or not hierarchy.is_numeric)
-        leaf_at = np.argsort(place_of)
-        numbers = range(hierarchy.height + 1) if by_node else ()
-        shape = (len(numbers), hierarchy.size)
+        if hierarchy.lowest:
+            # The parts of a level lie together, so that the order of their first leaves is theirs.
+            firsts = np.full(hierarchy.levels[hierarchy.lowest].size, hierarchy.size)
+            np.minimum.at(firsts, hierarchy.levels[hierarchy.lowest].parts, place_of)
+            place_of = np.argsort(np.argsort(firsts))[hierarchy.levels[hierarchy.lowest].parts]
+        places, leaf_at = np.unique(place_of, return_index=True)
+        numbers = range(hierarchy.lowest, hierarchy.height + 1) if by_node else ()
+        shape = (len(numbers), len(places))
         parts = np.array([hierarchy.levels[number].parts[leaf_at] for number in numbers], dtype=np.int64).reshape(shape)
-        covers = np.array([hierarchy.cover(n)[own] for n, own in zip(numbers, parts, strict=True)], dtype=np.int64)
+        covers = np.array([np.bincount(own)[own] for own in parts], dtype=np.int64)
         null = -1 if hierarchy.null_leaf is None else int(place_of[hierarchy.null_leaf])
         return cls(place_of, values == "ranges" and hierarchy.is_numeric, null, parts, covers.reshape(shape))
 
     @property
     def size(self) -> int:
-        """The number of leaves."""
-        return len(self.place_of)
+        """The number of places: that of the leaves, or of the finest parts that may be published."""
+        return int(self.parts.shape[1])
 
     @property
     def needs_ends(self) -> bool:
@@ -75,6 +81,11 @@ class Scale:
         """At how many levels two places lie in different parts: the more, the better is a cut between them."""
         levels: Ids = (self.parts[:, before] != self.parts[:, after]).sum(axis=0)
         return levels
+
+
+def style_of(hierarchy: BoundHierarchy, values: CellStyle) -> CellStyle:
+    """What is published of a column: nodes of its hierarchy where this says which levels may be."""
+    return "hierarchy" if hierarchy.is_limited else values
 
 
 def order_of(hierarchy: BoundHierarchy, *, along_tree: bool) -> Ids:

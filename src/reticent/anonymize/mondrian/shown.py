@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from reticent.anonymize.mondrian.cells import ColumnCells, column_cells, covered
-from reticent.anonymize.mondrian.scales import CellStyle, Ids
+from reticent.anonymize.mondrian.scales import CellStyle, Ids, style_of
 from reticent.anonymize.mondrian.stage import Mask
 from reticent.anonymize.sets import Columns, seen_as
 from reticent.data import POPULATION, FrequencySet, Groups, first_rows, number, pack
@@ -68,7 +68,8 @@ class Shown:
         # Groups that show the same cells in every column are one group to a reader.
         alike, count = _numbered(ordered)
         ones = first_rows(alike, count)
-        known = () if values == "hierarchy" else tuple(columns for columns, _ in parts)
+        by_node = [style_of(hierarchy, values) == "hierarchy" for hierarchy in units.hierarchies]
+        known = tuple(columns for columns, _ in parts if not any(by_node[j] for j in columns))
         return cls(units, alike[together], tuple(each.of_groups(ones) for each in ordered), known)
 
     def __len__(self) -> int:
