@@ -30,7 +30,7 @@ BASE = {
 }
 # What each room may import: arrows point one way (docs/architecture.md).
 BELOW_RELEASE = {"data", "engine", "worst_case", "definitions", "utility", "ledger"}
-METHODS = {"anonymize", "randomize"}
+METHODS = {"anonymize", "randomize", "synthesize"}
 ABOVE_METHODS = {"attack", "belief", "knowledge"}
 ROOMS = {
     "data": set(),
@@ -42,6 +42,7 @@ ROOMS = {
     "release": BELOW_RELEASE,
     "anonymize": BELOW_RELEASE - {"ledger"},
     "randomize": BELOW_RELEASE | {"release"},
+    "synthesize": BELOW_RELEASE | {"release"},
     "attack": BELOW_RELEASE | METHODS | {"release"},
     "belief": BELOW_RELEASE | METHODS | {"release"},
     "knowledge": BELOW_RELEASE | METHODS | {"release"},

@@ -272,3 +272,15 @@ def test_inspecting_previewing_and_comparing(tmp_path: Path, frame: pl.DataFrame
     compared = rt.compare(table, [rt.KAnonymity(2), rt.KAnonymity(3)], methods=[rt.Lattice(), rt.Mondrian()])
     assert compared.table.height == 4
     assert not (tmp_path / "ledger.sqlite").exists()
+
+
+def test_synthetic_data_are_planned_drawn_and_tested() -> None:
+    plan = rt.synthesize.plan(
+        groups=[12, 40], domain=233726, epsilon=4.6, delta="1e-5", mode="tight", delta_scope="per_person"
+    )
+    assert set(plan.alpha) == {12, 40}
+    assert (float(plan.epsilon), float(plan.delta)) == (4.6, 1e-5)
+    drawn = rt.synthesize.sample({"a": 3, "b": 1}, plan.alpha[12], 4, ["a", "b", "c"], insecure_seed=1)
+    assert sum(drawn.values()) == 4
+    assert rt.synthesize.disclosure({"a": 3}, {"b": 3}, "0.01", 4.6, ["a", "b"]) is True
+    assert rt.synthesize.disclosure({"a": 3}, {"a": 3}, "0.5", 4.6, ["a", "b"]) is False

@@ -102,6 +102,10 @@ DEFINITIONS: dict[str, Home] = {
     "BoundedBelief": Home(
         "reticent.definitions.mechanisms", "whoever gives a record at most d before gives it at most gamma after"
     ),
+    "ProbabilisticDP": Home(
+        "reticent.definitions.probabilistic_dp",
+        "replacing one row changes the chance of an output by at most e^epsilon, but for a chance of delta",
+    ),
     "AverageRisk": Home("reticent.definitions.risk", "people are picked out with a chance of at most limit on average"),
 }
 METHODS: dict[str, Home] = {
@@ -154,7 +158,7 @@ PUBLIC: dict[str, str] = {
     ),
     "register": "reticent._names",
 }
-ROOMS = ("attack", "audit", "belief", "demo", "knowledge", "noise", "randomize", "report", "views")
+ROOMS = ("attack", "audit", "belief", "demo", "knowledge", "noise", "randomize", "report", "synthesize", "views")
 
 
 def load(kind: Kind, name: str) -> Any:

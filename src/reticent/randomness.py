@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+WordStream = Callable[[int], NDArray[np.uint64]]
+"""A stream of uniform machine words: so many at a time."""
+_LARGEST_BOUND = 2**63
 
 
 @dataclass(frozen=True)
@@ -39,3 +44,34 @@ class Randomness:
             raw = secrets.token_bytes(8 * count)
         names = [raw[8 * i : 8 * i + 8].hex() for i in range(count)]
         return names if len(set(names)) == count else self.tokens(count)
+
+    def words(self) -> WordStream:
+        """A stream of uniform machine words; two streams of the same seed are the same."""
+        if self.insecure_seed is None:
+            return lambda count: np.frombuffer(secrets.token_bytes(8 * count), dtype=np.uint64)
+        source = np.random.default_rng(self.insecure_seed)
+        return lambda count: np.frombuffer(source.bytes(8 * count), dtype=np.uint64)
+
+
+def uniform_below(bounds: NDArray[np.uint64], words: WordStream) -> NDArray[np.uint64]:
+    """A uniform whole number below each of the ``bounds`` (1 to 2^63), exactly: as many bits as the bound has, drawn again while they are not below it."""
+    if len(bounds) and not (bounds.min() >= 1 and bounds.max() <= _LARGEST_BOUND):
+        raise ValueError("bounds must lie between 1 and 2^63")
+    most = bounds - np.uint64(1)
+    for shift in (1, 2, 4, 8, 16, 32):
+        most |= most >> np.uint64(shift)
+    drawn = words(len(bounds)) & most
+    open_ = np.flatnonzero(drawn >= bounds)
+    while len(open_):
+        drawn[open_] = words(len(open_)) & most[open_]
+        open_ = open_[drawn[open_] >= bounds[open_]]
+    return drawn
+
+
+def whole_below(bound: int, words: WordStream) -> int:
+    """A uniform whole number below any bound, exactly."""
+    bits = (bound - 1).bit_length()
+    while True:
+        drawn = int.from_bytes(words(-(-bits // 64)).tobytes(), "little") & ((1 << bits) - 1)
+        if drawn < bound:
+            return drawn

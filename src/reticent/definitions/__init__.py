@@ -15,6 +15,7 @@
 ``uniqueness``   m-uniqueness, m-eligibility
 ``personal``     what people themselves want guarded
 ``population``   k-map and delta-presence, which compare with people outside the table
+``mechanisms``   bounds on belief before and after; ``probabilistic_dp`` probabilistic differential privacy
 ``risk``         the average risk of being picked out, its figures, and uniqueness in a population
 ``estimates``    what survey weights tell about a population that nobody counted
 ``conjunction``  definitions that are others at once
@@ -94,8 +95,17 @@ from reticent.definitions.exchanges import admitted
 from reticent.definitions.likeness import exceeds_logarithm
 from reticent.definitions.mechanisms import BoundedBelief, Ratios, check_adversary, highest_allowed, posterior
 from reticent.definitions.population import PopulationDefinition, require_same
+from reticent.definitions.probabilistic_dp import (
+    LARGEST_EPSILON,
+    PrivacyLoss,
+    ProbabilisticDP,
+    certainty,
+    exceeds_exponential,
+    ratio_within,
+)
 
 __all__ = [
+    "LARGEST_EPSILON",
     "LEFT_OUT",
     "All",
     "AlphaKAnonymity",
@@ -130,6 +140,8 @@ __all__ = [
     "PlanDefinition",
     "PopulationDefinition",
     "PopulationEstimate",
+    "PrivacyLoss",
+    "ProbabilisticDP",
     "ProbabilisticLDiversity",
     "RangeDiversity",
     "Ratios",
@@ -145,11 +157,13 @@ __all__ = [
     "against_all",
     "all_of",
     "by_set",
+    "certainty",
     "check_adversary",
     "columns_compared",
     "definition_from",
     "diversity_diagnostics",
     "entry_of",
+    "exceeds_exponential",
     "exceeds_logarithm",
     "feasibility",
     "highest_allowed",
@@ -163,6 +177,7 @@ __all__ = [
     "population_estimate",
     "population_uniqueness",
     "posterior",
+    "ratio_within",
     "reidentification",
     "require_feasible",
     "require_same",

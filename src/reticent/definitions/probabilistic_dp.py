@@ -1,0 +1,135 @@
+"""Probabilistic differential privacy: outputs that tell two neighbouring tables apart are rare, whatever the table (R-SY-6).
+
+A mechanism is judged by two figures that follow from its plan: the largest likelihood ratio between neighbouring tables over all outputs outside a set,
+and the chance of that set, which holds for every table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+from fractions import Fraction
+from typing import Any, ClassVar, Protocol, cast, runtime_checkable
+
+from reticent.data import MechanismPlan
+from reticent.definitions.base import Assessment, PlanDefinition, Witness
+from reticent.exact import Number, exact
+
+LARGEST_EPSILON = 50
+_RATIO_DIGITS = 12
+_FIRST_PRECISION = 40
+
+
+@dataclass(frozen=True)
+class PrivacyLoss:
+    """At most the factor ``ratio`` between neighbouring tables, but for outputs whose chance is at most ``delta``."""
+
+    ratio: Fraction
+    delta: Fraction
+
+
+@runtime_checkable
+class ProbabilisticMechanism(Protocol):
+    """Anything that publishes at random by a plan from which its privacy loss can be computed."""
+
+    def privacy_loss(self) -> PrivacyLoss:
+        """The loss of the plan, computed again from its figures."""
+
+
+def ratio_within(epsilon: Fraction) -> Fraction:
+    """A decimal of 12 digits of at most e^epsilon: likelihood ratios up to it keep the promise (section E of R-SY-12)."""
+    if not epsilon:
+        return Fraction(1)
+    with localcontext() as context:
+        context.prec = _FIRST_PRECISION
+        value = (Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp() * (1 - Decimal(10) ** -30)
+        context.prec, context.rounding = _RATIO_DIGITS, ROUND_FLOOR
+        return max(Fraction(+value), Fraction(1))
+
+
+def exceeds_exponential(ratio: Fraction, epsilon: Fraction) -> bool:
+    """Whether ``ratio`` > e^epsilon, exactly: more digits are computed until they decide. Both are equal for epsilon 0 only."""
+    if not epsilon:
+        return ratio > 1
+    precision = _FIRST_PRECISION
+    while True:
+        with localcontext() as context:
+            context.prec = precision
+            power = (Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp()
+            found = Decimal(ratio.numerator) / Decimal(ratio.denominator)
+            # The division of epsilon, the power and the division of the ratio are each right in all but the last digits.
+            margin = power * (Decimal(10) ** (3 - precision)) * (1 + abs(power.adjusted()) + LARGEST_EPSILON)
+        if abs(found - power) > margin:
+            return found > power
+        precision *= 2
+
+
+@dataclass(frozen=True)
+class ProbabilisticDP(PlanDefinition):
+    """(epsilon, delta)-probabilistic differential privacy: for every table, an output for which two neighbouring tables differ in probability by more than
+    the factor e^epsilon comes with a chance of at most delta (R-SY-6).
+
+    Guarantee: outside a set of outputs of probability at most delta, replacing one row's value within its group changes the probability of an output by a
+    factor of at most e^epsilon. Stronger than (epsilon, delta)-indistinguishability. With delta = 0 it is differential privacy.
+    Adversary: knows every other row, the groups and their sizes, and the mechanism; any belief about the last row.
+    Neighbours have the same groups of the same sizes (bounded neighbours, R-SY-1), so sizes must be public already.
+    Judges the plan of a mechanism: nothing can be read off groups, and nothing off an output.
+    Source: R-SY-1, R-SY-6.
+    """
+
+    epsilon: Number
+    delta: Number = 0
+
+    kept_by: ClassVar[str] = "method=Synthetic(...), or ask rt.synthesize.plan(...)"
+
+    def __post_init__(self) -> None:
+        epsilon = exact(self.epsilon, "ProbabilisticDP: epsilon", above=0, high=LARGEST_EPSILON)
+        object.__setattr__(self, "epsilon", epsilon)
+        object.__setattr__(self, "delta", exact(self.delta, "ProbabilisticDP: delta", low=0, below=1))
+
+    def fits(self, plan: MechanismPlan) -> str | None:
+        if isinstance(plan, ProbabilisticMechanism):
+            return None
+        return f"ProbabilisticDP judges how likely an output gives somebody away, and a {type(plan).__name__} does not tell. Publish with {self.kept_by}."
+
+    def assess(self, plan: MechanismPlan) -> Assessment:
+        """Judge a mechanism's plan: the loss that it has, and a witness when that is more than was promised."""
+        loss = cast(ProbabilisticMechanism, plan).privacy_loss()
+        epsilon, delta = exact(self.epsilon, "epsilon"), exact(self.delta, "delta")
+        text = None
+        if exceeds_exponential(loss.ratio, epsilon):
+            text = f"An output can be {float(loss.ratio):.6g} times as likely for one table as for its neighbour, more than e^{float(epsilon):.6g}."
+        elif loss.delta > delta:
+            text = f"Outputs that give somebody away can have the probability {float(loss.delta):.6g}, more than delta = {float(delta):.6g}."
+        witness = None if text is None else Witness(0, text)
+        return Assessment(self, text is None, loss, witness, {"ratio": loss.ratio, "delta": loss.delta})
+
+    def parameters(self) -> dict[str, Any]:
+        return {"epsilon": str(self.epsilon), "delta": str(self.delta)}
+
+    def meaning(self) -> str:
+        epsilon, delta = exact(self.epsilon, "epsilon"), exact(self.delta, "delta")
+        held = (
+            "Somebody who knows every other row and thinks that a person's value is one of two with equal chances is at most "
+            f"{certainty(epsilon)} sure of it after seeing the release."
+        )
+        return held if not delta else f"{held} This may fail with a probability of at most {float(delta):.3g}."
+
+    def not_covered(self) -> str:
+        return (
+            "Groups and their sizes are taken as public: whoever's presence in a group is not known already is exposed by them. A person with several rows "
+            "is protected less: epsilons and deltas add up over groups, and more than that within one. People whose values depend on each other, such as a "
+            "household that moves together, are protected as one only at a multiple of epsilon. Whatever many people of a group have in common is shown."
+        )
+
+
+def certainty(epsilon: Fraction) -> str:
+    """How sure somebody with even odds can become, e^epsilon/(1+e^epsilon), in per cent rounded up: 99.01 % for 4.6."""
+    with localcontext() as context:
+        context.prec = _FIRST_PRECISION
+        power = (Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp()
+        sure = 100 * power / (1 + power)
+        doubt = 100 - sure
+        # As many digits as tell it from certainty.
+        places = max(1 - doubt.adjusted(), 1)
+        return f"{sure.quantize(Decimal(10) ** -places, rounding=ROUND_CEILING)} %"

@@ -1,0 +1,137 @@
+"""The public prior: which values there are, and how much noise each gets relative to the others. It must not be learned from the confidential rows."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.errors import PolicyError
+from reticent.exact import exact, whole
+from reticent.synthesize.noise import WeightClass
+
+_MOST_VALUES = 10**9
+_LARGEST_WEIGHT = 10**9
+DomainLike = "int | Sequence[Any] | Mapping[Any, Any] | Prior"
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """``size`` values, by name where they are listed, and their whole-number ``weights`` where they are not uniform.
+
+    Noise is the plan's alpha times the weight of a value; uniform weights are 1.
+    """
+
+    size: int
+    values: tuple[Any, ...] | None = None
+    weights: NDArray[np.int64] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        whole(self.size, "domain", low=1, high=_MOST_VALUES)
+        if self.size < 2:
+            raise PolicyError(
+                "The domain has one value only: everybody has it, and there is nothing to protect or to synthesize. Declare every value that is possible.",
+                setting=("domain",),
+                value=self.size,
+            )
+
+    @classmethod
+    def of(cls, domain: int | Sequence[Any] | Mapping[Any, Any] | Prior) -> Prior:
+        """The prior of a number of values, a list of them, or a mapping from values to their weights."""
+        if isinstance(domain, Prior):
+            return domain
+        if isinstance(domain, Mapping):
+            return cls._weighted(domain)
+        if isinstance(domain, str | bytes) or not isinstance(domain, Sequence | int | np.integer):
+            raise PolicyError(
+                f"domain must be a number of values, a list of values, or a mapping from values to weights, but it is {domain!r}.",
+                setting=("domain",),
+                value=domain,
+            )
+        if isinstance(domain, int | np.integer):
+            return cls(int(domain) if not isinstance(domain, bool) else whole(domain, "domain", low=1))
+        values = tuple(domain)
+        _check_distinct(values)
+        return cls(len(values), values)
+
+    @classmethod
+    def _weighted(cls, weights: Mapping[Any, Any]) -> Prior:
+        values = tuple(weights)
+        exactly = [exact(weights[value], f"domain: the weight of {value!r}", above=0) for value in values]
+        if not exactly:
+            raise PolicyError("domain has no values.", setting=("domain",))
+        common = math.lcm(*(each.denominator for each in exactly))
+        scaled = [int(each * common) for each in exactly]
+        shared = math.gcd(*scaled)
+        listed = [each // shared for each in scaled]
+        if max(listed) > _LARGEST_WEIGHT:
+            raise PolicyError(
+                f"The weights of the domain, as whole numbers, reach {max(listed):,}; they may be at most {_LARGEST_WEIGHT:,}. Round them.",
+                setting=("domain",),
+            )
+        if len(set(listed)) == 1:
+            return cls(len(values), values)
+        return cls(len(values), values, np.array(listed, dtype=np.int64))
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all values have the same weight."""
+        return self.weights is None
+
+    @cached_property
+    def total(self) -> int:
+        """The sum of all weights."""
+        return self.size if self.weights is None else int(self.weights.sum())
+
+    @cached_property
+    def classes(self) -> tuple[WeightClass, ...]:
+        """The distinct weights with their numbers of values, lightest first."""
+        if self.weights is None:
+            return (WeightClass(1, Fraction(self.size)),)
+        found = Counter(self.weights.tolist())
+        return tuple(WeightClass(weight, Fraction(found[weight])) for weight in sorted(found))
+
+    @cached_property
+    def codes(self) -> Mapping[Any, int]:
+        """The place of every value; a domain that is a number has the values 0, 1, 2, ..."""
+        return {value: code for code, value in enumerate(self.values)} if self.values is not None else {}
+
+    def code(self, value: Any) -> int:
+        """The place of a value; a :class:`PolicyError` if the domain does not have it."""
+        if self.values is None:
+            if isinstance(value, int | np.integer) and not isinstance(value, bool) and 0 <= value < self.size:
+                return int(value)
+            raise PolicyError(
+                f"The domain is given as a number, so its values are 0 to {self.size - 1:,}, and {value!r} is none of them. List the values: domain=[...].",
+                setting=("domain",),
+                value=value,
+            )
+        if value not in self.codes:
+            raise PolicyError(
+                f"The value {value!r} is not in the declared domain. Declare every value that is possible; a row is never dropped.",
+                setting=("domain",),
+                value=value,
+            )
+        return self.codes[value]
+
+    def value(self, code: int) -> Any:
+        """The value at a place."""
+        return code if self.values is None else self.values[code]
+
+    def weight(self, code: int) -> int:
+        """The weight of the value at a place."""
+        return 1 if self.weights is None else int(self.weights[code])
+
+
+def _check_distinct(values: Sequence[Any]) -> None:
+    seen = Counter(values)
+    twice = [value for value, times in seen.items() if times > 1]
+    if twice:
+        raise PolicyError(f"The domain lists {twice[0]!r} twice.", setting=("domain",), value=twice[0])

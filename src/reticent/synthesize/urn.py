@@ -1,0 +1,117 @@
+"""Exact draws from Polya urns, many groups at once: never a cell for every value, and no rounding anywhere (R-SY-2, R-SY-3, section E).
+
+A group's urn holds its people, one ball each, and alpha_i balls of every value; what is drawn goes back with one more of its kind. With alpha = p/q times
+whole weights that add up to W, draw t takes a whole number u below pW + q(n + t): below pW it is a value of the prior, else ball number (u - pW) // q, which is
+a person of the group or an earlier draw. All numbers are drawn first; draws that repeat earlier ones are then followed to where they come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.exact import Number, exact, whole
+from reticent.randomness import Randomness, WordStream, uniform_below, whole_below
+from reticent.synthesize.disclosure import Counts, checked_counts
+from reticent.synthesize.prior import Prior
+
+Ints = NDArray[np.int64]
+_MOST_DRAWN = 10**9
+_MACHINE = 2**63
+
+
+@dataclass(frozen=True, eq=False)
+class Pools:
+    """The people of several groups: codes of their values, group after group, and the number in each group."""
+
+    codes: Ints
+    sizes: Ints
+
+
+def draw_urns(pools: Pools, alphas: Sequence[Fraction], drawn: Ints, prior: Prior, words: WordStream) -> Ints:
+    """So many values (``drawn``) for each group, as codes, group after group; ``alphas`` holds the noise of each group.
+
+    Guarantee: the law is exactly the Dirichlet-multinomial one of R-SY-2, draw by draw, if the words are uniform.
+    Cost: O(draws), a few dozen bytes each.
+    """
+    groups = np.repeat(np.arange(len(drawn)), drawn)
+    first = np.cumsum(drawn) - drawn
+    turn = np.arange(len(groups)) - first[groups]
+    from_prior, ball = _balls(pools.sizes, alphas, groups, turn, prior, words)
+    starts = np.cumsum(pools.sizes) - pools.sizes
+    found = np.empty(len(groups), dtype=np.int64)
+    found[from_prior] = ball[from_prior]
+    person = ~from_prior & (ball < pools.sizes[groups])
+    found[person] = pools.codes[starts[groups[person]] + ball[person]]
+    earlier = np.flatnonzero(~from_prior & ~person)
+    # A draw that repeats another points to it; pointers are doubled until all point to a draw with a value of its own.
+    points = np.arange(len(groups))
+    points[earlier] = first[groups[earlier]] + ball[earlier] - pools.sizes[groups[earlier]]
+    while len(earlier):
+        points[earlier] = points[points[earlier]]
+        settled = points[earlier] == points[points[earlier]]
+        earlier = earlier[~settled]
+    return found[points]
+
+
+def _balls(
+    sizes: Ints, alphas: Sequence[Fraction], groups: Ints, turn: Ints, prior: Prior, words: WordStream
+) -> tuple[NDArray[np.bool_], Ints]:
+    """Of each draw whether it takes a value of the prior, and that value's code, or else the number of the ball."""
+    parts = [(each.numerator, each.denominator) for each in alphas]
+    last = np.zeros(len(sizes), dtype=np.int64)
+    np.maximum.at(last, groups, turn + 1)
+    fits = np.array(
+        [
+            p * prior.total + q * (n + t) <= _MACHINE
+            for (p, q), n, t in zip(parts, sizes.tolist(), last.tolist(), strict=True)
+        ],
+        dtype=bool,
+    )
+    small = np.flatnonzero(fits[groups])
+    p = np.array([p if fit else 1 for (p, _), fit in zip(parts, fits, strict=True)], dtype=np.uint64)[groups[small]]
+    q = np.array([q if fit else 1 for (_, q), fit in zip(parts, fits, strict=True)], dtype=np.uint64)[groups[small]]
+    noise = p * np.uint64(prior.total)
+    u = uniform_below(noise + q * (sizes[groups[small]] + turn[small]).astype(np.uint64), words)
+    from_prior = np.zeros(len(groups), dtype=bool)
+    ball = np.zeros(len(groups), dtype=np.int64)
+    from_prior[small] = u < noise
+    # Below the noise the difference wraps around; it is not used there.
+    ball[small] = np.where(u < noise, u // p, (u - noise) // q).astype(np.int64)
+    for place in np.flatnonzero(~fits[groups]).tolist():
+        large_p, large_q = parts[groups[place]]
+        bound = large_p * prior.total
+        v = whole_below(bound + large_q * int(sizes[groups[place]] + turn[place]), words)
+        from_prior[place] = v < bound
+        ball[place] = v // large_p if v < bound else (v - bound) // large_q
+    if prior.weights is not None:
+        ends = np.cumsum(prior.weights)
+        ball[from_prior] = np.searchsorted(ends, ball[from_prior], side="right")
+    return from_prior, ball
+
+
+def sample(
+    counts: Counts,
+    alpha: Number,
+    size: int,
+    domain: int | Sequence[Any] | Mapping[Any, Any] | Prior,
+    insecure_seed: int | None = None,
+) -> dict[Any, int]:
+    """Draw ``size`` synthetic rows of one group with these true ``counts``: how often each value occurs (R-SY-2, R-SY-3).
+
+    ``alpha`` is the noise of every value, times its weight where ``domain`` has weights. Randomness comes from the operating system; ``insecure_seed`` is for
+    tests, and what was drawn with it must not be released.
+    """
+    prior, noise = Prior.of(domain), exact(alpha, "alpha", above=0)
+    listed = {prior.code(value): people for value, people in checked_counts(counts, "counts").items()}
+    codes = np.repeat(np.array(list(listed), dtype=np.int64), np.array(list(listed.values()), dtype=np.int64))
+    drawn = np.array([whole(size, "size", low=0, high=_MOST_DRAWN)], dtype=np.int64)
+    pools = Pools(codes, np.array([len(codes)], dtype=np.int64))
+    found = draw_urns(pools, [noise], drawn, prior, Randomness(insecure_seed).words())
+    values, times = np.unique(found, return_counts=True)
+    return {prior.value(code): times for code, times in zip(values.tolist(), times.tolist(), strict=True)}
