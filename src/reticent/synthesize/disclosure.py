@@ -9,7 +9,7 @@ from typing import Any
 from reticent.definitions import exceeds_exponential
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact, whole
-from reticent.synthesize.prior import Prior
+from reticent.synthesize.prior import PublicPrior
 
 Counts = Mapping[Any, int]
 
@@ -19,7 +19,7 @@ def disclosure(
     output: Counts,
     alpha: Number | Mapping[Any, Number],
     epsilon: Number,
-    domain: int | Sequence[Any] | Mapping[Any, Any] | Prior,
+    domain: int | Sequence[Any] | Mapping[Any, Any] | PublicPrior,
 ) -> bool:
     """Whether an ``output`` of a group lies in its disclosure set: two neighbours, each within one row of the group's ``counts`` and of each other, differ in
     their probability of this output by more than the factor e^epsilon (R-SY-6, R-SY-7).
@@ -27,7 +27,7 @@ def disclosure(
     ``alpha`` is the noise of every value, times its weight where ``domain`` has weights, or a mapping from each value to its noise. Exact: fractions, and as
     many digits of e^epsilon as it takes. Private: the answer is computed from the true counts and must not be published.
     """
-    prior = Prior.of(domain)
+    prior = PublicPrior.of(domain)
     limit = exact(epsilon, "epsilon", low=0)
     ratio = worst_ratio(
         checked_counts(counts, "counts"), checked_counts(output, "output"), _Noise(alpha, prior), prior.size
@@ -38,7 +38,7 @@ def disclosure(
 class _Noise:
     """The noise of every value, exactly."""
 
-    def __init__(self, alpha: Number | Mapping[Any, Number], prior: Prior) -> None:
+    def __init__(self, alpha: Number | Mapping[Any, Number], prior: PublicPrior) -> None:
         self.prior = prior
         self.listed = (
             {value: exact(each, f"alpha of {value!r}", low=0) for value, each in alpha.items()}

@@ -13,8 +13,8 @@ from reticent.cards import Card, ShownAsCard
 from reticent.definitions import PrivacyLoss, ProbabilisticDP, certainty, ratio_within
 from reticent.errors import PolicyError, did_you_mean
 from reticent.exact import Number, exact, whole
-from reticent.synthesize.noise import Need, NoiseMode, thesis_scale, tight_scale
-from reticent.synthesize.prior import Prior
+from reticent.synthesize.need import Need, NoiseMode, thesis_scale, tight_scale
+from reticent.synthesize.prior import PublicPrior
 
 DeltaScope = Literal["per_person", "whole_release"]
 MODES: tuple[str, ...] = get_args(NoiseMode)
@@ -32,7 +32,7 @@ class SynthesisPlan(ShownAsCard):
     """
 
     sizes: Mapping[int, int]
-    prior: Prior
+    prior: PublicPrior
     alpha: Mapping[int, Fraction]
     promise: ProbabilisticDP
     mode: NoiseMode = "tight"
@@ -102,7 +102,7 @@ class SynthesisPlan(ShownAsCard):
 
 def plan(
     groups: Iterable[int] | Mapping[Any, int],
-    domain: int | Sequence[Any] | Mapping[Any, Any] | Prior,
+    domain: int | Sequence[Any] | Mapping[Any, Any] | PublicPrior,
     epsilon: Number,
     delta: Number = 0,
     mode: NoiseMode = "tight",
@@ -117,14 +117,14 @@ def plan(
     """
     _check_choice("mode", mode, MODES)
     _check_choice("delta_scope", delta_scope, SCOPES)
-    sizes, prior = _sizes(groups), Prior.of(domain)
+    sizes, prior = _sizes(groups), PublicPrior.of(domain)
     promise = ProbabilisticDP(epsilon, delta)
     total = sum(sizes.values())
     alpha = {size: _SCALES[mode](_need(size, prior, promise, delta_scope, total)) for size in sizes}
     return SynthesisPlan(sizes, prior, alpha, promise, mode, delta_scope)
 
 
-def _need(size: int, prior: Prior, promise: ProbabilisticDP, delta_scope: DeltaScope, groups: int) -> Need:
+def _need(size: int, prior: PublicPrior, promise: ProbabilisticDP, delta_scope: DeltaScope, groups: int) -> Need:
     delta = exact(promise.delta, "delta") / (groups if delta_scope == "whole_release" else 1)
     return Need(size, size, prior.classes, prior.total, ratio_within(exact(promise.epsilon, "epsilon")), delta)
 

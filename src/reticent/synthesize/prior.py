@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from reticent.errors import PolicyError
 from reticent.exact import exact, whole
-from reticent.synthesize.noise import WeightClass
+from reticent.synthesize.need import WeightClass
 
 _MOST_VALUES = 10**9
 _LARGEST_WEIGHT = 10**9
-DomainLike = "int | Sequence[Any] | Mapping[Any, Any] | Prior"
+DomainLike = "int | Sequence[Any] | Mapping[Any, Any] | PublicPrior"
 
 
 @dataclass(frozen=True, eq=False)
-class Prior:
+class PublicPrior:
     """``size`` values, by name where they are listed, and their whole-number ``weights`` where they are not uniform.
 
     Noise is the plan's alpha times the weight of a value; uniform weights are 1.
@@ -43,9 +43,9 @@ class Prior:
             )
 
     @classmethod
-    def of(cls, domain: int | Sequence[Any] | Mapping[Any, Any] | Prior) -> Prior:
+    def of(cls, domain: int | Sequence[Any] | Mapping[Any, Any] | PublicPrior) -> PublicPrior:
         """The prior of a number of values, a list of them, or a mapping from values to their weights."""
-        if isinstance(domain, Prior):
+        if isinstance(domain, PublicPrior):
             return domain
         if isinstance(domain, Mapping):
             return cls._weighted(domain)
@@ -62,7 +62,7 @@ class Prior:
         return cls(len(values), values)
 
     @classmethod
-    def _weighted(cls, weights: Mapping[Any, Any]) -> Prior:
+    def _weighted(cls, weights: Mapping[Any, Any]) -> PublicPrior:
         values = tuple(weights)
         exactly = [exact(weights[value], f"domain: the weight of {value!r}", above=0) for value in values]
         if not exactly:

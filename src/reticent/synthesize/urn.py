@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from reticent.exact import Number, exact, whole
 from reticent.randomness import Randomness, WordStream, uniform_below, whole_below
 from reticent.synthesize.disclosure import Counts, checked_counts
-from reticent.synthesize.prior import Prior
+from reticent.synthesize.prior import PublicPrior
 
 Ints = NDArray[np.int64]
 _MOST_DRAWN = 10**9
@@ -33,7 +33,7 @@ class Pools:
     sizes: Ints
 
 
-def draw_urns(pools: Pools, alphas: Sequence[Fraction], drawn: Ints, prior: Prior, words: WordStream) -> Ints:
+def draw_urns(pools: Pools, alphas: Sequence[Fraction], drawn: Ints, prior: PublicPrior, words: WordStream) -> Ints:
     """So many values (``drawn``) for each group, as codes, group after group; ``alphas`` holds the noise of each group.
 
     Guarantee: the law is exactly the Dirichlet-multinomial one of R-SY-2, draw by draw, if the words are uniform.
@@ -60,7 +60,7 @@ def draw_urns(pools: Pools, alphas: Sequence[Fraction], drawn: Ints, prior: Prio
 
 
 def _balls(
-    sizes: Ints, alphas: Sequence[Fraction], groups: Ints, turn: Ints, prior: Prior, words: WordStream
+    sizes: Ints, alphas: Sequence[Fraction], groups: Ints, turn: Ints, prior: PublicPrior, words: WordStream
 ) -> tuple[NDArray[np.bool_], Ints]:
     """Of each draw whether it takes a value of the prior, and that value's code, or else the number of the ball."""
     parts = [(each.numerator, each.denominator) for each in alphas]
@@ -99,7 +99,7 @@ def sample(
     counts: Counts,
     alpha: Number,
     size: int,
-    domain: int | Sequence[Any] | Mapping[Any, Any] | Prior,
+    domain: int | Sequence[Any] | Mapping[Any, Any] | PublicPrior,
     insecure_seed: int | None = None,
 ) -> dict[Any, int]:
     """Draw ``size`` synthetic rows of one group with these true ``counts``: how often each value occurs (R-SY-2, R-SY-3).
@@ -107,7 +107,7 @@ def sample(
     ``alpha`` is the noise of every value, times its weight where ``domain`` has weights. Randomness comes from the operating system; ``insecure_seed`` is for
     tests, and what was drawn with it must not be released.
     """
-    prior, noise = Prior.of(domain), exact(alpha, "alpha", above=0)
+    prior, noise = PublicPrior.of(domain), exact(alpha, "alpha", above=0)
     listed = {prior.code(value): people for value, people in checked_counts(counts, "counts").items()}
     codes = np.repeat(np.array(list(listed), dtype=np.int64), np.array(list(listed.values()), dtype=np.int64))
     drawn = np.array([whole(size, "size", low=0, high=_MOST_DRAWN)], dtype=np.int64)

@@ -9,7 +9,7 @@ import pytest
 
 import reticent as rt
 from reticent.definitions import ratio_within
-from reticent.synthesize.noise import Need, WeightClass, log_reference_mass, thesis_scale, tight_scale
+from reticent.synthesize.need import Need, WeightClass, log_reference_mass, thesis_scale, tight_scale
 
 
 def need(size, values, ratio, delta, drawn=None):
