@@ -46,7 +46,16 @@ from tests.seams.walk import command
 every_job = pytest.mark.parametrize("job", JOBS.values(), ids=list(JOBS))
 REGISTERED = tuple(METHODS)
 # One publication of each format, and those whose folders hold more than most.
-KINDS = ("Lattice", "Lattice buckets", "Lattice people", "Mondrian divided", "AlphaBeta", "Frapp", *OWN_METHODS)
+KINDS = (
+    "Lattice",
+    "Lattice buckets",
+    "Lattice people",
+    "Mondrian divided",
+    "AlphaBeta",
+    "Frapp",
+    "CentralCounts",
+    *OWN_METHODS,
+)
 every_kind = pytest.mark.parametrize("job", [JOBS[name] for name in KINDS], ids=list(KINDS))
 
 
@@ -471,7 +480,7 @@ def test_every_command_that_runs_long_can_be_stopped(name, tmp_path, monkeypatch
 _NONSENSE = '[[[["never"]]]]'
 
 
-_EXAMPLES = {**DEFINITION_EXAMPLES, "BoundedBelief": {"d": "1/4", "gamma": "1/2"}}
+_EXAMPLES = {**DEFINITION_EXAMPLES, "BoundedBelief": {"d": "1/4", "gamma": "1/2"}, "NoisyCounts": {"epsilon": 1}}
 
 
 def _toml(value: Any) -> str:

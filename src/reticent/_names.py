@@ -106,6 +106,10 @@ DEFINITIONS: dict[str, Home] = {
         "reticent.definitions.probabilistic_dp",
         "replacing one row changes the chance of an output by at most e^epsilon, but for a chance of delta",
     ),
+    "NoisyCounts": Home(
+        "reticent.definitions.noisy_counts",
+        "replacing a row changes the chance of published counts by a factor of at most e^epsilon, and by delta",
+    ),
     "AverageRisk": Home("reticent.definitions.risk", "people are picked out with a chance of at most limit on average"),
 }
 METHODS: dict[str, Home] = {
@@ -114,6 +118,7 @@ METHODS: dict[str, Home] = {
     "Datafly": Home("reticent.anonymize", "greedy full-domain generalization"),
     "AlphaBeta": Home("reticent.randomize", "a noisy view: true rows kept at random among false ones"),
     "Frapp": Home("reticent.randomize", "every record replaced at random"),
+    "CentralCounts": Home("reticent.noise.methods", "counts with noise that a trusted curator adds"),
 }
 FORMATS: dict[str, Home] = {
     "generalize": Home("reticent.release.formats.generalize", "one table of generalized rows", "GENERALIZE"),
@@ -122,6 +127,7 @@ FORMATS: dict[str, Home] = {
     ),
     "view": Home("reticent.randomize.format", "tuples of a public domain, some true and most not", "VIEW"),
     "records": Home("reticent.randomize.format", "records perturbed one by one", "RECORDS"),
+    "noisy counts": Home("reticent.noise.format", "counts of the cells of a domain, with noise", "NOISY_COUNTS"),
 }
 ENGINES: dict[str, Home] = {
     "local": Home("reticent.engine.local", "rows in memory", "LocalEngine"),

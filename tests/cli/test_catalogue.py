@@ -20,6 +20,7 @@ from tests.cli.conftest import Command
 
 NOT_OF_GROUPS = {
     "BoundedBelief": "judges a randomized view",
+    "NoisyCounts": "judges noise on counts",
     "MInvariance": "judges a series",
     "TauSafety": "judges a series",
 }

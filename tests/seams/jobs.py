@@ -107,6 +107,9 @@ EXAMPLES: dict[str, dict[str, Job]] = {
     "Datafly": {"": Job(people, _K, rt.Datafly(suppression="0.2"))},
     "AlphaBeta": {"": Job(distinct, rt.BoundedBelief("1/3", "9/10"), rt.AlphaBeta(domain=_DOMAIN))},
     "Frapp": {"": Job(lambda **m: people(**m), rt.BoundedBelief("1/4", "9/10", "record"), rt.Frapp(domain=_DOMAIN))},
+    "CentralCounts": {
+        "": Job(people, rt.NoisyCounts(1), rt.CentralCounts(domain=_DOMAIN, budget_epsilon=10, budget_delta="0.01"))
+    },
     "NoisyHistogram": {"": Job(people, OnePersonRatio(2), NoisyHistogram("illness", DISEASES))},
     "Starred": {"": Job(towns, _K, Starred(3, "age"))},
     "Holes": {"": Job(tall, _K, Holes(((30, 40), (150, 170))))},

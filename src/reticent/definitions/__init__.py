@@ -12,6 +12,7 @@
 ``xy_privacy``   (X,Y)-privacy: what knowing some columns tells about others
 ``numeric``      numbers that are near each other: (k,e), (epsilon,m), ranges
 ``likeness``     beta-likeness, delta-disclosure privacy
+``noisy_counts`` counts with noise, judged by the law of the noise; ``mechanisms`` bounds on beliefs
 ``uniqueness``   m-uniqueness, m-eligibility
 ``personal``     what people themselves want guarded
 ``population``   k-map and delta-presence, which compare with people outside the table
@@ -65,6 +66,7 @@ from reticent.definitions.judging import (
 )
 from reticent.definitions.likeness import BetaLikeness, DeltaDisclosure
 from reticent.definitions.method import Method
+from reticent.definitions.noisy_counts import NoisyCounts
 from reticent.definitions.numeric import EpsilonMAnonymity, KEAnonymity, RangeDiversity
 from reticent.definitions.personal import PersonalPrivacy
 from reticent.definitions.population import DeltaPresence, KMap
@@ -135,6 +137,7 @@ __all__ = [
     "NTCloseness",
     "NegatedKnowledge",
     "NegativePositiveDiversity",
+    "NoisyCounts",
     "PSensitive",
     "PersonalPrivacy",
     "PlanDefinition",

@@ -9,6 +9,8 @@ What is private, and what it costs (nothing here talks to anybody):
                  ``precision`` (random bits of each biased coin) and ``thresholds`` (bit i is 1 iff its random number of ``precision`` bits is at most
                  ``thresholds[i]``)
 
+``central``      noise by a trusted curator, from OpenDP: the noisy answers of ``audit``, and ``CentralCounts``
+
 How parties compute it (nothing here decides about privacy: quotas and thresholds come from the plan):
 
 ``field``        arithmetic in GF(2^31 - 1) on arrays, polynomials, and decoding with errors and erasures
@@ -24,7 +26,18 @@ How parties compute it (nothing here decides about privacy: quotas and threshold
 ``party``        a party as a process; ``running`` starts all of them on this machine: ``run_local``
 """
 
+from reticent.noise.central import CentralNoise, central_noise, noisy_total
 from reticent.noise.laws import BinomialLaw, DiscreteLaplaceLaw, ExponentialLaw, NoiseLaw
 from reticent.noise.planning import NoisePlan, plan
 
-__all__ = ["BinomialLaw", "DiscreteLaplaceLaw", "ExponentialLaw", "NoiseLaw", "NoisePlan", "plan"]
+__all__ = [
+    "BinomialLaw",
+    "CentralNoise",
+    "DiscreteLaplaceLaw",
+    "ExponentialLaw",
+    "NoiseLaw",
+    "NoisePlan",
+    "central_noise",
+    "noisy_total",
+    "plan",
+]

@@ -22,7 +22,7 @@ from reticent.randomize.feasibility import Feasibility, feasibility
 from reticent.randomize.frapp import FrappPlan, error_constants, frapp_plan, kept_share
 from reticent.randomize.marginals import Marginal, marginals
 from reticent.randomize.meaning import ViewMeaning, is_meaningless, least_k, statistical_difference, view_meaning
-from reticent.randomize.methods import AlphaBeta, Frapp
+from reticent.randomize.methods import AlphaBeta, Frapp, declared_domain
 from reticent.randomize.plans import Plan, plan
 from reticent.randomize.posteriors import (
     ArbitraryAdversary,
@@ -73,6 +73,7 @@ __all__ = [
     "audit_tuple",
     "block_posterior",
     "count_domain",
+    "declared_domain",
     "error_constants",
     "estimate",
     "feasibility",

@@ -65,7 +65,7 @@ class AlphaBeta(_Mechanism):
         promise = _belief(definition, type(self).__name__)
         return plan(
             n=table.rows,
-            domain=_domain(table, self.domain),
+            domain=declared_domain(table, self.domain),
             d=promise.d,
             gamma=promise.gamma,
             preset=self.preset,
@@ -107,7 +107,7 @@ class Frapp(_Mechanism):
         """The plan for a table, verified on the definition."""
         promise = _belief(definition, type(self).__name__)
         rows = table.rows if self.n_public is None else whole(self.n_public, "n_public", low=table.rows)
-        return FrappPlan.for_belief(rows, _domain(table, self.domain), promise)
+        return FrappPlan.for_belief(rows, declared_domain(table, self.domain), promise)
 
     def _drawn(self, table: Table, definition: Definition, insecure_seed: int | None) -> Drawn[FrappManifest]:
         made, draws = self.plan(table, definition), Draws(insecure_seed)
@@ -132,14 +132,14 @@ def _declared(domain: Mapping[str, Any] | None) -> dict[str, Any]:
     return {} if domain is None else {"domain": ViewDomain.of(domain).as_json()}
 
 
-def _domain(table: Table, declared: Mapping[str, Any] | None) -> ViewDomain:
+def declared_domain(table: Table, declared: Mapping[str, Any] | None) -> ViewDomain:
     """The public domain: what was given, or the declared leaves of the quasi columns; never what occurs in the data."""
     if declared is not None:
         made = ViewDomain.of(declared)
         for name in made.names:
             if name not in (*table.quasi, *table.sensitive, *table.other):
                 raise PolicyError(
-                    f"domain names the column {name!r}, which the table does not publish: only quasi, sensitive and other columns can be in a view. "
+                    f"domain names the column {name!r}, which the table does not publish: only quasi, sensitive and other columns can be published. "
                     "Leave it out of the domain, or give it one of these roles."
                 )
         return made

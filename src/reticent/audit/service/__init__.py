@@ -7,7 +7,7 @@
 ``column``      a sensitive column as its auditor sees it: the family lock, and what was answered
 ``service``     the order of R-QA-1: lock, decide, write down, compute, return
 ``replies``     what somebody who asked gets back
-``access``      roles, quotas and tokens; ``noise`` noisy answers from a budget; ``guarantee`` what is promised, in words
+``access``      roles, quotas and tokens; ``guarantee`` what is promised, in words. Noisy answers from a budget are drawn by ``reticent.noise``
 """
 
 from reticent.audit.service.access import Forbidden, QuotaUsed

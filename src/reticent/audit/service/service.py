@@ -24,7 +24,6 @@ from reticent.audit.service.access import Tokens, check_quota, check_role
 from reticent.audit.service.column import Asked, ColumnAudit
 from reticent.audit.service.database import Database, Look
 from reticent.audit.service.guarantee import guarantee
-from reticent.audit.service.noise import noisy, unit_of
 from reticent.audit.service.people import MISSING, People
 from reticent.audit.service.replies import CellAnswer, Reply, Row
 from reticent.audit.service.settings import STEWARD, Settings
@@ -33,6 +32,7 @@ from reticent.data import ValueType, numbered_marks, people_marks
 from reticent.errors import LedgerError, PolicyError
 from reticent.giving import apart, unjudged
 from reticent.ledger import ANSWERS, NOISY_SUM, AuditEntry, AuditVerdict, Ledger, Question
+from reticent.noise import noisy_total
 
 MOST_ANSWERS = 1_000
 _BUDGET = "noise"
@@ -377,7 +377,8 @@ class AuditService:
             rows = self._people.rows_of(column, query.members)
             assert rows is not None
             total = look.cut_sum(column, rows, noise.low, noise.high)
-            answer = noisy(total, noise, unit_of(self.settings.sensitive[column].decimals))
+            unit = self.settings.sensitive[column].unit
+            answer = noisy_total(total, noise.low, noise.high, noise.each, unit)
             # The same question must never get fresh noise after the first was seen.
             self._audits.answer(entry.number, answer, durable=True)
             entry = replace(entry, answer=answer)

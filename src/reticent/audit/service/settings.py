@@ -72,6 +72,11 @@ class Noise:
     """Noisy answers for a column: a budget, what each answer costs, and the range that values are cut to.
 
     ``only`` says that the column never gives exact answers; otherwise noise is what a denied sum may get instead.
+
+    *Guarantee*: the noisy answers of a column together are epsilon-differentially private for the whole budget, neighbours being tables in
+    which one person's value differs; who is in a row set is public. Repeating a question returns the same noise. *Adversary*: anybody,
+    who knows all other values. Beside exact answers the bound is for tables that agree with them: where a person's value is tied
+    to those of m others by exact answers, odds may move by a factor exp((m + 1) epsilon) instead of exp(epsilon).
     """
 
     epsilon: Fraction
@@ -138,6 +143,11 @@ class ProtectedColumn:
                 "noise: when = 'always' leaves nothing to audit. Leave the auditor's parameters out.",
                 setting=("noise", "when"),
             )
+
+    @property
+    def unit(self) -> Fraction:
+        """The step of noisy answers: one unit of the last declared decimal place."""
+        return Fraction(1, 10 ** (self.decimals or 0))
 
     @property
     def refusal(self) -> str | None:

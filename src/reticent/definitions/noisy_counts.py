@@ -1,0 +1,77 @@
+"""A definition of counts with noise: one row changes the chance of anything that is published by little."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Protocol, cast, runtime_checkable
+
+from reticent.data import MechanismPlan
+from reticent.definitions.base import Assessment, PlanDefinition, Witness
+from reticent.exact import Number, exact
+
+
+@runtime_checkable
+class NoiseOnCounts(Protocol):
+    """A plan of noise that can tell what it loses when one row is replaced by another."""
+
+    def keeps(self, epsilon: Fraction, delta: Fraction) -> bool:
+        """Whether the chances of any set of outputs differ by at most the factor e^epsilon and delta beside it; exactly."""
+
+    def delta(self, epsilon: Fraction) -> Fraction:
+        """The least such delta, rounded up."""
+
+
+@dataclass(frozen=True)
+class NoisyCounts(PlanDefinition):
+    """(epsilon, delta)-indistinguishability of published counts: replacing one row changes the chance of any set of outputs at most by the factor
+    e^epsilon, and by ``delta`` beside it (R-DN-7, R-DN-14).
+
+    Guarantee: for neighbouring tables, which differ in one row, and for all sets S of outputs, Pr[S] <= e^epsilon Pr'[S] + delta.
+    Adversary: knows all other rows, the mechanism, and, where noise is made jointly, everything that up to the stated number of parties hold. The number of rows is public.
+    Judges the law of the noise, exactly: nothing can be read off groups.
+    Source: spec 002, section 3 with 7.1.
+    """
+
+    epsilon: Number
+    delta: Number = 0
+
+    kept_by: ClassVar[str] = "method=CentralCounts(...) or JointCounts(...)"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", exact(self.epsilon, "NoisyCounts: epsilon", above=0, high=100))
+        object.__setattr__(self, "delta", exact(self.delta, "NoisyCounts: delta", low=0, below=1))
+
+    def fits(self, plan: MechanismPlan) -> str | None:
+        if isinstance(plan, NoiseOnCounts):
+            return None
+        return f"NoisyCounts judges the law of noise on counts, and a {type(plan).__name__} has none. Publish with {self.kept_by}."
+
+    def assess(self, plan: MechanismPlan) -> Assessment:
+        """Judge the noise, exactly; the value is the delta that it has at ``epsilon``, rounded up."""
+        epsilon, delta = self.amounts
+        law = cast(NoiseOnCounts, plan)
+        holds, reached = law.keeps(epsilon, delta), law.delta(epsilon)
+        text = f"At epsilon = {epsilon} the noise has delta = {float(reached):.3g}, above {float(delta):.3g}."
+        return Assessment(self, holds, reached, None if holds else Witness(0, text))
+
+    @property
+    def amounts(self) -> tuple[Fraction, Fraction]:
+        """Epsilon and delta."""
+        return exact(self.epsilon, "epsilon"), exact(self.delta, "delta")
+
+    def parameters(self) -> dict[str, Any]:
+        return {"epsilon": str(self.epsilon), "delta": str(self.delta)}
+
+    def meaning(self) -> str:
+        epsilon, delta = self.amounts
+        factor = math.ceil(100 * math.exp(epsilon)) / 100
+        beside = f", but for a chance of at most {float(delta):.3g}" if delta else ""
+        return f"Whoever knows all other rows finds anything that is published at most {factor:g} times as likely with one content of a row as with another{beside}."
+
+    def not_covered(self) -> str:
+        return (
+            "What the rows show together, such as which disease is frequent, is published on purpose, also where it tells about a person. Several rows of one person, "
+            "or of people who are alike, lose as much each. Further noisy counts of the same rows add their epsilon and delta."
+        )
