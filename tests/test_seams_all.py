@@ -51,6 +51,7 @@ KINDS = (
     "Lattice buckets",
     "Lattice people",
     "Mondrian divided",
+    "Mondrian typical",
     "AlphaBeta",
     "Frapp",
     "CentralCounts",

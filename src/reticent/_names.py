@@ -122,6 +122,7 @@ METHODS: dict[str, Home] = {
 }
 FORMATS: dict[str, Home] = {
     "generalize": Home("reticent.release.formats.generalize", "one table of generalized rows", "GENERALIZE"),
+    "typical": Home("reticent.release.formats.typical", "a typical value a group, and the ranges behind", "TYPICAL"),
     "bucketize": Home(
         "reticent.release.formats.bucketize", "exact quasi values, and sensitive values by bucket", "BUCKETIZE"
     ),

@@ -20,7 +20,7 @@ from reticent.anonymize.mondrian.scales import Scale
 from reticent.anonymize.mondrian.stage import Stage
 from reticent.data import Context, Hierarchy
 from reticent.data.draft import Draft
-from reticent.data.meaning import Anything, Missing, Prefix, Value, Values
+from reticent.data.meaning import Anything, Missing, OrMissing, Prefix, Value, Values
 from reticent.definitions import (
     AlphaKAnonymity,
     AverageRisk,
@@ -391,6 +391,8 @@ def leaves_meant(meaning: Any, column: Column) -> frozenset:
             return frozenset(values)
         case Prefix(prefix, _):
             return frozenset(leaf for leaf in known if leaf.startswith(prefix))
+        case OrMissing(of):
+            return leaves_meant(of, column) | {None}
     low, high = meaning.low, meaning.high
     below = (lambda leaf: leaf <= high) if meaning.closed == "both" else (lambda leaf: leaf < high)
     inside = [leaf for leaf in known if low is None or low <= leaf]

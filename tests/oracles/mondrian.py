@@ -59,9 +59,10 @@ class Column:
                     part = self.parts[next(iter(held))][level]
                     return frozenset(leaf for leaf in self.leaves if self.parts[leaf][level] == part)
             return frozenset(self.leaves)
-        if values == "ranges" and self.numeric and None not in held:
-            between = (leaf for leaf in self.leaves if leaf is not None and min(held) <= leaf <= max(held))
-            return frozenset(between)
+        known = {leaf for leaf in held if leaf is not None}
+        if values == "ranges" and self.numeric and known:
+            between = (leaf for leaf in self.leaves if leaf is not None and min(known) <= leaf <= max(known))
+            return frozenset({*between, *(held - known)})
         return frozenset(held)
 
     def apart(self, left: Any, right: Any) -> int:

@@ -97,14 +97,22 @@ EXAMPLES: dict[str, dict[str, Job]] = {
         "two sets": Job(lambda **m: people(**{"quasi_sets": [["age"], ["town"]], **m}), _K, rt.Lattice()),
         "streamed": Job(lambda **m: people(**{"engine": "streaming", **m}), _K, rt.Lattice(suppression="0.1")),
         "people": Job(visits, _K, rt.Lattice(suppression="0.2")),
+        "typical": Job(people, _BOTH, rt.Lattice(suppression="0.1", values="typical")),
     },
     "Mondrian": {
         "": Job(people, _BOTH, rt.Mondrian()),
         "nodes": Job(people, _K, rt.Mondrian(values="hierarchy")),
         "divided": Job(people, _K, rt.Mondrian(ties="divide")),
         "streamed": Job(lambda **m: people(**{"engine": "streaming", **m}), _K, rt.Mondrian()),
+        "typical": Job(people, _BOTH, rt.Mondrian(values="typical")),
+        "typical people": Job(visits, _K, rt.Mondrian(values="typical", suppression="0.1")),
+        "typical divided": Job(people, _K, rt.Mondrian(values="typical", ties="divide")),
+        "typical streamed": Job(lambda **m: people(**{"engine": "streaming", **m}), _K, rt.Mondrian(values="typical")),
     },
-    "Datafly": {"": Job(people, _K, rt.Datafly(suppression="0.2"))},
+    "Datafly": {
+        "": Job(people, _K, rt.Datafly(suppression="0.2")),
+        "typical": Job(people, _K, rt.Datafly(suppression="0.2", values="typical")),
+    },
     "AlphaBeta": {"": Job(distinct, rt.BoundedBelief("1/3", "9/10"), rt.AlphaBeta(domain=_DOMAIN))},
     "Frapp": {"": Job(lambda **m: people(**m), rt.BoundedBelief("1/4", "9/10", "record"), rt.Frapp(domain=_DOMAIN))},
     "CentralCounts": {

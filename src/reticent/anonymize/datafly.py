@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.lattice.search import levels_of
 from reticent.anonymize.leaving import Leaving
 from reticent.anonymize.sets import adversary_sets, judged_sets
+from reticent.anonymize.typical import check_values
 from reticent.data import Context, Draft, Kind, NodeLevels, Table
 from reticent.definitions import Definition, own_sets
 from reticent.engine import count_table
@@ -27,20 +28,22 @@ class Datafly:
     """Greedy full-domain generalization: raise the column with most distinct values until few enough rows must go (R-PM-30).
 
     It finds a release, seldom the best; it is here to compare with. Rows of failing groups are suppressed, at most
-    ``suppression`` of all.
+    ``suppression`` of all. ``values="typical"`` publishes typical values, as :class:`Lattice` does.
     """
 
     suppression: Number = 0
+    values: Literal["labels", "typical"] = "labels"
 
     keeps: ClassVar[frozenset[Kind]] = GROUPS
     streams: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         exact(self.suppression, "Datafly: suppression", low=0, high=1)
+        check_values("Datafly", self.values)
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """As :class:`Lattice`, which recodes the node that it finds."""
-        return Lattice(suppression=self.suppression).refusal(table, definition)
+        return self._lattice().refusal(table, definition)
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
         """The first node on the greedy way up that passes."""
@@ -53,7 +56,7 @@ class Datafly:
         several = judged_sets(table, wanted) if table.quasi_sets is not None or own_sets(wanted) else None
         evaluator = Evaluator(frequencies, wanted, limit, "loss", quasi_sets=several, context=context)
         levels = frequencies.levels
-        fixed = Lattice(suppression=self.suppression)
+        fixed = self._lattice()
         while not self._passes(
             evaluator, levels, lambda points: fixed.leaving(table, wanted, points, evaluator.allowed)
         ):
@@ -68,6 +71,9 @@ class Datafly:
         fixed = replace(fixed, node=dict(zip(table.quasi, levels, strict=True)))
         return replace(fixed.draft(table, definition, context), method=self.describe())
 
+    def _lattice(self) -> Lattice:
+        return Lattice(suppression=self.suppression, values=self.values)
+
     @staticmethod
     def _passes(evaluator: Evaluator, levels: NodeLevels, leaving: Callable[[Points], Leaving]) -> bool:
         """Whether a node passes, and those whom it leaves out can be left out without telling too much about them."""
@@ -78,7 +84,8 @@ class Datafly:
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""
-        return {"name": "Datafly", "suppression": str(exact(self.suppression, "suppression"))}
+        given = {"name": "Datafly", "suppression": str(exact(self.suppression, "suppression"))}
+        return {**given, "values": self.values} if self.values == "typical" else given
 
 
 def _distinct_values(points: Points, top: tuple[int, ...]) -> list[int]:

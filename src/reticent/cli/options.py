@@ -55,6 +55,10 @@ class DraftOptions:
     release_format: Annotated[
         str | None, typer.Option("--format", help="generalize, or bucketize: exact values, linked by bucket.")
     ] = None
+    values: Annotated[
+        str | None,
+        typer.Option("--values", help="What groups show: sets, ranges, hierarchy, labels, or typical values."),
+    ] = None
     seconds: Annotated[
         float | None,
         typer.Option("--seconds", help="Stop searching after this many seconds and use the best result so far."),
@@ -69,6 +73,7 @@ class DraftOptions:
             "suppression": self.suppression,
             "objective": self.objective,
             "format": self.release_format,
+            "values": self.values,
             "seconds": self.seconds,
         }
         return {"definition": self.definition, "engine": self.engine, "method": method}

@@ -17,6 +17,7 @@
 ``seen``         what an adversary sees: cells of labels and their groups; ``covers`` and ``fitting`` place people among them
 ``context``      randomness, progress, cancellation and counts of one run
 ``evidence``     what a release is judged by: groups, patterns, a plan, a history
+``typical``      one value in a column's own type for a label, on the grid that a range gives
 ``recoding``     what happens to a row; ``draft`` what a method returns
 """
 
@@ -34,6 +35,7 @@ from reticent.data.coarsening import (
 )
 from reticent.data.codebook import TableCodebook
 from reticent.data.context import Context, Event
+from reticent.data.covers import cover
 from reticent.data.descriptions import hierarchy_from
 from reticent.data.domains import NAMES as PUBLIC_DOMAINS
 from reticent.data.draft import Draft
@@ -59,12 +61,14 @@ from reticent.data.leaves import as_type
 from reticent.data.limits import beyond_limits
 from reticent.data.meaning import (
     NULL_LABEL,
+    OR_MISSING,
     SUPPRESSED,
     Anything,
     Interval,
     LeafIndex,
     Meaning,
     Missing,
+    OrMissing,
     Values,
     null_label,
     texts_of,
@@ -103,6 +107,7 @@ from reticent.data.shape import Ball, LabelBox, Nested, Shape, inside, read_shap
 from reticent.data.table import PSEUDONYM, EngineName, Table
 from reticent.data.table_files import TableFile, table_file, write_frame
 from reticent.data.types import ValueType, to_plain
+from reticent.data.typical import LabelRanges, at_places, places_of
 from reticent.data.writers import (
     Checksum,
     as_csv,
@@ -134,6 +139,7 @@ __all__ = [
     "NOT_TRUE",
     "NOWHERE",
     "NULL_LABEL",
+    "OR_MISSING",
     "POPULATION",
     "PSEUDONYM",
     "PUBLIC_DOMAINS",
@@ -171,6 +177,7 @@ __all__ = [
     "Interval",
     "Kind",
     "LabelBox",
+    "LabelRanges",
     "LeafIndex",
     "Level",
     "Levels",
@@ -181,6 +188,7 @@ __all__ = [
     "Missing",
     "Nested",
     "NodeLevels",
+    "OrMissing",
     "Order",
     "Patterns",
     "Profile",
@@ -214,9 +222,11 @@ __all__ = [
     "as_polars",
     "as_type",
     "as_type_of",
+    "at_places",
     "beyond_limits",
     "clock_text",
     "coarsening_from",
+    "cover",
     "csv_blocks",
     "csv_runs",
     "database_tables",
@@ -242,6 +252,7 @@ __all__ = [
     "parquet_blocks",
     "people_marks",
     "people_of",
+    "places_of",
     "positions",
     "read_frame",
     "read_recoding",

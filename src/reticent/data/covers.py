@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data.meaning import Anything, Interval, LeafIndex, Meaning, Missing, Value, Values
+from reticent.data.meaning import Anything, Interval, LeafIndex, Meaning, OrMissing, Value, Values, covers_missing
 from reticent.data.predicate import Domain
 from reticent.data.types import ValueType
 from reticent.errors import DataError
@@ -46,7 +46,7 @@ def cover(values: pl.Series, meanings: Sequence[Meaning], column: str, *, null_i
     """Match the values of a column against the meanings of labels.
 
     Values may be written otherwise than the labels (numbers as text, postcodes as numbers): they are read as what the labels speak
-    of, and one that cannot be read so fits no label but ``*``. A null is a missing value and fits the label of missing values; with
+    of, and one that cannot be read so fits no label but ``*``. A null is a missing value and fits the labels that missing values are under; with
     ``null_is_unknown`` it is something that nobody told, and every label fits.
     """
     kind = _kind(values, meanings, column)
@@ -62,12 +62,12 @@ def cover(values: pl.Series, meanings: Sequence[Meaning], column: str, *, null_i
     pairs: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
     for label, meaning in enumerate(meanings):
         if isinstance(meaning, Anything):
-            fitting = np.flatnonzero(~missing) if null_is_unknown else np.arange(len(values))
-        elif isinstance(meaning, Missing):
-            fitting = np.zeros(0, dtype=np.int64) if null_is_unknown else np.flatnonzero(missing)
+            fitting = np.flatnonzero(~missing)
         else:
             found = _found(index, meaning)
             fitting = known[order[_ranges(starts[found], starts[found + 1])]]
+        if not null_is_unknown and covers_missing(meaning):
+            fitting = np.concatenate([fitting, np.flatnonzero(missing)])
         pairs.append((fitting, np.full(len(fitting), label, dtype=np.int64)))
     if null_is_unknown:
         unknown = np.flatnonzero(missing)
@@ -80,7 +80,7 @@ def cover(values: pl.Series, meanings: Sequence[Meaning], column: str, *, null_i
 def _kind(values: pl.Series, meanings: Sequence[Meaning], column: str) -> ValueType:
     """What values and labels are both read as: the kind of the values, unless they are text and the labels are ranges."""
     own = ValueType.of(values.dtype, column)
-    ranges = [meaning for meaning in meanings if isinstance(meaning, Interval)]
+    ranges = [meaning for meaning in meanings if isinstance(meaning, Interval | OrMissing)]
     return Domain.guessed(ranges, own).kind if own is ValueType.TEXT and ranges else own
 
 

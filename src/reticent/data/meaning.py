@@ -25,6 +25,7 @@ from reticent.errors import DataError
 
 SUPPRESSED = "*"
 NULL_LABEL = "(missing)"
+OR_MISSING = " or missing"
 
 Closed = Literal["left", "right", "both", "neither"]
 
@@ -310,6 +311,38 @@ class Missing(Meaning):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class OrMissing(Meaning):
+    """A value of some range, or none."""
+
+    of: Interval
+
+    def covers(self, index: LeafIndex) -> NDArray[np.int64]:
+        """The leaves of the range, and the leaf that is null."""
+        return np.concatenate([self.of.covers(index), index.among([None])])
+
+    def label(self, kind: ValueType) -> str | None:
+        """The range as it is written, and that the value may be missing."""
+        text = self.of.label(kind)
+        return None if text is None else f"{text}{OR_MISSING}"
+
+    def as_json(self) -> dict[str, Any]:
+        """The range as plain data, and the fact."""
+        return {**self.of.as_json(), "null": True}
+
+    def words(self) -> str:
+        """The range, and the fact."""
+        return f"{self.of.words()}{OR_MISSING}"
+
+    def stretch(self, kind: ValueType) -> Stretch:
+        """Where the value lies that is not missing."""
+        return self.of.stretch(kind)
+
+    def written(self) -> Sequence[Any]:
+        """The ends of the range."""
+        return self.of.written()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Anything(Meaning):
     """Any value, or none."""
 
@@ -385,6 +418,17 @@ def texts_of(meanings: Sequence[Meaning], kind: ValueType) -> list[str | None]:
     return [next(texts) if isinstance(meaning, Value) else meaning.label(kind) for meaning in meanings]
 
 
+def covers_missing(meaning: Meaning) -> bool:
+    """Whether somebody whose value is missing fits a label."""
+    match meaning:
+        case Missing() | OrMissing() | Anything() | Value(None):
+            return True
+        case Values(values):
+            return None in values
+        case _:
+            return False
+
+
 def null_label(meanings: Mapping[str, Meaning]) -> str:
     """The label that means the missing value; a column may hold the very text that is usual for it, and then it is another."""
     return next((label for label, meaning in meanings.items() if isinstance(meaning, Missing)), NULL_LABEL)
@@ -403,6 +447,10 @@ def _read(given: Mapping[str, Any], kind: ValueType) -> Meaning:
         low, high = (kind.read(bound) for bound in given["interval"])
         if low is None or high is None or low <= high:
             return Interval(low, high, given["closed"])
+    if shape == {"interval", "closed", "null"} and given["null"] is True:
+        of = _read({name: given[name] for name in ("interval", "closed")}, kind)
+        if isinstance(of, Interval):
+            return OrMissing(of)
     if shape == {"prefix", "length"} and isinstance(given["prefix"], str) and type(given["length"]) is int:
         if not len(given["prefix"]) <= given["length"] <= _LONGEST_CODE:
             raise DataError(f"A code has at most {_LONGEST_CODE:,} characters, and begins with some of them.")

@@ -292,7 +292,7 @@ class RegionColumn:
     """One column of a local recoding: the values that there are, and what is shown of each group.
 
     ``shown`` and ``meanings`` have the distinct cells: what is published (labels, or values of another type) and what it stands for. Group ``g``
-    shows the cell ``of_group[g]``.
+    shows the cell ``of_group[g]`` or, where there are ``typical`` values, the value ``typical[g]`` of which the cell is the range.
     """
 
     name: str
@@ -301,6 +301,12 @@ class RegionColumn:
     shown: pl.Series
     meanings: Sequence[Meaning]
     of_group: Ids
+    typical: pl.Series | None = None
+
+    def of_groups(self, groups: Ids, *, coded: bool = False) -> pl.Series:
+        """What rows of some groups show; text may be ``coded``."""
+        chosen, places = (self.shown, self.of_group.take(groups)) if self.typical is None else (self.typical, groups)
+        return (_coded(chosen) if coded else chosen).gather(places)
 
     def codes(self, series: pl.Series) -> tuple[Ids, pl.Series]:
         """The leaf of every value, -1 where it is none, and the values as they are compared."""
@@ -344,7 +350,9 @@ class RegionColumn:
         }
 
     @classmethod
-    def from_json(cls, item: Mapping[str, Any], leaves: pl.Series, of_group: Ids, where: str) -> RegionColumn:
+    def from_json(
+        cls, item: Mapping[str, Any], leaves: pl.Series, of_group: Ids, typical: pl.Series | None, where: str
+    ) -> RegionColumn:
         """The column that was saved."""
         kind, shown = ValueType(item["type"]), ValueType(item["shown_type"])
         return cls(
@@ -354,6 +362,7 @@ class RegionColumn:
             pl.Series(item["name"], [shown.read(value) for value in item["shown"]], dtype=shown.dtype),
             tuple(Meaning.read(given, kind, where) for given in item["meanings"]),
             of_group,
+            typical,
         )
 
 
@@ -362,7 +371,7 @@ class Regions(Recoding):
     """Local recoding: every point of the table goes to one group (-1: left out), which shows one cell in every column.
 
     ``points`` has the leaf of every point in each column, ``group`` its group. ``shapes`` has what each group stands for beyond its cells, where groups
-    are no boxes.
+    are no boxes. ``numbered`` is the name of a column that says which group a row is in, counted from 1, where cells do not tell groups apart.
     """
 
     kind: ClassVar[str] = "regions"
@@ -372,6 +381,7 @@ class Regions(Recoding):
     group: Ids
     carried: Carried = field(default_factory=dict)
     shapes: tuple[Shape, ...] = field(default=(), kw_only=True)
+    numbered: str | None = field(default=None, kw_only=True)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -389,10 +399,13 @@ class Regions(Recoding):
         return {each.name: dict(zip(each.shown.to_list(), each.meanings, strict=True)) for each in self.columns}
 
     def shown(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame:
-        return pl.DataFrame(
-            (_coded(column.shown) if coded else column.shown).gather(column.of_group.take(groups))
-            for column in self.columns
-        )
+        columns = [column.of_groups(groups, coded=coded) for column in self.columns]
+        return pl.DataFrame(columns if self.numbered is None else [*columns, pl.Series(self.numbered, groups + 1)])
+
+    def group_table(self) -> pl.DataFrame:
+        """The groups by their numbers, each with its cells."""
+        cells = [column.shown.gather(column.of_group) for column in self.columns]
+        return pl.DataFrame([pl.Series(self.numbered or _GROUP, np.arange(len(cells[0])) + 1), *cells])
 
     def groups_of(self, codes: Sequence[Codes]) -> Ids:
         found = self.points_of(codes)
@@ -446,7 +459,8 @@ class Regions(Recoding):
     def as_json(self) -> dict[str, Any]:
         """The cells of every column, and the shapes of groups that are no boxes."""
         head = self._head([column.as_json() for column in self.columns])
-        return {**head, "shapes": [shape.as_json() for shape in self.shapes]} if self.shapes else head
+        shapes = {"shapes": [shape.as_json() for shape in self.shapes]} if self.shapes else {}
+        return {**head, **shapes, **({"numbered": self.numbered} if self.numbered is not None else {})}
 
     def stored(self) -> pl.DataFrame:
         """Every point with its group and the cells that this shows."""
@@ -457,6 +471,9 @@ class Regions(Recoding):
             cells = column.of_group.take(np.where(out, 0, self.group)) if len(column.of_group) else self.group
             parts.append(column.leaves.gather(codes).alias(f"value {number_}"))
             parts.append(pl.Series(f"cell {number_}", np.where(out, -1, cells)))
+            if column.typical is not None:
+                shown = column.typical.gather(np.where(out, 0, self.group))
+                parts.append(pl.select(pl.when(pl.Series(~out)).then(shown).alias(f"typical {number_}")).to_series())
         return pl.DataFrame([*parts, pl.Series(_GROUP, self.group)])
 
     @classmethod
@@ -470,10 +487,15 @@ class Regions(Recoding):
         for number_, item in enumerate(payload["columns"]):
             leaves, codes = _distinct(stored[f"value {number_}"])
             cells = stored[f"cell {number_}"].to_numpy().astype(np.int64)
-            columns.append(RegionColumn.from_json(item, leaves, cells[ones], where))
+            typical = f"typical {number_}"
+            own = stored[typical].gather(ones).alias(item["name"]) if typical in stored.columns else None
+            columns.append(RegionColumn.from_json(item, leaves, cells[ones], own, where))
             points.append(codes)
         shapes = tuple(Shape.read(each, where) for each in payload.get("shapes", ()))
-        return cls(tuple(columns), tuple(points), group, _carried_from(payload, where), shapes=shapes)
+        numbered = payload.get("numbered")
+        return cls(
+            tuple(columns), tuple(points), group, _carried_from(payload, where), shapes=shapes, numbered=numbered
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -491,7 +513,14 @@ class Allocation(Regions):
     rows: Ids | None = None
 
     @classmethod
-    def of(cls, table: Table, columns: tuple[RegionColumn, ...], codes: Sequence[Codes], rows: Ids) -> Allocation:
+    def of(
+        cls,
+        table: Table,
+        columns: tuple[RegionColumn, ...],
+        codes: Sequence[Codes],
+        rows: Ids,
+        numbered: str | None = None,
+    ) -> Allocation:
         """The allocation of the rows of a table, given the leaves and the group of every row."""
         points = [pl.Series(f"point {place}", each) for place, each in enumerate(codes)]
         secrets = [table.frame[name].alias(f"secret {place}") for place, name in enumerate(table.sensitive)]
@@ -505,6 +534,7 @@ class Allocation(Regions):
             counted[_COUNT].to_numpy().astype(np.int64),
             counted.select(pl.col(f"secret {place}").alias(name) for place, name in enumerate(table.sensitive)),
             rows,
+            numbered=numbered,
         )
 
     @cached_property
@@ -559,7 +589,16 @@ class Allocation(Regions):
         head = Regions.from_json(payload, stored, where)
         counts = stored[_COUNT].to_numpy().astype(np.int64)
         secrets = [stored[f"secret {place}"].alias(name) for place, name in enumerate(payload["secrets"])]
-        return cls(head.columns, head.points, head.group, head.carried, counts, pl.DataFrame(secrets))
+        return cls(
+            head.columns,
+            head.points,
+            head.group,
+            head.carried,
+            counts,
+            pl.DataFrame(secrets),
+            shapes=head.shapes,
+            numbered=head.numbered,
+        )
 
 
 def shown_meanings(

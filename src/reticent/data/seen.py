@@ -114,7 +114,7 @@ class Seen:
 
     ``sets`` are the sets of columns of which an adversary knows one (R-LD-4). ``people`` says how many people the rows of a cell are about, where it
     is known that somebody may have several. ``reference`` has the whole table's histograms, as far as they were declared, and ``made`` how
-    the release was made; None for a table as it stands. ``called`` are the release's own names of its groups, where it has some (buckets).
+    the release was made; None for a table as it stands. ``called`` are the release's own names of its groups, where it has some (buckets, numbered groups).
     ``others`` are the columns that nothing protects, each with the rows that show it. ``shapes`` says what each cell stands for beyond its labels; without
     any, cells are the boxes of their labels.
     """
@@ -350,8 +350,8 @@ class Seen:
         return self.group_of[cells]
 
     def describe(self, group: int) -> dict[str, str]:
-        """What everybody in a group looks like: its labels, or the release's own name of it."""
-        if self.called is not None:
+        """What everybody in a group looks like: its labels, or where these do not tell, the release's own name of it."""
+        if self.called is not None and not self.is_row_by_row:
             return {self.called.name: str(self.called[group])}
         return {each.name: each.texts[each.codes[self._cell_of[group]]] for each in self.columns}
 

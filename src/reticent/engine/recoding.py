@@ -80,9 +80,9 @@ def recode_parts(table: Table, recoding: Recoding, encode: Encode) -> Recoded:
         return part.frame.select(listed).filter(pl.Series(_groups(part, recoding, encode) >= 0))
 
     listed = _listed(table)
-    text = dict.fromkeys(table.quasi, pl.String())
+    shown = recoding.shown(np.zeros(0, dtype=np.int64)).schema
     unchanged = {name: table.schema[name] for name in (*table.sensitive, *table.other)}
-    data = _mapped(table, published, pl.Schema({**text, **unchanged}))
+    data = _mapped(table, published, pl.Schema({**shown, **unchanged}))
     private = {"people": _mapped(table, people, pl.Schema({name: table.schema[name] for name in listed}))}
     return Recoded({"data": data}, private if listed else {})
 

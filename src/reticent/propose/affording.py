@@ -64,8 +64,13 @@ class Affordable:
     compared: MethodComparison | None
 
 
-def afford(proposal: Proposal, frame: pl.DataFrame, context: Context | None = None) -> Affordable:
-    """Make a proposal affordable: the least knowable quasi columns go unprotected, and definitions are weakened, until the release is of use."""
+def afford(
+    proposal: Proposal, frame: pl.DataFrame, context: Context | None = None, shown: Mapping[str, Any] | None = None
+) -> Affordable:
+    """Make a proposal affordable: the least knowable quasi columns go unprotected, and definitions are weakened, until the release is of use.
+
+    ``shown`` are parameters that every method to choose from must have, such as ``values``.
+    """
     if proposal.refusal is not None or not _named(proposal, "quasi"):
         return Affordable(proposal, {}, (), None)
     context = context or Context()
@@ -80,7 +85,7 @@ def afford(proposal: Proposal, frame: pl.DataFrame, context: Context | None = No
         chosen = next(place for place, (_, price) in enumerate(prices) if price.chosen)
         wanted = prices[chosen][0]
         table = _table(proposal, rows, ranges=False)
-        found = _candidates(table, _made(wanted)).compared(table, _made(wanted), replace(context, memo={}))
+        found = _candidates(table, _made(wanted), shown).compared(table, _made(wanted), replace(context, memo={}))
     except Cancelled:
         raise
     except ReticentError:
@@ -96,8 +101,8 @@ def _named(proposal: Proposal, role: str) -> list[str]:
     return [column.name for column in proposal.columns if column.role == role]
 
 
-def _candidates(table: Table, definition: Definition) -> Cheapest:
-    found = default_method(table, definition)
+def _candidates(table: Table, definition: Definition, shown: Mapping[str, Any] | None) -> Cheapest:
+    found = default_method(table, definition, shown)
     return found if isinstance(found, Cheapest) else Cheapest((found,))
 
 

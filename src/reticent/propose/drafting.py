@@ -15,7 +15,7 @@ from reticent.data import Context, Source
 from reticent.propose.affording import Affordable, afford
 from reticent.propose.document import policy_text
 from reticent.propose.proposal import Proposal, missing_codes, missing_words, propose
-from reticent.propose.templates import check_template, templated
+from reticent.propose.templates import TEMPLATES, check_template, templated
 from reticent.propose.types import proposed_types
 
 
@@ -69,7 +69,7 @@ def propose_policy(
 
 def _afforded(found: Proposal, frame: pl.DataFrame, template: str | None, context: Context) -> Affordable:
     """What the table affords; columns that it does not afford to protect are judged by the template again."""
-    priced = afford(found, frame, context)
+    priced = afford(found, frame, context, None if template is None else TEMPLATES[template].shown)
     return replace(priced, proposal=templated(priced.proposal, template))
 
 

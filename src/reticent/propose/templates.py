@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reticent.errors import PolicyError, did_you_mean
@@ -16,11 +16,12 @@ _DATES = "dates finer than a year, or ages over 89"
 
 @dataclass(frozen=True)
 class Template:
-    """What becomes of a column, the least number of people a group has, and what the template leaves open."""
+    """What becomes of a column, the least number of people a group has, what the template leaves open, and parameters that the method must have."""
 
     column: Callable[[ColumnProposal], ColumnProposal]
     k: int
     open: str
+    shown: Mapping[str, Any] = field(default_factory=dict)
 
 
 def check_template(name: str) -> None:
@@ -100,8 +101,10 @@ TEMPLATES: Mapping[str, Template] = {
     "research": Template(
         _research,
         5,
-        "For researchers who signed an agreement: groups of 5, and columns that hardly anybody knows of others published beside them. It does not settle: the agreement, who gets "
+        "For researchers who signed an agreement: groups of 5, one typical value a group in each column's own type, so that any statistics program opens the table, and columns "
+        "that hardly anybody knows of others published beside them. It does not settle: the agreement, who gets "
         "the files and for how long, whether results are checked before they are published. Do not put this release on the web.",
+        {"values": "typical"},
     ),
 }
 """The templates by name."""

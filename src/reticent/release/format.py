@@ -34,7 +34,7 @@ from reticent.data import (
 from reticent.data.predicate import Condition
 from reticent.definitions import Definition, columns_compared, own_sets, unkept
 from reticent.errors import DataError, PolicyError
-from reticent.release.manifest import Manifest, ManifestColumn
+from reticent.release.manifest import Manifest, ManifestColumn, PublishedAs
 from reticent.release.reference import ReferenceColumn, declared_reference, with_named_values
 from reticent.release.tables import labels_of
 
@@ -168,12 +168,13 @@ class GroupFormat(Format):
     """A release of true rows in groups: people of a group cannot be told apart in what a definition protects.
 
     ``hides_identity`` says whether people of a group look alike, so that quasi values do not single
-    anybody out; ``exact`` whether quasi values are published as they are and not as labels.
+    anybody out; ``shows`` what quasi columns are published as. The table ``labelled`` (the main one, if none is named) has the labels.
     """
 
     keeps: ClassVar[frozenset[Kind]] = frozenset({"groups", "history"})
     hides_identity: ClassVar[bool] = True
-    exact: ClassVar[bool] = False
+    shows: ClassVar[PublishedAs] = "labels"
+    labelled: ClassVar[str | None] = None
 
     def refusal(self, definition: Definition) -> str | None:
         if any(part.hides_identity for part in definition.parts()) and not self.hides_identity:
@@ -246,7 +247,7 @@ class GroupFormat(Format):
         return {"kinds": kinds, "domains": public.manifest.domains, "may_miss": True}
 
     def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
-        main, own = rows[self.tables[0]], self.own_columns(draft, list(table.sensitive))
+        main, own = rows[self._labels_in], self.own_columns(draft, list(table.sensitive))
         for name in own:
             if name in table.schema:
                 raise PolicyError(
@@ -262,6 +263,10 @@ class GroupFormat(Format):
             )
             for name, dtype in listed.items()
         )
+
+    @property
+    def _labels_in(self) -> str:
+        return self.labelled or self.tables[0]
 
     def own_columns(self, draft: Draft, sensitive: Sequence[str]) -> Mapping[str, str]:
         """The columns that no column of the table stands behind, with their roles."""
@@ -284,19 +289,18 @@ class GroupFormat(Format):
         domain = draft.domains.get(name)
         # Whether values are missing depends on the data, so it is not part of what was declared.
         declared = [value for value in domain if value is not None] if domain is not None else None
-        return ManifestColumn(name, "quasi", ValueType.published(table.schema[name]), labels, self.exact, declared)
+        return ManifestColumn(name, "quasi", ValueType.published(table.schema[name]), labels, self.shows, declared)
 
     def check(self, public: PublicSide) -> None:
-        if any(column.exact != self.exact for column in public.manifest.columns if column.role == "quasi"):
-            how = "values" if self.exact else "labels"
+        if any(column.published != self.shows for column in public.manifest.columns if column.role == "quasi"):
             raise DataError(
-                f"manifest.json: the quasi columns of a release of format {self.name!r} are published as {how}."
+                f"manifest.json: the quasi columns of a release of format {self.name!r} are published as {self.shows}."
             )
         self._check_labels(public)
 
     def _check_labels(self, public: PublicSide) -> None:
         """The labels that occur are exactly those that the manifest explains, and no two mean the same."""
-        rows, _ = public.rows[self.tables[0]].counted(public.manifest.named("quasi"))
+        rows, _ = public.rows[self._labels_in].counted(public.manifest.named("quasi"))
         for column in public.manifest.columns:
             if column.role != "quasi":
                 continue

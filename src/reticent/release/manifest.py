@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, cast, get_args
+
+import polars as pl
 
 from reticent.data import Meaning, ValueType, coarsening_from, to_plain
 from reticent.errors import DataError, PolicyError
@@ -12,14 +14,18 @@ from reticent.errors import DataError, PolicyError
 LAYOUT = 2
 _LARGEST_RUN = 100_000_000
 ROLES = ("quasi", "sensitive", "other", "pseudonym")
+GROUPS = "groups"
+"""The table of the labels behind typical values."""
+
+PublishedAs = Literal["labels", "values", "typical"]
 
 
 @dataclass(frozen=True)
 class ManifestColumn:
     """A published column of values of type ``kind``.
 
-    A quasi column is published as labels that stand for such values, or ``exact``ly; either way ``labels`` maps the text of
-    each value that occurs to its meaning. ``domain`` holds the values that were declared possible, where they were. ``coarsened`` says how the
+    A quasi column is published as labels that stand for such values, as the values themselves, or as typical values with the labels in a table of groups;
+    ``labels`` maps the text of each label or value that occurs to its meaning. ``domain`` holds the values that were declared possible, where they were. ``coarsened`` says how the
     numbers or dates of another column were made coarser. A format may have roles
     of its own for columns that no column of the original table stands behind.
     """
@@ -28,9 +34,14 @@ class ManifestColumn:
     role: str
     kind: ValueType
     labels: Mapping[str, Meaning] = field(default_factory=dict)
-    exact: bool = False
+    published: PublishedAs = "labels"
     domain: Sequence[Any] | None = None
     coarsened: Mapping[str, Any] | None = None
+
+    def type_in(self, table: str) -> pl.DataType:
+        """The type of the column in one of the tables."""
+        labelled = self.published == "labels" or (self.published == "typical" and table == GROUPS)
+        return ValueType.TEXT.dtype if self.role == "quasi" and labelled else self.kind.dtype
 
     def as_json(self) -> dict[str, Any]:
         """The column as plain data."""
@@ -38,7 +49,7 @@ class ManifestColumn:
         if self.coarsened is not None:
             entry["coarsened"] = to_plain(self.coarsened)
         if self.role == "quasi":
-            entry["published"] = "values" if self.exact else "labels"
+            entry["published"] = self.published
             entry["labels"] = {label: meaning.as_json() for label, meaning in self.labels.items()}
             entry["domain"] = _domain_json(self.domain)
         return entry
@@ -202,7 +213,11 @@ def _column(reader: _ManifestReader) -> ManifestColumn:
     where = f"manifest.json, column {name!r}: the meaning of label"
     labels = {text: Meaning.read(item, kind, f"{where} {text!r}") for text, item in reader.get("labels", dict).items()}
     published = reader.get("published", str)
-    return ManifestColumn(name, role, kind, labels, published == "values", _read_domain(reader, kind))
+    if published not in get_args(PublishedAs):
+        raise DataError(
+            f"{reader.where}: published must be one of {', '.join(get_args(PublishedAs))}, not {published!r}."
+        )
+    return ManifestColumn(name, role, kind, labels, cast(PublishedAs, published), _read_domain(reader, kind))
 
 
 def _read_coarsened(reader: _ManifestReader) -> Mapping[str, Any] | None:

@@ -24,17 +24,25 @@ _SMALL = 1_000_000
 def default_method(table: Table, definition: Definition, parameters: Mapping[str, Any] | None = None) -> Method:
     """The method for a table and a definition where none is named: full-domain or local recoding, whichever costs less (:class:`Cheapest`).
 
-    ``parameters`` are those that were given without a name, such as ``suppression`` in a policy or on the command line; methods that do not have
-    them are not tried.
+    ``parameters`` are those that were given without a name, such as ``suppression`` or ``values`` in a policy or on the command line; methods that do
+    not have them, or not these values of them, are not tried.
     """
     given = parameters or {}
     small = table.rows * len(table.quasi) ** 2 <= _SMALL
-    ways = [
-        method_from(name, {**own, **given})
-        for name, own in _CANDIDATES
-        if set(given) <= set(parameters_of("method", name)) and (small or "split" not in own)
-    ]
-    ways = [way for place, way in enumerate(ways) if way not in ways[:place]]
+    ways: list[Method] = []
+    refusals: list[PolicyError] = []
+    for name, own in _CANDIDATES:
+        if not set(given) <= set(parameters_of("method", name)) or ("split" in own and not small):
+            continue
+        try:
+            way = method_from(name, {**own, **given})
+        except PolicyError as refusal:
+            refusals.append(refusal)
+            continue
+        if way not in ways:
+            ways.append(way)
+    if not ways and refusals:
+        raise refusals[-1]
     return Cheapest(tuple(ways)) if len(ways) > 1 else ways[0] if ways else method_from(_CANDIDATES[0][0], given)
 
 

@@ -17,7 +17,6 @@ from reticent.data import (
     FrameRows,
     Meaning,
     RepeatedRows,
-    ValueType,
     csv_runs,
     null_label,
     table_file,
@@ -70,13 +69,7 @@ def read_rows(content: bytes, name: str, manifest: Manifest) -> FrameRows | Repe
 
 def published_schema(name: str, manifest: Manifest) -> pl.Schema:
     """The columns of a public table with the types that the manifest gives them."""
-    return pl.Schema({column: _published_type(column, manifest) for column in manifest.tables[name].columns})
-
-
-def _published_type(column: str, manifest: Manifest) -> pl.DataType:
-    described = manifest.column(column)
-    labelled = described.role == "quasi" and not described.exact
-    return ValueType.TEXT.dtype if labelled else described.kind.dtype
+    return pl.Schema({column: manifest.column(column).type_in(name) for column in manifest.tables[name].columns})
 
 
 def labels_of(series: pl.Series, meanings: Mapping[str, Meaning]) -> list[str]:

@@ -162,7 +162,7 @@ def _least_squares(columns: Columns, target: str, terms: Sequence[str]) -> tuple
 def _published(side: PublicSide, column: ManifestColumn, zero: str | None) -> Numbers:
     """A published column as numbers, as an analyst would read its cells."""
     shown = next(rows.frame()[column.name] for rows in side.rows.values() if column.name in rows.schema)
-    if not column.labels or column.exact or shown.dtype != pl.String:
+    if not column.labels or column.published != "labels" or shown.dtype != pl.String:
         numbers = _numbers(shown, zero)
         return np.full(len(shown), nan) if numbers is None else numbers
     values = {label: _middle(meaning, column.kind, zero) for label, meaning in column.labels.items()}

@@ -15,6 +15,8 @@ from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.lattice.search import Node, Search, Strategy, levels_of, search
 from reticent.anonymize.leaving import Leaving, LeftOut, told_too_much
 from reticent.anonymize.sets import Columns, seen_as
+from reticent.anonymize.typical import FORMAT as TYPICAL
+from reticent.anonymize.typical import check_values, level_regions, refused, refused_sets, with_groups
 from reticent.data import (
     BUCKET,
     Context,
@@ -24,7 +26,9 @@ from reticent.data import (
     Kind,
     Levels,
     Meaning,
+    NodeLevels,
     Recoded,
+    Regions,
     Table,
     declared_domains,
     shown_meanings,
@@ -47,7 +51,8 @@ class Lattice:
 
     ``suppression`` is the share of rows that may be left out, whole groups at a time. ``repair="rows"``, which cut failing groups down instead, is
     refused wherever it would change anything: rerunning the method undoes it. ``format="bucketize"`` publishes exact quasi values in one table and shuffled
-    sensitive values in another, joined by a bucket number. ``node`` names the levels instead of searching for them.
+    sensitive values in another, joined by a bucket number. ``node`` names the levels instead of searching for them. ``values="typical"`` publishes one typical value a
+    group in each column's own type instead of labels, with a column that numbers the groups and a table of the labels behind.
     """
 
     objective: str | Callable[[NodeView], float] = "loss"
@@ -59,6 +64,7 @@ class Lattice:
     repair: Literal["groups", "rows"] = "groups"
     floor: Mapping[str, int] | None = None
     node: Mapping[str, int] | None = None
+    values: Literal["labels", "typical"] = "labels"
 
     keeps: ClassVar[frozenset[Kind]] = GROUPS
     streams: ClassVar[bool] = True
@@ -73,6 +79,10 @@ class Lattice:
             raise PolicyError(f"Lattice: repair must be 'groups' or 'rows', but it is {self.repair!r}.")
         if self.repair == "rows" and self.format == "bucketize":
             raise PolicyError("Lattice: repair='rows' goes with format='generalize' only.")
+        check_values("Lattice", self.values)
+        if self.values == "typical" and (self.format == "bucketize" or self.floor):
+            other = "format='bucketize'" if self.format == "bucketize" else "floor="
+            raise PolicyError(f"Lattice: values='typical' does not go with {other}.", setting=("values",))
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
         """The least distorted generalization that satisfies the definition."""
@@ -89,17 +99,22 @@ class Lattice:
             raise Infeasible(_NOTHING_LEFT)
         exact_values = self.format == "bucketize"
         codes = tuple(parts[published] for parts in points.codes)
-        recoding = Levels.of(table, levels, codes, exact=exact_values)
+        typical = self.values == "typical"
+        recoding: Levels | Regions = (
+            level_regions(table, frequencies, levels, _groups_of(frequencies, levels, published), codes)
+            if typical
+            else Levels.of(table, levels, codes, exact=exact_values)
+        )
         figures = _search_figures(found, best)
         # What the search kept of the lattice is large, and so are the recoded rows.
         del found
         recoded = engine_of(table, context).recode(table, recoding, context)
         return Draft(
-            format=self.format,
+            format=TYPICAL if typical else self.format,
             recoding=recoding,
             evidence=self.leaving(table, wanted, points).evidence(left_out),
-            tables=recoded.tables,
-            meanings=_meanings(table, recoding, recoded),
+            tables=with_groups(recoded.tables, recoding) if isinstance(recoding, Regions) else recoded.tables,
+            meanings=recoding.meanings if isinstance(recoding, Regions) else _meanings(table, recoding, recoded),
             suppressed=int(points.sizes[suppressed].sum()),
             method=self.describe(),
             utility=Measured(LevelsDrawing(frequencies, levels, suppressed, exact_values)),
@@ -111,11 +126,12 @@ class Lattice:
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""
+        shown = {"values": self.values} if self.values == "typical" else {"format": self.format}
         return {
             "name": "Lattice",
             "objective": describe(self.objective),
             "suppression": str(exact(self.suppression, "suppression")),
-            "format": self.format,
+            **shown,
             "repair": self.repair,
         }
 
@@ -128,6 +144,8 @@ class Lattice:
             undone = [part for part in definition.parts() if not _absorbs(part, table)]
             if undone:
                 return _undone(undone[0])
+        if self.values == "typical":
+            return refused_sets("Lattice", table) or refused("Lattice", definition)
         if self.format == "generalize":
             return None
         if not table.sensitive:
@@ -220,6 +238,13 @@ class Lattice:
             + f" {definition} with at most {exact(self.suppression, 'suppression')} of the rows suppressed. "
             "Allow more suppression (suppression='0.05'), weaken the definition, or add coarser levels to the hierarchies."
         )
+
+
+def _groups_of(frequencies: FrequencySet, levels: NodeLevels, published: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The published group of every point at some levels; -1 where it has none."""
+    ids, _ = frequencies.group_ids(levels)
+    found: NDArray[np.int64] = np.where(published, np.cumsum(published) - 1, -1)[ids]
+    return found
 
 
 def _absorbs(part: Definition, table: Table) -> bool:

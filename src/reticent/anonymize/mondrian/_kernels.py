@@ -13,21 +13,25 @@ import numpy as np
 
 
 @nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
-def extents(starts: Any, ranks: Any, leaves: Any, fresh: Any, found: Any) -> None:
-    """Fill ``found[j, :, g]`` with the number of values that fresh group ``g`` has in column ``j``, the first and the last of them."""
+def extents(starts: Any, ranks: Any, leaves: Any, nulls: Any, fresh: Any, found: Any) -> None:
+    """Fill ``found[j, :, g]`` with the number of values that fresh group ``g`` has in column ``j``, the first and the last of them but for ``nulls[j]``, and whether it has that."""
     seen = np.full(np.max(leaves), -1, dtype=np.int64)
     for j in range(len(leaves)):
         seen[:] = -1
         for group in range(len(starts) - 1):
             if fresh[group]:
-                count, low, high = 0, len(seen), -1
+                count, low, high, missing = 0, len(seen), -1, 0
                 for unit in range(starts[group], starts[group + 1]):
                     rank = int(ranks[j, unit])
                     if seen[rank] != group:
                         seen[rank] = group
                         count += 1
-                        low, high = min(low, rank), max(high, rank)
-                found[j, 0, group], found[j, 1, group], found[j, 2, group] = count, low, high
+                        if rank == nulls[j]:
+                            missing = 1
+                        else:
+                            low, high = min(low, rank), max(high, rank)
+                found[j, 0, group], found[j, 1, group] = count, low
+                found[j, 2, group], found[j, 3, group] = high, missing
 
 
 @nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types

@@ -15,6 +15,7 @@ from reticent.anonymize.mondrian.scales import CellStyle, Ids, order_of, style_o
 from reticent.anonymize.mondrian.stage import rising
 from reticent.data import (
     NULL_LABEL,
+    OR_MISSING,
     SUPPRESSED,
     Anything,
     BoundHierarchy,
@@ -22,6 +23,7 @@ from reticent.data import (
     Hierarchy,
     Interval,
     Meaning,
+    OrMissing,
     RegionColumn,
     Values,
     unused,
@@ -36,24 +38,26 @@ class ColumnCells:
     """The distinct cells of a column: a label and a meaning for each, and which cell every group shows.
 
     ``listed`` gives the leaves of all cells, one cell after the other, and how many each has. It is asked only by those who need them: ranges may
-    cover far more leaves than there are rows.
+    cover far more leaves than there are rows. ``typical`` has a typical value for each group, where these are published.
     """
 
     labels: Sequence[str]
     meanings: Sequence[Meaning]
     listed: Callable[[], tuple[Ids, Ids]]
     of_group: Ids
+    typical: pl.Series | None = None
 
     def of_groups(self, groups: Ids) -> ColumnCells:
         """The same cells, for some of the groups only."""
-        return replace(self, of_group=self.of_group[groups])
+        typical = None if self.typical is None else self.typical.gather(groups)
+        return replace(self, of_group=self.of_group[groups], typical=typical)
 
     def as_column(self, bound: BoundHierarchy, hierarchy: Hierarchy) -> RegionColumn:
         """The cells that some group shows, as a recoding keeps them."""
         places, of_group = np.unique(self.of_group, return_inverse=True)
         shown = pl.Series(bound.column, [self.labels[place] for place in places.tolist()], dtype=pl.String)
         meanings = tuple(self.meanings[place] for place in places.tolist())
-        return RegionColumn(bound.column, hierarchy, bound.leaves, shown, meanings, of_group.ravel())
+        return RegionColumn(bound.column, hierarchy, bound.leaves, shown, meanings, of_group.ravel(), self.typical)
 
     def covering(self, size: int) -> NDArray[np.bool_]:
         """Which of the first ``size`` leaves (rows) the cell of which group (column) covers."""
@@ -145,23 +149,30 @@ class _CuttingOrder:
         return ColumnCells(_told_apart(labels), meanings, lambda: (self.leaf_at[places], lengths), of_group)
 
     def ranges(self, places: Ids, offsets: Ids, of_group: Ids) -> ColumnCells:
-        """Cells from the lowest value to the highest; a missing value lies between no others, so that sets with one stay sets."""
-        lowest, highest = places[offsets[:-1]], places[offsets[1:] - 1]
-        exact = (highest == self.null_place) | (lowest == highest)
-        ends, spans = np.unique(np.stack([lowest[~exact], highest[~exact]], axis=1), axis=0, return_inverse=True)
+        """Cells from the lowest value to the highest, and beside these a missing value; one value, or one and a missing one, stay a set."""
+        known = np.flatnonzero(places != self.null_place)
+        first, last = np.searchsorted(known, offsets[:-1]), np.searchsorted(known, offsets[1:]) - 1
+        exact = last <= first
+        lowest, highest = places[known[first[~exact]]], places[known[last[~exact]]]
         lengths = np.diff(offsets)
+        missing = (lengths - (last - first + 1))[~exact]
+        ends, spans = np.unique(np.stack([lowest, highest, missing], axis=1), axis=0, return_inverse=True)
         apart = self.sets(places[np.repeat(exact, lengths)], _starts(lengths[exact]), of_group)
         texts = [self.texts.gather(ends[:, side]).to_list() for side in (0, 1)]
-        labels = [f"[{low}, {high}]" for low, high in zip(*texts, strict=True)]
-        meanings = [Interval(self.values[low], self.values[high], "both") for low, high in ends.tolist()]
-        cell = np.empty(len(lowest), dtype=np.int64)
+        labels, meanings = [], []
+        for low, high, (start, stop, miss) in zip(*texts, ends.tolist(), strict=True):
+            between = Interval(self.values[start], self.values[stop], "both")
+            labels.append(f"[{low}, {high}]{OR_MISSING if miss else ''}")
+            meanings.append(OrMissing(between) if miss else between)
+        cell = np.empty(len(lengths), dtype=np.int64)
         cell[exact] = np.arange(len(apart.labels))
         cell[~exact] = len(apart.labels) + spans.ravel()
 
         def listed() -> tuple[Ids, Ids]:
             single, alone = apart.listed()
-            covered = ends[:, 1] - ends[:, 0] + 1
+            covered = ends[:, 1] - ends[:, 0] + 1 + ends[:, 2]
             between = np.arange(covered.sum()) + np.repeat(ends[:, 0] - _starts(covered)[:-1], covered)
+            between[np.cumsum(covered)[ends[:, 2] > 0] - 1] = self.null_place
             return np.concatenate([single, self.leaf_at[between]]), np.concatenate([alone, covered])
 
         return ColumnCells(_told_apart([*apart.labels, *labels]), [*apart.meanings, *meanings], listed, cell[of_group])

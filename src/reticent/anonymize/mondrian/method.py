@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from reticent.anonymize.base import GROUPS, fitting
@@ -18,6 +19,8 @@ from reticent.anonymize.mondrian.partition import Choice, Partition
 from reticent.anonymize.mondrian.scales import CellStyle, Ids
 from reticent.anonymize.mondrian.shown import Shown, apart, narrowed
 from reticent.anonymize.sets import Columns, adversary_sets
+from reticent.anonymize.typical import FORMAT as TYPICAL
+from reticent.anonymize.typical import by_labels, group_column, refused, with_groups
 from reticent.data import Allocation, Context, Draft, FrequencySet, Kind, Regions, Table, declared_domains
 from reticent.definitions import Definition, GroupDefinition, require_feasible
 from reticent.engine import count_table, engine_of
@@ -32,8 +35,8 @@ class Mondrian:
 
     ``split`` chooses the column of a cut: the one of which the group covers most (``span``), or the one that leaves the least loss (``loss``, slower).
     ``ties="keep"`` never separates people with the same quasi values (strict); ``"divide"`` may (relaxed; who goes where is
-    drawn by the operating system). ``values`` says what is published of a group: the exact ``sets`` of its values, ``ranges`` of numbers, or nodes of
-    the ``hierarchy``.
+    drawn by the operating system). ``values`` says what is published of a group: the exact ``sets`` of its values, ``ranges`` of numbers, nodes of
+    the ``hierarchy``, or one ``typical`` value in the column's own type, with a column that numbers the groups and a table of the ranges behind.
 
     Any definition of groups can be asked for. One that is not monotone, or that the whole table fails, may hold for parts of a group that fails: then
     cuts go on below it, and what still fails in the end is left out, at most ``suppression`` of all rows. Beside a population, groups cover its
@@ -52,7 +55,7 @@ class Mondrian:
         for name, known in (
             ("split", ("span", "loss")),
             ("ties", ("keep", "divide")),
-            ("values", ("sets", "ranges", "hierarchy")),
+            ("values", ("sets", "ranges", "hierarchy", "typical")),
         ):
             if getattr(self, name) not in known:
                 raise PolicyError(
@@ -73,14 +76,16 @@ class Mondrian:
         kept = ~left_out.mask
         group = np.where(kept, np.cumsum(kept) - 1, -1)[shown.group]
         columns = [cells.of_groups(np.flatnonzero(kept)) for cells in shown.columns]
+        if self.values == "typical":
+            columns, group = _in_order(columns, group)
         recoding = _recoding(table, units, group, columns, order)
         recoded = engine_of(table, context).recode(table, recoding, context)
         groups = shown.seen(tuple(range(len(columns))), kept)[1]
         return Draft(
-            format="generalize",
+            format="generalize" if recoding.numbered is None else TYPICAL,
             recoding=recoding,
             evidence=leaving.evidence(left_out),
-            tables=recoded.tables,
+            tables=recoded.tables if recoding.numbered is None else with_groups(recoded.tables, recoding),
             meanings=recoding.meanings,
             suppressed=units.rows - int(groups.sizes.sum()),
             method=self.describe(),
@@ -110,7 +115,7 @@ class Mondrian:
         if self.ties == "divide" and definition.needs_population:
             wrong = next(part for part in definition.parts() if part.needs_population)
             return f"{wrong} compares with a population, whose people would fit both parts of a divided tie; use ties='keep'."
-        return None
+        return refused("Mondrian", definition) if self.values == "typical" else None
 
     def _units(self, table: Table, context: Context) -> tuple[FrequencySet, Ids | None]:
         """What is cut: points or, where ties may be divided, rows in a random order, which is given too."""
@@ -198,7 +203,16 @@ def _recoding(
         cells.as_column(hierarchy, table.quasi[hierarchy.column])
         for cells, hierarchy in zip(columns, table.hierarchies, strict=True)
     )
+    numbered = None if columns[0].typical is None else group_column(table)
     if order is None:
-        return Regions(shown, units.codes, group, table.carried)
+        return Regions(shown, units.codes, group, table.carried, numbered=numbered)
     unit_of_row = np.argsort(order)
-    return Allocation.of(table, shown, [codes[unit_of_row] for codes in units.codes], group[unit_of_row])
+    return Allocation.of(table, shown, [codes[unit_of_row] for codes in units.codes], group[unit_of_row], numbered)
+
+
+def _in_order(columns: Sequence[ColumnCells], group: Ids) -> tuple[list[ColumnCells], Ids]:
+    """Groups in the order of their labels: what each column shows of them, and the group of every unit."""
+    order = by_labels([(pl.Series(cells.labels, dtype=pl.String), cells.of_group) for cells in columns])
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return [cells.of_groups(order) for cells in columns], np.where(group >= 0, place[group], -1)

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from reticent.data import BoundHierarchy, Codes
 
 Ids = NDArray[np.int64]
-CellStyle = Literal["sets", "ranges", "hierarchy"]
+CellStyle = Literal["sets", "ranges", "hierarchy", "typical"]
+RANGED: tuple[CellStyle, ...] = ("ranges", "typical")
+"""What publishes ranges of numbers; typical values have theirs behind them."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,7 @@ class Scale:
     """A column of a partition. ``place_of`` is the place of every leaf in the order of cutting; leaves that are never told apart share one.
 
     What a group covers depends on what is published of it: its exact values, all values between the lowest and the highest (``spanned``; a
-    missing value, at ``null_place``, lies between no others), or the lowest part of the hierarchy that holds it. For the last ``parts`` tells, level
+    missing value, at ``null_place``, lies between no others and is covered beside them), or the lowest part of the hierarchy that holds it. For the last ``parts`` tells, level
     by level, the part at every place, and ``covers`` how many leaves it has; without a hierarchy there are no levels.
     """
 
@@ -47,12 +49,17 @@ class Scale:
         parts = np.array([hierarchy.levels[number].parts[leaf_at] for number in numbers], dtype=np.int64).reshape(shape)
         covers = np.array([np.bincount(own)[own] for own in parts], dtype=np.int64)
         null = -1 if hierarchy.null_leaf is None else int(place_of[hierarchy.null_leaf])
-        return cls(place_of, values == "ranges" and hierarchy.is_numeric, null, parts, covers.reshape(shape))
+        return cls(place_of, values in RANGED and hierarchy.is_numeric, null, parts, covers.reshape(shape))
 
     @property
     def size(self) -> int:
         """The number of places: that of the leaves, or of the finest parts that may be published."""
         return int(self.parts.shape[1])
+
+    @property
+    def apart_null(self) -> int:
+        """The place of the missing value where it is covered beside a range; -1 where there is none."""
+        return self.null_place if self.spanned else -1
 
     @property
     def needs_ends(self) -> bool:
@@ -65,10 +72,14 @@ class Scale:
         places = np.arange(self.size - 1 if len(self.parts) else 0)
         return self.apart(places, places + 1)
 
-    def covered(self, distinct: Ids, low: Ids, high: Ids) -> Ids:
-        """How many leaves the cells of groups cover, given the number of their values and their first and last place."""
+    def covered(self, distinct: Ids, low: Ids, high: Ids, missing: Ids) -> Ids:
+        """How many leaves the cells of groups cover, given the number of their values, their first and last place, and whether one is ``missing``.
+
+        Where a missing value is covered beside a range, it is none of the places; a group that has no others ends before it begins.
+        """
         if self.spanned:
-            return np.where(high == self.null_place, distinct, high - low + 1)
+            spanned: Ids = np.maximum(high - low + 1, 0) + missing
+            return spanned
         if not len(self.parts):
             return distinct
         covered = np.full(len(low), self.size)

@@ -12,6 +12,7 @@ from reticent.anonymize.mondrian.cells import ColumnCells, column_cells, covered
 from reticent.anonymize.mondrian.scales import CellStyle, Ids, style_of
 from reticent.anonymize.mondrian.stage import Mask
 from reticent.anonymize.sets import Columns, seen_as
+from reticent.anonymize.typical import persons_of, typical_values
 from reticent.data import POPULATION, FrequencySet, Groups, first_rows, number, pack
 
 
@@ -61,9 +62,11 @@ class Shown:
         firsts = first_rows(together, count)
         cells: dict[int, ColumnCells] = {}
         for (columns, found), groups in zip(parts, counts, strict=True):
-            for j in columns:
-                own = column_cells(units.hierarchies[j], units.codes[j], found, groups, values)
-                cells[j] = own.of_groups(found[firsts])
+            own = [column_cells(units.hierarchies[j], units.codes[j], found, groups, values) for j in columns]
+            if values == "typical":
+                own = _with_typical(units, columns, own, found)
+            for j, each in zip(columns, own, strict=True):
+                cells[j] = each.of_groups(found[firsts])
         ordered = [cells[j] for j in range(len(cells))]
         # Groups that show the same cells in every column are one group to a reader.
         alike, count = _numbered(ordered)
@@ -98,6 +101,27 @@ class Shown:
         """How many people of the population fit the cells of some groups."""
         cells = [self.columns[j].of_groups(ones) for j in columns]
         return covered([self.units.codes[j] for j in columns], self.units.extras[POPULATION], cells)
+
+
+def _with_typical(units: FrequencySet, columns: Columns, cells: Sequence[ColumnCells], found: Ids) -> list[ColumnCells]:
+    """The cells of columns that were cut together, with the typical values of their groups; groups that show the same cells are one."""
+    alike, count = _numbered(cells)
+    ones = first_rows(alike, count)
+    return [
+        replace(
+            own,
+            typical=typical_values(
+                units.hierarchies[j],
+                units.codes[j],
+                persons_of(units),
+                alike[found],
+                own.meanings,
+                own.of_group[ones],
+                listed=True,
+            ).gather(alike),
+        )
+        for j, own in zip(columns, cells, strict=True)
+    ]
 
 
 def _numbered(columns: Sequence[ColumnCells]) -> tuple[Ids, int]:

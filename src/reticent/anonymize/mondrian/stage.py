@@ -92,8 +92,9 @@ class Stage:
             return self.widths_of(self.owners, len(self))
         from reticent.anonymize.mondrian import _kernels
 
-        found = np.empty((len(self.scales), 3, len(self)), dtype=np.int64)
-        _kernels.extents(self.starts, self.ranks, self.leaves, fresh, found)
+        found = np.empty((len(self.scales), 4, len(self)), dtype=np.int64)
+        nulls = np.array([scale.apart_null for scale in self.scales], dtype=np.int64)
+        _kernels.extents(self.starts, self.ranks, self.leaves, nulls, fresh, found)
         widths = known.copy()
         for j, scale in enumerate(self.scales):
             widths[fresh, j] = scale.covered(*found[j][:, fresh])
@@ -107,8 +108,12 @@ class Stage:
             bounds = np.searchsorted(there, scale.size * np.arange(count + 1))
             widths[:, j] = np.diff(bounds)
             if scale.needs_ends:
-                places = np.append(there % scale.size, 0)
-                widths[:, j] = scale.covered(widths[:, j], places[bounds[:-1]], places[bounds[1:] - 1])
+                places = there % scale.size
+                known = np.flatnonzero(places != scale.apart_null)
+                begins, ends = np.searchsorted(known, bounds[:-1]), np.searchsorted(known, bounds[1:]) - 1
+                some, places = ends >= begins, np.append(places[known], 0)
+                low, high = np.where(some, places[begins], 0), np.where(some, places[ends], -1)
+                widths[:, j] = scale.covered(widths[:, j], low, high, widths[:, j] - (ends - begins + 1))
         return widths
 
     def cut(self, column: Ids, rows: Ids, least: int, *, between_equal: bool = False) -> Cut:

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data.meaning import Anything, LeafIndex, Meaning, Prefix, Stretch
+from reticent.data.meaning import Anything, LeafIndex, Meaning, Prefix, Stretch, covers_missing
 from reticent.data.predicate.domain import Domain
 from reticent.data.types import ValueType
 
@@ -120,6 +120,7 @@ def _listed_leaves(meanings: Sequence[Meaning], kind: ValueType) -> pl.Series | 
             if part.high - part.low + len(found) > _MOST_LEAVES:
                 return None
             listed = [kind.at_place(where) for where in range(int(part.low), int(part.high) + 1)]
+            listed += [None] if covers_missing(meaning) else []
         found.update(dict.fromkeys(listed))
     return kind.series(list(found))
 
@@ -150,7 +151,7 @@ def _from_line(meanings: Sequence[Meaning], kind: ValueType, cuts: CutPoints) ->
     # Python's whole numbers where 64 bits are too few: numpy would make them floats.
     line, null = np.array(places, dtype=None if places[-1] < 2**63 else object), len(places)
     members, weights, measured = [], [], []
-    for part, listed in zip(parts, lists, strict=True):
+    for meaning, part, listed in zip(meanings, parts, lists, strict=True):
         if listed is not None:
             found = np.array(
                 [null if value is None else np.searchsorted(line, _where(value, kind)) for value in listed],
@@ -161,7 +162,7 @@ def _from_line(meanings: Sequence[Meaning], kind: ValueType, cuts: CutPoints) ->
             part = part or Stretch(None, None)
             found = _inside(part, line)
             weight = np.array([sizes[piece] for piece in found])
-            if part.low is None and part.high is None:
+            if covers_missing(meaning) or (part.low is None and part.high is None):
                 found, weight = np.append(found, null), np.append(weight, 0.0)
         members.append(found)
         measured.append(bool(np.isfinite(weight).all()))

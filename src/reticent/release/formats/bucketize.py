@@ -13,7 +13,7 @@ from reticent.data import Draft, FrameRows, Rows, Seen, Table, in_order, unused
 from reticent.data.predicate import Condition
 from reticent.errors import DataError, PolicyError
 from reticent.release.format import CHOSEN, Answer, GroupFormat, Words
-from reticent.release.manifest import Manifest, ManifestColumn
+from reticent.release.manifest import Manifest, ManifestColumn, PublishedAs
 
 if TYPE_CHECKING:
     from reticent.release.public import PublicSide
@@ -26,7 +26,7 @@ class Bucketize(GroupFormat):
     tables: ClassVar[tuple[str, ...]] = ("quasi", "sensitive")
     roles: ClassVar[tuple[str, ...]] = ("bucket", "count")
     hides_identity: ClassVar[bool] = False
-    exact: ClassVar[bool] = True
+    shows: ClassVar[PublishedAs] = "values"
 
     def own_columns(self, draft: Draft, hidden: Sequence[str]) -> Mapping[str, str]:
         quasi, sensitive = (list(draft.tables[name].schema) for name in self.tables)
