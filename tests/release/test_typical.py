@@ -210,6 +210,10 @@ def test_what_typical_values_would_give_away_is_refused() -> None:
         Lattice(values="typical", format="bucketize")
     with pytest.raises(PolicyError, match="labels"):
         Datafly(values="means")  # type: ignore[arg-type]
+    coarse = {"age": Hierarchy.intervals([5, 10], domain=(0, 99)).limited(min_level=1)}
+    for method in METHODS.values():
+        with pytest.raises(PolicyError, match="may not be published below level 1"):
+            publish(Table(people(), quasi=coarse, sensitive="ill"), KAnonymity(5), method)
     risks = publish(table(), KAnonymity(5), Mondrian(values="typical")).certificate["residual_risks"]
     assert any("half of its people" in risk for risk in risks)
 

@@ -20,6 +20,7 @@ from reticent.data import (
     FrameRows,
     FrequencySet,
     LabelRanges,
+    LimitedLevels,
     Meaning,
     RegionColumn,
     Regions,
@@ -143,6 +144,23 @@ def check_values(method: str, values: str) -> None:
         )
 
 
+def refused(method: str, table: Table, definition: Definition) -> str | None:
+    """Why typical values of a table cannot be published under a definition."""
+    wrong = next((part for part in definition.parts() if part.needs_population), None)
+    if wrong is not None:
+        return (
+            f"{method}: values='typical' tells where in its range the people of a group lie, and so who of a population is in the table, which {wrong} is about. "
+            "Use another values=."
+        )
+    for name, hierarchy in table.quasi.items():
+        if isinstance(hierarchy, LimitedLevels) and hierarchy.min_level:
+            return (
+                f"{method}: values='typical' shows single values, and column {name!r} may not be published below level {hierarchy.min_level}. Use another "
+                "values=, or leave min_level out."
+            )
+    return None
+
+
 def refused_sets(method: str, table: Table) -> str | None:
     """Why typical values of groups by all columns cannot be published where each set of columns has groups of its own."""
     if table.quasi_sets is None:
@@ -150,17 +168,6 @@ def refused_sets(method: str, table: Table) -> str | None:
     return (
         f"{method}: values='typical' goes with one set of quasi columns. With quasi_sets, the groups of all columns together may be single people, whose "
         "values would be shown. Use Mondrian, which cuts the sets apart, or another values=."
-    )
-
-
-def refused(method: str, definition: Definition) -> str | None:
-    """Why typical values cannot be published under a definition."""
-    wrong = next((part for part in definition.parts() if part.needs_population), None)
-    if wrong is None:
-        return None
-    return (
-        f"{method}: values='typical' tells where in its range the people of a group lie, and so who of a population is in the table, which {wrong} is about. "
-        "Use another values=."
     )
 
 

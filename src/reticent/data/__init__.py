@@ -58,7 +58,7 @@ from reticent.data.groups import Groups, Histograms, SensitiveDomain
 from reticent.data.hierarchy import BoundHierarchy, Codes, Hierarchy, Level, unused
 from reticent.data.keys import Distinct, first_rows, is_dense, number, pack, positions, sort_equal, sum_by
 from reticent.data.leaves import as_type
-from reticent.data.limits import beyond_limits
+from reticent.data.limits import LimitedLevels, beyond_limits
 from reticent.data.meaning import (
     NULL_LABEL,
     OR_MISSING,
@@ -181,6 +181,7 @@ __all__ = [
     "LeafIndex",
     "Level",
     "Levels",
+    "LimitedLevels",
     "MadeBy",
     "Meaning",
     "MechanismPlan",

@@ -145,7 +145,7 @@ class Lattice:
             if undone:
                 return _undone(undone[0])
         if self.values == "typical":
-            return refused_sets("Lattice", table) or refused("Lattice", definition)
+            return refused_sets("Lattice", table) or refused("Lattice", table, definition)
         if self.format == "generalize":
             return None
         if not table.sensitive:

@@ -115,7 +115,7 @@ class Mondrian:
         if self.ties == "divide" and definition.needs_population:
             wrong = next(part for part in definition.parts() if part.needs_population)
             return f"{wrong} compares with a population, whose people would fit both parts of a divided tie; use ties='keep'."
-        return refused("Mondrian", definition) if self.values == "typical" else None
+        return refused("Mondrian", table, definition) if self.values == "typical" else None
 
     def _units(self, table: Table, context: Context) -> tuple[FrequencySet, Ids | None]:
         """What is cut: points or, where ties may be divided, rows in a random order, which is given too."""

@@ -117,7 +117,7 @@ def _with_typical(units: FrequencySet, columns: Columns, cells: Sequence[ColumnC
                 alike[found],
                 own.meanings,
                 own.of_group[ones],
-                listed=True,
+                listed=style_of(units.hierarchies[j], "typical") != "hierarchy",
             ).gather(alike),
         )
         for j, own in zip(columns, cells, strict=True)
