@@ -9,15 +9,19 @@
 ``singling_out``   descriptions that one row fits
 ``sighting``       records looked up in a randomized release, where most are not true
 ``inference``      a trained model (``models``) against a control group; ``control`` makes one by holding people out
+``artificial``     membership, singling out, linkability and inference by synthetic records, against a control group (``cohorts``, ``records``, ``foreign``)
 ``minimality``     who knows how the release was chosen rules out worlds (``worlds`` lists them, ``choosing`` rules out)
 ``suite``          all of them, before and after
 """
 
 from __future__ import annotations
 
+from reticent.attack.artificial import Isolation, Linkability, Membership, NearestGuess
 from reticent.attack.base import Adversary, Findings, wilson
+from reticent.attack.cohorts import Cohorts
 from reticent.attack.control import HoldOut, hold_out
 from reticent.attack.exclusion import Exclusion
+from reticent.attack.foreign import synthetic
 from reticent.attack.homogeneity import Homogeneity
 from reticent.attack.inference import Inference
 from reticent.attack.linkage import Linkage
@@ -32,13 +36,18 @@ from reticent.attack.suite import adversaries_for, attack, compare
 
 __all__ = [
     "Adversary",
+    "Cohorts",
     "Exclusion",
     "Findings",
     "HoldOut",
     "Homogeneity",
     "Inference",
+    "Isolation",
+    "Linkability",
     "Linkage",
+    "Membership",
     "Minimality",
+    "NearestGuess",
     "ProbabilisticLinkage",
     "Remainder",
     "Sighting",
@@ -49,5 +58,6 @@ __all__ = [
     "attack",
     "compare",
     "hold_out",
+    "synthetic",
     "wilson",
 ]

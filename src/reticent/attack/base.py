@@ -24,6 +24,7 @@ class Findings(ShownAsCard):
     ``example`` is one sentence about one person, ``details`` are further counts. ``baseline`` is the share that it would have hit
     without the release (by chance, or among a control group, whose interval is ``baseline_interval``); None where that is nobody.
     ``draws`` says how many people drawn one by one these are worth, where whole groups are hit together (:func:`independent_draws`).
+    ``unit`` says what is counted where it is not people.
     All of it is for the steward: findings about a confidential table, or checked against one, are never seen.
     """
 
@@ -37,6 +38,7 @@ class Findings(ShownAsCard):
     baseline: float | None = None
     baseline_interval: Interval | None = None
     draws: float | None = None
+    unit: str = "people"
 
     def __post_init__(self) -> None:
         if not 0 <= self.hits <= self.people:
@@ -44,7 +46,7 @@ class Findings(ShownAsCard):
 
     def card(self) -> Card:
         """Whom the adversary hits, what it knew, and one example."""
-        hits = f"{self.hits:,} of {self.people:,} people ({self.share:.1%}) {self.hit}"
+        hits = f"{self.hits:,} of {self.people:,} {self.unit} ({self.share:.1%}) {self.hit}"
         return Card(
             f"{self.adversary.capitalize()} {'succeeds' if self.succeeds else 'does not succeed'}",
             {"hits": hits, "knows": self.knows, "example": self.example},
@@ -79,10 +81,10 @@ class Findings(ShownAsCard):
 
     def summary(self) -> str:
         """The result in one sentence."""
-        text = f"{self.hits:,} of {self.people:,} people ({self.share:.1%}) {self.hit}"
+        text = f"{self.hits:,} of {self.people:,} {self.unit} ({self.share:.1%}) {self.hit}"
         if self.interval is not None:
             low, high = self.interval
-            text += f"; among people like them between {low:.1%} and {high:.1%} (95 % sure)"
+            text += f"; among {self.unit} like them between {low:.1%} and {high:.1%} (95 % sure)"
         if self.baseline is not None:
             text += f"; without the release {self.baseline:.1%}"
         if self.baseline_interval is not None:
@@ -98,6 +100,7 @@ class Findings(ShownAsCard):
             "hit": self.hit,
             "hits": self.hits,
             "people": self.people,
+            "unit": self.unit,
             "share": self.share,
             "interval": list(self.interval) if self.interval is not None else None,
             "baseline": self.baseline,

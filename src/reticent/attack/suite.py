@@ -9,8 +9,10 @@ from typing import Any
 import polars as pl
 
 from reticent.attack.base import Adversary, Findings
+from reticent.attack.cohorts import Cohorts
 from reticent.attack.control import HoldOut, hold_out, naively
 from reticent.attack.exclusion import Exclusion
+from reticent.attack.foreign import artificial_adversaries
 from reticent.attack.homogeneity import Homogeneity
 from reticent.attack.inference import Inference
 from reticent.attack.linkage import Linkage
@@ -27,7 +29,7 @@ from reticent.data import Context, Seen, Table
 from reticent.errors import DataError, PolicyError, ReticentError
 from reticent.release import seen_of
 
-_SAMPLE = 10_000
+_SAMPLE, _MOST_ROWS = 10_000, 200_000
 
 
 Kinds = Mapping[str, Mapping[str, Sequence[str]]]
@@ -60,7 +62,7 @@ def adversaries_for(
     Everybody who is after a secret is after each of the sensitive columns in turn. ``people`` may have their real sensitive values under
     the names of the columns: then the model's guesses are scored, against ``control`` if it is given. Values that mean nearly the
     same are numbers, and those of one of the ``kinds`` (default: by the hierarchies of a table's sensitive columns). In a randomized
-    release there are no groups: records are looked up.
+    release there are no groups: records are looked up. Of artificial records ``people`` are those who they were made from.
     """
     seen = seen_of(target)
     every = _every(seen, people, control, who, model, kinds_of(seen) if kinds is None else kinds)
@@ -72,6 +74,10 @@ def _every(
 ) -> Iterator[Adversary]:
     """All adversaries for what is seen, whether they can run on it or not."""
     frame = None if people is None else listed_people(people, [who])
+    if seen.is_artificial and frame is not None:
+        shared = [name for name in seen.names if name in frame.columns]
+        yield from artificial_adversaries(Cohorts.of(frame, control, shared), seen)
+        return
     told = [] if frame is None else [name for name in seen.sensitive if name in frame.columns]
     if frame is not None:
         truth = seen.sensitive[0] if told[:1] == list(seen.sensitive[:1]) and told else None
@@ -115,14 +121,18 @@ def compare(
     columns, without a mistake. Without ``control``, where a table and a release of it are there, the release is made again of half of the people
     (:func:`hold_out`), and the model is tried on both halves. Where that cannot be done the model is compared with the most frequent
     value. Somebody who knows how the release was chosen is tried on small tables only; there is nothing to compare with before. Where a release
-    was made for several sets of quasi columns, everybody is tried with each set (R-LD-4).
+    was made for several sets of quasi columns, everybody is tried with each set (R-LD-4). Artificial records are attacked with the table's own
+    people against ``control`` (:mod:`reticent.attack.artificial`).
     """
     context = context or Context()
     context.step("reading what was published")
     table = before if isinstance(before, Table) else None
     if people is None and table is not None:
         people = own_people(table, _SAMPLE, seed)
-    first, second = seen_of(before), seen_of(after)
+    second = seen_of(after)
+    if second.is_artificial:
+        return _compared_with_artificial(table, second, control, seed, context)
+    first = seen_of(before)
     trial = None if table is None or control is not None else _trial(table, second, seed)
     if second.groups is None:
         return _compared_with_noise(table, first, second, people, control, who, trial, model)
@@ -147,6 +157,24 @@ def compare(
             pairs.append((one, other))
     chooser = _choice_followed(table, second) if table is not None else []
     return [*pairs, *((None, each) for each in chooser)]
+
+
+def _compared_with_artificial(
+    table: Table | None, after: Seen, control: Any, seed: int, context: Context
+) -> list[tuple[Findings | None, Findings]]:
+    """Before and after, for artificial records: before, the table's own rows take their place. Nothing without the table."""
+    if table is None:
+        return []
+    rows = own_people(table, _MOST_ROWS, seed)
+    known, secret = ([name for name in names if name in after.names] for names in (table.quasi, table.sensitive))
+    cohorts = Cohorts.of(rows, control, known, secret, seed=seed, context=context)
+    before = Seen.in_noise(rows.select(cohorts.columns))
+    chosen = artificial_adversaries(cohorts, after)
+    pairs: list[tuple[Findings | None, Findings]] = []
+    for each in chosen:
+        context.step("attacking", len(pairs), len(chosen), each.name)
+        pairs.append((each.attack(before), each.attack(after)))
+    return pairs
 
 
 def _compared_with_noise(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reticent.cli.console import Json, answer, table, working
-from reticent.cli.options import PeopleOptions, TargetArgument, add_commands, table_or_path
+from reticent.cli.options import PeopleOptions, QuasiOption, add_commands, table_or_path
 from reticent.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -24,12 +24,32 @@ def register(app: typer.Typer) -> None:
 
 
 def attack(
-    target: TargetArgument,
+    target: Annotated[
+        str,
+        typer.Argument(
+            help="The folder of a release; a policy (.toml): its table before publication; or with --original a file of synthetic records."
+        ),
+    ],
     listed: PeopleOptions,
+    original: Annotated[
+        str | None,
+        typer.Option(
+            "--original",
+            help="The table that synthetic records were made from, whoever made them: a data file, or its policy (.toml) for the roles of columns.",
+        ),
+    ] = None,
+    quasi: QuasiOption = None,
+    sensitive: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--sensitive", help="With --original: a column to guess; repeat for several (default: every one)."
+        ),
+    ] = None,
     control: Annotated[
         Path | None,
         typer.Option(
-            "--control", help="People who are not in the data, with their sensitive value: the baseline of inference."
+            "--control",
+            help="People who are not in the data, with all columns: what is found out about them too does not count as a leak.",
         ),
     ] = None,
     raw: Annotated[
@@ -44,32 +64,56 @@ def attack(
     ] = "naive bayes",
     limit: Annotated[
         float | None,
-        typer.Option("--limit", min=0, max=1, help="Exit with 1 if an adversary hits more than this share of people."),
+        typer.Option(
+            "--limit",
+            min=0,
+            max=1,
+            help="Exit with 1 if an adversary hits more than this share of people (with --original: beyond the comparison).",
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Let adversaries try: who is found, whose value is given away, and what that takes. For the steward's eyes.
 
     Example: reticent attack release --raw policy.toml
+
+    Example: reticent attack synthetic.csv --original patients.csv --control others.csv
     """
     from reticent.attack.models import checked_model
     from reticent.data import Source
 
-    if control is not None and listed.people is None and raw is None:
+    if control is not None and listed.people is None and raw is None and original is None:
         raise PolicyError(
-            "--control is compared with people in the data: add --raw, or --people with their sensitive value."
+            "--control is compared with people in the data: add --raw, --original, or --people with their sensitive value."
         )
+    if original is not None and (raw is not None or listed.people is not None):
+        raise PolicyError("--original says who is in the data: leave out --raw and --people.")
+    if original is None and (quasi or sensitive):
+        raise PolicyError("--quasi and --sensitive are roles of the columns of synthetic records: add --original.")
     checked_model(model)
     with working("Attacking ...", as_json) as context:
         others = Source(str(control)).read() if control is not None else None
-        pairs = _run(target, raw, listed.read(), others, listed.who, model, context)
-    worst = max((after.share for _, after in pairs), default=0.0)
+        if original is not None:
+            pairs = _run_on_synthetic(target, original, others, quasi, sensitive, context)
+        else:
+            pairs = _run(target, raw, listed.read(), others, listed.who, model, context)
+    # What synthetic records tell about everybody does not count as a leak, so only what goes beyond the comparison counts.
+    worst = max((after.share - (original is not None) * (after.baseline or 0) for _, after in pairs), default=0.0)
     payload: dict[str, Any] = {
         "ok": limit is None or worst <= limit,
         "worst": worst,
         "attacks": [{**after.as_dict(), "before": before.as_dict() if before else None} for before, after in pairs],
     }
     answer(payload, as_json, lambda console: _render(console, pairs))
+
+
+def _run_on_synthetic(
+    target: str, original: str, control: Any, quasi: list[str] | None, sensitive: list[str] | None, context: Context
+) -> list[tuple[Findings | None, Findings]]:
+    from reticent.attack import synthetic
+
+    found = synthetic(target, table_or_path(original), control, quasi=quasi, sensitive=sensitive, context=context)
+    return [(None, each) for each in found]
 
 
 def _run(
@@ -113,10 +157,20 @@ def _render(console: Console, pairs: list[tuple[Findings | None, Findings]]) -> 
     console.print(table("What adversaries achieve (for your eyes only)", heads, rows))
     for before, after in pairs:
         console.print(f"\n{after.adversary.capitalize()} knows {after.knows}.")
-        console.print(f"  It hits {after.hits:,} of {after.people:,} people. They {after.hit}.")
+        console.print(f"  It hits {after.hits:,} of {after.people:,} {after.unit}. They {after.hit}.")
         if before is not None:
             console.print(f"  As it stood: {before.example}")
         console.print(f"  {'Published: ' if compared else ''}{after.example}")
         if after.baseline is not None:
             least, most = (100 * end for end in after.excess)
             console.print(f"  Beyond what is reached anyway: {least:+.1f} to {most:+.1f} points (95 % sure).")
+            if after.baseline_interval is not None:
+                console.print(f"  {_plainly(after)}")
+
+
+def _plainly(found: Findings) -> str:
+    """What an adversary reached beyond those it was compared with, out of 1,000."""
+    if not found.succeeds:
+        return "That is no more than the comparison shows: this adversary learns nothing about single people."
+    least, most = (1000 * end for end in found.excess)
+    return f"So of every 1,000 {found.unit}, {least:,.0f} to {most:,.0f} are hit because of what was published."

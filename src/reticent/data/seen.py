@@ -192,6 +192,11 @@ class Seen:
         return int(self.sizes.sum())
 
     @property
+    def is_artificial(self) -> bool:
+        """Whether rows are about nobody: neither true rows, nor drawn from true rows with chances that are known one by one."""
+        return self.groups is None and self.channel is None
+
+    @property
     def candidates(self) -> _Array:
         """Among how many one has to choose in each cell: people where they are known, else rows."""
         return self.sizes if self.people is None else self.people
