@@ -52,6 +52,7 @@ KINDS = (
     "Lattice people",
     "Mondrian divided",
     "Mondrian typical",
+    "Suppress",
     "AlphaBeta",
     "Frapp",
     "CentralCounts",

@@ -116,6 +116,9 @@ METHODS: dict[str, Home] = {
     "Lattice": Home("reticent.anonymize", "full-domain generalization, the best one by exact search"),
     "Mondrian": Home("reticent.anonymize", "local recoding by repeated cuts"),
     "Datafly": Home("reticent.anonymize", "greedy full-domain generalization"),
+    "Suppress": Home(
+        "reticent.anonymize", "local suppression: single cells starred, at a cost compared with the least"
+    ),
     "AlphaBeta": Home("reticent.randomize", "a noisy view: true rows kept at random among false ones"),
     "Frapp": Home("reticent.randomize", "every record replaced at random"),
     "CentralCounts": Home("reticent.noise.methods", "counts with noise that a trusted curator adds"),
@@ -126,6 +129,7 @@ FORMATS: dict[str, Home] = {
     "bucketize": Home(
         "reticent.release.formats.bucketize", "exact quasi values, and sensitive values by bucket", "BUCKETIZE"
     ),
+    "cells": Home("reticent.release.formats.cells", "one table in which single cells are starred", "CELLS"),
     "view": Home("reticent.randomize.format", "tuples of a public domain, some true and most not", "VIEW"),
     "records": Home("reticent.randomize.format", "records perturbed one by one", "RECORDS"),
     "noisy counts": Home("reticent.noise.format", "counts of the cells of a domain, with noise", "NOISY_COUNTS"),

@@ -113,6 +113,15 @@ EXAMPLES: dict[str, dict[str, Job]] = {
         "": Job(people, _K, rt.Datafly(suppression="0.2")),
         "typical": Job(people, _K, rt.Datafly(suppression="0.2", values="typical")),
     },
+    "Suppress": {
+        "": Job(people, _K, rt.Suppress()),
+        "judged": Job(people, _BOTH, rt.Suppress(weights={"age": "1/2"})),
+        "compared": Job(people, _K & rt.TCloseness("0.5"), rt.Suppress(suppression="0.2")),
+        "nodes": Job(people, _K, rt.Suppress(hiding="hierarchy")),
+        "two sets": Job(lambda **m: people(**{"quasi_sets": [["age"], ["town"]], **m}), _K, rt.Suppress()),
+        "streamed": Job(lambda **m: people(**{"engine": "streaming", **m}), _K, rt.Suppress(keep=("town",))),
+        "people": Job(visits, _K, rt.Suppress(suppression="0.2")),
+    },
     "AlphaBeta": {"": Job(distinct, rt.BoundedBelief("1/3", "9/10"), rt.AlphaBeta(domain=_DOMAIN))},
     "Frapp": {"": Job(lambda **m: people(**m), rt.BoundedBelief("1/4", "9/10", "record"), rt.Frapp(domain=_DOMAIN))},
     "CentralCounts": {

@@ -3,6 +3,7 @@
 ``base``      what a method is
 ``lattice``   full-domain generalization with exact search; ``datafly`` the greedy baseline
 ``mondrian``  local recoding by repeated cuts
+``suppress``  local suppression: single cells are starred
 ``sets``      what each adversary sees, where there are several sets of quasi columns
 ``leaving``   which groups are left out, and what may be told about the people in them
 """
@@ -10,5 +11,6 @@
 from reticent.anonymize.datafly import Datafly
 from reticent.anonymize.lattice import Lattice, Node, NodeView, Search, search
 from reticent.anonymize.mondrian import Mondrian
+from reticent.anonymize.suppress import Suppress
 
-__all__ = ["Datafly", "Lattice", "Mondrian", "Node", "NodeView", "Search", "search"]
+__all__ = ["Datafly", "Lattice", "Mondrian", "Node", "NodeView", "Search", "Suppress", "search"]

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from reticent.data import Groups, Patterns
 from reticent.definitions.base import Assessment, GroupDefinition, Witness
+from reticent.definitions.value_sets import named_columns
+from reticent.definitions.wording import listed
 from reticent.errors import DataError
 from reticent.exact import whole
 
@@ -19,10 +21,12 @@ class KAnonymity(GroupDefinition):
 
     Guarantee: somebody who knows all quasi values of a person finds at least ``k`` candidates.
     Adversary: knows quasi values, and that the person is in the table. Monotone and absorbing: groups only grow.
-    Where rows are not people (``unit="person"``), distinct people are counted.
+    Where rows are not people (``unit="person"``), distinct people are counted. With ``quasi`` it is about somebody who knows those columns only, so that
+    ``KAnonymity(3) & KAnonymity(10, quasi=["age", "zip"])`` asks for another k for each set of columns.
     """
 
     k: int
+    quasi: tuple[str, ...] | None = None
 
     absorbing = True
     needs_sensitive = False
@@ -31,6 +35,8 @@ class KAnonymity(GroupDefinition):
 
     def __post_init__(self) -> None:
         whole(self.k, "KAnonymity: k", low=1)
+        if self.quasi is not None:
+            object.__setattr__(self, "quasi", named_columns(self.quasi, "KAnonymity: quasi"))
 
     def failing(self, groups: Groups) -> NDArray[np.bool_]:
         return groups.people < self.k
@@ -82,13 +88,15 @@ class KAnonymity(GroupDefinition):
         return Assessment(self, not few, achieved, witness, {"compatible": int(patterns.compatible.min())})
 
     def meaning(self) -> str:
+        known = "every quasi-identifying value" if self.quasi is None else f"{listed(self.quasi)}"
         return (
-            f"Somebody who knows every quasi-identifying value of a person finds at least {self.k} people who fit, "
+            f"Somebody who knows {known} of a person finds at least {self.k} people who fit, "
             f"and picks the right one with a chance of at most 1/{self.k}."
         )
 
     def not_covered(self) -> str:
+        beyond = "" if self.quasi is None else f" Whoever knows other columns than {listed(self.quasi)} is not covered."
         return (
             "k-anonymity alone does not stop anybody from learning a sensitive value that a whole group shares, nor from using "
-            "what they know about the others in the group."
+            f"what they know about the others in the group.{beyond}"
         )

@@ -19,7 +19,7 @@ from reticent.definitions.bounded import LargestShare, LeastFigure, rows_in
 from reticent.definitions.comparison import WIDEST, less
 from reticent.definitions.conjunction import Conjunction, inverse
 from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiversity
-from reticent.definitions.value_sets import Values, membership, value_set
+from reticent.definitions.value_sets import Values, membership, named_columns, value_set
 from reticent.definitions.wording import listed, measured, shown
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact, whole
@@ -111,7 +111,7 @@ class ConfidenceBounding(SetShares):
         if not self.values:
             raise PolicyError("ConfidenceBounding: values must name at least one sensitive value.")
         if self.quasi is not None:
-            object.__setattr__(self, "quasi", _named_columns(self.quasi))
+            object.__setattr__(self, "quasi", named_columns(self.quasi, "ConfidenceBounding: quasi"))
 
     @property
     def limit(self) -> Fraction:
@@ -285,12 +285,3 @@ def weight_list(
             f"{name} must give a weight for each sensitive value, such as {{'flu': 1, 'hiv': 0}}, but it is {given!r}."
         ) from None
     return tuple(sorted(read.items()))
-
-
-def _named_columns(given: object) -> tuple[str, ...]:
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise PolicyError(f"ConfidenceBounding: quasi must be a list of quasi columns, but it is {given!r}.")
-    names = tuple(given)
-    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
-        raise PolicyError(f"ConfidenceBounding: quasi must name different quasi columns, but it is {list(names)!r}.")
-    return names

@@ -44,3 +44,13 @@ def _text(value: object) -> str | None:
     if value is None:
         return None
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def named_columns(given: object, name: str) -> tuple[str, ...]:
+    """Different names of quasi columns, for a definition that names those which its adversary holds."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise PolicyError(f"{name} must be a list of quasi columns, but it is {given!r}.")
+    names = tuple(given)
+    if not names or not all(isinstance(each, str) for each in names) or len(set(names)) != len(names):
+        raise PolicyError(f"{name} must name different quasi columns, but it is {list(names)!r}.")
+    return names

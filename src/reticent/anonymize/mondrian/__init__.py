@@ -9,6 +9,8 @@
 ``cells``      what is published of a group in each column
 """
 
-from reticent.anonymize.mondrian.method import Mondrian
+from reticent.anonymize.mondrian.cells import ColumnCells
+from reticent.anonymize.mondrian.method import Mondrian, recoding_of
+from reticent.anonymize.mondrian.shown import Shown
 
-__all__ = ["Mondrian"]
+__all__ = ["ColumnCells", "Mondrian", "Shown", "recoding_of"]

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.anonymize.mondrian.scales import CellStyle, Ids, order_of, style_of
+from reticent.anonymize.mondrian.scales import Ids, ShownStyle, order_of, style_of
 from reticent.anonymize.mondrian.stage import rising
 from reticent.data import (
     NULL_LABEL,
@@ -75,13 +75,16 @@ class ColumnCells:
         return leaves, np.repeat(np.arange(len(self.labels)), lengths)
 
 
-def column_cells(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int, values: CellStyle) -> ColumnCells:
+def column_cells(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int, values: ShownStyle) -> ColumnCells:
     """The cells of one column, given the leaf and the group of every unit.
 
     ``sets`` publishes exactly the values that occur in the group. ``ranges`` does so for categories and publishes the lowest and the
-    highest value of numbers and dates. ``hierarchy`` publishes the lowest part that covers the group, and so does a hierarchy with limits.
+    highest value of numbers and dates. ``hierarchy`` publishes the lowest part that covers the group, and so does a hierarchy with limits. ``stars`` publishes
+    the value of the group, or a star where there are several.
     """
     values = style_of(hierarchy, values)
+    if values == "stars":
+        return _values_or_stars(hierarchy, codes, group, count)
     if values == "hierarchy":
         return _nodes(hierarchy, codes, group, count)
     column = _CuttingOrder.of(hierarchy)
@@ -208,6 +211,27 @@ def _nodes(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int) -> C
             members += [leaves[part] for part in chosen.tolist()]
     lengths = np.array([len(each) for each in members], dtype=np.int64)
     return ColumnCells(_told_apart(labels), meanings, lambda: (np.concatenate(members), lengths), of_group.ravel())
+
+
+def _values_or_stars(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int) -> ColumnCells:
+    """The value that all of a group have, or a star. The star stands last, so that it is marked where a value is spelled so."""
+    first = np.zeros(count, dtype=np.int64)
+    first[group] = codes
+    differing = np.zeros(count, dtype=bool)
+    differing[group[codes != first[group]]] = True
+    shown, of_group = np.unique(np.where(differing, hierarchy.size, first), return_inverse=True)
+    level = hierarchy.levels[0]
+    labels = [level.labels[leaf] if leaf < hierarchy.size else SUPPRESSED for leaf in shown.tolist()]
+    meanings = [level.meanings[leaf] if leaf < hierarchy.size else Anything() for leaf in shown.tolist()]
+
+    def listed() -> tuple[Ids, Ids]:
+        starred = bool(len(shown)) and int(shown[-1]) == hierarchy.size
+        leaves = [shown[:-1], np.arange(hierarchy.size)] if starred else [shown]
+        lengths = np.ones(len(shown), dtype=np.int64)
+        lengths[len(shown) - 1 :] = hierarchy.size if starred else 1
+        return np.concatenate(leaves), lengths
+
+    return ColumnCells(_told_apart(labels), meanings, listed, of_group.ravel())
 
 
 def _starts(lengths: Ids) -> Ids:

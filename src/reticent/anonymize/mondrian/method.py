@@ -78,7 +78,7 @@ class Mondrian:
         columns = [cells.of_groups(np.flatnonzero(kept)) for cells in shown.columns]
         if self.values == "typical":
             columns, group = _in_order(columns, group)
-        recoding = _recoding(table, units, group, columns, order)
+        recoding = recoding_of(table, units, group, columns, order)
         recoded = engine_of(table, context).recode(table, recoding, context)
         groups = shown.seen(tuple(range(len(columns))), kept)[1]
         return Draft(
@@ -195,7 +195,7 @@ def _require(judge: CutJudge, units: FrequencySet) -> None:
         raise Infeasible(f"Even all rows in one group do not satisfy {needed}.")
 
 
-def _recoding(
+def recoding_of(
     table: Table, units: FrequencySet, group: Ids, columns: Sequence[ColumnCells], order: Ids | None
 ) -> Regions:
     """Where every point goes or, if ``order`` has the rows that were cut one by one, how many rows of a point go where."""

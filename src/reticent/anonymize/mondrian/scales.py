@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ Ids = NDArray[np.int64]
 CellStyle = Literal["sets", "ranges", "hierarchy", "typical"]
 RANGED: tuple[CellStyle, ...] = ("ranges", "typical")
 """What publishes ranges of numbers; typical values have theirs behind them."""
+ShownStyle = Literal["sets", "ranges", "hierarchy", "typical", "stars"]
+"""What is shown of a group: as Mondrian publishes it, or its value, starred where there are several."""
+Style = TypeVar("Style", CellStyle, ShownStyle)
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ class Scale:
         return levels
 
 
-def style_of(hierarchy: BoundHierarchy, values: CellStyle) -> CellStyle:
+def style_of(hierarchy: BoundHierarchy, values: Style) -> Style:
     """What is published of a column: nodes of its hierarchy where this says which levels may be."""
     return "hierarchy" if hierarchy.is_limited else values
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from reticent.anonymize.mondrian.cells import ColumnCells, column_cells, covered
-from reticent.anonymize.mondrian.scales import CellStyle, Ids, style_of
+from reticent.anonymize.mondrian.scales import Ids, ShownStyle, style_of
 from reticent.anonymize.mondrian.stage import Mask
 from reticent.anonymize.sets import Columns, seen_as
 from reticent.anonymize.typical import persons_of, typical_values
@@ -55,7 +55,7 @@ class Shown:
     exact: tuple[Columns, ...]
 
     @classmethod
-    def of(cls, units: FrequencySet, parts: Sequence[tuple[Columns, Ids]], values: CellStyle) -> Shown:
+    def of(cls, units: FrequencySet, parts: Sequence[tuple[Columns, Ids]], values: ShownStyle) -> Shown:
         """What is shown of units whose columns were recoded set by set: each set with its own group of every unit."""
         counts = [int(found.max(initial=-1)) + 1 for _, found in parts]
         together, count = number(*pack([found for _, found in parts], counts, len(units)))
@@ -71,8 +71,8 @@ class Shown:
         # Groups that show the same cells in every column are one group to a reader.
         alike, count = _numbered(ordered)
         ones = first_rows(alike, count)
-        by_node = [style_of(hierarchy, values) == "hierarchy" for hierarchy in units.hierarchies]
-        known = tuple(columns for columns, _ in parts if not any(by_node[j] for j in columns))
+        wide = [style_of(hierarchy, values) in ("hierarchy", "stars") for hierarchy in units.hierarchies]
+        known = tuple(columns for columns, _ in parts if not any(wide[j] for j in columns))
         return cls(units, alike[together], tuple(each.of_groups(ones) for each in ordered), known)
 
     def __len__(self) -> int:
