@@ -284,3 +284,13 @@ def test_synthetic_data_are_planned_drawn_and_tested() -> None:
     assert sum(drawn.values()) == 4
     assert rt.synthesize.disclosure({"a": 3}, {"b": 3}, "0.01", 4.6, ["a", "b"]) is True
     assert rt.synthesize.disclosure({"a": 3}, {"a": 3}, "0.5", 4.6, ["a", "b"]) is False
+
+
+def test_suppressing_cells(table: rt.Table) -> None:
+    found = rt.Suppress(k=3).fit(table)
+    assert len(found.labels) == table.rows
+    assert min(found.labels.tolist().count(label) for label in set(found.labels.tolist())) >= 3
+    assert 0 <= found.lower_bound <= found.cost
+    assert found.sdcmicro_count is not None
+    release = rt.publish(table, rt.KAnonymity(3), method=rt.Suppress())
+    assert min(release.groups.sizes) >= 3

@@ -1,17 +1,25 @@
 """The compiled loop of the local search: one class after the other is opened or enlarged where that saves cells.
 
-``cache=True`` keeps the machine code on disk. Small inputs run the same function uncompiled (``py_func``), so that they never wait for the compiler.
+:func:`compiled_sweep` is for large inputs; ``cache=True`` keeps the machine code on disk. Small inputs run the same function as it stands, so that they never wait for
+the compiler.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
-import numba as nb
 import numpy as np
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@cache
+def compiled_sweep() -> Any:
+    """:func:`sweep` as machine code."""
+    import numba as nb
+
+    return nb.njit(cache=True, nogil=True)(sweep)
+
+
 def sweep(
     order: Any,
     members: Any,
@@ -22,7 +30,7 @@ def sweep(
     of_unit: Any,
     size: Any,
     least: int,
-) -> int:
+) -> Any:
     """Try every class of ``order`` once: let it take units that cost more where they are. Returns the cost saved.
 
     Class ``c`` may have the units ``members[member_starts[c]:member_starts[c + 1]]``, and a unit in it costs ``price[c]``. Unit ``u`` may go to the classes

@@ -25,7 +25,8 @@ Pattern = tuple[int, ...]
 class Ladder:
     """One column: on rung ``r`` a value shows only its part ``parts[r][leaf]``, which costs ``costs[r]`` units a row; rung 0 is the value itself.
 
-    The last rung of a column that may be hidden has one part, which is everything. A column that must be kept has one rung.
+    The last rung of a column that may be hidden has one part, which is everything. A column that must be kept has one rung, and one whose levels are limited may end
+    below everything.
     """
 
     parts: tuple[NDArray[np.int32], ...]
@@ -35,6 +36,11 @@ class Ladder:
     def top(self) -> int:
         """The highest rung."""
         return len(self.parts) - 1
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """How many parts each rung has."""
+        return tuple(int(parts.max(initial=0)) + 1 for parts in self.parts)
 
 
 def ladders_of(
@@ -46,14 +52,18 @@ def ladders_of(
     """The ladder of every column, and how many units make one starred cell of weight 1.
 
     With ``stars`` a cell is shown or starred. With ``hierarchy`` a cell may show a part of its hierarchy: of l rungs above the value, rung h costs h/l of the
-    column's weight. A hierarchy without a part that covers everything gets a star on top.
+    column's weight. A hierarchy without a part that covers everything gets a star on top, unless its levels are limited; rung 0 is the lowest level that may be
+    published.
     """
     shares = []
     for each in hierarchies:
-        parts = [level.parts for level in each.levels] if hiding == "hierarchy" else [each.levels[0].parts]
+        levels = each.levels[each.lowest :] if hiding == "hierarchy" else each.levels[:1]
+        # Above the first level that is one part there is nothing more to hide.
+        tops = [place for place, level in enumerate(levels) if place and level.size == 1]
+        parts = [level.parts for level in levels[: tops[0] + 1 if tops else None]]
         if each.column in keep:
             parts = parts[:1]
-        elif len(parts) == 1 or int(parts[-1].max(initial=0)) > 0:
+        elif not each.capped and (len(parts) == 1 or int(parts[-1].max(initial=0)) > 0):
             parts.append(np.zeros(each.size, dtype=np.int32))
         weight = weights.get(each.column, Fraction(1))
         shares.append((parts, [weight * rung / max(len(parts) - 1, 1) for rung in range(len(parts))]))
@@ -93,11 +103,9 @@ class Units:
         """Some units numbered by what they show on the rungs of a pattern, and how many differ."""
         shown, sizes = [], []
         for ladder, codes, rung in zip(self.ladders, self.codes, pattern, strict=True):
-            if rung == ladder.top and rung > 0:
-                continue
-            parts = ladder.parts[rung]
-            shown.append(parts.take(codes.take(chosen)))
-            sizes.append(int(parts.max(initial=0)) + 1)
+            if ladder.sizes[rung] > 1:
+                shown.append(ladder.parts[rung].take(codes.take(chosen)))
+                sizes.append(ladder.sizes[rung])
         ids, count = number(*pack(shown, sizes, len(chosen)))
         return ids.astype(np.int64, copy=False), count
 

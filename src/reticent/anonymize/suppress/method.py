@@ -162,6 +162,12 @@ class Suppress:
             for name in names:
                 if name not in table.quasi:
                     return f"Suppress: {what} names {name!r}, which is not a quasi column.{did_you_mean(name, table.quasi)}"
+        limited = [name for name, each in table.quasi.items() if each.unlimited is not each]
+        if self.hiding == "stars" and limited:
+            return (
+                f"Suppress: the hierarchy of column {limited[0]!r} limits the levels that may be published, and a star or a plain value would pass over them. Use "
+                "hiding='hierarchy', or drop min_level and max_level."
+            )
         if (self.exact or self.algorithm in ("forest", "factor")) and not self.divides(table, definition):
             what = "exact=True" if self.exact else f"algorithm={self.algorithm!r}"
             return (

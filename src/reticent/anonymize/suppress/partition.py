@@ -6,15 +6,15 @@ apart, within which the other columns of the set are hidden. Where a block does 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 import numpy as np
 
 from reticent.anonymize.leaving import together_of
 from reticent.anonymize.sets import Columns, JudgedSet
 from reticent.anonymize.suppress.ladders import Ids, Ladder, Mask, Units
+from reticent.anonymize.suppress.nearest import nearest_prices
 from reticent.anonymize.suppress.patterns import Passing, enough_people, least_prices
 from reticent.anonymize.suppress.solving import (
     Algorithm,
@@ -180,24 +180,6 @@ def _shown_as(units: Units, place: int, group: Ids) -> Units:
     )
 
 
-@dataclass(frozen=True)
-class SuppressionCost:
-    """What partitions cost in units of a cell's weight, the cells hidden in each column, and how little it could be at least.
-
-    ``nearest`` is the bound by the nearest neighbours of every row, ``patterns`` the sharper one by patterns; None where it was not computed.
-    """
-
-    cost: Fraction
-    hidden: Mapping[str, int]
-    nearest: Fraction | None
-    patterns: Fraction
-
-    @property
-    def bound(self) -> Fraction:
-        """The larger of the bounds."""
-        return max(self.patterns, self.nearest or Fraction(0))
-
-
 def cells_hidden(solver: SetSolver, partitions: Sequence[ColumnClasses], out: Mask) -> tuple[int, dict[int, int]]:
     """What partitions cost in whole units, and for each column how many cells do not show their value; rows that are ``out`` cost all cells."""
     rows = solver.frequencies.sizes
@@ -219,8 +201,6 @@ def cells_hidden(solver: SetSolver, partitions: Sequence[ColumnClasses], out: Ma
 
 def least_possible(solver: SetSolver, demands: Sequence[Demand], nearest: bool) -> tuple[int | None, int]:
     """Two lower bounds in whole units: by nearest neighbours (if asked for) and by patterns. Bounds of sets that share no column add up."""
-    from reticent.anonymize.suppress.nearest import nearest_prices
-
     found = []
     for demand in demands:
         units = solver.units(demand.columns, demand.least)
