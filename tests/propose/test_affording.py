@@ -40,9 +40,10 @@ def test_a_promise_that_the_table_cannot_afford_is_not_proposed() -> None:
     strict = propose(frame).definition
     found = afford(propose(frame), frame)
     assert len(strict) == 2
-    assert found.proposal.definition == ({"name": "KAnonymity", "k": 5},)
-    dearer = next(price for price in found.prices if not price.chosen)
-    assert dearer.loss is None or dearer.loss > 0.1
+    assert [each["name"] for each in found.proposal.definition] == ["KAnonymity"]
+    diverse = [price for price in found.prices if "Diversity" in price.definition]
+    assert diverse
+    assert all(price.loss is None or price.loss > 0.1 for price in diverse)
 
 
 def test_the_proposed_policy_writes_down_the_cheapest_method_and_what_the_others_cost() -> None:

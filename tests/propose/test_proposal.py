@@ -74,7 +74,11 @@ def test_every_column_gets_the_role_that_its_name_and_values_suggest() -> None:
         "empty": None,
     }
     assert (found.key, found.weight, found.nulls) == ("patient_id", "weight", "refuse")
-    assert found.definition == ({"name": "KAnonymity", "k": 5},)
+    assert found.definition == (
+        {"name": "KAnonymity", "k": 5},
+        {"name": "RecursiveLDiversity", "c": "3", "l": 3, "column": "diagnosis", "alone": True},
+        {"name": "RecursiveLDiversity", "c": "3", "l": 3, "column": "income", "alone": True},
+    )
     alone = propose(register().drop("income"))
     assert alone.definition == (
         {"name": "KAnonymity", "k": 5},
@@ -86,7 +90,7 @@ def test_every_quasi_column_gets_a_hierarchy_that_fits() -> None:
     found = {column.name: column.hierarchy for column in propose(register()).columns}
     assert found["age"] == {"kind": "intervals", "widths": [5, 10, 20, 40], "origin": 0, "domain": [0, 120]}
     assert found["postcode"] == {"kind": "masking", "digits": 5}
-    assert found["admitted"] == {"kind": "dates", "levels": ["month", "quarter", "year"]}
+    assert found["admitted"] == {"kind": "dates", "levels": ["week"]}
     assert found["sex"] == {"kind": "suppression"}
 
 
@@ -100,7 +104,7 @@ def test_every_quasi_column_gets_a_hierarchy_that_fits() -> None:
     ],
 )
 def test_numbers_get_round_intervals(values: list[float], widths: list[float]) -> None:
-    found = propose(pl.DataFrame({"measure": values * 3})).columns[0]
+    found = propose(pl.DataFrame({"measure": [*values * 3, values[0]]})).columns[0]
     assert found.hierarchy == {"kind": "intervals", "widths": widths, "origin": 0}
 
 
@@ -249,11 +253,11 @@ def test_what_follows_from_another_column_is_left_out_and_said_to_be_recomputabl
     frame = frame.with_columns(yr=pl.col("day").dt.year())
     found = propose(frame)
     left = {column.name: column.reason for column in found.columns if column.role is None}
-    assert left["expersq"] == "follows from the square of 'exper', and can be recomputed"
-    assert left["logexp"] == "follows from the logarithm of 'exper', and can be recomputed"
+    assert left["expersq"] == "is the square of 'exper', and can be recomputed"
+    assert left["logexp"] == "is the natural logarithm of 'exper', and can be recomputed"
     assert left["job_label"] == "has one value for each value of 'job', and can be recomputed"
     assert "yr" in left
-    assert any("'expersq' follows from the square of 'exper'" in note for note in found.notes)
+    assert any("'expersq' is the square of 'exper'" in note for note in found.notes)
 
 
 def test_what_tells_a_sensitive_value_is_left_out() -> None:

@@ -27,6 +27,7 @@ class OrderGroups(Hierarchy):
     sizes: tuple[int, ...]
     values: tuple[Any, ...] | None = None
     labels: tuple[tuple[str, ...], ...] | None = None
+    from_data: bool = False
 
     def __post_init__(self) -> None:
         sizes = [whole(size, "order: sizes", low=2) for size in self.sizes]
@@ -63,11 +64,12 @@ class OrderGroups(Hierarchy):
             names = _runs(texts, size) if self.labels is None else list(self.labels[number])
             levels.append(Level(parts, _told_apart(names), values_of(parts, count, leaves)))
         levels.append(suppressed(leaves))
-        return BoundHierarchy(column, leaves, tuple(levels), data_dependent=self.values is None)
+        return BoundHierarchy(column, leaves, tuple(levels), data_dependent=self.values is None or self.from_data)
 
     def describe(self) -> dict[str, Any]:
         named = None if self.labels is None else [list(level) for level in self.labels]
-        return {"kind": "order", "sizes": list(self.sizes), **optional(values=self.values, labels=named)}
+        source = {"from_data": True} if self.from_data else {}
+        return {"kind": "order", "sizes": list(self.sizes), **optional(values=self.values, labels=named), **source}
 
 
 @dataclass(frozen=True)

@@ -186,7 +186,8 @@ def _from_data(fields: _Fields) -> bool:
 
 
 def _order(fields: _Fields) -> Hierarchy:
-    return Hierarchy.order(fields.listed("sizes"), fields.optional_list("values"), fields.optional_list("labels"))
+    values, labels = fields.optional_list("values"), fields.optional_list("labels")
+    return Hierarchy.order(fields.listed("sizes"), values, labels, _from_data(fields))
 
 
 def _priority(fields: _Fields) -> Hierarchy:
@@ -204,7 +205,7 @@ _KINDS: Mapping[str, _Kind] = {
     "masking": _Kind(("digits",), ("keep", "domain"), _masking),
     "dates": _Kind((), ("levels", "domain", "timezone"), _dates),
     "taxonomy": _Kind((), ("tree", "file", "from_data"), _taxonomy),
-    "order": _Kind(("sizes",), ("values", "labels"), _order),
+    "order": _Kind(("sizes",), ("values", "labels", "from_data"), _order),
     "priority": _Kind(("keep", "values"), ("other", "from_data"), _priority),
     "public": _Kind(("name",), (), _public),
     "suppression": _Kind((), ("domain",), _suppression),

@@ -236,17 +236,20 @@ class Hierarchy(ABC):
 
     @staticmethod
     def order(
-        sizes: Sequence[int], values: Sequence[Any] | None = None, labels: Sequence[Sequence[str]] | None = None
+        sizes: Sequence[int],
+        values: Sequence[Any] | None = None,
+        labels: Sequence[Sequence[str]] | None = None,
+        from_data: bool = False,
     ) -> Hierarchy:
         """Neighbours in an order put together, ``sizes[i]`` values on level i + 1, then suppressed: ``primary`` and ``secondary``, ``college`` and ``doctorate``.
 
-        ``values`` are all values in their order; without them those that occur, as they sort, and the domain stays private. ``labels`` names the groups of
-        each level.
+        ``values`` are all values in their order; without them those that occur, as they sort, and the domain stays private. So it does with ``from_data``:
+        the listed values were taken from the data. ``labels`` names the groups of each level.
         """
         from reticent.data.builders import OrderGroups
 
         named = None if labels is None else tuple(tuple(level) for level in labels)
-        return OrderGroups(tuple(sizes), None if values is None else tuple(values), named)
+        return OrderGroups(tuple(sizes), None if values is None else tuple(values), named, from_data)
 
     @staticmethod
     def priority(

@@ -353,10 +353,14 @@ def _adopt(definition: Definition, members: Sequence[Definition], every: Sequenc
 class SensitiveDefinition(GroupDefinition):
     """A definition on a sensitive column. Without ``column`` it is applied to each (R-LD-16).
 
+    With several sensitive columns, a column is judged among people who are alike in the others, since somebody may know these. Where a definition has
+    the parameter ``alone`` and it is true, the column is judged by itself: against people who know quasi values only.
+
     Subclasses judge the histograms of one column in :meth:`failing_in` and :meth:`assess_in`.
     """
 
     column: str | None
+    alone: bool = False
 
     @abstractmethod
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
@@ -367,8 +371,8 @@ class SensitiveDefinition(GroupDefinition):
         """The assessment of a single column's (refined) groups."""
 
     def absorbing_on(self, domain: SensitiveDomain) -> bool:
-        """Not with several sensitive columns: a row that shares nobody's other values is a refined group of its own, which fails."""
-        return self.absorbing and len(domain.columns) == 1
+        """Not with several sensitive columns that may be known: a row that shares nobody's other values is a refined group of its own, which fails."""
+        return self.absorbing and (self.alone or len(domain.columns) == 1)
 
     def failing(self, groups: Groups) -> NDArray[np.bool_]:
         mask = np.zeros(len(groups), dtype=bool)
@@ -406,7 +410,7 @@ class SensitiveDefinition(GroupDefinition):
 
     def _refined(self, groups: Groups) -> Iterator[Groups]:
         for name in self._names(groups):
-            yield groups.of(name)
+            yield groups.marginal(name) if self.alone else groups.of(name)
 
     def _names(self, groups: Groups) -> list[str]:
         if not groups.domain.columns:
@@ -414,6 +418,11 @@ class SensitiveDefinition(GroupDefinition):
                 f"{self.name} protects a sensitive column, but the table has none. Declare one with sensitive=, or --sensitive on the command line."
             )
         return [self.column] if self.column is not None else [column.name for column in groups.domain.columns]
+
+
+def others_known(alone: bool) -> str:
+    """What a definition that judges a column ``alone`` does not cover; nothing for others."""
+    return "Somebody who also knows a person's other sensitive values may learn more. " if alone else ""
 
 
 def _plain(value: Any) -> Any:

@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.data import Groups, SensitiveColumn
-from reticent.definitions.base import Assessment, SensitiveDefinition
+from reticent.definitions.base import Assessment, SensitiveDefinition, others_known
 from reticent.definitions.comparison import at_most, largest_ratio
 from reticent.definitions.diagnostics import failures, occupied, witness_of
 from reticent.definitions.transport import (
@@ -54,6 +54,7 @@ class TCloseness(SensitiveDefinition):
     t: Number
     distance: Distance = "equal"
     column: str | None = None
+    alone: bool = False
 
     needs_reference = True
 
@@ -107,7 +108,7 @@ class TCloseness(SensitiveDefinition):
         )
 
     def not_covered(self) -> str:
-        return (
+        return others_known(self.alone) + (
             "t-closeness does not hide what holds for the whole table, does not cover people who know about particular others in a "
             "group, and lets a rare value grow by up to t."
         )

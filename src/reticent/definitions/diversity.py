@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data import Groups, SensitiveDomain
-from reticent.definitions.base import Assessment, GroupDefinition, SensitiveDefinition
+from reticent.definitions.base import Assessment, GroupDefinition, SensitiveDefinition, others_known
 from reticent.definitions.comparison import at_most, largest_ratio
 from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of
 from reticent.definitions.wording import measured, shown
@@ -31,6 +31,7 @@ class DistinctLDiversity(SensitiveDefinition):
 
     l: int  # noqa: E741 - the contract calls it l
     column: str | None = None
+    alone: bool = False
 
     absorbing = True
 
@@ -65,7 +66,10 @@ class DistinctLDiversity(SensitiveDefinition):
         )
 
     def not_covered(self) -> str:
-        return "Distinct diversity does not bound how likely the most frequent value is: one value may make up nearly a whole group."
+        return (
+            others_known(self.alone)
+            + "Distinct diversity does not bound how likely the most frequent value is: one value may make up nearly a whole group."
+        )
 
 
 @dataclass(frozen=True)

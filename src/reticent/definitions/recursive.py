@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data import Groups
-from reticent.definitions.base import Assessment, GroupDefinition, SensitiveDefinition
+from reticent.definitions.base import Assessment, GroupDefinition, SensitiveDefinition, others_known
 from reticent.definitions.comparison import largest_below, largest_ratio, less
 from reticent.definitions.diagnostics import diversity_diagnostics, occupied, witness_of, worst_tail
 from reticent.definitions.diversity import ValuesAtLeast
@@ -38,6 +38,7 @@ class RecursiveLDiversity(SensitiveDefinition):
     l: int  # noqa: E741 - the contract calls it l
     dont_care: Values = ()
     column: str | None = None
+    alone: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "c", positive(self.c, "RecursiveLDiversity: c"))
@@ -116,7 +117,7 @@ class RecursiveLDiversity(SensitiveDefinition):
         )
 
     def not_covered(self) -> str:
-        return (
+        return others_known(self.alone) + (
             "Recursive diversity does not cover people who can rule out more values than that, who know how people's values "
             "depend on each other, or who are content with values that resemble each other."
         )

@@ -6,9 +6,9 @@
 ``coarsenings``  coarser numbers and dates beside the quasi columns
 ``templates``    proposals for a purpose
 ``relations``    columns that follow from each other
-``hierarchies``  proposed hierarchies
+``hierarchies``  proposed hierarchies; ``orders`` categories that tell their order
 ``proposal``     proposed roles and a definition that the rows allow
-``affording``    columns, definition and method that the table can afford, by what they cost
+``affording``    columns and method that the table can afford, by what they cost; ``promises`` the definition
 ``document``     the proposal as the text of a policy; ``drafting`` the way from a source to it
 ``exposure``     what the rows would give away if they went out unchanged
 ``audit``        how diverse the sensitive values are, group by group
@@ -16,12 +16,13 @@
 ``safe_harbor``  the identifiers that the HIPAA rule names
 """
 
-from reticent.propose.affording import Affordable, Price, afford
+from reticent.propose.affording import Affordable, afford
 from reticent.propose.audit import DiversityAudit, diversity_audits
 from reticent.propose.document import policy_text
 from reticent.propose.drafting import propose_policy
 from reticent.propose.exposure import ExposedGroup, Exposure, exposures
 from reticent.propose.profile import ColumnProfile, profile
+from reticent.propose.promises import Price
 from reticent.propose.proposal import ColumnProposal, Proposal, missing_words, propose
 from reticent.propose.risk import ColumnRisk, ColumnSet, Risk, ValueRisk, risk_views
 from reticent.propose.safe_harbor import HIPAA, safe_harbor

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
-from operator import and_
 from typing import Any
 
 import polars as pl
 
 from reticent.data import Context, Hierarchy, Table, hierarchy_from
-from reticent.definitions import Definition, definition_from
-from reticent.errors import Cancelled, Infeasible, PolicyError, ReticentError
+from reticent.definitions import Definition
+from reticent.errors import Cancelled, ReticentError
 from reticent.propose.coarsenings import ALONE, coarsening_for, share_alone
+from reticent.propose.promises import Price, Promised, PromiseSearch, guarded, made, promise_notes
 from reticent.propose.proposal import ColumnProposal, Proposal
 from reticent.release import Cheapest, MethodComparison, default_method, method_from
 
@@ -29,29 +28,7 @@ _MOST_STEPS = 500
 _TARGETS = ((3, 0.12), (2, 0.20), (1, 0.25))
 """Columns that are at least so hard to know are not protected where all of them together would cost more than this."""
 
-_AFFORDABLE, _DEARER = 0.10, 0.02
 _LOCAL = ("Mondrian", {"values": "ranges"})
-
-
-@dataclass(frozen=True)
-class Price:
-    """What a promise costs: the loss of a release that keeps it, and the columns of which nothing would be left; no loss where none is possible."""
-
-    definition: str
-    loss: float | None
-    lost: tuple[str, ...] = ()
-    chosen: bool = False
-
-    @property
-    def words(self) -> str:
-        """The price in words."""
-        if self.loss is None:
-            return "not possible"
-        return f"loss {self.loss:.3f}" + (f", nothing left of {', '.join(self.lost)}" if self.lost else "")
-
-    def as_dict(self) -> dict[str, Any]:
-        """The price as plain data."""
-        return {"definition": self.definition, "loss": self.loss, "lost": list(self.lost), "chosen": self.chosen}
 
 
 @dataclass(frozen=True)
@@ -82,17 +59,16 @@ def afford(
     try:
         proposal = _fewer_quasi(proposal, rows, context)
         prices = _prices(proposal, rows, context)
-        chosen = next(place for place, (_, price) in enumerate(prices) if price.chosen)
-        wanted = prices[chosen][0]
-        table = _table(proposal, rows, ranges=False)
-        found = _candidates(table, _made(wanted), shown).compared(table, _made(wanted), replace(context, memo={}))
+        wanted = next(promised for promised, price in prices if price.chosen)
+        table = _table(proposal, rows, ranges=False, sensitive=guarded(proposal))
+        found = _candidates(table, made(wanted), shown).compared(table, made(wanted), replace(context, memo={}))
     except Cancelled:
         raise
     except ReticentError:
         # What cannot be drafted is told by publish, with its place in the policy.
         return Affordable(proposal, {}, (), None)
     compared = replace(found, total=frame.height)
-    notes = [*_definition_notes([price for _, price in prices], chosen), *proposal.notes]
+    notes = [*promise_notes(proposal, prices), *proposal.notes]
     proposal = replace(proposal, definition=tuple(wanted), notes=tuple(notes))
     return Affordable(proposal, compared.best.method, tuple(price for _, price in prices), compared)
 
@@ -106,8 +82,8 @@ def _candidates(table: Table, definition: Definition, shown: Mapping[str, Any] |
     return found if isinstance(found, Cheapest) else Cheapest((found,))
 
 
-def _table(proposal: Proposal, rows: pl.DataFrame, *, ranges: bool = True) -> Table:
-    """The rows with the proposed roles. For ``ranges`` alone the hierarchies of numbers, which take long to fit, are not needed, nor is every single number."""
+def _table(proposal: Proposal, rows: pl.DataFrame, *, ranges: bool = True, sensitive: Sequence[str] = ()) -> Table:
+    """The rows with the proposed quasi columns, and some ``sensitive`` ones. For ``ranges`` alone the hierarchies of numbers, which take long to fit, are not needed, nor is every single number."""
     quasi, held = {}, rows
     for column in proposal.columns:
         if column.role != "quasi":
@@ -121,8 +97,7 @@ def _table(proposal: Proposal, rows: pl.DataFrame, *, ranges: bool = True) -> Ta
             if plain or described is None
             else hierarchy_from(described, f"column {column.name!r}")
         )
-    sensitive = _named(proposal, "sensitive")
-    coarsen = {c.name: c.coarsen for c in proposal.columns if c.role == "sensitive" and c.coarsen is not None}
+    coarsen = {c.name: c.coarsen for c in proposal.columns if c.name in sensitive and c.coarsen is not None}
     held = held.select([*quasi, *sensitive])
     return Table(held, quasi=quasi, sensitive=sensitive, nulls=proposal.nulls, coarsen=coarsen)  # type: ignore[arg-type]
 
@@ -135,11 +110,6 @@ def _in_steps(values: pl.Series) -> pl.Series:
     return (values.rank("dense").cast(pl.Int64) - 1) * _MOST_STEPS // distinct
 
 
-def _made(definition: Sequence[Mapping[str, Any]]) -> Definition:
-    parts = [definition_from(part["name"], {k: v for k, v in part.items() if k != "name"}) for part in definition]
-    return reduce(and_, parts)
-
-
 def _loss(table: Table, definition: Definition, context: Context) -> tuple[float, dict[str, float]]:
     """The loss of local recoding, in all and by column."""
     context.step("trying what promises cost")
@@ -149,7 +119,7 @@ def _loss(table: Table, definition: Definition, context: Context) -> tuple[float
 
 def _fewer_quasi(proposal: Proposal, rows: pl.DataFrame, context: Context) -> Proposal:
     """Protect as many quasi columns as the rows allow: those that others are least likely to know, and that cost most, go first."""
-    k_alone = _made(proposal.definition[:1])
+    k_alone = made(proposal.definition[:1])
     loss, by_column = _loss(_table(proposal, rows), k_alone, context)
     first = loss
     for hard, target in _TARGETS:
@@ -197,40 +167,13 @@ def _unprotected(column: ColumnProposal, rows: pl.DataFrame) -> ColumnProposal:
     return replace(plain, coarsen=found.describe(), reason=f"{_UNPROTECTED}; {found.words()}")
 
 
-def _prices(proposal: Proposal, rows: pl.DataFrame, context: Context) -> list[tuple[tuple[dict[str, Any], ...], Price]]:
-    """The promises from the weakest to the first that is too dear, each with its price; the strictest affordable one is chosen."""
-    table = _table(proposal, rows)
-    first, *wishes = proposal.definition
-    ladder: list[tuple[dict[str, Any], ...]] = [(first,)]
-    for wish in wishes:
-        weaker = {"name": "DistinctLDiversity", "l": 2, **{k: v for k, v in wish.items() if k == "column"}}
-        ladder += [(first, each) for each in (weaker, wish) if (first, each) not in ladder]
-    stricter = ({**first, "k": 2 * first["k"]}, *ladder[-1][1:])
-    found: list[tuple[tuple[dict[str, Any], ...], Price]] = []
-    chosen, base = 0, 0.0
-    for place, wanted in enumerate([*ladder, stricter]):
-        try:
-            loss, by_column = _loss(table, _made(wanted), context)
-        except (Infeasible, PolicyError):
-            found.append((wanted, Price(str(_made(wanted)), None)))
-            break
-        lost = tuple(name for name, share in by_column.items() if share >= 1)
-        base = base if place else loss
-        found.append((wanted, Price(str(_made(wanted)), loss, lost)))
-        if place == len(ladder):
-            break
-        if place and loss > max(_AFFORDABLE, base + _DEARER):
-            break
-        chosen = place
-    wanted, price = found[chosen]
-    found[chosen] = (wanted, replace(price, chosen=True))
-    return found
-
-
-def _definition_notes(prices: Sequence[Price], chosen: int) -> list[str]:
-    """The price of what is promised, and of the next stricter promise."""
-    told = f"{prices[chosen].definition} costs {prices[chosen].words}"
-    if chosen + 1 < len(prices):
-        after = prices[chosen + 1]
-        told += f"; the next stricter promise, {after.definition}: {after.words}"
-    return [f"{told}."]
+def _prices(proposal: Proposal, rows: pl.DataFrame, context: Context) -> list[tuple[Promised, Price]]:
+    """The promises that were tried, each with its price, the cheapest first; the strictest affordable one is chosen."""
+    names = guarded(proposal)
+    table = _table(proposal, rows, sensitive=names)
+    steps = {
+        name: held.n_unique()
+        for name in names
+        if (held := table.frame[name]).dtype.is_numeric() and not held.null_count()
+    }
+    return PromiseSearch(proposal, lambda definition: _loss(table, definition, context), steps).run()

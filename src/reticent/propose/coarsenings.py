@@ -61,6 +61,8 @@ def _roundings(values: pl.Series, filled: NDArray[np.float64]) -> Iterator[Coars
     """Roundings that do, from fine to coarse."""
     spread = float(np.ptp(filled))
     power = int(np.floor(np.log10(spread))) - 4
+    if bool((filled == np.floor(filled)).all()):
+        power = max(power, 0)
     low, high = _ends(filled)
     for exponent in range(power, power + 6):
         for factor in _FACTORS:

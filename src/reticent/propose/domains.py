@@ -9,6 +9,8 @@ from reticent.propose.profile import ColumnProfile
 
 _FEWEST = 3
 _ICD = r"^[A-Z]\d\d(?:\.?\w{1,4})?$"
+_NUTS = r"^[A-Z]{2}[0-9A-Z]{1,3}$"
+_REGION = frozenset(["region", "regions", "nuts", "geo", "province", "district"])
 _STATE = frozenset(["state", "states", "fips", "statefip", "stfips", "statecode"])
 _COUNTRY = frozenset(
     [
@@ -28,6 +30,10 @@ _COUNTRY = frozenset(
 )
 
 
+_CODED = {"isco": "isco-08", "nace": "nace", "nuts": "nuts", "zip": "us-zip", "zipcode": "us-zip", "icd": "icd-10"}
+"""Words of a name that say which codes a column has."""
+
+
 def public_domain(column: ColumnProfile) -> str | None:
     """The public domain that has all values of the column, if its name does not say something else."""
     if column.distinct < _FEWEST or column.distinct > len(column.sample):
@@ -37,19 +43,23 @@ def public_domain(column: ColumnProfile) -> str | None:
 
 
 def _candidates(column: ColumnProfile, words: set[str]) -> list[str]:
+    coded = [_CODED[word] for word in sorted(words & set(_CODED))]
     if column.type == "integer":
-        return ["us-states-fips"] if words & _STATE else ["nace"] if "nace" in words else []
+        return ["us-states-fips"] if words & _STATE else coded
     if column.type != "text":
         return []
     if bool(column.sample.str.contains(_ICD).all()):
         return ["icd-10"]
-    names = [name for name in PUBLIC_DOMAINS if name not in ("icd-10", "us-states-fips", "nace")]
+    if bool(column.sample.str.contains(_NUTS).all()) and words & _REGION:
+        coded.append("nuts")
     named = [
-        name for name in names if name.startswith("us" if words & _STATE else "iso") and words & (_STATE | _COUNTRY)
+        name
+        for name in PUBLIC_DOMAINS
+        if name.startswith("us-states" if words & _STATE else "iso") and words & (_STATE | _COUNTRY)
     ]
-    digits = ["us-states-fips"] if words & _STATE else ["nace"] if "nace" in words else []
     # Codes of two letters may be anything unless there are many of them, or the name says so.
-    return [*named, *digits, *(names if column.distinct >= 10 else ["us-states-names"])]
+    lettered = [name for name in PUBLIC_DOMAINS if name.startswith(("us-states", "iso")) and name != "us-states-fips"]
+    return [*coded, *named, *(lettered if column.distinct >= 10 else ["us-states-names"])]
 
 
 def _has(name: str, column: ColumnProfile) -> bool:

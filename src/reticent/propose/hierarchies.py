@@ -16,6 +16,7 @@ from reticent.data import PUBLIC_DOMAINS, Hierarchy
 from reticent.errors import ReticentError
 from reticent.propose.domains import public_domain
 from reticent.propose.names import is_nominal
+from reticent.propose.orders import order_of_texts
 from reticent.propose.profile import ColumnProfile
 
 Description = dict[str, Any]
@@ -24,6 +25,7 @@ _FEW_VALUES, _FEW_STEPS = 20, 4
 _MOST_CATEGORIES, _RARE = 100, 0.05
 _AGES = (0, 120)
 _LONGEST_CODE = 12
+_SPARSE, _FEW_DAYS = 3, 62
 _FINEST, _COARSEST = 200, Fraction(3, 2)
 
 
@@ -45,7 +47,7 @@ def propose_hierarchy(column: ColumnProfile, meaning: str | None, beside: Path |
         return _dates(column)
     known = public_domain(column)
     if known is not None:
-        levels = 3 if known == "nace" else 4
+        levels = len(Hierarchy.public(known).bind(column.sample.alias(column.name), column.name).levels)
         return HierarchyProposal({"kind": "public", "name": known}, PUBLIC_DOMAINS[known], levels)
     numeric = column.type in ("integer", "number")
     if meaning == "postcode" and (digits := _code_length(column)):
@@ -62,12 +64,14 @@ def propose_hierarchy(column: ColumnProfile, meaning: str | None, beside: Path |
         return _masking(digits, "codes, masked from the right")
     if numeric and column.distinct > _FEW_VALUES:
         return _quantiles(column) if _is_skewed(column) else _round_intervals(column)
-    if column.type == "integer" and column.distinct > 2:
-        return _steps(column)
+    if numeric and column.distinct > 2:
+        close = column.type == "integer" and column.highest - column.lowest < _SPARSE * column.distinct
+        return _steps(column) if close else _neighbours(column)
     if column.type == "text" and column.distinct > _FEW_VALUES and (digits := _code_length(column)):
         return _masking(digits, "codes of one length, masked from the right")
     if column.type == "text" and _FEW_STEPS <= column.distinct <= _MOST_CATEGORIES:
-        return _categories(column)
+        ordered = order_of_texts(column.sample.to_list())
+        return _order(ordered) if ordered is not None else _categories(column)
     return _suppression("each value is kept or left out")
 
 
@@ -137,6 +141,24 @@ def _steps(column: ColumnProfile) -> HierarchyProposal:
     )
 
 
+def _neighbours(column: ColumnProfile) -> HierarchyProposal:
+    """Few numbers that lie apart: two, four, eight neighbours together, whatever lies between them."""
+    values = column.sample.sort().to_list()
+    levels = [values[size::size] for size in (2, 4, 8, 16) if size < len(values)]
+    if not levels:
+        return _suppression("each value is kept or left out")
+    return HierarchyProposal({"kind": "cuts", "levels": levels}, "neighbouring numbers together", len(levels) + 2)
+
+
+def _order(values: list[str]) -> HierarchyProposal:
+    sizes = [size for size in (2, 4, 8, 16) if size < len(values)]
+    return HierarchyProposal(
+        {"kind": "order", "sizes": sizes, "values": values, "from_data": True},
+        "neighbours in the order that the texts tell are put together; edit the order",
+        len(sizes) + 2,
+    )
+
+
 def _categories(column: ColumnProfile) -> HierarchyProposal:
     """Categories that begin alike together, then those that are rare; edit the tree where you know better."""
     values, times = column.sample.to_list(), column.times
@@ -192,7 +214,10 @@ def _masking(digits: int, reason: str) -> HierarchyProposal:
 
 def _dates(column: ColumnProfile) -> HierarchyProposal:
     years = column.highest.year - column.lowest.year if column.lowest is not None else 0
-    units = ["month", "quarter", "year", *(["decade"] if years >= 20 else [])]
+    days = (column.highest - column.lowest).days if column.lowest is not None else 0
+    units = ["week"] if days <= _FEW_DAYS else ["month", "quarter", "year", *(["decade"] if years >= 20 else [])]
+    if column.type == "timestamp":
+        units = ["hour", *units]
     if column.type == "date":
         return HierarchyProposal({"kind": "dates", "levels": units}, "dates in calendar units", len(units) + 2)
     return HierarchyProposal(

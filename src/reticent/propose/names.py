@@ -27,43 +27,46 @@ _WORDS: Mapping[Meaning, str] = {
         mrn medicalrecord recordnumber healthplan beneficiary policyholder vin serial imei device fingerprint photo
     """,
     "key": """
-        id uid uuid guid key pid patientid personid userid customerid clientid memberid subjectid caseid respondentid hid
+        id uid uuid guid key pid usubjid subjid subjno respond respondent patientid personid userid customerid clientid memberid subjectid caseid respondentid hid
         idno idnum idnr idcode seqn seqno seqnum caseno rownames rownum rowname recno
         nr nummer numero identifiant identificador kennung patientennummer kundennummer matricule codigo
     """,
     "age": """
-        age ages alter edad eta idade leeftijd wiek alder alder edat возраст 年龄 年齢 عمر العمر גיל
+        age ages agey agem agea agegrp agegp agecat ageyr ageyrs agemos mage fage hage alter edad eta idade leeftijd wiek alder alder edat возраст 年龄 年齢 عمر العمر גיל
     """,
     "postcode": """
         zip zipcode postcode postal postalcode plz postleitzahl codepostal cp codigopostal cap cep postnummer kodpocztowy
         почтовыйиндекс 邮编 郵便番号 מיקוד
     """,
     "birth": """
-        birthdate dateofbirth dob birthday born birth geburtsdatum geburtstag naissance datenaissance nacimiento fechanacimiento
+        birthdate dateofbirth dob birthday born birth birthyear yearborn yrborn yob mnthborn monthborn geburtsdatum geburtstag naissance datenaissance nacimiento fechanacimiento
         nascita datanascita nascimento geboortedatum dataurodzenia fodelsedatum
     """,
     "demographic": """
-        sex gender geschlecht sexe sexo sesso geslacht plec kon пол 性别 性別 جنس מין
+        sex gender female male black white nonwhite asian hispan hisp latino eth ethn ethnik minority foreign immigrant migrant
+        geschlecht sexe sexo sesso geslacht plec kon пол 性别 性別 جنس מין
         race ethnicity ethnic hispanic etni rasse raza etnia nationality nationalitat nationalite nacionalidad nazionalita nationaliteit
         citizenship citizen country land pays pais paese kraj birthplace native origin state province region county city town
         municipality district canton bundesland ort stadt gemeinde ville commune ciudad provincia comune citta gemeente miasto fips
-        marital maritalstatus married mars marstat marst maritl marsta mstat maritstat civil familienstand etatcivil estadocivil statocivile burgerlijkestaat spouse
-        education educ schooling school degree bildung schulabschluss educacion istruzione opleiding
-        occ occupation job profession ind industry naics esr schl rac beruf metier profesion professione beroep workclass employment employer labor labour
-        household hhsize familysize children childs childrens xtot nu18 n21 hhcivil relat relationship urbrur height language
+        marital maritalstatus married marr single divorced widowed mars marstat marst maritl marsta mstat maritstat civil familienstand etatcivil estadocivil statocivile burgerlijkestaat spouse
+        education educ edu edlevel eduyrs educyrs yrseduc college highschool schooling school grade degree bildung schulabschluss educacion istruzione opleiding
+        occ occup occupation job profession rank selfemp unemployed ind industry naics esr schl rac beruf metier profesion professione beroep workclass employment employer labor labour
+        urban rural suburban village smsa msa south north east west northeast northcentral midwest
+        household hhsize famsize familysize kids nkids numkids dependents dependants numdep parity children childs childrens xtot nu18 n21 hhcivil relat relationship urbrur height hgt language
         admission admitted discharge visit death deathday deathmon
     """,
     "health": """
-        disease diagnosis diagnoses condition illness disorder icd icd10 treatment medication drug hiv therapy symptom injury outcome
+        health hlth disease diagnosis diagnoses stroke angina asthma hypertension highbp arthritis obesity infection hospitalized hospitalised suicide
+        mental anxiety alcohol cocaine heroin marijuana cigs cigarettes condition illness disorder icd icd10 treatment medication drug hiv therapy symptom injury outcome
         krankheit diagnose befund behandlung erkrankung maladie diagnostic traitement enfermedad diagnostico tratamiento malattia diagnosi
         dx diag diagn icd9 comorbidity cancer diabetes depression disability bmi bloodpressure cholesterol pregnancy pregnant smoker smoking
         doenca ziekte choroba rozpoznanie sjukdom диагноз болезнь 疾病 诊断 診断 مرض אבחנה genetic abortion
     """,
     "belief": """
-        religion faith politics party vote ideology orientation offence crime conviction union konfession partei parti partido partito
+        religion relig church catholic protestant muslim jewish faith politics political party vote ideology orientation offence crime conviction union konfession partei parti partido partito
     """,
     "money": """
-        salary income wage wages pay earnings gehalt lohn einkommen salaire revenu salario sueldo ingreso ingresos stipendio reddito renda
+        salary income hrwage lwage wealth networth mortgage loan loans rent balance expenditure tax taxes wage wages pay earnings gehalt lohn einkommen salaire revenu salario sueldo ingreso ingresos stipendio reddito renda
         salaris inkomen pensja dochod inkomst agi inc hinc pinc rinc rincome realinc wagp earn earns faminc hhinc wealth savings debt debts assets credit creditscore cost costs expend charge
     """,
     "weight": """
@@ -74,14 +77,96 @@ _WORDS: Mapping[Meaning, str] = {
 }
 # Beginnings of words that are long enough to be meant.
 _STEMS: Mapping[Meaning, tuple[str, ...]] = {
-    "health": ("diagnos", "diseas", "krankheit", "medic", "injur"),
-    "belief": ("religi", "vote"),
-    "money": ("salar", "incom", "einkommen", "faminc"),
+    "health": (
+        "diagnos",
+        "diseas",
+        "krankheit",
+        "medic",
+        "injur",
+        "hospit",
+        "infect",
+        "smok",
+        "cigar",
+        "alcohol",
+        "marij",
+        "cancer",
+        "diabet",
+        "depress",
+    ),
+    "belief": ("religi", "vote", "politic", "catholic", "protestant"),
+    "money": ("salar", "incom", "einkommen", "faminc", "mortgag", "expendit", "totinc", "hinc"),
     "identifier": ("surname", "lastname", "firstname", "telephon", "passport", "nachname", "vorname"),
     "postcode": ("zipcode", "postcode", "postleit"),
-    "demographic": ("educat", "marital", "nationalit", "ethnic", "occupat", "gender"),
+    "demographic": ("educat", "school", "marital", "nationalit", "ethnic", "occupat", "gender", "hispan"),
     "weight": ("samplingweight", "sampleweight", "finalweight", "surveyweight", "personweight", "weight"),
 }
+# Ends of words that nothing else has: lhrwage, hhninc, gdhlth, fatheduc, brcancer, pspwght.
+_ENDS: Mapping[Meaning, tuple[str, ...]] = {
+    "health": ("hlth", "health", "cancer", "disease"),
+    "money": ("wage", "wages", "income", "salary", "inc", "earn", "earnings", "pay"),
+    "demographic": ("educ", "kids", "white", "married"),
+    "weight": ("weight", "wght", "wgt"),
+}
+# Words that end so by chance.
+_OTHER_ENDS = frozenset(
+    [
+        "since",
+        "zinc",
+        "province",
+        "prince",
+        "convince",
+        "quinc",
+        "page",
+        "stage",
+        "wage",
+        "image",
+        "usage",
+        "storage",
+        "message",
+        "average",
+        "percentage",
+        "package",
+        "language",
+        "passage",
+        "marriage",
+        "damage",
+        "village",
+        "college",
+        "coverage",
+        "mortgage",
+        "manage",
+        "engage",
+        "garage",
+        "garbage",
+        "message",
+        "acreage",
+        "mileage",
+        "postage",
+        "linkage",
+        "leakage",
+        "triage",
+        "voltage",
+        "dosage",
+        "outage",
+        "drainage",
+        "advantage",
+        "repay",
+        "prepay",
+        "copay",
+        "spay",
+        "learn",
+        "adage",
+        "cottage",
+        "courage",
+        "sewage",
+        "savage",
+        "sausage",
+        "baggage",
+        "luggage",
+        "shortage",
+        "wastage",
+    ]
+)
 # What surveys put before and after a word: iinjury, realrinc; agep, racef, educcat, occrecode.
 _BEFORE = ("i", "r", "real", "final", "hh", "h", "fam", "tot", "total", "respondent", "resp", "per", "n", "num")
 _AFTER = (
@@ -177,6 +262,11 @@ _EXCEPTIONS = {
         "baby",
         "bodyweight",
         "birthweight",
+        "bwght",
+        "lbwght",
+        "bweight",
+        "bwt",
+        "lowbirthweight",
     )
 }
 
@@ -194,12 +284,51 @@ def meaning_of(name: str) -> Meaning | None:
     for meaning, stems in _STEMS.items():
         if any(word.startswith(stems) for word in words):
             found.add(meaning)
+    if not found:
+        found = {meaning for meaning, ends in _ENDS.items() if any(_ends_so(word, ends) for word in words)}
     for meaning, exceptions in _EXCEPTIONS.items():
         if any(word in exceptions for word in words):
             found.discard(meaning)
+    if "birth" in found and {"weight", "wt", "wgt", "order"} & set(words):
+        found.discard("birth")
     if found == {"identifier", "demographic"} and words and words[-1] in ("name", "names"):
         return "demographic"
     return next((meaning for meaning in _ORDER if meaning in found), None)
+
+
+def _ends_so(word: str, ends: tuple[str, ...]) -> bool:
+    """Whether a word ends with one of these and a few letters stand before: ``lhrwage``, but not ``since``."""
+    bare = word.rstrip("0123456789")
+    return bare not in _OTHER_ENDS and any(bare.endswith(end) and 0 < len(bare) - len(end) <= 6 for end in ends)
+
+
+def says_number_of_somebody(name: str) -> bool:
+    """Whether the name ends in "id" as names of keys do, and not as ``paid`` and ``covid`` do."""
+    return any(word.endswith("id") and len(word) > 4 and not word.endswith(_NO_KEYS) for word in words_of(name))
+
+
+_NO_KEYS = (
+    "paid",
+    "covid",
+    "void",
+    "olid",
+    "luid",
+    "acid",
+    "grid",
+    "said",
+    "igid",
+    "alid",
+    "roid",
+    "ioid",
+    "ipid",
+    "kid",
+    "aid",
+    "tid",
+    "bid",
+    "hybrid",
+    "humid",
+    "rapid",
+)
 
 
 def _inside(word: str) -> list[str]:
@@ -230,6 +359,20 @@ _VISIBLE = frozenset(
         "state",
         "county",
         "city",
+        "nonwhite",
+        "asian",
+        "hispan",
+        "hisp",
+        "eth",
+        "ethn",
+        "ethnic",
+        "racef",
+        "hgt",
+        "kids",
+        "children",
+        "village",
+        "town",
+        "married",
     ]
 )
 _NOMINAL = frozenset(
@@ -296,6 +439,18 @@ _NOMINAL = frozenset(
         "type",
         "kind",
         "cause",
+        "occup",
+        "married",
+        "inst",
+        "instit",
+        "cond",
+        "condition",
+        "stratum",
+        "method",
+        "pid",
+        "action",
+        "strata",
+        "psu",
     ]
 )
 _RECORDED = frozenset(

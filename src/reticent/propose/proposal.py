@@ -18,10 +18,18 @@ from reticent.data import Context, Groups, Histograms, SensitiveColumn, Sensitiv
 from reticent.definitions import DistinctLDiversity, GroupDefinition, RecursiveLDiversity
 from reticent.propose.coarsenings import ALONE, coarsening_for
 from reticent.propose.hierarchies import propose_hierarchy
-from reticent.propose.names import SENSITIVE, is_visible, meaning_of, says_record, says_survey, words_of
+from reticent.propose.names import (
+    SENSITIVE,
+    is_visible,
+    meaning_of,
+    says_number_of_somebody,
+    says_record,
+    says_survey,
+    words_of,
+)
 from reticent.propose.patterns import full_names, identifying_pattern
 from reticent.propose.profile import ColumnProfile, profile
-from reticent.propose.relations import relations
+from reticent.propose.relations import ColumnRelation, relations
 from reticent.propose.safe_harbor import safe_harbor
 
 _IDENTIFYING = Fraction(9, 10)
@@ -32,7 +40,10 @@ _MANY_VALUES = 100
 _MEASURED = 20
 _MOST = 0.8
 _LONG_NUMBER, _LONGER_NUMBER = 7, 9
-_BODIES = (30, 700)
+_BODIES, _NEWBORN = (30, 700), (2000, 5000)
+_SMALLEST_BODY, _BODY_SPREAD = 1.5, 0.35
+_AGES_REACH = (13, 125)
+_FEWEST_PEOPLE = 50
 
 
 @dataclass(frozen=True)
@@ -87,7 +98,8 @@ class ColumnProposal:
 class Proposal:
     """Everything that a policy needs, and notes for the steward who is going to read it.
 
-    ``refusal`` says why nothing is proposed: a table of too few people cannot be protected.
+    ``refusal`` says why nothing is proposed: a table of too few people cannot be protected. ``relations`` are the columns that are left out because they
+    follow from others, each with the rule to recompute it.
     """
 
     rows: int
@@ -98,6 +110,7 @@ class Proposal:
     nulls: str
     notes: tuple[str, ...] = field(default=())
     refusal: str | None = None
+    relations: tuple[ColumnRelation, ...] = ()
 
 
 def propose(frame: pl.DataFrame, beside: Path | None = None, context: Context | None = None) -> Proposal:
@@ -108,13 +121,13 @@ def propose(frame: pl.DataFrame, beside: Path | None = None, context: Context | 
         nothing = tuple(ColumnProposal(column, None, "too few people for any protection") for column in profiles)
         return Proposal(frame.height, nothing, (), None, None, "refuse", (refusal,), refusal)
     weight = next((column.name for column in profiles if _is_weight(column)), None)
-    first, relation_notes = _each_once(frame, [_first_look(column, weight) for column in profiles])
+    first, related, relation_notes = _each_once(frame, [_first_look(column, weight) for column in profiles])
     columns = [_shared(frame, _with_hierarchy(column, beside)) for column in first]
     sensitive_notes = _several_sensitive(columns)
-    sensitive = [column for column in columns if column.role == "sensitive"]
-    definition, note = _definition(_as_published(frame, sensitive[0]) if len(sensitive) == 1 else None)
+    sensitive = sorted((column for column in columns if column.role == "sensitive"), key=_delicacy)
+    definition, definition_notes = _definition([_as_published(frame, column) for column in sensitive])
     judged = [column for column in columns if column.role in ("quasi", "sensitive")]
-    notes = [*sensitive_notes, *([note] if note else []), *relation_notes]
+    notes = [*sensitive_notes, *definition_notes, *relation_notes]
     if not any(column.role == "quasi" for column in columns):
         notes.append("No column can be made coarser, so there is nothing to publish yet. Give a column the role quasi.")
     if any(column.profile.nulls for column in judged):
@@ -136,6 +149,7 @@ def propose(frame: pl.DataFrame, beside: Path | None = None, context: Context | 
         weight=weight,
         nulls="category" if any(column.profile.nulls for column in judged) else "refuse",
         notes=tuple(notes),
+        relations=related,
     )
 
 
@@ -183,18 +197,25 @@ def meaning_in(column: ColumnProfile) -> str | None:
         return "money" if numeric and "lon" in words_of(column.name) else None
     if meaning == "weight" and numeric and not says_survey(column.name) and _like_bodies(column):
         return "demographic"
+    if meaning == "age" and numeric and not _like_ages(column):
+        return "demographic"
     return meaning
 
 
+def _like_ages(column: ColumnProfile) -> bool:
+    """Numbers as ages in years are: not below zero, above those of children, and not those of trees; classes of ages and shares of a century are none."""
+    return column.lowest is not None and column.lowest >= 0 and _AGES_REACH[0] <= column.highest <= _AGES_REACH[1]
+
+
 def _like_bodies(column: ColumnProfile) -> bool:
-    """Numbers as kilograms or pounds of people are: bounded on both sides, and none many times the others."""
-    if column.lowest is None or not column.lowest > 0 or column.distinct < 2:
+    """Numbers as kilograms, pounds or, of the newborn, grams of people are: bounded on both sides, and close to their mean, which a survey's are seldom."""
+    if column.lowest is None or not column.lowest > 0 or column.distinct < 2 or column.highest > 12 * column.lowest:
         return False
-    return bool(
-        _BODIES[0] <= float(column.sample.cast(pl.Float64).mean() or 0.0)  # type: ignore[arg-type]
-        and column.highest <= _BODIES[1]
-        and column.highest <= 12 * column.lowest
-    )
+    values = np.repeat(column.sample.cast(pl.Float64).to_numpy(), column.times)
+    mean, spread = float(values.mean()), float(values.std() / values.mean())
+    if mean > _BODIES[1]:
+        return _NEWBORN[0] <= mean <= _NEWBORN[1] and spread <= _BODY_SPREAD
+    return mean >= _BODIES[0] or (mean >= _SMALLEST_BODY and spread <= _BODY_SPREAD)
 
 
 def _is_weight(column: ColumnProfile) -> bool:
@@ -263,6 +284,8 @@ def _by_name(column: ColumnProfile) -> tuple[str | None, str]:
         return "identifier", "the name says that it identifies a person"
     if meaning == "key" and countable and column.distinct > column.rows // 10:
         return "identifier", "the name says that it tells people or households apart"
+    if meaning is None and countable and says_number_of_somebody(column.name) and column.distinct > column.rows // 10:
+        return "identifier", "the name says that it tells people or households apart"
     if column.type == "text" and (_longest(column) > _FREE_TEXT or _is_prose(column)):
         return None, "free text may say anything about anybody"
     if column.type == "text" and meaning in SENSITIVE and 2 * column.single > column.filled:
@@ -289,12 +312,20 @@ def _own_values(column: ColumnProfile) -> tuple[str | None, str] | None:
         )
     if column.lowest < 0:
         return None
+    if (waves := _waves(column)) > 1:
+        return "identifier", f"every value stands in {waves} rows, as numbers of people do who were asked {waves} times"
     if column.distinct == column.filled == column.highest - column.lowest + 1:
         return "identifier", "it numbers the rows"
     digits = len(str(column.lowest)) if len(str(column.lowest)) == len(str(column.highest)) else 0
     if (mostly and digits >= _LONG_NUMBER) or (digits >= _LONGER_NUMBER and column.distinct > column.rows // 2):
         return "identifier", f"numbers of {digits} digits that hardly anybody shares"
     return None
+
+
+def _waves(column: ColumnProfile) -> int:
+    """In how many rows each of many values stands, if in equally many."""
+    several = _FEWEST_PEOPLE <= column.distinct <= len(column.sample)
+    return column.times[0] if several and column.times[0] == column.times[-1] and not column.nulls else 1
 
 
 def _is_prose(column: ColumnProfile) -> bool:
@@ -315,10 +346,7 @@ def _several_sensitive(columns: Sequence[ColumnProposal]) -> list[str]:
     if len(sensitive) == 1:
         return []
     chosen = min(sensitive, key=_delicacy)
-    return [
-        f"Several columns look sensitive; {chosen.name!r} is the most delicate. Where a group shares a value of one of the others, it is known for everybody in "
-        "the group; leave out what must not be learned."
-    ]
+    return [f"Several columns look sensitive; {chosen.name!r} is the most delicate."]
 
 
 def _shared(frame: pl.DataFrame, column: ColumnProposal) -> ColumnProposal:
@@ -342,12 +370,17 @@ def _singles_out(column: ColumnProfile) -> bool:
     return column.type in ("integer", "number", "date", "timestamp") and column.uniqueness > ALONE
 
 
-def _each_once(frame: pl.DataFrame, columns: Sequence[ColumnProposal]) -> tuple[list[ColumnProposal], list[str]]:
-    """Leave out what follows from another column: published beside it, it would undo the other's recoding, or tell a sensitive value."""
+def _each_once(
+    frame: pl.DataFrame, columns: Sequence[ColumnProposal]
+) -> tuple[list[ColumnProposal], tuple[ColumnRelation, ...], list[str]]:
+    """Leave out what follows from another column: published beside it, it would undo the other's recoding, or tell a sensitive value.
+
+    The columns, the relations on account of which one is left out that can be recomputed, and what the steward should know.
+    """
     by_name = {column.name: column for column in columns}
     told = [column.name for column in columns if column.role in ("quasi", "sensitive") or _was_sensitive(column)]
-    notes = []
-    for relation in relations(frame, told):
+    kept, notes = [], []
+    for relation in relations(frame, told, {column.name: int(not _is_dear(column)) for column in columns}):
         sources = [by_name[name] for name in relation.sources]
         derived = by_name[relation.derived]
         if derived.role == "sensitive" and all(source.role == "quasi" for source in sources):
@@ -359,12 +392,22 @@ def _each_once(frame: pl.DataFrame, columns: Sequence[ColumnProposal]) -> tuple[
             )
         elif derived.role is not None and all(source.role is not None for source in sources):
             by_name[derived.name] = ColumnProposal(derived.profile, None, f"{relation.how}, and can be recomputed")
-            notes.append(f"{derived.name!r} {relation.how}; it is left out, because it can be recomputed.")
+            kept.append(relation)
         elif derived.role is not None and relation.both:
             reason = f"{relation.how}, which is left out"
             by_name[derived.name] = ColumnProposal(derived.profile, None, reason)
             notes.append(f"{derived.name!r} {relation.how}, and tells as much; both are left out.")
-    return list(by_name.values()), notes
+    if kept:
+        listed = "; ".join(f"{relation.derived!r} {relation.how}" for relation in kept)
+        notes.append(
+            f"Left out, because they follow from other columns and can be recomputed from what is published of these: {listed}."
+        )
+    return list(by_name.values()), tuple(kept), notes
+
+
+def _is_dear(column: ColumnProposal) -> bool:
+    """Whether it is rather kept than what follows from it, or it from: what it says is known by its name."""
+    return column.role == "sensitive" or meaning_in(column.profile) in ("age", "birth", "postcode", "demographic")
 
 
 def _was_sensitive(column: ColumnProposal) -> bool:
@@ -385,26 +428,32 @@ def _with_hierarchy(column: ColumnProposal, beside: Path | None) -> ColumnPropos
     return ColumnProposal(column.profile, "quasi", reason, found.description, found.levels)
 
 
-def _definition(sensitive: pl.Series | None) -> tuple[tuple[dict[str, Any], ...], str | None]:
-    """k = 5 and recursive (3,3)-diversity, or the nearest that these rows can have at all (R-LD-18)."""
-    first: dict[str, Any] = {"name": "KAnonymity", "k": _K}
-    if sensitive is None:
-        return (first,), None
+def _definition(sensitive: Sequence[pl.Series]) -> tuple[tuple[dict[str, Any], ...], list[str]]:
+    """k = 5 and for every sensitive column recursive (3,3)-diversity, or the nearest that these rows can have at all (R-LD-18)."""
+    promised: list[dict[str, Any]] = [{"name": "KAnonymity", "k": _K}]
+    notes = []
+    for values in sensitive:
+        wish, note = _diversity(values)
+        named = {"column": values.name, "alone": True} if len(sensitive) > 1 else {}
+        if wish is not None:
+            promised.append({"name": wish.name, **wish.parameters(), **named})
+        notes += [note] if note else []
+    return tuple(promised), notes
+
+
+def _diversity(sensitive: pl.Series) -> tuple[GroupDefinition | None, str | None]:
     whole = _all_in_one_group(sensitive)
     wishes: list[GroupDefinition] = [RecursiveLDiversity(c=3, l=3), RecursiveLDiversity(c=3, l=2)]
     wishes += [RecursiveLDiversity(c=c, l=2) for c in range(4, 11)]
     wishes.append(DistinctLDiversity(l=2))
     for number, wish in enumerate(wishes):
         if wish.holds(whole):
-            note = (
-                f"The values of {sensitive.name!r} do not allow {wishes[0]}; {wish} is the nearest that they allow."
-                if number
-                else None
-            )
-            return (first, {"name": wish.name, **wish.parameters()}), note
+            told = f"The values of {sensitive.name!r} do not allow {wishes[0]}; {wish} is the nearest that they allow."
+            return wish, told if number else None
     return (
-        first,
-    ), f"All rows have the same {sensitive.name!r}, so it cannot be hidden. Think again before you publish it."
+        None,
+        f"All rows have the same {sensitive.name!r}, so it cannot be hidden. Think again before you publish it.",
+    )
 
 
 def _all_in_one_group(sensitive: pl.Series) -> Groups:

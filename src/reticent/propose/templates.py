@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -40,17 +40,23 @@ def templated(proposal: Proposal, name: str | None) -> Proposal:
         return proposal
     template = TEMPLATES[name]
     definition = tuple(
-        {**each, "k": template.k} if each["name"] == "KAnonymity" else each for each in proposal.definition
+        {**each, "k": max(template.k, each["k"])} if each["name"] == "KAnonymity" else each
+        for each in proposal.definition
     )
     columns = tuple(template.column(column) for column in proposal.columns)
     told = f"Template {name}. {template.open}"
-    guarded = any(column.role == "sensitive" for column in columns)
+    sensitive = [column.name for column in columns if column.role == "sensitive"]
     return replace(
         proposal,
         columns=columns,
-        definition=tuple(each for each in definition if guarded or each["name"] == "KAnonymity"),
+        definition=tuple(each for each in definition if each["name"] == "KAnonymity" or _is_about(each, sensitive)),
         notes=(told, *(note for note in proposal.notes if note != told)),
     )
+
+
+def _is_about(definition: Mapping[str, Any], sensitive: Sequence[str]) -> bool:
+    """Whether it is about a sensitive column that there still is."""
+    return definition["column"] in sensitive if "column" in definition else bool(sensitive)
 
 
 def _safe_harbor(column: ColumnProposal) -> ColumnProposal:

@@ -33,6 +33,7 @@ _DATE_WORDS = frozenset(
 _TIME_WORDS = frozenset(
     ["time", "timestamp", "date", "at", "created", "updated", "epoch", "seen", "start", "end", "visit"]
 )
+_CODED = frozenset(["isco", "nace", "naics", "sic", "soc", "noc"])
 _YEARS = (1850, 2100)
 _EPOCH = (200_000_000, 4_200_000_000)
 _ENOUGH, _MOST_CODES = 20, 60
@@ -64,6 +65,9 @@ def _whole(name: str, values: pl.Series) -> str | None:
     if values.null_count():
         return None
     if is_nominal(name) and 2 < len(values) <= _MOST_CODES:
+        return "text"
+    coded = {word.rstrip("0123456789") for word in words_of(name)} & _CODED
+    if coded and int(values.min()) > 0 and values.cast(pl.String).str.len_chars().n_unique() == 1:  # type: ignore[arg-type]
         return "text"
     if meaning_of(name) == "postcode" and int(values.min()) > 0:  # type: ignore[arg-type]  # the least of whole numbers is one
         return "text" if values.cast(pl.String).str.len_chars().n_unique() == 1 else None
