@@ -36,6 +36,20 @@ class Randomness:
         keys = np.frombuffer(secrets.token_bytes(16 * count), dtype=np.uint64).reshape(2, count)
         return np.lexsort((keys[1], keys[0]))
 
+    def integers(self, bound: int, count: int) -> NDArray[np.int64]:
+        """``count`` independent integers, each uniform on 0 .. ``bound`` - 1 (``bound`` at most 2^63), by rejection: no value is likelier than another."""
+        width = max(1, (bound - 1).bit_length())
+        source = None if self.insecure_seed is None else np.random.default_rng(self.insecure_seed)
+        kind = np.dtype("<u4" if width <= 32 else "<u8")
+        drawn = np.empty(0, dtype=np.int64)
+        while len(drawn) < count:
+            missing = (count - len(drawn)) * (1 << width) // bound + 16
+            size = kind.itemsize * missing
+            raw = secrets.token_bytes(size) if source is None else source.bytes(size)
+            fresh = np.bitwise_and(np.frombuffer(raw, dtype=kind), (1 << width) - 1)
+            drawn = np.concatenate([drawn, fresh[fresh < bound].astype(np.int64)])
+        return drawn[:count]
+
     def tokens(self, count: int) -> list[str]:
         """Distinct random names of 16 hexadecimal digits."""
         if self.insecure_seed is not None:

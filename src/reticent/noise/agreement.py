@@ -1,0 +1,113 @@
+"""Broadcast: all honest parties end with the same value of every sender, and with an honest sender's own value (R-DN-3).
+
+*Guarantee*: termination after ``rounds_of_broadcast(faults)`` rounds; agreement among the honest; validity for honest senders.
+*Adversary*: at most t of n >= 3t + 1 parties, who send whatever they like to whomever they like.
+*Cost*: 3 + 3 (t + 1) rounds, in which each value passes n times between each pair.
+*Source*: values are echoed and proposed by quorums (Turpin and Coan), and whether a proposal stands is decided by binary agreement with a king in each
+of t + 1 phases (Berman, Garay and Perry). All senders broadcast at once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from reticent.noise.network import Network, NoiseAborted, packed, to_all, unpacked
+
+_UNDECIDED = 2
+
+
+def rounds_of_broadcast(faults: int) -> int:
+    """How many rounds one broadcast takes: sending, echoing, proposing, and three for each king."""
+    return 3 + 3 * (faults + 1)
+
+
+async def broadcast(
+    network: Network, item: str, value: bytes, sources: Sequence[int] | None = None
+) -> dict[int, bytes | None]:
+    """Broadcast ``value``, and return what every source broadcast; None for one that sent no such value to enough parties.
+
+    Sources are the holders unless said otherwise; clients may be among them.
+    """
+    sources = range(network.holders) if sources is None else sources
+    outgoing = to_all(network, value) if network.me in sources else {}
+    first = await network.exchange(f"{item}/send", outgoing, sources)
+    agreed = await _agreed_values(network, item, [first.get(source) for source in sources], sources)
+    network.record(item, {str(source + 1): None if raw is None else _readable(raw) for source, raw in agreed.items()})
+    return agreed
+
+
+def _readable(raw: bytes) -> str:
+    return raw.decode() if raw.isascii() and raw.decode().isprintable() else raw.hex()
+
+
+async def _agreed_values(
+    network: Network, item: str, values: list[bytes | None], sources: Sequence[int]
+) -> dict[int, bytes | None]:
+    quorum, few = network.holders - network.faults, network.faults + 1
+    echoed = _columns(await network.exchange(f"{item}/echo", to_all(network, packed(values))), len(sources))
+    proposals = [_most_frequent(column, quorum) for column in echoed]
+    proposed = _columns(await network.exchange(f"{item}/propose", to_all(network, packed(proposals))), len(sources))
+    bits = [int(_most_frequent(column, quorum) is not None) for column in proposed]
+    bits = await agree(network, item, bits)
+    agreed: dict[int, bytes | None] = {}
+    for source, bit, column in zip(sources, bits, proposed, strict=True):
+        agreed[source] = _most_frequent(column, few) if bit else None
+        if bit and agreed[source] is None:
+            raise NoiseAborted(
+                f"The parties did not agree on what party {source + 1} broadcast: more than {network.faults} of them are at fault or late.",
+                network.blamed,
+            )
+    return agreed
+
+
+def _columns(arrived: dict[int, bytes], count: int) -> list[list[bytes]]:
+    """For each source, what the parties said about it."""
+    columns: list[list[bytes]] = [[] for _ in range(count)]
+    for raw in arrived.values():
+        for column, part in zip(columns, unpacked(raw, count) or (), strict=False):
+            if part is not None:
+                column.append(part)
+    return columns
+
+
+def _most_frequent(values: Iterable[bytes], at_least: int) -> bytes | None:
+    found = Counter(values).most_common(1)
+    return found[0][0] if found and found[0][1] >= at_least else None
+
+
+async def agree(network: Network, item: str, bits: Sequence[int]) -> list[int]:
+    """Agree on several bits at once: all honest parties return the same, and a bit that they all began with stays.
+
+    In each phase a value that n - t parties hold is proposed, a value that more than t parties propose is taken, and whoever saw fewer than n - t
+    proposals of it takes the king's.
+    """
+    quorum = network.holders - network.faults
+    mine = list(bits)
+    for king in range(network.faults + 1):
+        name = f"{item}/{king + 1}"
+        values = await _votes(network, f"{name}/value", mine)
+        supported = [next((y for y in (0, 1) if votes[y] >= quorum), _UNDECIDED) for votes in values]
+        proposals = await _votes(network, f"{name}/support", supported)
+        for place, votes in enumerate(proposals):
+            mine[place] = next((z for z in (0, 1) if votes[z] > network.faults), mine[place])
+        arrived = await network.exchange(
+            f"{name}/king", to_all(network, bytes(mine)) if network.me == king else {}, [king]
+        )
+        ruling = arrived.get(king)
+        if ruling is not None and len(ruling) == len(mine):
+            for place, votes in enumerate(proposals):
+                if votes[mine[place]] < quorum and ruling[place] in (0, 1):
+                    mine[place] = ruling[place]
+    return mine
+
+
+async def _votes(network: Network, item: str, mine: Sequence[int]) -> list[Counter[int]]:
+    """How often each value was sent for each bit; messages of another length do not count."""
+    arrived = await network.exchange(item, to_all(network, bytes(mine)))
+    counts: list[Counter[int]] = [Counter() for _ in mine]
+    for raw in arrived.values():
+        if len(raw) == len(mine):
+            for count, value in zip(counts, raw, strict=True):
+                count[value] += 1
+    return counts

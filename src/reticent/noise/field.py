@@ -1,0 +1,188 @@
+"""Arithmetic in GF(p), p = 2^31 - 1, on arrays of 64-bit integers from 0 to p - 1; polynomials, and decoding with errors and erasures (R-DN-2).
+
+A product of two elements stays below 2^62, so it fits; sums are reduced before they are multiplied again. A polynomial is an array whose first axis
+counts coefficients, lowest first; all later axes are many polynomials at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.randomness import Randomness
+
+PRIME = (1 << 31) - 1
+Elements = NDArray[np.int64]
+_ON_THE_WIRE = np.dtype("<u4")
+
+
+def drawn(*shape: int) -> Elements:
+    """Independent uniform elements from the operating system's randomness."""
+    return Randomness().integers(PRIME, int(np.prod(shape))).reshape(shape)
+
+
+def drawn_bits(count: int) -> Elements:
+    """Independent uniform bits from the operating system's randomness."""
+    return Randomness().integers(2, count)
+
+
+def evaluate(polynomials: Elements, at: int) -> Elements:
+    """The values of polynomials at one small point, by Horner's rule."""
+    value: Elements = polynomials[-1]
+    for coefficients in polynomials[-2::-1]:
+        value = (value * at + coefficients) % PRIME
+    return value
+
+
+def inverse(element: int) -> int:
+    """1 / element."""
+    return pow(element, PRIME - 2, PRIME)
+
+
+def powers(elements: Elements, exponent: int) -> Elements:
+    """Elementwise power, by repeated squaring."""
+    result, base = np.ones_like(elements), elements % PRIME
+    while exponent:
+        if exponent & 1:
+            result = result * base % PRIME
+        base, exponent = base * base % PRIME, exponent >> 1
+    return result
+
+
+def combined(weights: Sequence[int], values: Elements) -> Elements:
+    """The sum of ``weights[i] * values[i]``."""
+    total = np.zeros(values.shape[1:], dtype=np.int64)
+    for weight, value in zip(weights, values, strict=True):
+        total = (total + value * weight) % PRIME
+    return total
+
+
+def lagrange(points: Sequence[int], at: int = 0) -> list[int]:
+    """Weights w with f(at) = sum of w[i] f(points[i]) for every polynomial f of a degree below ``len(points)``."""
+    weights = []
+    for one in points:
+        above = below = 1
+        for other in points:
+            if other != one:
+                above, below = above * (at - other) % PRIME, below * (one - other) % PRIME
+        weights.append(above * inverse(below) % PRIME)
+    return weights
+
+
+def vandermonde(rows: int, columns: int) -> list[list[int]]:
+    """The matrix of (i + 1)^j: any ``rows`` of its columns are independent, since columns have different points."""
+    return [[pow(column + 1, row, PRIME) for column in range(columns)] for row in range(rows)]
+
+
+def signed(elements: Elements) -> Elements:
+    """Residues above p / 2 as the negative numbers that they stand for."""
+    return np.where(elements > PRIME // 2, elements - PRIME, elements)
+
+
+def to_bytes(elements: Elements) -> bytes:
+    """Elements as they travel, four bytes each."""
+    return elements.astype(_ON_THE_WIRE).tobytes()
+
+
+def from_bytes(raw: bytes, *shape: int) -> Elements | None:
+    """What :func:`to_bytes` wrote; None if there are not exactly as many elements, or one of them is not below p."""
+    if len(raw) != _ON_THE_WIRE.itemsize * int(np.prod(shape)):
+        return None
+    elements = np.frombuffer(raw, dtype=_ON_THE_WIRE).astype(np.int64).reshape(shape)
+    return elements if not elements.size or int(elements.max()) < PRIME else None
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """Values at zero, and which of the given points do not lie on the polynomials."""
+
+    at_zero: Elements
+    wrong: tuple[int, ...]
+
+
+def decode(points: Sequence[int], values: Elements, degree: int, errors: int, agreeing: int) -> Decoded | None:
+    """Decode polynomials of ``degree`` from their values at ``points``, of which at most ``errors`` are wrong (Berlekamp and Welch).
+
+    ``values[i]`` holds what came from point i, for all polynomials. A point that is wrong in one polynomial is left out of all. None if
+    fewer than ``agreeing`` points remain on the polynomials: then nothing is accepted (R-DN-2 as corrected).
+    """
+    left, wrong = list(range(len(points))), set[int]()
+    while len(left) >= max(agreeing, degree + 1):
+        base = left[: degree + 1]
+        known = [points[each] for each in base]
+        off = np.zeros(values.shape[1:], dtype=bool)
+        for other in left[degree + 1 :]:
+            off |= combined(lagrange(known, points[other]), values[base]) != values[other]
+        if not off.any():
+            return Decoded(combined(lagrange(known), values[base]), tuple(sorted(points[each] for each in wrong)))
+        column = int(np.argmax(off))
+        found = _corrected(points, [int(value) for value in values[:, column]], degree, errors)
+        if found is None or not set(found) - wrong:
+            return None
+        wrong |= set(found)
+        left = [each for each in left if each not in wrong]
+    return None
+
+
+def _corrected(points: Sequence[int], values: Sequence[int], degree: int, errors: int) -> list[int] | None:
+    """Which positions are off the one polynomial that all but at most ``errors`` lie on; None if there is none.
+
+    Solve Q(x) = y E(x) for E monic of degree ``errors`` and Q of degree ``errors + degree``; then the polynomial is Q / E.
+    """
+    for count in range(min(errors, (len(points) - degree - 1) // 2), 0, -1):
+        unknown = count + degree + 1
+        rows = []
+        for x, y in zip(points, values, strict=True):
+            row = [pow(x, k, PRIME) for k in range(unknown)] + [-y * pow(x, k, PRIME) % PRIME for k in range(count)]
+            rows.append([*row, y * pow(x, count, PRIME) % PRIME])
+        solved = _solved(rows)
+        if solved is None:
+            continue
+        polynomial = _quotient(solved[:unknown], [*solved[unknown:], 1])
+        if polynomial is None:
+            continue
+        off = [
+            place
+            for place, (x, y) in enumerate(zip(points, values, strict=True))
+            if sum(c * pow(x, k, PRIME) for k, c in enumerate(polynomial)) % PRIME != y
+        ]
+        if len(off) <= errors:
+            return off
+    return None
+
+
+def _solved(rows: list[list[int]]) -> list[int] | None:
+    """One solution of linear equations, free unknowns zero; None if they contradict each other."""
+    width, pivots, done = len(rows[0]) - 1, list[int](), 0
+    for column in range(width):
+        found = next((k for k in range(done, len(rows)) if rows[k][column]), None)
+        if found is None:
+            continue
+        rows[done], rows[found] = rows[found], rows[done]
+        scale = inverse(rows[done][column])
+        rows[done] = [value * scale % PRIME for value in rows[done]]
+        for k, row in enumerate(rows):
+            if k != done and row[column]:
+                factor = row[column]
+                rows[k] = [(a - factor * b) % PRIME for a, b in zip(row, rows[done], strict=True)]
+        pivots.append(column)
+        done += 1
+    if any(row[-1] for row in rows[done:]):
+        return None
+    solution = [0] * width
+    for row, column in zip(rows, pivots, strict=False):
+        solution[column] = row[-1]
+    return solution
+
+
+def _quotient(dividend: list[int], divisor: list[int]) -> list[int] | None:
+    """dividend / divisor for a monic divisor, lowest coefficients first; None if there is a remainder."""
+    rest, quotient = list(dividend), [0] * (len(dividend) - len(divisor) + 1)
+    for k in range(len(quotient) - 1, -1, -1):
+        factor = quotient[k] = rest[k + len(divisor) - 1]
+        for place, coefficient in enumerate(divisor):
+            rest[k + place] = (rest[k + place] - factor * coefficient) % PRIME
+    return None if any(rest) else quotient
