@@ -15,6 +15,7 @@ import numpy as np
 from reticent.cards import Card, ShownAsCard
 from reticent.errors import PolicyError, did_you_mean
 from reticent.exact import Number, exact, whole
+from reticent.noise.agreement import rounds_of_broadcast
 from reticent.noise.laws import (
     COUNT,
     HISTOGRAM,
@@ -104,7 +105,7 @@ class NoisePlan(ShownAsCard):
     @property
     def rounds(self) -> int:
         """How often all parties wait for each other, with nobody complaining."""
-        return rounds_of(self.faults, self.law, self.level, self.width, self.precision)
+        return rounds_of(self.faults, self.query, self.law, self.level, self.precision)
 
     @property
     def printed(self) -> dict[str, float]:
@@ -303,14 +304,17 @@ def smallest_circuit(epsilon: Fraction, delta: Fraction, move: Move) -> tuple[in
     )
 
 
-def rounds_of(faults: int, law: str, level: str, width: int, precision: int) -> int:
-    """How often all parties wait for each other when nobody complains."""
-    # Dealing, then opening; in between the cross-checks and broadcasts of the sharing.
-    broadcast = 1 + 3 * (faults + 1)
-    multiplications = math.ceil(math.log2(precision)) + 1 if law == "exponential" else 0
+def rounds_of(faults: int, query: str, law: str, level: str, precision: int) -> int:
+    """How often all parties wait for each other when nobody complains (3.7).
+
+    Byzantine: three broadcasts (who takes part, complaints, digests), dealing, cross-checks, opening the answer, and for counts how many rows there are. Binomial
+    noise opens public coins once; exponential noise extracts, squares, opens, and halves comparisons of ``precision`` bits until one is left.
+    """
+    comparing = 3 + (precision - 1).bit_length() if law == "exponential" else 0
     if level == "semi-honest":
-        return 4 + 2 * multiplications
-    return 4 + 4 * broadcast + multiplications * (2 + 4 * broadcast)
+        return 3 + comparing
+    noise = comparing or 1
+    return 3 * rounds_of_broadcast(max(1, faults)) + 3 + (query != "sum") + noise
 
 
 def _ideal_variance(scale: Fraction) -> Fraction:

@@ -1,0 +1,85 @@
+"""Biased coins and exponential noise from hidden bits (R-DN-10 to R-DN-12).
+
+*Guarantee*: the noise has exactly the law that the plan states: the difference of two geometric numbers, each bit of which is an independent coin.
+*Adversary*: whoever the arithmetic bears; every coin takes all its bits, so that what is sent does not depend on what comes out.
+*Cost*: ``precision`` hidden bits and fewer than 2 ``precision`` products a coin, in ceil(log2(precision)) rounds.
+*Source*: the bits of a geometric number are independent. A difference is used, since a sign bit would double the weight of zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from reticent.noise import field as gf
+from reticent.noise.field import Elements
+from reticent.noise.multiplying import SharedArithmetic
+
+
+def products_of_comparison(precision: int) -> int:
+    """How many products comparing a hidden number of ``precision`` bits with a public one takes."""
+    total, length = 0, precision
+    while length > 1:
+        merges = length // 2
+        # The last merge of a level holds the lowest bits, where equality is of no use, unless a lone bit lies below it.
+        total += 2 * merges - (length % 2 == 0)
+        length -= merges
+    return total
+
+
+async def at_most(arithmetic: SharedArithmetic, item: str, bits: Elements, limits: Elements) -> Elements:
+    """Shares of 1 where the hidden number (``bits[0]`` its highest bit) is at most the public one with bits ``limits``, else of 0 (R-DN-11).
+
+    A tie gives 1. Neighbouring runs of bits are merged, all at once: the number is greater if its high run is, or that is equal and the low run greater.
+    """
+    greater = bits * (1 - limits) % gf.PRIME
+    equal = np.where(limits == 1, bits, 1 - bits) % gf.PRIME
+    level = 0
+    while len(greater) > 1:
+        level += 1
+        merges = len(greater) // 2
+        high, low = slice(0, 2 * merges, 2), slice(1, 2 * merges, 2)
+        kept = merges - (len(greater) % 2 == 0)
+        width = bits.shape[1]
+        factors = np.concatenate([equal[high], equal[high][:kept]]).reshape(-1)
+        others = np.concatenate([greater[low], equal[low][:kept]]).reshape(-1)
+        products = (await arithmetic.multiply(f"{item}/{level}", factors, others)).reshape(-1, width)
+        rest_greater, rest_equal = greater[2 * merges :], equal[2 * merges :]
+        greater = np.concatenate([(greater[high] + products[:merges]) % gf.PRIME, rest_greater])
+        # Equality of the lowest run is never asked for.
+        unused = np.zeros((merges - kept, width), dtype=np.int64)
+        equal = np.concatenate([products[merges:], unused, rest_equal])
+    result: Elements = (1 - greater[0]) % gf.PRIME
+    return result
+
+
+async def exponential_noise(
+    arithmetic: SharedArithmetic, item: str, bits: Elements, thresholds: Sequence[int], precision: int, sums: int
+) -> Elements:
+    """Shares of ``sums`` independent numbers of exponential noise (R-DN-10): coin i of a geometric number is 1 iff its random number is at most ``thresholds[i]``."""
+    width = len(thresholds)
+    limits = np.array(
+        [[threshold >> (precision - 1 - bit) & 1 for threshold in thresholds] for bit in range(precision)]
+    )
+    coins = await at_most(
+        arithmetic, item, bits.reshape(precision, 2 * sums * width), np.tile(limits, (1, 2 * sums)).astype(np.int64)
+    )
+    weights = np.array([1 << place for place in range(width)], dtype=np.int64)
+    numbers = (coins.reshape(2, sums, width) * weights % gf.PRIME).sum(axis=-1) % gf.PRIME
+    noise: Elements = (numbers[0] - numbers[1]) % gf.PRIME
+    return noise
+
+
+def biased_coins(bits: Sequence[int], bias: Sequence[int]) -> Iterator[int]:
+    """Coins of one bias in the clear, one after the other: compare bits with those of the bias and give the complement of the first that differs, or 1 at a tie (R-DN-11)."""
+    matched = 0
+    for bit in bits:
+        if bit != bias[matched]:
+            yield 1 - bit
+            matched = 0
+        elif matched + 1 == len(bias):
+            yield 1
+            matched = 0
+        else:
+            matched += 1

@@ -1,0 +1,309 @@
+"""One run of a party, from its rows to the noisy answer (R-DN-1).
+
+*Guarantee*: with at most t faulty or late parties of n >= 3t + 1, all honest parties end with the same answer: the sum of the rows of all parties that were not
+excluded, plus noise of the planned law of which at least the planned number of coins is unknown to any t parties. With more, they abort or an opening fails; no answer is
+made up. Nothing but the answer is learned.
+*Adversary*: at most t parties who lie, collude or crash. At level ``semi-honest``: t of n >= 2t + 1 who look at what they hold but follow the protocol.
+*Cost*: :func:`reticent.noise.planning.rounds_of`.
+
+The order matters: coins are shared before public coins are opened, everybody agrees on a digest of all broadcasts before the answer is opened, and
+every party charges its budget in between. An abort before that is free; after it the budget is spent, and a new run is a new answer with new noise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from reticent.noise import field as gf
+from reticent.noise.agreement import broadcast
+from reticent.noise.circuits import exponential_noise
+from reticent.noise.coins import bits_of, extracted, flipped
+from reticent.noise.field import Elements
+from reticent.noise.multiplying import CheckedArithmetic, PassiveArithmetic, hidden_bits, unknown_triples
+from reticent.noise.network import Network, NoiseAborted, unpacked
+from reticent.noise.proofs import Layout, dealing, proved_bits, proved_triples, settle_proofs
+from reticent.noise.sharing import (
+    Dealing,
+    Shares,
+    deal,
+    disputed,
+    open_points,
+    read_complaints,
+    share_polynomials,
+)
+from reticent.noise.tasks import MOST_SHARINGS, JointTask
+
+Charge = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class PartyResult:
+    """What a party ends with: the noisy numbers, how many coins are in each, who took part, who is to blame, and everything that was broadcast."""
+
+    numbers: tuple[int, ...]
+    coins: int
+    included: tuple[int, ...]
+    blamed: dict[int, str] = field(default_factory=dict)
+    transcript: tuple[dict[str, object], ...] = ()
+
+
+def free() -> None:
+    """Charge nothing: the party keeps no budget."""
+
+
+async def take_part(network: Network, task: JointTask, rows: Sequence[int], charge: Charge = free) -> PartyResult:
+    """Run the protocol as one of the parties."""
+    if task.level == "semi-honest":
+        return await _passively(network, task, rows, charge)
+    declared = await _declare(network, task, len(rows))
+    layouts = {dealer: task.layout(count, dealer) for dealer, count in declared.items()}
+    held = await _share(network, task, rows, layouts)
+    held = await _check_counts(network, task, held, declared, layouts)
+    answer = sum(
+        (
+            task.released(task.counted(layouts[dealer].values(part, 0)[0], declared[dealer]))
+            for dealer, part in held.items()
+        ),
+        np.zeros(task.outputs, dtype=np.int64),
+    )
+    parts = {dealer: part for dealer, part in held.items() if dealer < task.parties}
+    noise, coins = await _noise(network, task, parts, layouts)
+    numbers = await _open(network, task, (answer + noise) % gf.PRIME, coins, charge)
+    return PartyResult(numbers, coins, tuple(sorted(held)), network.blamed, tuple(network.transcript))
+
+
+async def take_part_as_client(network: Network, task: JointTask, rows: Sequence[int]) -> None:
+    """Share one's rows with the parties and leave once they were checked (R-DN-14, facilitators): a client holds no shares and deals no coins."""
+    await network.exchange("declare/send", dict.fromkeys(range(task.parties), _declaration(task, len(rows))), [])
+    layout = task.layout(len(rows), network.me)
+    own = dealing([proved_bits(task.input_bits(rows), task.threshold)])
+    await network.exchange("rows/deal", own.messages(task.parties), [])
+    arrived = await network.exchange("rows/tell", {})
+    said = _told(arrived, task)
+    disputes = disputed(read_complaints(network, said, {network.me: layout.size}))
+    if network.me in disputes:
+        named, blob = disputes[network.me].answer(own)
+        await network.exchange("rows/reveal", dict.fromkeys(range(task.parties), blob), [])
+        await network.exchange("rows/revealed/send", dict.fromkeys(range(task.parties), named), [])
+
+
+def _told(arrived: Mapping[int, bytes], task: JointTask) -> dict[int, bytes | None]:
+    """The complaints that more than t parties report to a client in the same words."""
+    reports = list(arrived.values())
+    for report in reports:
+        parts = unpacked(report, task.parties)
+        if parts is not None and reports.count(report) > task.threshold:
+            return dict(enumerate(parts))
+    return {}
+
+
+def _declaration(task: JointTask, rows: int) -> bytes:
+    return json.dumps([task.digest, rows]).encode()
+
+
+async def _declare(network: Network, task: JointTask, rows: int) -> dict[int, int]:
+    """Agree on who takes part with how many rows."""
+    said = await broadcast(network, "declare", _declaration(task, rows), range(task.parties + task.clients))
+    return _read_declarations(network, task, said, needed=task.parties - task.threshold)
+
+
+def _read_declarations(
+    network: Network, task: JointTask, said: Mapping[int, bytes | None], needed: int
+) -> dict[int, int]:
+    """The number of rows of everybody who was set up for this task; others are left out."""
+    found: dict[int, int] = {}
+    for party, raw in said.items():
+        try:
+            digest, count = json.loads(raw or b"")
+        except (ValueError, TypeError, RecursionError):
+            network.blame(party, "declared nothing that can be read")
+            continue
+        if digest != task.digest:
+            network.blame(party, "was set up for another task")
+        elif type(count) is not int or count < 0 or task.layout(min(count, MOST_SHARINGS), party).size > MOST_SHARINGS:
+            network.blame(party, "declared an impossible number of rows")
+        else:
+            found[party] = count
+    _require(network, task, found, needed, "declared the same task")
+    if task.largest(sum(found.values())) > gf.PRIME // 2:
+        raise NoiseAborted(
+            f"{sum(found.values()):,} rows of {task.bits} bits and their noise do not fit in the field. Use fewer rows or bits.",
+            network.blamed,
+        )
+    return found
+
+
+def _require(network: Network, task: JointTask, parties: Mapping[int, object], needed: int, what: str) -> None:
+    there = sum(party < task.parties for party in parties)
+    if there < needed:
+        raise NoiseAborted(f"Only {there} of {task.parties} parties {what}; {needed} are needed.", network.blamed)
+
+
+def _require_enough(network: Network, task: JointTask, parties: Mapping[int, object], what: str) -> None:
+    _require(network, task, parties, task.parties - task.threshold, what)
+
+
+async def _share(
+    network: Network, task: JointTask, rows: Sequence[int], layouts: Mapping[int, Layout]
+) -> dict[int, Shares]:
+    """Share rows, coins and random numbers, all verified and proved; who fails is out with everything."""
+
+    def check(dealer: int, part: Shares) -> int | None:
+        return layouts[dealer].first_unproved(network.me + 1, part)
+
+    own = None
+    if network.me in layouts:
+        if layouts[network.me] != task.layout(len(rows), network.me):
+            raise NoiseAborted("The parties agreed on another number of rows than this party has.", network.blamed)
+        own = _dealing(task, rows, layouts[network.me])
+    sizes = {dealer: layout.size for dealer, layout in layouts.items()}
+    dealt = await deal(network, "rows", own, sizes, check, tell=range(task.parties, task.parties + task.clients))
+    await settle_proofs(network, "rows", dealt, layouts)
+    for dealer, why in dealt.out.items():
+        network.blame(dealer, why)
+    _require_enough(network, task, dealt.accepted, "shared their rows as they should")
+    return dict(sorted(dealt.accepted.items()))
+
+
+def _dealing(task: JointTask, rows: Sequence[int], layout: Layout) -> Dealing:
+    _, coins, plain, randoms, triples = (section.count for section in layout.sections)
+    return dealing(
+        [
+            proved_bits(task.input_bits(rows), task.threshold),
+            proved_bits(gf.drawn_bits(coins), task.threshold),
+            share_polynomials(gf.drawn(plain), task.threshold),
+            share_polynomials(gf.drawn(randoms), task.threshold),
+            proved_triples(triples, task.threshold),
+        ]
+    )
+
+
+async def _check_counts(
+    network: Network,
+    task: JointTask,
+    held: dict[int, Shares],
+    declared: Mapping[int, int],
+    layouts: Mapping[int, Layout],
+) -> dict[int, Shares]:
+    """Open how many rows each dealer's cells hold together, which is public: who counts other than it declared is out (7.1)."""
+    if task.query == "sum":
+        return held
+    totals = [
+        int(task.counted(layouts[dealer].values(part, 0)[0], declared[dealer]).sum() % gf.PRIME)
+        for dealer, part in held.items()
+    ]
+    opened = await open_points(network, "counts", np.array(totals, dtype=np.int64))
+    network.record("counts", [int(value) for value in opened])
+    for dealer, total in zip(list(held), opened, strict=True):
+        if total != declared[dealer]:
+            network.blame(dealer, "shared cells that do not add up to its rows")
+            del held[dealer]
+    _require_enough(network, task, held, "shared as many rows as they declared")
+    return held
+
+
+async def _noise(
+    network: Network, task: JointTask, held: Mapping[int, Shares], layouts: Mapping[int, Layout]
+) -> tuple[Elements, int]:
+    """Shares of the noise of every number, without the half that binomial noise has on average; and how many coins went into each."""
+    if task.law == "binomial":
+        return await _binomial(network, task, held, layouts)
+    known = task.threshold - (task.parties - len(held))
+    triples = await unknown_triples(
+        network, "triples", [(dealer, layouts[dealer].values(part, 4)) for dealer, part in held.items()], known
+    )
+    arithmetic = CheckedArithmetic(network, triples)
+    randoms = _extracted(task, held, layouts, 3)[: task.randoms]
+    bits = await hidden_bits(arithmetic, "bits", randoms, task.hidden_bits)
+    noise = await exponential_noise(arithmetic, "noise", bits, task.thresholds, task.precision, task.outputs)
+    return noise, 0
+
+
+def _extracted(task: JointTask, held: Mapping[int, Shares], layouts: Mapping[int, Layout], place: int) -> Elements:
+    any_layout = next(layouts[dealer] for dealer in held)
+    zeros = np.zeros(any_layout.sections[place].count, dtype=np.int64)
+    parts = [layouts[party].values(held[party], place)[0] if party in held else zeros for party in range(task.parties)]
+    return extracted(parts, task.parties, task.threshold)
+
+
+async def _binomial(
+    network: Network, task: JointTask, held: Mapping[int, Shares], layouts: Mapping[int, Layout]
+) -> tuple[Elements, int]:
+    """Coins of all dealers that remain, each flipped by a public coin that was not known when it was shared (R-DN-7)."""
+    if not task.quota:
+        return np.zeros(task.outputs, dtype=np.int64), 0
+    elements = await open_points(network, "coins", _extracted(task, held, layouts, 2))
+    network.record("coins", hashlib.sha256(gf.to_bytes(elements)).hexdigest())
+    each = task.quota * task.outputs
+    coins = bits_of(elements, each * len(held))
+    if coins is None:
+        raise NoiseAborted("Fewer public coins came out than can happen by chance.", network.blamed)
+    bits = np.concatenate([layouts[dealer].values(part, 1)[0] for dealer, part in held.items()])
+    shares = flipped(bits, coins).reshape(len(held) * task.quota, task.outputs)
+    return shares.sum(axis=0) % gf.PRIME, len(held) * task.quota
+
+
+async def _open(network: Network, task: JointTask, shares: Elements, coins: int, charge: Charge) -> tuple[int, ...]:
+    """Agree on what happened so far, charge, and open the answer."""
+    mine = hashlib.sha256(json.dumps(network.transcript, sort_keys=True).encode()).hexdigest().encode()
+    said = await broadcast(network, "digest", mine)
+    if sum(digest == mine for digest in said.values()) < task.parties - task.threshold:
+        raise NoiseAborted(
+            "The parties do not agree on what was broadcast, so nothing is opened and nobody is charged.",
+            network.blamed,
+        )
+    for party, digest in said.items():
+        if digest != mine:
+            network.blame(party, "does not agree on what was broadcast")
+    return _shown(network, await _charged(charge, lambda: open_points(network, "answer", shares)), coins)
+
+
+async def _charged(charge: Charge, opening: Callable[[], Awaitable[Elements]]) -> Elements:
+    """Charge the budget, and only then open: an abort from here on has cost it."""
+    charge()
+    try:
+        return await opening()
+    except NoiseAborted as aborted:
+        aborted.opened = True
+        raise
+
+
+def _shown(network: Network, opened: Elements, coins: int) -> tuple[int, ...]:
+    numbers = tuple(int(number) - coins // 2 for number in gf.signed(opened))
+    network.record("answer", list(numbers))
+    return numbers
+
+
+async def _declare_passively(network: Network, task: JointTask, rows: int) -> dict[int, int]:
+    """Who takes part: everybody, or nothing is computed."""
+    arrived = await network.exchange("declare", dict.fromkeys(range(task.parties), _declaration(task, rows)))
+    network.record("declare", {str(party + 1): raw.decode(errors="replace") for party, raw in sorted(arrived.items())})
+    return _read_declarations(
+        network, task, {party: arrived.get(party) for party in range(task.parties)}, needed=task.parties
+    )
+
+
+async def _passively(network: Network, task: JointTask, rows: Sequence[int], charge: Charge) -> PartyResult:
+    """Level ``semi-honest``: everybody shares its counts together with its own noise, and all sums are opened."""
+    declared = await _declare_passively(network, task, len(rows))
+    arithmetic = PassiveArithmetic(network)
+    own = task.released(task.counted(task.input_bits(rows), len(rows)))
+    own = own + gf.drawn_bits(task.quota * task.outputs).reshape(task.quota, task.outputs).sum(axis=0)
+    shares = sum(await arithmetic.share("rows", own), np.zeros(task.outputs, dtype=np.int64))
+    coins = task.quota * task.parties
+    if task.law == "exponential":
+        randoms = (
+            sum(await arithmetic.share("randoms", gf.drawn(task.randoms)), np.zeros(task.randoms, dtype=np.int64))
+            % gf.PRIME
+        )
+        bits = await hidden_bits(arithmetic, "bits", randoms, task.hidden_bits)
+        shares = shares + await exponential_noise(
+            arithmetic, "noise", bits, task.thresholds, task.precision, task.outputs
+        )
+    numbers = _shown(network, await _charged(charge, lambda: arithmetic.open("answer", shares % gf.PRIME)), coins)
+    return PartyResult(numbers, coins, tuple(sorted(declared)), network.blamed, tuple(network.transcript))

@@ -1,0 +1,204 @@
+"""What all parties agree on before they begin, and how a party's rows become the values that it shares (R-DN-1, R-DN-14).
+
+A count or a histogram is shared cell by cell: N rows take bits enough for N in every cell, N is public, and the parties check that the cells add up to N. A
+count is a histogram of zeros and ones of which the ones are opened. A sum shares every bit of every row.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reticent.errors import DataError, PolicyError
+from reticent.noise import field as gf
+from reticent.noise.circuits import products_of_comparison
+from reticent.noise.coins import elements_for
+from reticent.noise.field import Elements
+from reticent.noise.multiplying import triples_for
+from reticent.noise.proofs import Layout, Section
+
+if TYPE_CHECKING:
+    from reticent.noise.planning import NoisePlan
+
+MOST_CELLS = 100_000
+# What one dealer may share in a run: beyond it memory and time are out of proportion.
+MOST_SHARINGS = 8_000_000
+_SPARE_RANDOMS = 4
+
+
+@dataclass(frozen=True)
+class JointTask:
+    """The public side of one run, the same for every party.
+
+    ``threshold`` is the degree of the sharing: how many parties together learn nothing. It is at least 1, so that nobody alone learns anything either.
+    """
+
+    session: str
+    parties: int
+    threshold: int
+    level: str
+    query: str
+    cells: int
+    bits: int
+    law: str
+    quota: int
+    precision: int
+    thresholds: tuple[int, ...]
+    epsilon: str
+    delta: str
+    clients: int = 0
+
+    @staticmethod
+    def of(plan: NoisePlan, session: str, cells: int | None, clients: int = 0) -> JointTask:
+        """The task of a plan; what the plan does not know is checked here."""
+        if (plan.query == "histogram") != (cells is not None):
+            need = "needs cells, the number of its cells" if cells is None else "has no cells"
+            raise PolicyError(f"A {plan.query} {need}.", setting=("cells",), value=cells)
+        if cells is not None and not (type(cells) is int and 1 <= cells <= MOST_CELLS):
+            raise PolicyError(
+                f"cells must be a whole number from 1 to {MOST_CELLS:,}, but it is {cells!r}.",
+                setting=("cells",),
+                value=cells,
+            )
+        threshold = max(plan.faults, 1)
+        least = 3 * threshold + 1 if plan.level == "byzantine" else 2 * threshold + 1
+        if plan.parties < least:
+            raise PolicyError(
+                f"{plan.parties} parties cannot compute jointly at level {plan.level!r}: {least} are needed so that no {'one' if threshold == 1 else threshold} "
+                "of them can see or spoil anything. Use more parties"
+                + (", or level='semi-honest'." if plan.level == "byzantine" and plan.parties > 2 else "."),
+                setting=("parties",),
+                value=plan.parties,
+            )
+        exponential = plan.law == "exponential"
+        task = JointTask(
+            session,
+            plan.parties,
+            threshold,
+            plan.level,
+            plan.query,
+            cells or (2 if plan.query == "count" else 1),
+            plan.bits,
+            plan.law,
+            0 if exponential else plan.quota,
+            plan.precision,
+            plan.thresholds,
+            str(plan.epsilon),
+            str(plan.delta),
+            clients,
+        )
+        size = task.layout(0, dealer=0).size
+        if size > MOST_SHARINGS:
+            raise PolicyError(
+                f"Noise for {task.outputs:,} numbers takes {size:,} sharings of each party; {MOST_SHARINGS:,} is the most. Use fewer cells, a larger epsilon"
+                + (", or law='binomial'." if exponential else "."),
+                setting=("cells",),
+                value=cells,
+            )
+        return task
+
+    @staticmethod
+    def from_json(raw: dict[str, Any]) -> JointTask:
+        """What :meth:`to_json` wrote."""
+        return JointTask(**{**raw, "thresholds": tuple(raw["thresholds"])})
+
+    def to_json(self) -> dict[str, Any]:
+        """The task as plain data."""
+        return {**asdict(self), "thresholds": list(self.thresholds)}
+
+    @property
+    def digest(self) -> str:
+        """A name of the whole task: parties that were set up differently notice it."""
+        return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()
+
+    @property
+    def outputs(self) -> int:
+        """How many noisy numbers come out."""
+        return self.cells if self.query == "histogram" else 1
+
+    @property
+    def coins(self) -> int:
+        """How many coins all parties deal together."""
+        return self.parties * self.quota * self.outputs
+
+    @property
+    def hidden_bits(self) -> int:
+        """How many bits that nobody knows exponential noise takes."""
+        return 2 * self.outputs * len(self.thresholds) * self.precision
+
+    @property
+    def randoms(self) -> int:
+        """How many random elements hidden bits are made of: a few more, since one in two billion is of no use."""
+        return self.hidden_bits + _SPARE_RANDOMS if self.hidden_bits else 0
+
+    @property
+    def products(self) -> int:
+        """How many multiplications exponential noise takes."""
+        return self.randoms + 2 * self.outputs * len(self.thresholds) * products_of_comparison(self.precision)
+
+    def layout(self, rows: int, dealer: int) -> Layout:
+        """What a dealer with so many rows shares: its rows and, unless it is a client, coins, and random numbers for public coins, hidden bits and products."""
+        width = self.cells * rows.bit_length() if self.query != "sum" else rows * self.bits
+        sections = [Section("bits", width)]
+        if dealer < self.parties and self.level == "byzantine":
+            among = self.parties - self.threshold
+            sections += [
+                Section("bits", self.quota * self.outputs),
+                Section("plain", -(-elements_for(self.coins) // among)),
+                Section("plain", -(-self.randoms // among)),
+                Section("products", triples_for(self.products, self.parties, self.threshold)),
+            ]
+        return Layout(tuple(sections), self.threshold)
+
+    def check_rows(self, rows: Sequence[int], owner: str) -> None:
+        """Refuse rows that the query cannot count."""
+        bound = {"count": 2, "histogram": self.cells, "sum": 1 << self.bits}[self.query]
+        for place, value in enumerate(rows):
+            if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or not 0 <= value < bound:
+                what = {
+                    "count": "0 or 1",
+                    "histogram": f"a cell from 0 to {bound - 1}",
+                    "sum": f"a whole number from 0 to {bound - 1}",
+                }
+                raise DataError(
+                    f"{owner}, row {place + 1}: {value!r} is not {what[self.query]}.", setting=("values",), value=value
+                )
+        if self.layout(len(rows), 0).size > MOST_SHARINGS:
+            raise DataError(
+                f"{owner} has {len(rows):,} rows, which take more than {MOST_SHARINGS:,} sharings. Use query='histogram' with few cells, or fewer rows.",
+                setting=("values",),
+                value=len(rows),
+            )
+
+    def input_bits(self, rows: Sequence[int]) -> Elements:
+        """A party's rows as the bits that it shares: lowest bit first, cell after cell or row after row."""
+        if self.query == "sum":
+            numbers, width = np.array(rows, dtype=np.int64), self.bits
+        else:
+            numbers, width = np.bincount(np.array(rows, dtype=np.int64), minlength=self.cells), len(rows).bit_length()
+        return ((numbers[:, None] >> np.arange(width)) & 1).reshape(-1)
+
+    def counted(self, bits: Elements, rows: int) -> Elements:
+        """Shares of a dealer's cell counts, or of its sum, from shares of its bits."""
+        width = self.bits if self.query == "sum" else rows.bit_length()
+        weights = np.array([1 << place for place in range(width)], dtype=np.int64)
+        numbers: Elements = (
+            (bits.reshape(-1, width) * weights % gf.PRIME).sum(axis=-1) % gf.PRIME
+            if bits.size
+            else np.zeros(self.cells, dtype=np.int64)
+        )
+        return numbers if self.query != "sum" else numbers.sum(keepdims=True) % gf.PRIME
+
+    def released(self, counts: Elements) -> Elements:
+        """The numbers that are opened: all cells, or those of rows with a one."""
+        return counts[1:2] if self.query == "count" else counts
+
+    def largest(self, rows: int) -> int:
+        """A bound on the size of any released number, noise included."""
+        values = rows * ((1 << self.bits) - 1)
+        return values + self.parties * self.quota + (2 << len(self.thresholds))

@@ -1,0 +1,337 @@
+"""Whole runs without clocks: golden answers, every fault by name, budgets, transcripts (R-DN-1, R-DN-7, R-DN-14)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from reticent.errors import DataError, PolicyError
+from reticent.noise import BEHAVIOURS, NoiseAborted, plan
+from reticent.noise.behaviours import behaviour
+from reticent.noise.protocol import take_part, take_part_as_client
+from reticent.noise.tasks import JointTask
+from tests.noise.lockstep import play
+from tests.noise.worlds import counted, joint, small_task
+
+
+def honest_of(found, liars):
+    return [each for party, each in enumerate(found) if party not in liars]
+
+
+def test_four_parties_without_noise_count_three():
+    """DN-G10: inputs 1, 0, 1, 1."""
+    for each in joint(small_task(4, 1), [[1], [0], [1], [1]]):
+        assert each.numbers == (3,)
+        assert each.blamed == {}
+        assert each.included == (0, 1, 2, 3)
+
+
+def test_wrong_shares_at_opening_change_nothing():
+    """DN-G10, with one party that opens wrong shares."""
+    for each in honest_of(joint(small_task(4, 1), [[1], [0], [1], [1]], {1: "lie in openings"}), {1}):
+        assert each.numbers == (3,)
+        assert 1 in each.blamed
+
+
+def test_a_seven_shared_as_a_bit_puts_its_dealer_out():
+    """DN-G10: the dealer is out with its row and its coins, and named."""
+    for each in honest_of(joint(small_task(4, 1, quota=2), [[1], [0], [1], [1]], {2: "lie in proofs"}), {2}):
+        assert each.included == (0, 1, 3)
+        assert each.coins == 6
+        assert each.blamed == {2: "shared a value that is not a bit"}
+
+
+def test_an_equivocating_dealer_leaves_all_honest_parties_with_one_value():
+    """DN-G10."""
+    found = honest_of(joint(small_task(4, 1), [[1], [0], [1], [1]], {0: "lie in shares"}), {0})
+    assert {each.numbers for each in found} == {(2,)}
+    assert all(each.blamed == {0: "dealt shares that do not fit together"} for each in found)
+
+
+@pytest.mark.parametrize("law", ["binomial", "exponential"])
+@pytest.mark.parametrize("name", BEHAVIOURS)
+def test_whatever_a_party_does_the_others_end_with_the_right_answer(name, law):
+    """n = 4, every fault: all honest parties end with the same answer, over the same parties' rows, and never blame each other."""
+    task = small_task(4, 1, "histogram", 3)
+    if law == "exponential":
+        # Coins of bias zero cannot be had; a geometric number of bias one in every bit is 3, and 3 - 3 = 0.
+        task = replace(task, law=law, thresholds=(1, 1), precision=1)
+    rows = [[0, 1], [2, 2], [1, 1], [0, 2]]
+    found = honest_of(joint(task, rows, {1: name}), {1})
+    assert {each.numbers for each in found} == {found[0].numbers}
+    assert {each.included for each in found} == {found[0].included}
+    assert set(found[0].included) >= {0, 2, 3}
+    exact = counted(task, rows, found[0].included)
+    others = counted(task, rows, [0, 2, 3])
+    if 1 in found[0].included:
+        # What a liar shares as its rows is its own choice, but it is as many rows as it declared, and none below zero.
+        assert sum(found[0].numbers) == sum(exact)
+        assert all(number >= other for number, other in zip(found[0].numbers, others, strict=True))
+        assert list(found[0].numbers) == exact
+    else:
+        assert list(found[0].numbers) == others
+    assert all(set(each.blamed) <= {1} for each in found)
+    assert {json.dumps(each.transcript, sort_keys=True) for each in found} == {
+        json.dumps(found[0].transcript, sort_keys=True)
+    }
+
+
+@pytest.mark.parametrize(("one", "other"), [("lie in shares", "accuse"), ("crash", "lie in openings"), ("deal one wrong", "vote no"), ("anything", "anything"),
+                                            ("refuse to reveal", "lie as king"), ("stall some", "equivocate"), ("lie in proofs", "accuse proofs")])  # fmt: skip
+def test_two_of_seven_who_collude_change_nothing(one, other):
+    task = small_task(7, 2, "count", quota=0)
+    rows = [[1], [1, 0], [0], [1], [1], [0, 0], [1]]
+    found = honest_of(joint(task, rows, {1: one, 4: other}), {1, 4})
+    assert {each.numbers for each in found} == {found[0].numbers}
+    assert list(found[0].numbers) == counted(task, rows, found[0].included)
+    assert set(found[0].included) >= {0, 2, 3, 5, 6}
+    assert all(set(each.blamed) <= {1, 4} for each in found)
+
+
+def test_rows_of_many_people_are_counted_by_cells_that_add_up():
+    """7.1: N rows take bits enough for N in every cell; who declares a row too many is out and named."""
+    task = small_task(4, 1, "histogram", 4)
+    rows = [[0] * 5 + [3], [1] * 9, [2, 2], []]
+    assert {each.numbers for each in joint(task, rows)} == {(5, 9, 2, 1)}
+    found = honest_of(joint(task, rows, {2: "miscount"}), {2})
+    assert {each.numbers for each in found} == {(5, 9, 0, 1)}
+    assert all(each.blamed[2] == "shared cells that do not add up to its rows" for each in found)
+
+
+def test_values_of_many_bits_are_added():
+    task = small_task(4, 1, "sum", bits=8)
+    assert {each.numbers for each in joint(task, [[255, 1], [0], [17, 200], [3]])} == {(476,)}
+
+
+def test_a_run_without_rows_gives_noise_around_zero():
+    assert {each.numbers for each in joint(small_task(4, 1), [[], [], [], []])} == {(0,)}
+
+
+@pytest.mark.parametrize("level", ["byzantine", "semi-honest"])
+def test_binomial_noise_has_its_law(level):
+    """Chi-square of 4,000 cells of noise from four coins a party: 16 coins together, 4 of them a party's own."""
+    task = small_task(4, 1, "histogram", 4_000, quota=4, level=level)
+    (numbers,) = {each.numbers for each in joint(task, [[], [], [], []])}
+    counts = np.bincount(np.array(numbers) + 8, minlength=17)
+    from math import comb
+
+    expected = np.array([comb(16, k) / 2**16 for k in range(17)]) * 4_000
+    grouped = [slice(0, 5), *(slice(k, k + 1) for k in range(5, 12)), slice(12, 17)]
+    statistic = sum((counts[each].sum() - expected[each].sum()) ** 2 / expected[each].sum() for each in grouped)
+    assert statistic < 8 + 5 * np.sqrt(16)
+
+
+@pytest.mark.parametrize("level", ["byzantine", "semi-honest"])
+def test_exponential_noise_has_its_law(level):
+    """Chi-square of 2,000 cells against the exact law of the plan's circuit."""
+    from fractions import Fraction
+
+    from reticent.noise.laws import ExponentialLaw
+
+    law = ExponentialLaw(Fraction(1), 2, 3)
+    task = small_task(
+        4,
+        1,
+        "histogram",
+        2_000,
+        law="exponential",
+        thresholds=tuple(one - 1 for one in law.ones),
+        precision=3,
+        level=level,
+    )
+    (numbers,) = {each.numbers for each in joint(task, [[], [], [], []])}
+    weights = np.array([float(each) for each in law.weights()])
+    expected = weights / weights.sum() * 2_000
+    counts = np.bincount(np.array(numbers) + 3, minlength=7)
+    assert ((counts - expected) ** 2 / expected).sum() < 6 + 5 * np.sqrt(12)
+
+
+def test_coins_of_those_who_are_out_do_not_count():
+    """R-DN-7 as corrected: the number of coins is that of the survivors, even whoever is out."""
+    task = small_task(7, 2, quota=2)
+    found = honest_of(joint(task, [[1]] * 7, {0: "lie in proofs", 5: "lie in shares"}), {0, 5})
+    assert {each.coins for each in found} == {10}
+    assert {each.numbers for each in found} == {found[0].numbers}
+    assert 0 <= found[0].numbers[0] + 5 <= 15
+
+
+def test_every_party_charges_after_the_digest_and_before_the_answer_is_opened():
+    charged: list[tuple[int, str]] = []
+
+    def one(party):
+        async def run(network):
+            return await take_part(network, small_task(4, 1), [1], lambda: charged.append((party, network.items[-1])))
+
+        return run
+
+    play([one(party) for party in range(4)], 4, 1)
+    assert sorted(party for party, _ in charged) == [0, 1, 2, 3]
+    assert all(item.startswith("digest/") for _, item in charged)
+
+
+def test_an_abort_before_the_opening_is_free_and_one_after_it_is_not():
+    charged = []
+
+    async def run(network):
+        return await take_part(network, small_task(4, 1), [1], lambda: charged.append(network.me))
+
+    early = play([run] * 4, 4, 1, {1: "other task", 2: "other task"})
+    assert all(isinstance(each, NoiseAborted) and not each.opened for each in (early[0], early[3]))
+    assert charged == []
+    late = play([run] * 4, 4, 1, {1: "absent@answer", 2: "absent@answer"})
+    assert all(isinstance(each, NoiseAborted) and each.opened for each in (late[0], late[3]))
+    assert {0, 3} <= set(charged)
+
+
+def test_a_party_whose_budget_is_spent_opens_nothing_and_the_others_go_on():
+    class NothingLeft(Exception):
+        pass
+
+    def refuse():
+        raise NothingLeft
+
+    def one(party):
+        async def run(network):
+            try:
+                return await take_part(network, small_task(4, 1), [1], refuse if party == 2 else lambda: None)
+            except NothingLeft as error:
+                return error
+
+        return run
+
+    found = play([one(party) for party in range(4)], 4, 1)
+    assert isinstance(found[2], NothingLeft)
+    assert {each.numbers for party, each in enumerate(found) if party != 2} == {(4,)}
+
+
+def test_the_transcript_holds_broadcasts_and_opened_values_alone():
+    """No share, no key, no row: what is in it can be recomputed from what everybody heard."""
+    task = small_task(4, 1, "histogram", 2, quota=2)
+    found = joint(task, [[0], [1], [1], [0]])
+    steps = [entry["step"] for entry in found[0].transcript]
+    assert steps == ["declare", "rows/complain", "counts", "coins", "digest", "answer"]
+    assert found[0].transcript[1]["said"] == dict.fromkeys("1234", "[[], [], []]")
+    assert found[0].transcript[2]["said"] == [1, 1, 1, 1]
+    assert len({json.dumps(each.transcript) for each in found}) == 1
+
+
+def test_noise_is_never_reused():
+    task = small_task(4, 1, "histogram", 200, quota=10)
+    runs = {joint(task, [[], [], [], []])[0].numbers for _ in range(3)}
+    assert len(runs) == 3
+
+
+def test_parties_that_were_set_up_differently_abort_and_say_so():
+    other = replace(small_task(4, 1), epsilon="2")
+    protocols = [
+        lambda network, task=task: take_part(network, task, [1])
+        for task in (small_task(4, 1), other, other, small_task(4, 1))
+    ]
+    for each in play(protocols, 4, 1):
+        assert isinstance(each, NoiseAborted)
+        assert set(each.blamed.values()) == {"was set up for another task"}
+
+
+def test_rounds_are_those_of_the_plan():
+    """``plan(...).rounds`` is what a run takes when nobody complains."""
+    for query, law, level in [("count", "binomial", "byzantine"), ("sum", "binomial", "byzantine"), ("count", "exponential", "byzantine"),
+                              ("count", "binomial", "semi-honest"), ("count", "exponential", "semi-honest")]:  # fmt: skip
+        for parties, faults in ((4, 1), (7, 2)):
+            planned = plan(1, "1e-3", parties, faults, query, law, level=level)
+            task = JointTask.of(planned, "a test", None)
+            counted_rounds = []
+
+            async def run(network, task=task, counted_rounds=counted_rounds):
+                await take_part(network, task, [1])
+                counted_rounds.append(len(network.items))
+
+            play([run] * parties, parties, faults)
+            assert set(counted_rounds) == {planned.rounds}, (query, law, level)
+
+
+def clients_with(rows, behaviours=None, servers=4):
+    task = replace(small_task(servers, 1, "histogram", 3), clients=len(rows))
+    protocols = [lambda network: take_part(network, task, []) for _ in range(servers)]
+    protocols += [lambda network, own=own: take_part_as_client(network, task, own) for own in rows]
+    return play(protocols, servers, 1, behaviours)
+
+
+def test_clients_share_their_rows_with_servers_and_leave():
+    """R-DN-14: clients hold nothing and deal no coins."""
+    found = clients_with([[0], [1], [1], [2], [1]])
+    assert found[4:] == [None] * 5
+    assert {each.numbers for each in found[:4]} == {(1, 3, 1)}
+    assert found[0].included == tuple(range(9))
+
+
+@pytest.mark.parametrize("lie", ["accuse", "lie in checks", "crash", "lie in openings", "vote no", "anything"])
+def test_a_server_that_lies_cannot_push_clients_out(lie):
+    found = clients_with([[0], [1], [2]], {1: lie})
+    assert {each.numbers for party, each in enumerate(found[:4]) if party != 1} == {(1, 1, 1)}
+
+
+@pytest.mark.parametrize(("lie", "stays"), [("lie in shares", False), ("deal one wrong", True), ("lie in proofs", False), ("withhold", False), ("garbage", False),
+                                            ("absent", False), ("refuse to reveal", False), ("miscount", False)])  # fmt: skip
+def test_a_client_that_lies_harms_nobody_but_itself(lie, stays):
+    found = clients_with([[0], [1, 1], [2]], {5: lie})
+    assert {each.numbers for each in found[:4]} == {(1, 2 if stays else 0, 1)}
+
+
+@pytest.mark.parametrize(
+    ("query", "rows", "message"),
+    [
+        ("count", [2], "row 1: 2 is not 0 or 1"),
+        ("count", [True], "row 1: True is not 0 or 1"),
+        ("count", [0, 1.0], "row 2: 1.0 is not 0 or 1"),
+        ("count", [None], "row 1: None is not 0 or 1"),
+        ("histogram", [0, 3], "row 2: 3 is not a cell from 0 to 2"),
+        ("histogram", [-1], "row 1: -1 is not a cell"),
+        ("histogram", ["a"], "row 1: 'a' is not a cell"),
+        ("sum", [256], "row 1: 256 is not a whole number from 0 to 255"),
+        ("sum", [10**30], "is not a whole number"),
+    ],
+)
+def test_rows_that_cannot_be_counted_are_refused_by_name(query, rows, message):
+    task = small_task(4, 1, query, 3 if query == "histogram" else None, bits=8 if query == "sum" else 1)
+    with pytest.raises(DataError, match=message):
+        task.check_rows(rows, "Party 1")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"cells": None, "query": "histogram"}, "A histogram needs cells"),
+        ({"cells": 3, "query": "count"}, "A count has no cells"),
+        ({"cells": 0, "query": "histogram"}, "cells must be a whole number from 1"),
+        ({"cells": True, "query": "histogram"}, "cells must be a whole number from 1"),
+        ({"cells": 99_999, "query": "histogram", "law": "exponential"}, "Use fewer cells"),
+        ({"cells": None, "query": "count", "parties": 3, "faults": 0}, "3 parties cannot compute jointly"),
+    ],
+)
+def test_tasks_that_cannot_be_computed_are_refused(given, message):
+    planned = plan(
+        1, "1e-6", given.get("parties", 4), given.get("faults", 1), given["query"], given.get("law", "binomial")
+    )
+    with pytest.raises(PolicyError, match=message):
+        JointTask.of(planned, "a test", given["cells"])
+
+
+def test_sums_that_do_not_fit_the_field_abort_and_say_so():
+    task = replace(small_task(4, 1, "sum", bits=8), bits=30)
+    for each in joint(task, [[1], [1], [1], [1]]):
+        assert isinstance(each, NoiseAborted)
+        assert "do not fit in the field" in str(each)
+
+
+def test_an_unknown_behaviour_is_refused_with_a_hint():
+    with pytest.raises(PolicyError, match="Did you mean 'crash'"):
+        behaviour("crsh")
+
+
+def test_a_task_survives_the_way_to_another_process():
+    task = small_task(4, 1, "histogram", 5, law="exponential", thresholds=(3, 1), precision=4)
+    assert JointTask.from_json(json.loads(json.dumps(task.to_json()))) == task
+    assert task.digest != replace(task, cells=6).digest
