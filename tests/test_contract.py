@@ -294,3 +294,30 @@ def test_suppressing_cells(table: rt.Table) -> None:
     assert found.sdcmicro_count is not None
     release = rt.publish(table, rt.KAnonymity(3), method=rt.Suppress())
     assert min(release.groups.sizes) >= 3
+
+
+def test_parties_compute_joint_noise() -> None:
+    rows: dict[str, list[list[int]]] = {
+        "count": [[1], [0, 1], [1], [0]],
+        "histogram": [[0], [1, 1], [2], [0]],
+        "sum": [[3], [0, 7], [1], [2]],
+    }
+    for query, values in rows.items():
+        answer = rt.noise.run_local(
+            values=values,
+            epsilon=1,
+            delta="1e-6",
+            faults=1,
+            query=query,
+            cells=3 if query == "histogram" else None,
+            bits=3 if query == "sum" else 1,
+            law="exponential" if query == "sum" else "binomial",
+            level="semi-honest" if query == "sum" else "byzantine",
+            behaviours={2: "lie in shares"} if query == "histogram" else None,
+        )
+        assert isinstance(answer.total, list if query == "histogram" else int)
+        assert [entry["step"] for entry in answer.transcript][-1] == "answer"
+        assert set(answer.blamed) == ({2} if query == "histogram" else set())
+        assert {each.numbers for each in answer.results if each.party != 2} == {
+            tuple(answer.total) if isinstance(answer.total, list) else (answer.total,)
+        }

@@ -1,0 +1,213 @@
+"""One party as a process: from its settings and rows to its result (R-DN-2), with a budget of its own (R-DN-14).
+
+The process that ``run_local`` starts speaks through pipes: it reads a line of JSON with its settings and rows, prints the port that it listens on, reads
+where the others are, and prints its result. Nothing secret is on a command line, in an environment or in a file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from reticent.errors import ReticentError
+from reticent.exact import exact
+from reticent.noise.behaviours import LeftOnPurpose, misbehaving
+from reticent.noise.channels import Identity, Session
+from reticent.noise.network import Network, NoiseAborted
+from reticent.noise.protocol import PartyResult, free, take_part, take_part_as_client
+from reticent.noise.rounds import Place, assemble
+from reticent.noise.tasks import JointTask
+
+PATIENCE = 30.0
+GATHERING = 60.0
+_BUDGET = "joint noise"
+_LOOPBACK = "127.0.0.1"
+_HEADROOM = 1 << 22
+
+
+@dataclass(frozen=True)
+class LifetimeBudget:
+    """What a party may lose over all runs: a budget of its data set in a ledger of its own. Losses add up (R-DN-14)."""
+
+    ledger: Path
+    dataset: str
+    epsilon: str
+
+    def check(self, task: JointTask) -> None:
+        """Refuse to begin a run that could not be paid for: an abort now is free, and says nothing about anybody's rows."""
+        from reticent.errors import LedgerError
+        from reticent.ledger import Ledger
+
+        with Ledger(self.ledger) as ledger:
+            left = ledger.budgets.open(self.dataset, _BUDGET, self.epsilon).left
+        if exact(task.epsilon, "epsilon") > left:
+            raise LedgerError(
+                f"The budget of data set {self.dataset!r} has {left} of {self.epsilon} left, and this run costs {task.epsilon}. Nothing was sent."
+            )
+
+    def charge(self, task: JointTask) -> None:
+        """Spend the run's epsilon, durably, before anything is opened; a run after that is a new charge, whatever became of this one."""
+        from reticent.ledger import Ledger
+
+        with Ledger(self.ledger) as ledger:
+            ledger.spend(self.dataset, _BUDGET, task.epsilon, f"joint {task.query} in session {task.session}")
+
+
+@dataclass(frozen=True)
+class PartySettings:
+    """Everything that one party needs to know: the task, who it is, everybody's public key and place, and its own private key.
+
+    ``keys`` are the public keys of all parties, then of all clients; ``places`` where the parties listen. ``patience`` is the deadline of the first round in
+    seconds, ``gathering`` how long to wait for the others to turn up.
+    """
+
+    task: JointTask
+    me: int
+    identity: Identity = field(repr=False)
+    keys: tuple[bytes, ...]
+    places: tuple[Place, ...]
+    patience: float = PATIENCE
+    gathering: float = GATHERING
+    budget: LifetimeBudget | None = None
+
+    @property
+    def is_client(self) -> bool:
+        """Whether this party shares its rows and leaves."""
+        return self.me >= self.task.parties
+
+    @property
+    def largest(self) -> int:
+        """The longest message that anybody may send, in bytes: cross-checks of all dealers, or a part with its polynomials."""
+        sharings = self.task.layout(0, 0).size * self.task.parties
+        return 16 * (self.task.threshold + 1) * (sharings + _HEADROOM)
+
+
+@dataclass(frozen=True)
+class RunFigures:
+    """What a run took: rounds, bytes sent on all links, and seconds to connect and to compute."""
+
+    rounds: int
+    bytes_sent: int
+    connecting: float
+    computing: float
+
+
+def run_party(
+    settings: PartySettings, values: Sequence[int], listening: socket.socket | None = None
+) -> tuple[PartyResult | None, RunFigures]:
+    """Take part in one run as one party, and return its result (None for a client, which leaves before there is one).
+
+    It listens where ``settings.places`` has it, unless a bound socket is given. :class:`NoiseAborted` if there is no answer.
+    """
+    _check(settings, values)
+    if listening is None and not settings.is_client:
+        place = settings.places[settings.me]
+        listening = bound(place.host, place.port)
+    return asyncio.run(_run(settings, values, listening))
+
+
+def _check(settings: PartySettings, values: Sequence[int]) -> None:
+    """Refuse rows that the query cannot count, and a run that the party's budget cannot pay."""
+    settings.task.check_rows(values, f"Party {settings.me + 1}")
+    if settings.budget is not None:
+        settings.budget.check(settings.task)
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that a party listens on; port 0 takes any that is free."""
+    return socket.create_server((host, port), backlog=128)
+
+
+async def _run(
+    settings: PartySettings, values: Sequence[int], listening: socket.socket | None, behaviour: str | None = None
+) -> tuple[PartyResult | None, RunFigures]:
+    task, began = settings.task, time.monotonic()
+    links = await assemble(
+        Session(task.session, settings.me, settings.identity, settings.keys),
+        settings.places,
+        task.threshold,
+        listening,
+        # A client waits while the parties agree on what they say to it.
+        patience=settings.patience * (10 if settings.is_client else 1),
+        gathering=settings.gathering,
+        largest=settings.largest,
+    )
+    network: Network = links if behaviour is None else misbehaving(links, behaviour, task.threshold)
+    connected, result = time.monotonic(), None
+    try:
+        if settings.is_client:
+            await take_part_as_client(network, task, values)
+        else:
+            charge = free if settings.budget is None else lambda: settings.budget.charge(task)  # type: ignore[union-attr]
+            result = await take_part(network, task, values, charge)
+    finally:
+        done = time.monotonic()
+        await links.leave()
+    return result, RunFigures(links.rounds, links.bytes_sent, connected - began, done - connected)
+
+
+def _settings(given: dict[str, Any]) -> PartySettings:
+    """The settings as they came through the pipe; where the others are is not known yet."""
+    budget = given["budget"]
+    return PartySettings(
+        JointTask.from_json(given["task"]),
+        given["me"],
+        Identity.from_bytes(bytes.fromhex(given["key"])),
+        tuple(bytes.fromhex(key) for key in given["keys"]),
+        (),
+        given["patience"],
+        given["gathering"],
+        LifetimeBudget(Path(budget[0]), budget[1], budget[2]) if budget else None,
+    )
+
+
+def _reported(given: dict[str, Any], settings: PartySettings, listening: socket.socket | None) -> dict[str, Any]:
+    """The result of a run as plain data, also of one that ended badly."""
+    try:
+        result, figures = asyncio.run(_run(settings, given["values"], listening, given["behaviour"]))
+    except NoiseAborted as aborted:
+        return {"aborted": str(aborted), "blamed": aborted.blamed, "opened": aborted.opened}
+    except ReticentError as error:
+        return {"aborted": str(error), "blamed": {}, "opened": False}
+    found = {"figures": figures.__dict__}
+    if result is None:
+        return found
+    return {
+        **found,
+        "numbers": result.numbers,
+        "coins": result.coins,
+        "included": result.included,
+        "blamed": result.blamed,
+        "transcript": result.transcript,
+    }
+
+
+def main() -> None:
+    """The process of one local party; see the module's docstring for what it reads and writes."""
+    given = json.loads(sys.stdin.readline())
+    settings = _settings(given)
+    try:
+        _check(settings, given["values"])
+    except ReticentError as error:
+        print(json.dumps({"port": 0}), json.dumps({"aborted": str(error)}), sep="\n", flush=True)
+        return
+    listening = None if settings.is_client else bound(_LOOPBACK, 0)
+    print(json.dumps({"port": listening.getsockname()[1] if listening else 0}), flush=True)
+    settings = replace(settings, places=tuple(Place(_LOOPBACK, port) for port in json.loads(sys.stdin.readline())))
+    try:
+        found = _reported(given, settings, listening)
+    except LeftOnPurpose:
+        os._exit(1)
+    print(json.dumps(found), flush=True)
+
+
+if __name__ == "__main__":
+    main()

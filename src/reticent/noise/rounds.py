@@ -1,0 +1,188 @@
+"""Rounds over encrypted links: everybody sends, and a round ends when all have arrived or at a deadline (R-DN-2 as corrected).
+
+A party that misses a deadline is not waited for again: together with those who lie it counts against t. Deadlines grow a little with every round, since
+a party may be held up for the length of one by somebody who sends to others in time: whoever waited longest must still reach those who did not wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from reticent.noise.channels import BUFFER, HandshakeFailed, Link, Session, accept, connect
+from reticent.noise.network import NoiseAborted
+
+_GROWTH = 1 / 20
+_LAST_WORDS = 5.0
+_RETRY = 0.05
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a party listens."""
+
+    host: str
+    port: int
+
+
+@dataclass
+class LinkedNetwork:
+    """The other parties over links: the :class:`reticent.noise.network.Network` of a process.
+
+    ``patience`` is the deadline of the first round in seconds.
+    """
+
+    me: int
+    holders: int
+    faults: int
+    patience: float
+    links: dict[int, Link] = field(default_factory=dict)
+    blamed: dict[int, str] = field(default_factory=dict)
+    transcript: list[dict[str, object]] = field(default_factory=list)
+    rounds: int = 0
+
+    def __post_init__(self) -> None:
+        self._arrived = asyncio.Event()
+        self._listening: list[asyncio.Task[None]] = []
+
+    @property
+    def deadline(self) -> float:
+        """How long this round may take, in seconds."""
+        return self.patience * (1 + _GROWTH * self.rounds)
+
+    def add(self, link: Link) -> None:
+        """Use a link from now on; a second one to the same party is closed."""
+        if link.peer in self.links:
+            link.close()
+            return
+        self.links[link.peer] = link
+        self._listening.append(asyncio.get_running_loop().create_task(link.listen(self._arrived)))
+
+    async def exchange(
+        self, item: str, outgoing: Mapping[int, bytes], senders: Sequence[int] | None = None
+    ) -> dict[int, bytes]:
+        """Send, wait for all senders or the deadline, and return what can be authenticated."""
+        self.rounds += 1
+        for receiver, payload in outgoing.items():
+            if receiver in self.links:
+                self.links[receiver].send(item, payload)
+        expected = range(self.holders) if senders is None else senders
+        await self._wait([self.links[sender] for sender in expected if sender in self.links], item)
+        taken = {sender: self._taken(sender, item, outgoing) for sender in expected}
+        return {sender: payload for sender, payload in taken.items() if payload is not None}
+
+    def _taken(self, sender: int, item: str, outgoing: Mapping[int, bytes]) -> bytes | None:
+        if sender == self.me:
+            return outgoing.get(sender)
+        link = self.links.get(sender)
+        if link is None:
+            self.blame(sender, "did not connect")
+            return None
+        here = link.has_next
+        payload = link.take(item)
+        if payload is None:
+            self.blame(sender, f"sent a message that does not decrypt ({item})" if here else f"left ({item})")
+        return payload
+
+    async def _wait(self, links: Sequence[Link], item: str) -> None:
+        end = time.monotonic() + self.deadline
+        while missing := [link for link in links if not (link.has_next or link.gone or link.late)]:
+            self._arrived.clear()
+            try:
+                await asyncio.wait_for(self._arrived.wait(), end - time.monotonic())
+            except TimeoutError:
+                for link in missing:
+                    link.late = True
+                    self.blame(link.peer, f"sent nothing in time ({item})")
+
+    def record(self, step: str, said: object) -> None:
+        """Add to the transcript."""
+        self.transcript.append({"step": step, "said": said})
+
+    def blame(self, party: int, why: str) -> None:
+        """Note the first fault of a party."""
+        if party != self.me:
+            self.blamed.setdefault(party, why)
+
+    @property
+    def bytes_sent(self) -> int:
+        """How many bytes went out on all links."""
+        return sum(link.bytes_sent for link in self.links.values())
+
+    async def leave(self) -> None:
+        """Let others read what was sent, then close: closing with unread bytes would discard what they have not read yet."""
+        for link in self.links.values():
+            link.finish()
+        if self._listening:
+            await asyncio.wait(self._listening, timeout=min(_LAST_WORDS, self.patience))
+        for task in self._listening:
+            task.cancel()
+        for link in self.links.values():
+            link.close()
+
+
+async def assemble(
+    session: Session,
+    places: Sequence[Place],
+    faults: int,
+    listening: socket.socket | None,
+    *,
+    patience: float,
+    gathering: float,
+    largest: int,
+) -> LinkedNetwork:
+    """Connect to all parties within ``gathering`` seconds: call the holders with lower numbers, and answer calls from higher ones.
+
+    ``places`` are the holders', with port 0 for one who is known to stay away; whoever has a higher number is a client, which calls and does not listen. Who does not turn up is left out, and blamed in the first
+    round.
+    """
+    network = LinkedNetwork(session.me, len(places), faults, patience)
+    absent = {party for party, place in enumerate(places) if not place.port}
+    others = {party for party in range(len(session.keys)) if party != session.me} - absent
+    expected = others if session.me < len(places) else set(range(len(places))) - absent
+    met = asyncio.Event()
+    if not expected:
+        met.set()
+
+    def add(link: Link) -> None:
+        network.add(link)
+        if expected <= set(network.links):
+            met.set()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(gathering):
+                add(await accept(session, reader, writer, largest))
+        except (HandshakeFailed, asyncio.IncompleteReadError, OSError, TimeoutError):
+            writer.close()
+
+    async def call(peer: int) -> None:
+        while True:
+            with suppress(HandshakeFailed, asyncio.IncompleteReadError, OSError):
+                add(await connect(session, peer, places[peer].host, places[peer].port, largest))
+                return
+            await asyncio.sleep(_RETRY)
+
+    server = None
+    if listening is not None:
+        server = await asyncio.start_server(answer, sock=listening, limit=BUFFER)
+    calls = [asyncio.create_task(call(peer)) for peer in sorted(expected) if peer < session.me]
+    with suppress(TimeoutError):
+        async with asyncio.timeout(gathering):
+            await met.wait()
+    for task in calls:
+        task.cancel()
+    if server is not None:
+        server.close()
+    if len(network.links) + (session.me < len(places)) < len(places) - faults:
+        await network.leave()
+        missing = ", ".join(str(party + 1) for party in sorted(expected - set(network.links)))
+        raise NoiseAborted(
+            f"Only {len(network.links)} parties could be reached within {gathering:g} seconds; missing: {missing}.",
+            dict.fromkeys(sorted(expected - set(network.links)), "did not connect"),
+        )
+    return network

@@ -1,0 +1,195 @@
+"""Parties as processes over sockets: answers, faults that only a real network has, budgets, figures (R-DN-2)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import reticent as rt
+from reticent.data import Context
+from reticent.errors import Cancelled, DataError, LedgerError, PolicyError
+from reticent.ledger import Ledger
+from reticent.noise import Identity, LifetimeBudget, NoiseAborted, PartySettings, Place, run_local, run_party
+from reticent.noise.party import bound
+from reticent.noise.running import run_task
+from tests.noise.worlds import small_task
+
+ROWS = [[1], [0], [1], [1]]
+
+
+def without_noise(rows, behaviours=None, faults=1, patience=20.0, **given):
+    """A run of processes whose task has no noise: the hook exists in tests alone."""
+    planned = rt.noise.plan(
+        1, "1e-3", len(rows), faults, given.get("query", "count"), level=given.get("level", "byzantine")
+    )
+    task = small_task(len(rows), faults, **given)
+    return run_task(planned, task, rows, behaviours or {}, {}, patience, Context(), time.monotonic())
+
+
+def test_four_processes_count_three():
+    answer = without_noise(ROWS)
+    assert answer.total == 3
+    assert answer.blamed == {}
+    assert answer.included == (1, 2, 3, 4)
+    assert [each.numbers for each in answer.results] == [(3,)] * 4
+    assert all(each.figures["connecting"] < 30 for each in answer.results)
+
+
+def test_a_histogram_has_the_coins_of_its_plan():
+    answer = run_local([[0, 1, 1], [2], [], [1, 0]], epsilon=1, delta="1e-6", faults=1, query="histogram", cells=3)
+    assert answer.coins == 4 * rt.noise.plan(1, "1e-6", 4, 1, "histogram").quota == 200
+    assert len(answer.total) == 3
+    assert sum(abs(value) for value in answer.total) < 3 * 100
+    assert answer.level == "byzantine"
+    assert answer.faults == 1
+    assert all(each.numbers == tuple(answer.total) for each in answer.results)
+    assert [entry["step"] for entry in answer.transcript] == [
+        "declare",
+        "rows/complain",
+        "counts",
+        "coins",
+        "digest",
+        "answer",
+    ]
+    assert "Joint histogram of 4 parties" in repr(answer)
+
+
+@pytest.mark.parametrize(
+    ("name", "patience"),
+    [
+        ("disconnect", 20.0),
+        ("crash@digest", 20.0),
+        ("scramble", 20.0),
+        ("replay", 20.0),
+        ("lie in shares", 20.0),
+        ("late", 1.0),
+        ("stall some", 1.0),
+    ],
+)
+def test_faults_of_a_real_network_leave_the_right_answer_and_the_culprit_named(name, patience):
+    answer = without_noise(ROWS, {2: name}, patience=patience, quota=0)
+    assert answer.total == 3
+    honest = [each for each in answer.results if each.party != 2]
+    assert [each.numbers for each in honest] == [(3,)] * 3
+    assert set(answer.blamed) == {2}
+
+
+def test_more_faults_than_promised_end_in_an_abort_that_names_them():
+    with pytest.raises(NoiseAborted, match="The parties have no answer") as caught:
+        without_noise(ROWS, {2: "crash@rows/deal", 3: "crash@rows/deal"})
+    assert set(caught.value.blamed) == {2, 3}
+    assert not caught.value.opened
+
+
+def test_one_who_lies_at_the_semi_honest_level_spoils_the_run_and_no_wrong_answer_comes_out():
+    with pytest.raises(NoiseAborted, match="use level 'byzantine'"):
+        without_noise([[1], [1], [0]], {2: "lie in openings"}, level="semi-honest")
+
+
+def test_clients_share_with_servers_and_leave():
+    answer = run_local([[1], [0], [1]], servers=4, epsilon=8)
+    assert answer.included == tuple(range(1, 8))
+    assert len(answer.results) == 4
+
+
+def test_every_party_charges_its_own_budget_and_a_new_run_is_a_new_charge(tmp_path):
+    budgets = {1: LifetimeBudget(tmp_path / "one.sqlite", "hospital", "2")}
+    run_local(ROWS, budgets=budgets)
+    run_local(ROWS, budgets=budgets)
+    with Ledger(tmp_path / "one.sqlite") as ledger:
+        assert ledger.budgets.of("hospital", "joint noise").left == 0
+    # A third run goes on without the party that cannot pay: it counts against the faults.
+    answer = run_local(ROWS, budgets=budgets, patience=10)
+    assert answer.included == (2, 3, 4)
+    assert answer.results[0].numbers is None
+    assert "has 0 of 2 left" in str(answer.results[0].aborted)
+
+
+def test_an_abort_before_the_opening_costs_nothing(tmp_path):
+    budgets = {1: LifetimeBudget(tmp_path / "one.sqlite", "hospital", "2")}
+    with pytest.raises(NoiseAborted):
+        run_local(ROWS, budgets=budgets, behaviours={2: "crash@coins", 3: "crash@coins"})
+    with Ledger(tmp_path / "one.sqlite") as ledger:
+        assert ledger.budgets.of("hospital", "joint noise").spent == Fraction(0)
+
+
+def test_a_run_can_be_stopped():
+    with pytest.raises(Cancelled):
+        run_local(ROWS, context=Context(stop=lambda: True))
+
+
+def test_one_party_runs_from_settings_of_its_own(tmp_path):
+    """What a deployment does: keys from files, places known before, one call a party; here in threads."""
+    identities = []
+    for party in range(4):
+        Identity.new().save(tmp_path / f"{party}.pem")
+        identities.append(Identity.load(tmp_path / f"{party}.pem"))
+    sockets = [bound("127.0.0.1", 0) for _ in range(4)]
+    places = tuple(Place("127.0.0.1", each.getsockname()[1]) for each in sockets)
+    task = small_task(4, 1)
+    found = {}
+
+    def one(party):
+        settings = PartySettings(task, party, identities[party], tuple(each.public for each in identities), places)
+        found[party] = run_party(settings, ROWS[party], sockets[party])
+
+    threads = [threading.Thread(target=one, args=(party,)) for party in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert [found[party][0].numbers for party in range(4)] == [(3,)] * 4
+    assert all(figures.rounds == 31 for _, figures in found.values())
+
+
+def test_a_party_whose_budget_is_spent_does_not_begin(tmp_path):
+    budget = LifetimeBudget(tmp_path / "one.sqlite", "hospital", "1/2")
+    identity = Identity.new()
+    settings = PartySettings(
+        small_task(4, 1), 0, identity, (identity.public,) * 4, (Place("127.0.0.1", 1),) * 4, budget=budget
+    )
+    with pytest.raises(LedgerError, match="Nothing was sent"):
+        run_party(settings, [1])
+
+
+def test_parties_who_stay_away_end_in_an_abort_that_names_them():
+    identities = [Identity.new() for _ in range(4)]
+    place = Place("127.0.0.1", 1)
+    settings = PartySettings(
+        small_task(4, 1), 3, identities[3], tuple(each.public for each in identities), (place,) * 4, gathering=0.3
+    )
+    with pytest.raises(NoiseAborted, match="missing: 1, 2, 3") as caught:
+        run_party(settings, [1], bound("127.0.0.1", 0))
+    assert set(caught.value.blamed) == {0, 1, 2}
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"values": []}, DataError, "There are no parties"),
+        ({"values": [[2], [0], [0], [0]]}, DataError, r"values\[0\], row 1: 2 is not 0 or 1"),
+        ({"values": ROWS, "faults": 2}, PolicyError, "at most 1 faults"),
+        ({"values": ROWS, "behaviours": {1: "dance"}}, PolicyError, "There is no behaviour 'dance'"),
+        ({"values": ROWS, "behaviours": {9: "crash"}}, PolicyError, "there is no party 9"),
+        ({"values": ROWS, "servers": 4, "level": "semi-honest"}, PolicyError, "level='byzantine'"),
+        ({"values": [[1], [1]], "faults": 0}, PolicyError, "2 parties cannot compute jointly"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_starts(given, error, message):
+    with pytest.raises(error, match=message):
+        run_local(**given)
+
+
+def test_no_process_and_no_file_is_left_behind(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_local(ROWS)
+    assert list(tmp_path.iterdir()) == []
+    children = Path(f"/proc/self/task/{threading.get_native_id()}/children")
+    if children.exists():
+        assert "reticent.noise.party" not in "".join(
+            Path(f"/proc/{child}/cmdline").read_text() for child in children.read_text().split()
+        )
