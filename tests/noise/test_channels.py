@@ -9,9 +9,9 @@ import stat
 import pytest
 
 from reticent.errors import DataError
-from reticent.noise.channels import HandshakeFailed, Identity, Link, Session, accept, connect
+from reticent.noise.channels import HandshakeFailed, Identity, Link, LinkSession, accept, connect
 from reticent.noise.party import bound
-from reticent.noise.rounds import Place, assemble
+from reticent.noise.rounds import PartyPlace, assemble
 
 
 async def linked(callers, answerer, session_names=("run", "run"), keys=None):
@@ -23,7 +23,9 @@ async def linked(callers, answerer, session_names=("run", "run"), keys=None):
 
     async def answer(reader, writer):
         try:
-            await arrived.put(await accept(Session(session_names[0], 0, identities[0], known), reader, writer, 1 << 20))
+            await arrived.put(
+                await accept(LinkSession(session_names[0], 0, identities[0], known), reader, writer, 1 << 20)
+            )
         except (HandshakeFailed, asyncio.IncompleteReadError) as error:
             writer.close()
             await arrived.put(error)
@@ -32,7 +34,7 @@ async def linked(callers, answerer, session_names=("run", "run"), keys=None):
     port = listening.getsockname()[1]
     made = []
     for caller in callers:
-        session = Session(session_names[1], caller, identities[caller], known)
+        session = LinkSession(session_names[1], caller, identities[caller], known)
         made.append((await connect(session, 0, "127.0.0.1", port, 1 << 20), await arrived.get()))
     server.close()
     return made
@@ -138,7 +140,7 @@ def test_somebody_who_is_no_party_cannot_keep_the_parties_from_meeting():
         identities = [Identity.new() for _ in range(4)]
         keys = tuple(each.public for each in identities)
         sockets = [bound("127.0.0.1", 0) for _ in range(4)]
-        places = [Place("127.0.0.1", each.getsockname()[1]) for each in sockets]
+        places = [PartyPlace("127.0.0.1", each.getsockname()[1]) for each in sockets]
         strangers = []
         for place in places:
             writer = (await asyncio.open_connection(place.host, place.port))[1]
@@ -148,7 +150,7 @@ def test_somebody_who_is_no_party_cannot_keep_the_parties_from_meeting():
         networks = await asyncio.gather(
             *(
                 assemble(
-                    Session("run", me, identities[me], keys),
+                    LinkSession("run", me, identities[me], keys),
                     places,
                     1,
                     sockets[me],
@@ -198,5 +200,5 @@ def test_a_key_that_others_can_read_or_that_is_none_is_refused(tmp_path):
 
 def test_settings_do_not_show_the_private_key():
     identity = Identity.new()
-    session = Session("run", 0, identity, ())
+    session = LinkSession("run", 0, identity, ())
     assert identity.to_bytes().hex() not in repr(session)

@@ -16,7 +16,7 @@ from reticent.noise.laws import ExponentialLaw
 
 
 class PlainArithmetic:
-    """Shares of degree zero: everybody has the value."""
+    """HeldShares of degree zero: everybody has the value."""
 
     def __init__(self):
         self.products = self.rounds = 0

@@ -8,7 +8,7 @@ import pytest
 from reticent.noise import field as gf
 from reticent.noise.multiplying import CheckedArithmetic, PassiveArithmetic, hidden_bits, triples_for, unknown_triples
 from reticent.noise.network import NoiseAborted
-from reticent.noise.proofs import Layout, Section, proved_triples, settle_proofs
+from reticent.noise.proofs import BatchLayout, BatchSection, proved_triples, settle_proofs
 from reticent.noise.sharing import Dealing, deal, share_polynomials
 from tests.noise.lockstep import play
 
@@ -18,7 +18,7 @@ def arithmetic(network, count, holders, faults):
 
     async def made():
         each = triples_for(count, holders, faults)
-        layout = Layout((Section("products", each), Section("plain", count)), faults)
+        layout = BatchLayout((BatchSection("products", each), BatchSection("plain", count)), faults)
         own = Dealing.of(
             np.concatenate([proved_triples(each, faults), share_polynomials(gf.drawn(count), faults)], axis=-1)
         )

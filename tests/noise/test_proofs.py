@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.noise import field as gf
-from reticent.noise.proofs import Layout, Section, product, proved_bits, proved_triples
+from reticent.noise.proofs import BatchLayout, BatchSection, product, proved_bits, proved_triples
 from reticent.noise.sharing import Dealing
 from tests.noise.test_sharing import enumerated
 
 
-def residues(layout: Layout, polynomials, points):
+def residues(layout: BatchLayout, polynomials, points):
     dealing = Dealing.of(polynomials)
     return [layout.first_unproved(point, dealing.part(point - 1)) for point in points]
 
@@ -25,7 +25,7 @@ def residues(layout: Layout, polynomials, points):
 def test_bits_and_triples_pass_at_every_point(faults):
     """The identity of R-DN-5 for t = 1..4, and its twin for products."""
     bits = np.array([0, 1, 1, 0, 1])
-    layout = Layout((Section("bits", 5), Section("products", 7)), faults)
+    layout = BatchLayout((BatchSection("bits", 5), BatchSection("products", 7)), faults)
     polynomials = np.concatenate([proved_bits(bits, faults), proved_triples(7, faults)], axis=-1)
     assert polynomials.shape[-1] == layout.size
     assert residues(layout, polynomials, range(1, 3 * faults + 2)) == [None] * (3 * faults + 1)
@@ -40,7 +40,7 @@ def test_a_value_that_is_no_bit_passes_at_no_more_than_2t_points(faults, secret,
     polynomials = proved_bits(np.array([secret]), faults)
     random = np.random.default_rng(seed)
     polynomials[:, 1:] = (polynomials[:, 1:] + random.integers(0, 2, polynomials[:, 1:].shape)) % gf.PRIME
-    found = residues(Layout((Section("bits", 1),), faults), polynomials, range(1, 3 * faults + 2))
+    found = residues(BatchLayout((BatchSection("bits", 1),), faults), polynomials, range(1, 3 * faults + 2))
     assert found.count(None) <= 2 * faults
     assert found.count(0) >= faults + 1
 
@@ -88,7 +88,7 @@ def test_opening_the_square_itself_would_show_the_bit(monkeypatch):
 
 
 def test_a_statement_is_found_by_its_first_sharing():
-    layout = Layout((Section("bits", 2), Section("plain", 3), Section("products", 2)), 1)
+    layout = BatchLayout((BatchSection("bits", 2), BatchSection("plain", 3), BatchSection("products", 2)), 1)
     assert layout.size == 4 + 3 + 8
     assert layout.statement(1) == ("bits", [1, 3])
     assert layout.statement(2) is None

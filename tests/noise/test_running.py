@@ -13,7 +13,7 @@ import reticent as rt
 from reticent.data import Context
 from reticent.errors import Cancelled, DataError, LedgerError, PolicyError
 from reticent.ledger import Ledger
-from reticent.noise import Identity, LifetimeBudget, NoiseAborted, PartySettings, Place, run_local, run_party
+from reticent.noise import Identity, LifetimeBudget, NoiseAborted, PartyPlace, PartySettings, run_local, run_party
 from reticent.noise.party import bound
 from reticent.noise.running import run_task
 from tests.noise.worlds import small_task
@@ -129,7 +129,7 @@ def test_one_party_runs_from_settings_of_its_own(tmp_path):
         Identity.new().save(tmp_path / f"{party}.pem")
         identities.append(Identity.load(tmp_path / f"{party}.pem"))
     sockets = [bound("127.0.0.1", 0) for _ in range(4)]
-    places = tuple(Place("127.0.0.1", each.getsockname()[1]) for each in sockets)
+    places = tuple(PartyPlace("127.0.0.1", each.getsockname()[1]) for each in sockets)
     task = small_task(4, 1)
     found = {}
 
@@ -150,7 +150,7 @@ def test_a_party_whose_budget_is_spent_does_not_begin(tmp_path):
     budget = LifetimeBudget(tmp_path / "one.sqlite", "hospital", "1/2")
     identity = Identity.new()
     settings = PartySettings(
-        small_task(4, 1), 0, identity, (identity.public,) * 4, (Place("127.0.0.1", 1),) * 4, budget=budget
+        small_task(4, 1), 0, identity, (identity.public,) * 4, (PartyPlace("127.0.0.1", 1),) * 4, budget=budget
     )
     with pytest.raises(LedgerError, match="Nothing was sent"):
         run_party(settings, [1])
@@ -158,7 +158,7 @@ def test_a_party_whose_budget_is_spent_does_not_begin(tmp_path):
 
 def test_parties_who_stay_away_end_in_an_abort_that_names_them():
     identities = [Identity.new() for _ in range(4)]
-    place = Place("127.0.0.1", 1)
+    place = PartyPlace("127.0.0.1", 1)
     settings = PartySettings(
         small_task(4, 1), 3, identities[3], tuple(each.public for each in identities), (place,) * 4, gathering=0.3
     )

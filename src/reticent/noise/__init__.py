@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from reticent.noise.party import LifetimeBudget, PartySettings, run_party
     from reticent.noise.planning import NoisePlan, plan
     from reticent.noise.protocol import PartyResult
-    from reticent.noise.rounds import Place
+    from reticent.noise.rounds import PartyPlace
     from reticent.noise.running import JointAnswer, PartyReport, run_local
     from reticent.noise.tasks import JointTask
 
@@ -57,7 +57,7 @@ _HOMES = {
     "party": ("LifetimeBudget", "PartySettings", "run_party"),
     "planning": ("NoisePlan", "plan"),
     "protocol": ("PartyResult",),
-    "rounds": ("Place",),
+    "rounds": ("PartyPlace",),
     "running": ("JointAnswer", "PartyReport", "run_local"),
     "tasks": ("JointTask",),
 }
@@ -75,10 +75,10 @@ __all__ = [
     "NoiseAborted",
     "NoiseLaw",
     "NoisePlan",
+    "PartyPlace",
     "PartyReport",
     "PartyResult",
     "PartySettings",
-    "Place",
     "central_noise",
     "noisy_total",
     "plan",

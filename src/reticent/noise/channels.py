@@ -99,7 +99,7 @@ class Identity:
         return self._key.sign(message)
 
 
-class Session(NamedTuple):
+class LinkSession(NamedTuple):
     """What both ends of a link know before they meet: the run, who is who, and everybody's public key."""
 
     name: str
@@ -199,7 +199,7 @@ class Link:
             self.writer.close()
 
 
-async def connect(session: Session, peer: int, host: str, port: int, largest: int) -> Link:
+async def connect(session: LinkSession, peer: int, host: str, port: int, largest: int) -> Link:
     """Connect to a party and show each other who one is."""
     reader, writer = await asyncio.open_connection(host, port, limit=BUFFER)
     try:
@@ -218,7 +218,9 @@ async def connect(session: Session, peer: int, host: str, port: int, largest: in
         raise
 
 
-async def accept(session: Session, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, largest: int) -> Link:
+async def accept(
+    session: LinkSession, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, largest: int
+) -> Link:
     """Answer a call; :class:`HandshakeFailed` if the caller cannot show to be a party of this session."""
     hello = await reader.readexactly(_HELLO.size)
     magic, mark, sender, receiver, share = _HELLO.unpack(hello)
@@ -240,7 +242,7 @@ def _verify(key: bytes, signature: bytes, message: bytes) -> None:
 
 
 def _linked(
-    session: Session,
+    session: LinkSession,
     peer: int,
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,

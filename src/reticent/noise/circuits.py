@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -69,17 +69,3 @@ async def exponential_noise(
     numbers = (coins.reshape(2, sums, width) * weights % gf.PRIME).sum(axis=-1) % gf.PRIME
     noise: Elements = (numbers[0] - numbers[1]) % gf.PRIME
     return noise
-
-
-def biased_coins(bits: Sequence[int], bias: Sequence[int]) -> Iterator[int]:
-    """Coins of one bias in the clear, one after the other: compare bits with those of the bias and give the complement of the first that differs, or 1 at a tie (R-DN-11)."""
-    matched = 0
-    for bit in bits:
-        if bit != bias[matched]:
-            yield 1 - bit
-            matched = 0
-        elif matched + 1 == len(bias):
-            yield 1
-            matched = 0
-        else:
-            matched += 1

@@ -20,10 +20,10 @@ from typing import Any
 from reticent.errors import ReticentError
 from reticent.exact import exact
 from reticent.noise.behaviours import LeftOnPurpose, misbehaving
-from reticent.noise.channels import Identity, Session
+from reticent.noise.channels import Identity, LinkSession
 from reticent.noise.network import Network, NoiseAborted
 from reticent.noise.protocol import PartyResult, free, take_part, take_part_as_client
-from reticent.noise.rounds import Place, assemble
+from reticent.noise.rounds import PartyPlace, assemble
 from reticent.noise.tasks import JointTask
 
 PATIENCE = 30.0
@@ -73,7 +73,7 @@ class PartySettings:
     me: int
     identity: Identity = field(repr=False)
     keys: tuple[bytes, ...]
-    places: tuple[Place, ...]
+    places: tuple[PartyPlace, ...]
     patience: float = PATIENCE
     gathering: float = GATHERING
     budget: LifetimeBudget | None = None
@@ -131,7 +131,7 @@ async def _run(
 ) -> tuple[PartyResult | None, RunFigures]:
     task, began = settings.task, time.monotonic()
     links = await assemble(
-        Session(task.session, settings.me, settings.identity, settings.keys),
+        LinkSession(task.session, settings.me, settings.identity, settings.keys),
         settings.places,
         task.threshold,
         listening,
@@ -201,7 +201,7 @@ def main() -> None:
         return
     listening = None if settings.is_client else bound(_LOOPBACK, 0)
     print(json.dumps({"port": listening.getsockname()[1] if listening else 0}), flush=True)
-    settings = replace(settings, places=tuple(Place(_LOOPBACK, port) for port in json.loads(sys.stdin.readline())))
+    settings = replace(settings, places=tuple(PartyPlace(_LOOPBACK, port) for port in json.loads(sys.stdin.readline())))
     try:
         found = _reported(given, settings, listening)
     except LeftOnPurpose:

@@ -22,14 +22,14 @@ import numpy as np
 from reticent.noise import field as gf
 from reticent.noise.field import Elements
 from reticent.noise.network import Network
-from reticent.noise.sharing import Dealing, Dealt, Shares, open_points, share_polynomials
+from reticent.noise.sharing import Dealing, Dealt, HeldShares, open_points, share_polynomials
 
 Kind = Literal["plain", "bits", "products"]
 _FACTORS: dict[Kind, tuple[int, int, int]] = {"bits": (0, 0, 0), "products": (0, 1, 2)}
 
 
 @dataclass(frozen=True)
-class Section:
+class BatchSection:
     """``count`` statements of one kind in a dealer's batch: values without a statement, bits, or triples (a, b, ab)."""
 
     kind: Kind
@@ -96,10 +96,10 @@ def proved_triples(count: int, faults: int) -> Elements:
 
 
 @dataclass(frozen=True)
-class Layout:
+class BatchLayout:
     """The public order of a dealer's batch, section after section."""
 
-    sections: tuple[Section, ...]
+    sections: tuple[BatchSection, ...]
     faults: int
 
     @property
@@ -107,14 +107,14 @@ class Layout:
         """How many sharings the batch has."""
         return sum(section.size(self.faults) for section in self.sections)
 
-    def values(self, part: Shares, place: int) -> Elements:
+    def values(self, part: HeldShares, place: int) -> Elements:
         """A holder's shares of the values of one section, without the proofs: one row for each value of a statement."""
         begin = self._begin(place)
         section = self.sections[place]
         width = 3 if section.kind == "products" else 1
         return part.values[begin : begin + width * section.count].reshape(width, section.count)
 
-    def first_unproved(self, point: int, part: Shares) -> int | None:
+    def first_unproved(self, point: int, part: HeldShares) -> int | None:
         """The first sharing whose statement does not hold at this holder's point, if there is one."""
         for place, section in enumerate(self.sections):
             if section.kind == "plain" or not section.count:
@@ -154,7 +154,7 @@ def dealing(polynomials: Sequence[Elements]) -> Dealing:
     return Dealing.of(np.concatenate(list(polynomials), axis=-1))
 
 
-async def settle_proofs(network: Network, item: str, dealt: Dealt, layouts: Mapping[int, Layout]) -> None:
+async def settle_proofs(network: Network, item: str, dealt: Dealt, layouts: Mapping[int, BatchLayout]) -> None:
     """Open the shares that complaints about proofs are about: a dealer whose statement fails is out, with everything it dealt; a false complaint blames
     its author."""
     cases = []

@@ -26,10 +26,10 @@ from reticent.noise.coins import bits_of, extracted, flipped
 from reticent.noise.field import Elements
 from reticent.noise.multiplying import CheckedArithmetic, PassiveArithmetic, hidden_bits, unknown_triples
 from reticent.noise.network import Network, NoiseAborted, unpacked
-from reticent.noise.proofs import Layout, dealing, proved_bits, proved_triples, settle_proofs
+from reticent.noise.proofs import BatchLayout, dealing, proved_bits, proved_triples, settle_proofs
 from reticent.noise.sharing import (
     Dealing,
-    Shares,
+    HeldShares,
     deal,
     disputed,
     open_points,
@@ -149,11 +149,11 @@ def _require_enough(network: Network, task: JointTask, parties: Mapping[int, obj
 
 
 async def _share(
-    network: Network, task: JointTask, rows: Sequence[int], layouts: Mapping[int, Layout]
-) -> dict[int, Shares]:
+    network: Network, task: JointTask, rows: Sequence[int], layouts: Mapping[int, BatchLayout]
+) -> dict[int, HeldShares]:
     """Share rows, coins and random numbers, all verified and proved; who fails is out with everything."""
 
-    def check(dealer: int, part: Shares) -> int | None:
+    def check(dealer: int, part: HeldShares) -> int | None:
         return layouts[dealer].first_unproved(network.me + 1, part)
 
     own = None
@@ -170,7 +170,7 @@ async def _share(
     return dict(sorted(dealt.accepted.items()))
 
 
-def _dealing(task: JointTask, rows: Sequence[int], layout: Layout) -> Dealing:
+def _dealing(task: JointTask, rows: Sequence[int], layout: BatchLayout) -> Dealing:
     _, coins, plain, randoms, triples = (section.count for section in layout.sections)
     return dealing(
         [
@@ -186,10 +186,10 @@ def _dealing(task: JointTask, rows: Sequence[int], layout: Layout) -> Dealing:
 async def _check_counts(
     network: Network,
     task: JointTask,
-    held: dict[int, Shares],
+    held: dict[int, HeldShares],
     declared: Mapping[int, int],
-    layouts: Mapping[int, Layout],
-) -> dict[int, Shares]:
+    layouts: Mapping[int, BatchLayout],
+) -> dict[int, HeldShares]:
     """Open how many rows each dealer's cells hold together, which is public: who counts other than it declared is out (7.1)."""
     if task.query == "sum":
         return held
@@ -208,7 +208,7 @@ async def _check_counts(
 
 
 async def _noise(
-    network: Network, task: JointTask, held: Mapping[int, Shares], layouts: Mapping[int, Layout]
+    network: Network, task: JointTask, held: Mapping[int, HeldShares], layouts: Mapping[int, BatchLayout]
 ) -> tuple[Elements, int]:
     """Shares of the noise of every number, without the half that binomial noise has on average; and how many coins went into each."""
     if task.law == "binomial":
@@ -224,7 +224,9 @@ async def _noise(
     return noise, 0
 
 
-def _extracted(task: JointTask, held: Mapping[int, Shares], layouts: Mapping[int, Layout], place: int) -> Elements:
+def _extracted(
+    task: JointTask, held: Mapping[int, HeldShares], layouts: Mapping[int, BatchLayout], place: int
+) -> Elements:
     any_layout = next(layouts[dealer] for dealer in held)
     zeros = np.zeros(any_layout.sections[place].count, dtype=np.int64)
     parts = [layouts[party].values(held[party], place)[0] if party in held else zeros for party in range(task.parties)]
@@ -232,7 +234,7 @@ def _extracted(task: JointTask, held: Mapping[int, Shares], layouts: Mapping[int
 
 
 async def _binomial(
-    network: Network, task: JointTask, held: Mapping[int, Shares], layouts: Mapping[int, Layout]
+    network: Network, task: JointTask, held: Mapping[int, HeldShares], layouts: Mapping[int, BatchLayout]
 ) -> tuple[Elements, int]:
     """Coins of all dealers that remain, each flipped by a public coin that was not known when it was shared (R-DN-7)."""
     if not task.quota:

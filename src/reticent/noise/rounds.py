@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from reticent.noise.channels import BUFFER, HandshakeFailed, Link, Session, accept, connect
+from reticent.noise.channels import BUFFER, HandshakeFailed, Link, LinkSession, accept, connect
 from reticent.noise.network import NoiseAborted
 
 _GROWTH = 1 / 20
@@ -22,7 +22,7 @@ _RETRY = 0.05
 
 
 @dataclass(frozen=True)
-class Place:
+class PartyPlace:
     """Where a party listens."""
 
     host: str
@@ -126,8 +126,8 @@ class LinkedNetwork:
 
 
 async def assemble(
-    session: Session,
-    places: Sequence[Place],
+    session: LinkSession,
+    places: Sequence[PartyPlace],
     faults: int,
     listening: socket.socket | None,
     *,

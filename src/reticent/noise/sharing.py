@@ -26,11 +26,11 @@ from reticent.noise.agreement import broadcast
 from reticent.noise.field import Elements
 from reticent.noise.network import Network, NoiseAborted, packed, to_all, unpacked
 
-Check = Callable[[int, "Shares"], int | None]
+Check = Callable[[int, "HeldShares"], int | None]
 
 
 @dataclass(frozen=True)
-class Shares:
+class HeldShares:
     """A holder's part of many shared values: coefficients of f_i and g_i, one column for each value."""
 
     rows: Elements
@@ -42,9 +42,9 @@ class Shares:
         shares: Elements = self.rows[0]
         return shares
 
-    def __getitem__(self, which: Any) -> Shares:
+    def __getitem__(self, which: Any) -> HeldShares:
         """Some of the values, by a slice or an index array over the last axis."""
-        return Shares(self.rows[:, which], self.columns[:, which])
+        return HeldShares(self.rows[:, which], self.columns[:, which])
 
     def seen_by_other(self, other: int) -> Elements:
         """What this holder knows of the shares of holder ``other``: points at this holder's place of the polynomials whose value at zero those shares are."""
@@ -68,10 +68,10 @@ class Dealing:
         size, count = polynomials.shape
         return Dealing(np.concatenate([polynomials[None], gf.drawn(size - 1, size, count)]))
 
-    def part(self, holder: int) -> Shares:
+    def part(self, holder: int) -> HeldShares:
         """What one holder gets."""
         rows = gf.evaluate(self.surface.swapaxes(0, 1), holder + 1)
-        return Shares(rows, gf.evaluate(self.surface, holder + 1))
+        return HeldShares(rows, gf.evaluate(self.surface, holder + 1))
 
     def message(self, holder: int) -> bytes:
         """The part of one holder as it is sent."""
@@ -87,7 +87,7 @@ class Dealing:
 class Dealt:
     """What a holder has after a dealing: its part from every accepted dealer, and why others are out. Both are the same sets for all honest holders."""
 
-    accepted: dict[int, Shares] = field(default_factory=dict)
+    accepted: dict[int, HeldShares] = field(default_factory=dict)
     out: dict[int, str] = field(default_factory=dict)
     complaints: dict[int, Complaints] = field(default_factory=dict)
     disputed: bool = False
@@ -196,7 +196,7 @@ def read_complaints(
     return {holder: Complaints.from_bytes(raw, network.holders, sizes) for holder, raw in said.items()}
 
 
-def _read_part(network: Network, raw: bytes | None, size: int) -> Shares | None:
+def _read_part(network: Network, raw: bytes | None, size: int) -> HeldShares | None:
     """A dealer's message as this holder's part; None if it is missing, malformed, or f_i(i) != g_i(i)."""
     found = None if raw is None else gf.from_bytes(raw, 2, network.faults + 1, size)
     if found is None:
@@ -204,10 +204,10 @@ def _read_part(network: Network, raw: bytes | None, size: int) -> Shares | None:
     here = network.me + 1
     if (gf.evaluate(found[0], here) != gf.evaluate(found[1], here)).any():
         return None
-    return Shares(found[0], found[1])
+    return HeldShares(found[0], found[1])
 
 
-def _unproved(parts: Mapping[int, Shares | None], check: Check | None) -> tuple[tuple[int, int], ...]:
+def _unproved(parts: Mapping[int, HeldShares | None], check: Check | None) -> tuple[tuple[int, int], ...]:
     if check is None:
         return ()
     first = {dealer: check(dealer, part) for dealer, part in parts.items() if part is not None}
@@ -215,7 +215,7 @@ def _unproved(parts: Mapping[int, Shares | None], check: Check | None) -> tuple[
 
 
 async def _cross_check(
-    network: Network, item: str, parts: Mapping[int, Shares | None], sizes: Mapping[int, int]
+    network: Network, item: str, parts: Mapping[int, HeldShares | None], sizes: Mapping[int, int]
 ) -> tuple[tuple[int, int, int, int, int], ...]:
     """Exchange f_i(j) and g_i(j) with every holder j, and find for each dealer and holder the first value on which the two disagree."""
     outgoing = {}
@@ -240,7 +240,7 @@ async def _cross_check(
     return tuple(found)
 
 
-def _crossing(part: Shares, other: int) -> Elements:
+def _crossing(part: HeldShares, other: int) -> Elements:
     return np.stack([gf.evaluate(part.rows, other + 1), gf.evaluate(part.columns, other + 1)])
 
 
@@ -310,18 +310,18 @@ class _Reveal:
         if self.parts is None and raw is not None and hashlib.sha256(raw).hexdigest() == self.digest:
             self.raw, self.parts = raw, gf.from_bytes(raw, len(self.holders), 2, faults + 1, size)
 
-    def part(self, holder: int) -> Shares | None:
+    def part(self, holder: int) -> HeldShares | None:
         if self.parts is None:
             return None
         found = self.parts[self.holders.index(holder)]
-        return Shares(found[0], found[1])
+        return HeldShares(found[0], found[1])
 
 
 async def settle(
     network: Network,
     item: str,
     own: Dealing | None,
-    parts: Mapping[int, Shares | None],
+    parts: Mapping[int, HeldShares | None],
     sizes: Mapping[int, int],
     complaints: Mapping[int, Complaints],
 ) -> Dealt:
@@ -388,7 +388,7 @@ def _read_reveal(raw: bytes | None, network: Network) -> _Reveal | None:
 async def _voted_out(
     network: Network,
     item: str,
-    parts: Mapping[int, Shares | None],
+    parts: Mapping[int, HeldShares | None],
     disputes: Mapping[int, Dispute],
     reveals: Mapping[int, _Reveal],
 ) -> dict[int, str]:
@@ -404,7 +404,7 @@ async def _voted_out(
     }
 
 
-def _approves(network: Network, mine: Shares | None, revealed: _Reveal) -> bool:
+def _approves(network: Network, mine: HeldShares | None, revealed: _Reveal) -> bool:
     """Whether this holder was not revealed itself and every revealed part agrees with its own."""
     if mine is None or network.me in revealed.holders or (revealed.holders and revealed.parts is None):
         return False
@@ -441,7 +441,7 @@ async def _pass_on(network: Network, item: str, reveals: Mapping[int, _Reveal], 
 async def open_points(network: Network, item: str, mine: Elements) -> Elements:
     """Open shared values to everybody: all send their points, and what 2t + 1 of them agree on is the value. Liars are blamed.
 
-    ``mine`` are this holder's shares, or what it knows of another holder's (:meth:`Shares.seen_by_other`). Fewer agreeing points abort: a missing
+    ``mine`` are this holder's shares, or what it knows of another holder's (:meth:`HeldShares.seen_by_other`). Fewer agreeing points abort: a missing
     share is an erasure, never a zero (7.1).
     """
     arrived = await network.exchange(f"{item}/open", to_all(network, gf.to_bytes(mine)))

@@ -20,7 +20,7 @@ from reticent.noise.circuits import products_of_comparison
 from reticent.noise.coins import elements_for
 from reticent.noise.field import Elements
 from reticent.noise.multiplying import triples_for
-from reticent.noise.proofs import Layout, Section
+from reticent.noise.proofs import BatchLayout, BatchSection
 
 if TYPE_CHECKING:
     from reticent.noise.planning import NoisePlan
@@ -141,19 +141,19 @@ class JointTask:
         """How many multiplications exponential noise takes."""
         return self.randoms + 2 * self.outputs * len(self.thresholds) * products_of_comparison(self.precision)
 
-    def layout(self, rows: int, dealer: int) -> Layout:
+    def layout(self, rows: int, dealer: int) -> BatchLayout:
         """What a dealer with so many rows shares: its rows and, unless it is a client, coins, and random numbers for public coins, hidden bits and products."""
         width = self.cells * rows.bit_length() if self.query != "sum" else rows * self.bits
-        sections = [Section("bits", width)]
+        sections = [BatchSection("bits", width)]
         if dealer < self.parties and self.level == "byzantine":
             among = self.parties - self.threshold
             sections += [
-                Section("bits", self.quota * self.outputs),
-                Section("plain", -(-elements_for(self.coins) // among)),
-                Section("plain", -(-self.randoms // among)),
-                Section("products", triples_for(self.products, self.parties, self.threshold)),
+                BatchSection("bits", self.quota * self.outputs),
+                BatchSection("plain", -(-elements_for(self.coins) // among)),
+                BatchSection("plain", -(-self.randoms // among)),
+                BatchSection("products", triples_for(self.products, self.parties, self.threshold)),
             ]
-        return Layout(tuple(sections), self.threshold)
+        return BatchLayout(tuple(sections), self.threshold)
 
     def check_rows(self, rows: Sequence[int], owner: str) -> None:
         """Refuse rows that the query cannot count."""
