@@ -15,6 +15,7 @@
 ``frequencies``  the frequency set: distinct quasi points with sensitive histograms
 ``groups``       what a definition judges: sizes and histograms
 ``seen``         what an adversary sees: cells of labels and their groups; ``covers`` and ``fitting`` place people among them
+``metric``       distances between records of mixed columns
 ``context``      randomness, progress, cancellation and counts of one run
 ``evidence``     what a release is judged by: groups, patterns, a plan, a history
 ``typical``      one value in a column's own type for a label, on the grid that a range gives
@@ -75,6 +76,19 @@ from reticent.data.meaning import (
     texts_of,
 )
 from reticent.data.memory import file_fits
+from reticent.data.metric import (
+    CategoryDistance,
+    ColumnDistance,
+    HierarchyDistance,
+    Metric,
+    MetricChoices,
+    NumberDistance,
+    PairwiseDistances,
+    PlaceDistance,
+    Records,
+    metric_over,
+    round_up,
+)
 from reticent.data.ordering import in_order, is_in_order
 from reticent.data.people import marks_of_people, numbered_marks, people_marks
 from reticent.data.plain import clock_text, real
@@ -154,11 +168,13 @@ __all__ = [
     "Bins",
     "BoundHierarchy",
     "CalendarUnit",
+    "CategoryDistance",
     "Channel",
     "Checksum",
     "Coarsening",
     "CodedRows",
     "Codes",
+    "ColumnDistance",
     "Columns",
     "Comparison",
     "Context",
@@ -174,6 +190,7 @@ __all__ = [
     "FrequencySet",
     "Groups",
     "Hierarchy",
+    "HierarchyDistance",
     "Histograms",
     "Interval",
     "Kind",
@@ -186,16 +203,22 @@ __all__ = [
     "MadeBy",
     "Meaning",
     "MechanismPlan",
+    "Metric",
+    "MetricChoices",
     "Microaggregation",
     "Missing",
     "Nested",
     "NodeLevels",
+    "NumberDistance",
     "OrMissing",
     "Order",
+    "PairwiseDistances",
     "Patterns",
+    "PlaceDistance",
     "Profile",
     "Recoded",
     "Recoding",
+    "Records",
     "RegionColumn",
     "Regions",
     "ReleaseHistory",
@@ -248,6 +271,7 @@ __all__ = [
     "is_pattern",
     "looked_up",
     "marks_of_people",
+    "metric_over",
     "null_label",
     "number",
     "numbered_marks",
@@ -262,6 +286,7 @@ __all__ = [
     "read_shapes",
     "real",
     "remainder_of",
+    "round_up",
     "shapes_json",
     "shown_meanings",
     "sort_equal",
