@@ -35,7 +35,7 @@ class Solution:
     """Clusters of units: the label of every unit (-1: left out), the centre and the radius of every cluster.
 
     ``members`` has the unit that is the best centre among the members of each cluster. ``parts`` were solved apart, each within ``factor`` of its optimum (None: not proved).
-    ``lower_bound`` is of the largest radius, or of the cost where ``cost`` is what was minimized.
+    ``lower_bound`` is of what was minimized, the largest radius or the cost. With several parts it is half of the farthest (r-1)-st neighbour; nothing is claimed of costs then, or where units may be left out.
     """
 
     labels: Ids
@@ -77,7 +77,7 @@ class ClusterPlan:
         parts = [np.arange(len(units))] if len(units) <= self.whole else units.parts(self.part, max(2 * self.r, 2))
         labels, members = np.full(len(units), OUT), list[Ids]()
         radii, bounds, factors = list[Floats](), list[float](), list[int | None]()
-        reaching, candidates = list[float](), list[int]()
+        reaching = np.zeros(len(units))
         total = 0
         for number, part in enumerate(parts):
             context.step("clustering", number, len(parts))
@@ -91,22 +91,14 @@ class ClusterPlan:
             bounds.append(solved.lower_bound)
             factors.append(solved.factor)
             if len(parts) > 1 and self.setup is None and not self.spare:
-                own = np.partition(distances, self.r - 1, axis=1)[:, self.r - 1]
-                reaching.append(float(own.max()))
-                candidates.append(int(part[int(np.argmax(own))]))
+                reaching[part] = np.partition(distances, self.r - 1, axis=1)[:, self.r - 1]
         members_of, member_radii = np.concatenate(members), np.concatenate(radii)
         centres, chosen = self._centres(units, labels, members_of, member_radii)
         factor = None if any(each is None for each in factors) else max(each for each in factors if each is not None)
-        bound = bounds[0] if len(parts) == 1 else self._bound(units, reaching, candidates, context)
+        bound = bounds[0] if len(parts) == 1 else units.farthest_neighbour(reaching, self.r, context) / 2
         found = Solution(labels, centres, chosen, members_of, len(parts), factor, bound)
         _require_sizes(found.sizes, self.r)
         return found
-
-    def _bound(self, units: Units, reaching: list[float], candidates: list[int], context: Context) -> float:
-        """What follows about all parts together: half of the farthest (r-1)-st neighbour. Nothing is claimed of costs, and where units may be left out."""
-        if not candidates:
-            return 0.0
-        return units.farthest_neighbour(np.array(candidates), np.array(reaching), self.r, context) / 2
 
     def _settled(self, units: Units, part: Ids, distances: Floats, solved: PartSolution) -> tuple[Ids, Ids, Floats]:
         """The clusters of a part, finer where nothing gets worse by it: labels, the best member of each as a place in the part, and its radius."""

@@ -26,6 +26,7 @@ from reticent.errors import DataError
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 _NUMBERS_AT_ONCE = 1 << 24
+_MOST_ASKED = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,18 +117,18 @@ class Units:
         cut = int(borders[np.argmin(np.abs(borders - middle))]) if len(borders) else middle
         return part[np.sort(order[:cut])], part[np.sort(order[cut:])]
 
-    def farthest_neighbour(self, candidates: Ids, at_most: Floats, r: int, context: Context, most: int = 256) -> float:
-        """How far the (r-1)-st neighbour of any of the candidates is, for the one that has it farthest.
+    def farthest_neighbour(self, at_most: Floats, r: int, context: Context) -> float:
+        """How far the (r-1)-st neighbour is for the unit that has it farthest.
 
-        ``at_most`` bounds it for each: candidates are asked in falling order until no bound is above what was found, or ``most`` were asked. Then it is less, which is as good for a bound from below.
+        ``at_most`` bounds it for each unit: they are asked in falling order until no bound is above what was found. After many it is given up, and what was found is less, which is as good for a bound
+        from below.
         """
-        order = np.argsort(-at_most, kind="stable")[:most]
         best = 0.0
-        for at in order.tolist():
-            if at_most[at] <= best:
+        for unit in np.argsort(-at_most, kind="stable")[:_MOST_ASKED].tolist():
+            if at_most[unit] <= best:
                 break
             context.check("bounding the radius from below")
-            best = max(best, self._neighbour(int(candidates[at]), r))
+            best = max(best, self._neighbour(unit, r))
         return best
 
     def _neighbour(self, record: int, r: int) -> float:
