@@ -12,7 +12,7 @@ import polars as pl
 
 from reticent.anonymize.base import GROUPS, fitting
 from reticent.anonymize.gather.cellular import cellular, primal_dual
-from reticent.anonymize.gather.publishing import ClusterDraft, PublishedAs
+from reticent.anonymize.gather.publishing import ClusterDraft, ClusterPublishing
 from reticent.anonymize.gather.radii import (
     Floats,
     Ids,
@@ -160,7 +160,7 @@ class ClusterMethod:
         context.step("measuring distances")
         units = Units.of_table(table, self.choices, context)
         solution = self.solve(units, max(self.r, wanted.least_rows()), context)
-        shown = PublishedAs(
+        shown = ClusterPublishing(
             self.grid, self.numbers, tuple(self.aggregate), self.centres == "records", tuple(self.categories)
         )
         made = ClusterDraft.of(table, units, shown, solution.labels, context).passing(wanted, self.failing, context)

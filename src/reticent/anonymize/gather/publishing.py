@@ -63,7 +63,7 @@ _MOST_PAIRS, _WINDOW = 1 << 28, 128
 
 
 @dataclass(frozen=True)
-class PublishedAs:
+class ClusterPublishing:
     """What is published of a cluster: steps of the grid by column, how numbers are shown, and whether centres are members of the clusters."""
 
     grid: Mapping[str, Number]
@@ -88,12 +88,14 @@ class ClusterDraft:
     table: Table
     units: Units
     rows: FrequencySet
-    published: PublishedAs
+    published: ClusterPublishing
     labels: Ids
     count: int
 
     @classmethod
-    def of(cls, table: Table, units: Units, published: PublishedAs, labels: Ids, context: Context) -> ClusterDraft:
+    def of(
+        cls, table: Table, units: Units, published: ClusterPublishing, labels: Ids, context: Context
+    ) -> ClusterDraft:
         """The clusters of the units of a table."""
         for name in published.grid:
             if name not in table.quasi and name not in published.aggregate:

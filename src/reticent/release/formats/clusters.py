@@ -55,14 +55,14 @@ class Clusters(GroupFormat):
         manifest = public.manifest
         _check_details(manifest)
         for column in manifest.columns:
-            if column.role == "quasi" and column.exact != _shows_numbers(column, manifest.details):
+            if column.role == "quasi" and _is_number(column) != _shows_numbers(column, manifest.details):
                 raise DataError(f"manifest.json: column {column.name!r} is not published as the details say.")
         self._check_labels(public)
         _check_clusters(public)
 
     def check_spelling(self, column: ManifestColumn) -> None:
         """A number is looked up in its range; it may stand for the same range as another."""
-        if not column.exact:
+        if not _is_number(column):
             super().check_spelling(column)
             return
         for label, meaning in column.labels.items():
@@ -81,7 +81,7 @@ class Clusters(GroupFormat):
         from reticent.release.counting import count_labels
 
         rows = public.rows["data"]
-        numbers = [column.name for column in public.manifest.columns if column.role == "quasi" and column.exact]
+        numbers = [column.name for column in public.manifest.columns if column.role == "quasi" and _is_number(column)]
         if numbers:
             rows = FrameRows(rows.frame().with_columns(pl.col(numbers).cast(pl.String)))
         return count_labels(rows, public.meanings, condition, estimator, **self.known(public))
@@ -117,7 +117,11 @@ _ONE = "All rows are one cluster: nothing but its ranges is told about anybody's
 
 
 def _as_numbers(column: ManifestColumn, details: Mapping[str, Any]) -> ManifestColumn:
-    return replace(column, exact=True) if column.role == "quasi" and _shows_numbers(column, details) else column
+    return replace(column, published="values") if column.role == "quasi" and _shows_numbers(column, details) else column
+
+
+def _is_number(column: ManifestColumn) -> bool:
+    return column.published == "values"
 
 
 def _shows_numbers(column: ManifestColumn, details: Mapping[str, Any]) -> bool:
