@@ -24,7 +24,7 @@ from reticent.exact import Number, exact
 Floats = NDArray[np.float64]
 Norm = Literal["L1", "L2"]
 PairwiseDistances = Callable[[Any, Any], Any]
-"""A distance of one's own: given the values of n and of m records, the n x m distances between them."""
+"""A custom distance: given the values of n and of m records, the n x m distances between them."""
 
 EARTH_RADIUS = 6371.0
 _TRIPLES = 20_000
@@ -174,7 +174,7 @@ class MetricChoices:
     """What a steward may say about the distances; everything else follows from the columns.
 
     ``weights`` and ``scales`` are by column (a scale in units of the column, days for dates, kilometres for the latitude column of a place). ``places`` are pairs of
-    a latitude and a longitude column. ``categories`` are columns to be compared as equal or not, whatever they hold. ``own`` are distances of one's own.
+    a latitude and a longitude column. ``categories`` are columns to be compared as equal or not, whatever they hold. ``own`` are custom distances.
     """
 
     weights: Mapping[str, Number]
@@ -287,7 +287,7 @@ def _own(
     values, what = hierarchy.leaves, f"The distance of column {hierarchy.column!r}"
     if len(values) > _MOST_OWN:
         raise PolicyError(
-            f"{what} would be asked for {len(values):,} values against each other; a distance of one's own takes at most {_MOST_OWN:,}."
+            f"{what} would be asked for {len(values):,} values against each other; a custom distance takes at most {_MOST_OWN:,}."
         )
     table = np.asarray(measure(values, values), dtype=np.float64)
     require_metric(table, what)

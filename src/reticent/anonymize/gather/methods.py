@@ -68,7 +68,7 @@ class ClusterMethod:
     """What ``Gather`` and ``Cellular`` share: how big clusters are, how distances are measured, and what is published of a cluster.
 
     Clusters have at least ``r`` people each; at most ``epsilon`` of all rows are left out. Distances add up over the quasi columns (``norm`` L1 or L2), each divided by its scale and times its
-    weight; ``places`` are pairs of a latitude and a longitude column, ``categories`` are columns that are equal or not, ``distances`` are functions of one's own (for :meth:`fit` only).
+    weight; ``places`` are pairs of a latitude and a longitude column, ``categories`` are columns that are equal or not, ``distances`` are custom functions (for :meth:`fit` only).
 
     A cluster is published as a range or a node of the hierarchy in every column, a centre and a radius, all rounded outward to a ``grid`` (a step for each column). ``centres="records"`` publishes
     members instead, and so tells that they are in the table. ``numbers`` shows the rounded mean, median or mode of a cluster in place of ranges, and ``aggregate`` lists sensitive columns whose numbers
@@ -146,7 +146,7 @@ class ClusterMethod:
         if table.quasi_sets is not None:
             return f"{name} clusters by all quasi columns together, and the table has several sets of them. Use Lattice or Mondrian."
         if self.distances:
-            return f"{name}: a release says how distances are measured, and distances of one's own cannot be written down. Use them with fit()."
+            return f"{name}: a release says how distances are measured, and a custom function cannot be written down. Use it with fit()."
         for column in self.aggregate:
             if column not in table.sensitive or not table.schema[column].is_numeric():
                 return f"{name}: aggregate names {column!r}, which is not a sensitive column of numbers."
