@@ -112,21 +112,21 @@ class OwnDistance(ColumnDistance):
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
-    """Records as a metric compares them: an array for each of its columns, row by row."""
+class MetricRecords:
+    """MetricRecords as a metric compares them: an array for each of its columns, row by row."""
 
     arrays: tuple[NDArray[Any], ...]
 
     def __len__(self) -> int:
         return len(self.arrays[0])
 
-    def take(self, rows: NDArray[Any]) -> Records:
+    def take(self, rows: NDArray[Any]) -> MetricRecords:
         """Some of the records."""
-        return Records(tuple(each[rows] for each in self.arrays))
+        return MetricRecords(tuple(each[rows] for each in self.arrays))
 
     @classmethod
-    def joined(cls, parts: Sequence[Records]) -> Records:
-        """Records of several, one after the other."""
+    def joined(cls, parts: Sequence[MetricRecords]) -> MetricRecords:
+        """MetricRecords of several, one after the other."""
         return cls(tuple(np.concatenate(each) for each in zip(*(part.arrays for part in parts), strict=True)))
 
 
@@ -143,12 +143,12 @@ class Metric:
         if self.norm not in ("L1", "L2"):
             raise PolicyError(f"norm must be L1 or L2, but it is {self.norm!r}.", setting=("norm",), value=self.norm)
 
-    def between(self, left: Records, right: Records) -> Floats:
+    def between(self, left: MetricRecords, right: MetricRecords) -> Floats:
         """The distances between n records and m records, n x m."""
         mine, theirs = (tuple(each.arrays) for each in (left, right))
         return self._apart([each[:, None] for each in mine], [each[None, :] for each in theirs])
 
-    def paired(self, left: Records, right: Records) -> Floats:
+    def paired(self, left: MetricRecords, right: MetricRecords) -> Floats:
         """The distance between each record and its partner in ``right``."""
         return self._apart(left.arrays, right.arrays)
 
@@ -163,7 +163,7 @@ class Metric:
         assert total is not None
         return np.sqrt(total, out=total) if self.norm == "L2" else total
 
-    def within(self, records: Records) -> Floats:
+    def within(self, records: MetricRecords) -> Floats:
         """The distances between all records, exactly symmetric, so that a threshold means the same both ways."""
         found = self.between(records, records)
         return np.maximum(found, found.T)
@@ -205,7 +205,7 @@ class MetricChoices:
 
 def metric_over(
     hierarchies: Sequence[BoundHierarchy], codes: Sequence[Codes], choices: MetricChoices
-) -> tuple[Metric, Records]:
+) -> tuple[Metric, MetricRecords]:
     """The metric over the columns of a table, and its records; ``codes`` has the leaf of every record in each column.
 
     Numbers and dates are compared by their difference, texts with a hierarchy by the level on which they meet, others as equal or not. Where no scale is chosen it
@@ -233,7 +233,7 @@ def metric_over(
             column, array = NumberDistance((name,), weight, *_scale(numbers, scale)), numbers
         columns.append(column)
         arrays.append(array)
-    return Metric(tuple(columns), choices.norm), Records(tuple(arrays))
+    return Metric(tuple(columns), choices.norm), MetricRecords(tuple(arrays))
 
 
 def _measurable(hierarchy: BoundHierarchy) -> bool:

@@ -24,7 +24,7 @@ from reticent.anonymize.gather.radii import (
     neighbours,
 )
 from reticent.anonymize.gather.solving import Algorithm, ClusterPlan, PartSolution, Solution
-from reticent.anonymize.gather.units import Units
+from reticent.anonymize.gather.units import ClusterUnits
 from reticent.data import Context, Draft, Kind, MetricChoices, PairwiseDistances, Table
 from reticent.definitions import Definition
 from reticent.errors import Infeasible, PolicyError
@@ -158,7 +158,7 @@ class ClusterMethod:
         context = context or Context()
         table = wanted.prepare(table)
         context.step("measuring distances")
-        units = Units.of_table(table, self.choices, context)
+        units = ClusterUnits.of_table(table, self.choices, context)
         solution = self.solve(units, max(self.r, wanted.least_rows()), context)
         shown = ClusterPublishing(
             self.grid, self.numbers, tuple(self.aggregate), self.centres == "records", tuple(self.categories)
@@ -166,7 +166,7 @@ class ClusterMethod:
         made = ClusterDraft.of(table, units, shown, solution.labels, context).passing(wanted, self.failing, context)
         return made.draft(wanted, self.describe(), self._figures(units, solution, made), context)
 
-    def _figures(self, units: Units, solution: Solution, made: ClusterDraft) -> dict[str, Any]:
+    def _figures(self, units: ClusterUnits, solution: Solution, made: ClusterDraft) -> dict[str, Any]:
         """What the steward is told about the clusters: radii and costs before and after, bounds, and what was proved."""
         radii, sizes = solution.radii, solution.sizes
         cost = float(sizes @ radii) + self._setup * len(solution)
@@ -201,7 +201,7 @@ class ClusterMethod:
         """The cluster of every point or row, -1 where it is left out."""
         return self.fit(points_or_table).labels
 
-    def solve(self, units: Units, r: int, context: Context) -> Solution:
+    def solve(self, units: ClusterUnits, r: int, context: Context) -> Solution:
         """Clusters of at least ``r`` units each."""
         name = type(self).__name__
         if len(units) < r:
@@ -214,7 +214,7 @@ class ClusterMethod:
         """How so many units are clustered."""
         raise NotImplementedError
 
-    def notes(self, units: Units, solution: Solution) -> tuple[str, ...]:
+    def notes(self, units: ClusterUnits, solution: Solution) -> tuple[str, ...]:
         """What a steward should know about the clusters."""
         found = []
         if len(solution) == 1:
@@ -250,14 +250,14 @@ class ClusterMethod:
             self.distances or None,
         )
 
-    def _units(self, given: Any, context: Context) -> tuple[Units, Table | None]:
+    def _units(self, given: Any, context: Context) -> tuple[ClusterUnits, Table | None]:
         if isinstance(given, Table):
             if given.streamed:
                 raise PolicyError(
                     f"{type(self).__name__} needs all rows in memory, and this table is streamed. Pass engine='local' if the table fits in memory."
                 )
-            return Units.of_table(given, self.choices, context), given
-        return Units.of_points(given), None
+            return ClusterUnits.of_table(given, self.choices, context), given
+        return ClusterUnits.of_points(given), None
 
 
 @dataclass(frozen=True)
@@ -399,7 +399,7 @@ def _plain(given: Any) -> Any:
     return given if isinstance(given, str | int) and not isinstance(given, bool) else str(exact(given, "parameter"))
 
 
-def _centres_of(units: Units, solution: Solution, table: Table | None) -> Any:
+def _centres_of(units: ClusterUnits, solution: Solution, table: Table | None) -> Any:
     """The centres as points, or as a frame with the columns of a table."""
     arrays = solution.centres.arrays
     if table is None:

@@ -21,7 +21,7 @@ from reticent.anonymize.gather.cells import (
     statistics,
 )
 from reticent.anonymize.gather.radii import OUT, Floats, Ids
-from reticent.anonymize.gather.units import Units
+from reticent.anonymize.gather.units import ClusterUnits
 from reticent.anonymize.leaving import Leaving, LeftOut
 from reticent.anonymize.sets import seen_as
 from reticent.data import (
@@ -37,9 +37,9 @@ from reticent.data import (
     Groups,
     HierarchyDistance,
     Meaning,
+    MetricRecords,
     NumberDistance,
     PlaceDistance,
-    Records,
     RegionColumn,
     Regions,
     Rows,
@@ -86,7 +86,7 @@ class ClusterDraft:
     """
 
     table: Table
-    units: Units
+    units: ClusterUnits
     rows: FrequencySet
     published: ClusterPublishing
     labels: Ids
@@ -94,7 +94,7 @@ class ClusterDraft:
 
     @classmethod
     def of(
-        cls, table: Table, units: Units, published: ClusterPublishing, labels: Ids, context: Context
+        cls, table: Table, units: ClusterUnits, published: ClusterPublishing, labels: Ids, context: Context
     ) -> ClusterDraft:
         """The clusters of the units of a table."""
         for name in published.grid:
@@ -256,7 +256,7 @@ class ClusterDraft:
         _, ids = np.unique(roots, return_inverse=True)
         return self.merged(ids.ravel(), int(ids.max()) + 1)
 
-    def _nearest(self, centres: Records, failing: Ids) -> tuple[Ids, Floats]:
+    def _nearest(self, centres: MetricRecords, failing: Ids) -> tuple[Ids, Floats]:
         """For each failing cluster the nearest other one and how far it is; of very many clusters only those numbered near it are asked, which are neighbours."""
         nearest, away = np.zeros(len(failing), dtype=np.int64), np.zeros(len(failing))
         everybody = len(failing) * self.count <= _MOST_PAIRS
@@ -289,7 +289,7 @@ class ClusterDraft:
         return list(zip(*texts, strict=True))
 
     @cached_property
-    def centres(self) -> tuple[Records, Floats]:
+    def centres(self) -> tuple[MetricRecords, Floats]:
         """The published centre of every cluster, and its radius: on the grid, or members of the clusters."""
         if self.published.records:
             return self._members()
@@ -310,10 +310,10 @@ class ClusterDraft:
                 )
                 rounded.append(self.grids[name].nearest(chosen))
             arrays.append(np.stack(rounded, axis=1).reshape(middle.shape))
-        found = Records(tuple(arrays))
+        found = MetricRecords(tuple(arrays))
         return found, self._rounded_up(self.units.radii(found, self.labels))
 
-    def _members(self) -> tuple[Records, Floats]:
+    def _members(self) -> tuple[MetricRecords, Floats]:
         """The member of every cluster that is nearest to its synthetic centre, the first of several, and its radius."""
         made = self.units.synthetic(self.labels, self.count)
         inside = np.flatnonzero(self.labels >= 0)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.anonymize.gather.radii import OUT, Floats, Ids, neighbours
-from reticent.anonymize.gather.units import Units
-from reticent.data import Context, Records
+from reticent.anonymize.gather.units import ClusterUnits
+from reticent.data import Context, MetricRecords
 from reticent.errors import ReticentError
 
 
@@ -39,7 +39,7 @@ class Solution:
     """
 
     labels: Ids
-    centres: Records
+    centres: MetricRecords
     radii: Floats
     members: Ids
     parts: int
@@ -72,7 +72,7 @@ class ClusterPlan:
     finer: bool = True
     records: bool = False
 
-    def solve(self, units: Units, context: Context) -> Solution:
+    def solve(self, units: ClusterUnits, context: Context) -> Solution:
         """The clusters of some units, which are at least r."""
         parts = [np.arange(len(units))] if len(units) <= self.whole else units.parts(self.part, max(2 * self.r, 2))
         labels, members = np.full(len(units), OUT), list[Ids]()
@@ -100,7 +100,9 @@ class ClusterPlan:
         _require_sizes(found.sizes, self.r)
         return found
 
-    def _settled(self, units: Units, part: Ids, distances: Floats, solved: PartSolution) -> tuple[Ids, Ids, Floats]:
+    def _settled(
+        self, units: ClusterUnits, part: Ids, distances: Floats, solved: PartSolution
+    ) -> tuple[Ids, Ids, Floats]:
         """The clusters of a part, finer where nothing gets worse by it: labels, the best member of each as a place in the part, and its radius."""
         labels = solved.labels
         at, wide = _best_members(distances, labels, len(solved.hearts))
@@ -124,7 +126,7 @@ class ClusterPlan:
             return bool(radii.max() <= max(before, limit))
         return float(radii @ sizes) + self.setup * (len(sizes) - 1) < before * int(sizes.sum())
 
-    def _centres(self, units: Units, labels: Ids, members: Ids, radii: Floats) -> tuple[Records, Floats]:
+    def _centres(self, units: ClusterUnits, labels: Ids, members: Ids, radii: Floats) -> tuple[MetricRecords, Floats]:
         """A centre for every cluster: its best member or, where these need not be records, a synthetic one if that is nearer to all."""
         best = units.records.take(members)
         if self.records:
@@ -133,7 +135,7 @@ class ClusterPlan:
         wide = units.radii(made, labels)
         nearer = wide <= radii
         arrays = tuple(_chosen(nearer, one, other) for one, other in zip(made.arrays, best.arrays, strict=True))
-        return Records(arrays), np.where(nearer, wide, radii)
+        return MetricRecords(arrays), np.where(nearer, wide, radii)
 
 
 def _chosen(first: NDArray[np.bool_], one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:

@@ -15,8 +15,8 @@ from reticent.data import (
     HierarchyDistance,
     Metric,
     MetricChoices,
+    MetricRecords,
     NumberDistance,
-    Records,
     Table,
     metric_over,
 )
@@ -30,21 +30,21 @@ _MOST_ASKED = 256
 
 
 @dataclass(frozen=True, eq=False)
-class Units:
-    """Records in the order of their content, which alone breaks ties: the order of rows does not show.
+class ClusterUnits:
+    """MetricRecords in the order of their content, which alone breaks ties: the order of rows does not show.
 
     ``owner[i]`` is the place of row ``i`` of the table (or of the points) among the records; several rows of one person are one record.
     """
 
     metric: Metric
-    records: Records
+    records: MetricRecords
     owner: Ids
 
     def __len__(self) -> int:
         return len(self.records)
 
     @classmethod
-    def of_points(cls, points: Any) -> Units:
+    def of_points(cls, points: Any) -> ClusterUnits:
         """Points of numbers, compared by the Euclidean distance; NaN is a missing number, as far from all others as these are from each other at most."""
         found = np.asarray(points.to_numpy() if isinstance(points, pl.DataFrame) else points)
         if found.ndim != 2 or found.dtype.kind not in "iufb":
@@ -59,13 +59,13 @@ class Units:
         known = ~np.isnan(numbers)
         spread = np.where(known.any(axis=0), _width(numbers, known), 0.0)
         columns = tuple(NumberDistance((str(at),), 1.0, 1.0, float(wide) or 1.0) for at, wide in enumerate(spread))
-        return cls._sorted(Metric(columns), Records(tuple(numbers.T.copy())), np.arange(len(numbers)))
+        return cls._sorted(Metric(columns), MetricRecords(tuple(numbers.T.copy())), np.arange(len(numbers)))
 
     @classmethod
-    def of_table(cls, table: Table, choices: MetricChoices, context: Context) -> Units:
+    def of_table(cls, table: Table, choices: MetricChoices, context: Context) -> ClusterUnits:
         """The people of a table: its rows or, where several rows are one person, that person's.
 
-        Records that are equal stand in a random order, which decides who of them goes where.
+        MetricRecords that are equal stand in a random order, which decides who of them goes where.
         """
         mixed = context.randomness.order(table.rows)
         codes = engine_of(table, context).single_rows(table, mixed).codes
@@ -81,7 +81,7 @@ class Units:
         return cls._sorted(metric, records, owner)
 
     @classmethod
-    def _sorted(cls, metric: Metric, records: Records, owner: Ids) -> Units:
+    def _sorted(cls, metric: Metric, records: MetricRecords, owner: Ids) -> ClusterUnits:
         keys = [part for each in records.arrays for part in (each.T if each.ndim > 1 else each[None])]
         order = np.lexsort(keys[::-1])
         place = np.empty(len(order), dtype=np.int64)
@@ -135,7 +135,7 @@ class Units:
         one = self.records.take(np.array([record]))
         return float(np.partition(self.metric.between(one, self.records)[0], r - 1)[r - 1])
 
-    def synthetic(self, labels: Ids, count: int) -> Records:
+    def synthetic(self, labels: Ids, count: int) -> MetricRecords:
         """For every cluster a centre that need not be a record: the middle of the range of numbers, the most frequent category.
 
         Of categories that are as frequent the first by content is taken; numbers are missing where all are.
@@ -150,9 +150,9 @@ class Units:
                 arrays.append(middles.reshape(count, *values.shape[1:]))
             else:
                 arrays.append(modes(values, chosen, count))
-        return Records(tuple(arrays))
+        return MetricRecords(tuple(arrays))
 
-    def radii(self, centres: Records, labels: Ids) -> Floats:
+    def radii(self, centres: MetricRecords, labels: Ids) -> Floats:
         """How far the farthest member of each cluster is from its centre."""
         inside = np.flatnonzero(labels >= 0)
         found = np.zeros(len(centres))
