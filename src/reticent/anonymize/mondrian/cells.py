@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -37,13 +37,12 @@ _PAIRS_AT_ONCE = 1 << 22
 class ColumnCells:
     """The distinct cells of a column: a label and a meaning for each, and which cell every group shows.
 
-    ``listed`` gives the leaves of all cells, one cell after the other, and how many each has. It is asked only by those who need them: ranges may
-    cover far more leaves than there are rows. ``typical`` has a typical value for each group, where these are published.
+    ``leaves`` has the leaves of each cell. ``typical`` has a typical value for each group, where these are published.
     """
 
     labels: Sequence[str]
     meanings: Sequence[Meaning]
-    listed: Callable[[], tuple[Ids, Ids]]
+    leaves: LeafSets
     of_group: Ids
     typical: pl.Series | None = None
 
@@ -61,18 +60,11 @@ class ColumnCells:
 
     def covering(self, size: int) -> NDArray[np.bool_]:
         """Which of the first ``size`` leaves (rows) the cell of which group (column) covers."""
-        by_cell = np.zeros((size, len(self.labels)), dtype=bool)
-        leaves, owners = self._pairs()
-        by_cell[leaves[leaves < size], owners[leaves < size]] = True
-        return by_cell[:, self.of_group]
+        return self.leaves.matrix()[:size, self.of_group]
 
     def leaf_sets(self) -> LeafSets:
         """The cells as measures of utility see them."""
-        return LeafSets(*self._pairs(), len(self.labels), self.of_group)
-
-    def _pairs(self) -> tuple[Ids, Ids]:
-        leaves, lengths = self.listed()
-        return leaves, np.repeat(np.arange(len(self.labels)), lengths)
+        return replace(self.leaves, of_block=self.of_group)
 
 
 def column_cells(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int, values: ShownStyle) -> ColumnCells:
@@ -149,7 +141,11 @@ class _CuttingOrder:
             meanings[cell] = self.meanings[members[offsets[cell]]]
         for cell in np.flatnonzero((lengths == len(self.leaf_at)) & (lengths > 1)).tolist():
             labels[cell], meanings[cell] = SUPPRESSED, Anything()
-        return ColumnCells(_told_apart(labels), meanings, lambda: (self.leaf_at[places], lengths), of_group)
+        return ColumnCells(_told_apart(labels), meanings, self._runs(places, places + 1, owners, len(lengths)), of_group)
+
+    def _runs(self, starts: Ids, stops: Ids, owners: Ids, count: int) -> LeafSets:
+        """Sets of leaves as runs of this order, each cell a block of its own."""
+        return LeafSets(self.leaf_at, starts, stops, owners, count, np.arange(count))
 
     def ranges(self, places: Ids, offsets: Ids, of_group: Ids) -> ColumnCells:
         """Cells from the lowest value to the highest, and beside these a missing value; one value, or one and a missing one, stay a set."""
@@ -171,14 +167,15 @@ class _CuttingOrder:
         cell[exact] = np.arange(len(apart.labels))
         cell[~exact] = len(apart.labels) + spans.ravel()
 
-        def listed() -> tuple[Ids, Ids]:
-            single, alone = apart.listed()
-            covered = ends[:, 1] - ends[:, 0] + 1 + ends[:, 2]
-            between = np.arange(covered.sum()) + np.repeat(ends[:, 0] - _starts(covered)[:-1], covered)
-            between[np.cumsum(covered)[ends[:, 2] > 0] - 1] = self.null_place
-            return np.concatenate([single, self.leaf_at[between]]), np.concatenate([alone, covered])
-
-        return ColumnCells(_told_apart([*apart.labels, *labels]), [*apart.meanings, *meanings], listed, cell[of_group])
+        single, own = apart.leaves, len(apart.labels) + np.arange(len(ends))
+        nulls = own[ends[:, 2] > 0]
+        leaves = self._runs(
+            np.concatenate([single.starts, ends[:, 0], np.full(len(nulls), self.null_place)]),
+            np.concatenate([single.stops, ends[:, 1] + 1, np.full(len(nulls), self.null_place + 1)]),
+            np.concatenate([single.owners, own, nulls]),
+            len(apart.labels) + len(ends),
+        )
+        return ColumnCells(_told_apart([*apart.labels, *labels]), [*apart.meanings, *meanings], leaves, cell[of_group])
 
 
 def _nodes(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int) -> ColumnCells:
@@ -210,7 +207,9 @@ def _nodes(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int) -> C
             leaves = np.split(np.argsort(level.parts, kind="stable"), np.cumsum(hierarchy.cover(number))[:-1])
             members += [leaves[part] for part in chosen.tolist()]
     lengths = np.array([len(each) for each in members], dtype=np.int64)
-    return ColumnCells(_told_apart(labels), meanings, lambda: (np.concatenate(members), lengths), of_group.ravel())
+    owners, cells = np.repeat(np.arange(len(members)), lengths), np.arange(len(members))
+    leaves_of = LeafSets.of_pairs(hierarchy, np.concatenate(members), owners, len(members), cells)
+    return ColumnCells(_told_apart(labels), meanings, leaves_of, of_group.ravel())
 
 
 def _values_or_stars(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int) -> ColumnCells:
