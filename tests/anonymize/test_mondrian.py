@@ -14,7 +14,7 @@ from reticent.anonymize.mondrian import stage
 from reticent.anonymize.mondrian.judging import CutJudge
 from reticent.anonymize.mondrian.partition import Partition
 from reticent.data import Context, Hierarchy, Table
-from reticent.data.meaning import Anything, Interval, Missing, Value, Values
+from reticent.data.meaning import Anything, Interval, Missing, OrMissing, Value, Values
 from reticent.definitions import DeltaPresence, DistinctLDiversity, KAnonymity, KMap, MUnique
 from reticent.definitions.knowledge import WorstCaseKnowledge
 from reticent.engine import count_table
@@ -183,7 +183,7 @@ def test_what_cannot_hold_at_all_is_infeasible():
     ("make", "message"),
     [
         (lambda: Mondrian(split="best"), "split must be one of span, loss, but it is 'best'"),
-        (lambda: Mondrian(values="boxes"), "values must be one of sets, ranges, hierarchy"),
+        (lambda: Mondrian(values="boxes"), "values must be one of sets, ranges, hierarchy, typical"),
         (lambda: Mondrian(suppression="1.5"), "Mondrian: suppression must be at most 1, but it is 1.5"),
         (lambda: Mondrian().draft(Table(people().frame, sensitive="illness"), KAnonymity(2)), "no quasi columns"),
     ],
@@ -299,3 +299,53 @@ def test_columns_that_nobody_holds_together_are_cut_apart():
     for columns in (["age"], ["job", "town"]):
         assert shown.group_by(columns).len()["len"].min() >= 20
     assert shown.group_by(["age", "job", "town"]).len()["len"].min() < 20
+
+
+def test_long_sets_of_categories_have_short_labels_and_exact_meanings():
+    towns = [f"town {number:02}" for number in range(40)]
+    frame = pl.DataFrame({"town": towns * 2, "s": list("uv") * 40})
+    table = Table(frame, quasi=["town"], sensitive="s")
+    draft = Mondrian(values="ranges").draft(table, KAnonymity(20))
+    assert sorted(draft.meanings["town"]) == [
+        "{town 00, town 01, town 02 and 7 more}",
+        "{town 10, town 11, town 12 and 7 more}",
+        "{town 20, town 21, town 22 and 7 more}",
+        "{town 30, town 31, town 32 and 7 more}",
+    ]
+    assert sorted(value for meaning in draft.meanings["town"].values() for value in meaning.values) == towns
+    exact = Mondrian(values="sets").draft(table, KAnonymity(20))
+    assert all(label.count(",") == 9 for label in exact.meanings["town"])
+    assert exact.utility["loss"] == draft.utility["loss"]
+
+
+def test_a_set_that_is_a_part_of_the_hierarchy_has_its_name():
+    tree = Hierarchy.taxonomy({"north": [f"n{i}" for i in range(6)], "south": [f"s{i}" for i in range(6)]})
+    frame = pl.DataFrame({"town": [f"{side}{i}" for side in "ns" for i in range(6)] * 2, "s": list("uv") * 12})
+    draft = Mondrian(values="ranges").draft(Table(frame, quasi={"town": tree}, sensitive="s"), KAnonymity(12))
+    assert sorted(draft.meanings["town"]) == ["north", "south"]
+    assert draft.utility["loss"] == pytest.approx(5 / 11)
+
+
+def test_labels_that_would_be_the_same_are_told_apart():
+    """Two long sets may begin alike."""
+    frame = pl.DataFrame(
+        {
+            "a": ["x"] * 6 + ["y"] * 6,
+            "b": ["p", "q", "r", "s", "t", "u", "p", "q", "r", "s", "t", "v"],
+            "s": list("uv") * 6,
+        }
+    )
+    draft = Mondrian(values="ranges").draft(Table(frame, quasi=["a", "b"], sensitive="s"), KAnonymity(6))
+    assert sorted(draft.meanings["b"]) == ["{p, q, r and 3 more}", "{p, q, r and 3 more}'"]
+    assert {len(meaning.values) for meaning in draft.meanings["b"].values()} == {6}
+
+
+def test_a_range_with_missing_values_says_so_and_lists_no_number():
+    numbers = [None if i % 4 == 0 else i for i in range(200)]
+    table = Table(pl.DataFrame({"q": numbers, "s": list("uv") * 100}), quasi=["q"], sensitive="s", nulls="category")
+    draft = Mondrian(values="ranges").draft(table, KAnonymity(180))
+    assert draft.meanings["q"] == {"[1, 199] or missing": OrMissing(Interval(1, 199, "both"))}
+    release = rt.publish(table, KAnonymity(180), Mondrian(values="ranges"))
+    assert release.count("q between 0 and 300").bounds == (0, 200)
+    assert release.count("q is null").bounds == (0, 200)
+    assert release.count("q > 500").bounds == (0, 0)

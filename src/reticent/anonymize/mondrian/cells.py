@@ -31,6 +31,8 @@ from reticent.data import (
 from reticent.utility import LeafSets
 
 _PAIRS_AT_ONCE = 1 << 22
+_LISTED, _MOST_LISTED, _LONGEST = 3, 4, 48
+"""A set of more values, or a longer text of one, is shown by its first values; the meaning lists all."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class ColumnCells:
 def column_cells(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int, values: ShownStyle) -> ColumnCells:
     """The cells of one column, given the leaf and the group of every unit.
 
-    ``sets`` publishes exactly the values that occur in the group. ``ranges`` does so for categories and publishes the lowest and the
+    ``sets`` publishes exactly the values that occur in the group. ``ranges`` does so for categories, in short labels, and publishes the lowest and the
     highest value of numbers and dates. ``hierarchy`` publishes the lowest part that covers the group, and so does a hierarchy with limits. ``stars`` publishes
     the value of the group, or a star where there are several.
     """
@@ -81,8 +83,10 @@ def column_cells(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int
         return _nodes(hierarchy, codes, group, count)
     column = _CuttingOrder.of(hierarchy)
     members, offsets, of_group = _value_sets(column.place_of.take(codes), hierarchy.size, group, count)
-    if values == "sets" or not hierarchy.is_numeric:
+    if values == "sets":
         return column.sets(members, offsets, of_group)
+    if not hierarchy.is_numeric:
+        return _shortened(column.sets(members, offsets, of_group), hierarchy, column.texts)
     return column.ranges(members, offsets, of_group)
 
 
@@ -141,7 +145,9 @@ class _CuttingOrder:
             meanings[cell] = self.meanings[members[offsets[cell]]]
         for cell in np.flatnonzero((lengths == len(self.leaf_at)) & (lengths > 1)).tolist():
             labels[cell], meanings[cell] = SUPPRESSED, Anything()
-        return ColumnCells(_told_apart(labels), meanings, self._runs(places, places + 1, owners, len(lengths)), of_group)
+        return ColumnCells(
+            _told_apart(labels), meanings, self._runs(places, places + 1, owners, len(lengths)), of_group
+        )
 
     def _runs(self, starts: Ids, stops: Ids, owners: Ids, count: int) -> LeafSets:
         """Sets of leaves as runs of this order, each cell a block of its own."""
@@ -222,15 +228,52 @@ def _values_or_stars(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count:
     level = hierarchy.levels[0]
     labels = [level.labels[leaf] if leaf < hierarchy.size else SUPPRESSED for leaf in shown.tolist()]
     meanings = [level.meanings[leaf] if leaf < hierarchy.size else Anything() for leaf in shown.tolist()]
+    starred = bool(len(shown)) and int(shown[-1]) == hierarchy.size
+    lengths = np.ones(len(shown), dtype=np.int64)
+    lengths[len(shown) - 1 :] = hierarchy.size if starred else 1
+    leaves = np.concatenate([shown[:-1], np.arange(hierarchy.size)]) if starred else shown
+    cells = np.arange(len(shown))
+    held = LeafSets.of_pairs(hierarchy, leaves, np.repeat(cells, lengths), len(cells), cells)
+    return ColumnCells(_told_apart(labels), meanings, held, of_group.ravel())
 
-    def listed() -> tuple[Ids, Ids]:
-        starred = bool(len(shown)) and int(shown[-1]) == hierarchy.size
-        leaves = [shown[:-1], np.arange(hierarchy.size)] if starred else [shown]
-        lengths = np.ones(len(shown), dtype=np.int64)
-        lengths[len(shown) - 1 :] = hierarchy.size if starred else 1
-        return np.concatenate(leaves), lengths
 
-    return ColumnCells(_told_apart(labels), meanings, listed, of_group.ravel())
+def _shortened(cells: ColumnCells, hierarchy: BoundHierarchy, texts: pl.Series) -> ColumnCells:
+    """Long sets under short labels: the name of the part of the hierarchy that holds exactly their values, or the first values and how many more there are.
+
+    Meanings stay as they are: every value of the set is listed there.
+    """
+    lengths = cells.leaves.covered()
+    labels = list(cells.labels)
+    long = [
+        cell
+        for cell in np.flatnonzero(lengths > 1).tolist()
+        if isinstance(cells.meanings[cell], Values) and (lengths[cell] > _MOST_LISTED or len(labels[cell]) > _LONGEST)
+    ]
+    if not long:
+        return cells
+    nodes = _named_sets(hierarchy)
+    starts = _starts(lengths)[:-1]
+    # The runs of a set are single places here, one after the other in the order of cutting.
+    for cell in long:
+        places = cells.leaves.starts[starts[cell] : starts[cell] + lengths[cell]]
+        node = nodes.get(frozenset(cells.leaves.leaf_at[places].tolist()))
+        shown = texts.gather(places[:_LISTED]).to_list()
+        while len(shown) > 1 and len(", ".join(shown)) > _LONGEST - len(" and 1000 more"):
+            shown.pop()
+        labels[cell] = node or f"{{{', '.join(shown)} and {int(lengths[cell]) - len(shown)} more}}"
+    return replace(cells, labels=_told_apart(labels))
+
+
+def _named_sets(hierarchy: BoundHierarchy) -> dict[frozenset[int], str]:
+    """The parts of a hierarchy that list their values, by these; of several levels with the same part the lowest names it."""
+    found: dict[frozenset[int], str] = {}
+    for number in range(1, hierarchy.height + 1):
+        level = hierarchy.levels[number]
+        leaves = np.split(np.argsort(level.parts, kind="stable"), np.cumsum(hierarchy.cover(number))[:-1])
+        for label, meaning, held in zip(level.labels, level.meanings, leaves, strict=True):
+            if isinstance(meaning, Values):
+                found.setdefault(frozenset(held.tolist()), label)
+    return found
 
 
 def _starts(lengths: Ids) -> Ids:
