@@ -216,3 +216,32 @@ def test_a_condition_that_makes_no_sense_is_refused(patients: Path, reticent: Co
 def test_a_missing_release_is_bad_input(place: Path, reticent: Command) -> None:
     found = reticent("verify", "nowhere")
     assert (found.code, found.err) == (2, "There is no release at 'nowhere'.\n")
+
+
+def test_a_policy_that_names_its_method_is_shown_what_others_would_cost(patients: Path, reticent: Command) -> None:
+    (patients / "policy.toml").write_text(
+        re.sub(r"\[method\][^\[]*", '[method]\nname = "Mondrian"\nvalues = "ranges"\n\n', POLICY)
+    )
+    told = reticent("publish", "policy.toml", "-o", "release", "--json").json
+    methods = told["methods"]
+    chosen = methods["methods"][methods["chosen"]]
+    assert (chosen["method"]["name"], chosen["method"]["values"]) == ("Mondrian", "ranges")
+    assert chosen["loss"] == pytest.approx(told["utility"]["loss"])
+    assert {each["method"]["name"] for each in methods["methods"]} == {"Lattice", "Mondrian"}
+    shown = reticent("publish", "policy.toml", "-o", "another", "--again").out
+    assert "Methods compared" in shown
+    assert re.search(r"Mondrian ranges, span \(chosen\) +0\.\d{3}", shown)
+    assert "Methods compared" in reticent("preview", "policy.toml", "--no-attacks").out
+    for file in (patients / "release" / "public").iterdir():
+        assert "compared" not in file.read_text()
+
+
+def test_typical_values_can_be_asked_for_on_the_command_line(patients: Path, reticent: Command) -> None:
+    found = reticent("publish", "policy.toml", "-o", "release", "--values", "typical", "--json")
+    assert (found.code, found.json["format"]) == (0, "typical")
+    frame = pl.read_csv(patients / found.json["tables"]["data"])
+    assert frame["age"].dtype.is_integer()
+    assert reticent("verify", "release").code == 0
+    refused = reticent("publish", "policy.toml", "-o", "other", "--values", "means")
+    assert refused.code == 2
+    assert "values must be" in refused.err

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 from reticent.anonymize import Lattice, Mondrian
-from reticent.data import Hierarchy, Table
+from reticent.data import Context, Hierarchy, Table
 from reticent.definitions import KAnonymity
 from reticent.errors import Infeasible, PolicyError
-from reticent.release import Cheapest, choosing, default_method, publish
+from reticent.release import Cheapest, choosing, cost_of, default_method, methods_compared, publish
 
 
 def table(rows: int = 400, quasi: int = 4, **more: Any) -> Table:
@@ -149,3 +149,26 @@ def test_a_slow_way_to_choose_cuts_is_tried_on_small_tables_only() -> None:
 def test_a_choice_from_nothing_is_refused() -> None:
     with pytest.raises(PolicyError, match="at least one method"):
         Cheapest(())
+
+
+def test_a_method_that_was_made_is_shown_beside_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = publish(table(), KAnonymity(5), Mondrian(values="ranges"))
+    cost = cost_of(made.private, made.manifest.method, made.meanings)
+    found = methods_compared(table(), KAnonymity(5), cost, Context())
+    assert found is not None
+    assert found["methods"][found["chosen"]]["loss"] == made.utility["loss"]
+    assert [each["method"]["name"] for each in found["methods"]] == ["Mondrian", "Lattice", "Mondrian"]
+    monkeypatch.setattr(choosing, "FEW_ROWS", 100)
+    sampled = methods_compared(table(), KAnonymity(5), cost, Context())
+    assert sampled is not None
+    assert sampled["rows"] <= 101
+    assert sampled["methods"][0]["loss"] > made.utility["loss"]
+
+
+def test_others_are_not_tried_once_the_time_is_up() -> None:
+    made = publish(table(), KAnonymity(5), Mondrian(values="ranges"))
+    cost = cost_of(made.private, made.manifest.method, made.meanings)
+    found = methods_compared(table(), KAnonymity(5), cost, Context(), seconds=-1)
+    assert found is not None
+    assert [each["problem"] is None for each in found["methods"]] == [True, False, False]
+    assert "longer than the publication" in found["methods"][1]["problem"]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from reticent.attack.base import Findings, needs_groups, secret_of
 from reticent.attack.matching import Matches, match
 from reticent.attack.people import drawn, listed_people, listing, really_have, shared_columns
-from reticent.data import Seen
+from reticent.data import NULL_LABEL, Seen
 from reticent.errors import PolicyError
 from reticent.exact import whole
 
@@ -28,7 +28,8 @@ class Linkage:
     who are not in the data), how often the conclusion is ``right``. The truth is used for scoring only.
 
     ``columns`` are those that the adversary compares (default: all quasi columns that the list has). A null in the list is
-    something the adversary does not know. ``who`` names a column to call people by, ``about`` picks the person of the
+    something the adversary does not know or, with ``null_is_unknown=False``, a value that is known to be missing in the data. A row whose value is missing is nobody's candidate who has a value:
+    that it could be anybody's protects nobody. ``who`` names a column to call people by, ``about`` picks the person of the
     example, ``sample`` attacks that many people drawn at random.
     """
 
@@ -40,6 +41,7 @@ class Linkage:
     about: int | None = None
     sample: int | None = None
     seed: int = 0
+    null_is_unknown: bool = True
 
     name = "linkage"
 
@@ -61,7 +63,7 @@ class Linkage:
         sensitive = secret_of(seen, self.column)
         chosen = drawn(self.people.height, self.sample, self.seed)
         listed = self.people[chosen]
-        found = match(seen, listed, quasi, sensitive)
+        found = match(seen, listed, quasi, sensitive, null_is_unknown=self.null_is_unknown)
         single = found.candidates == 1
         hits = int(single.sum())
         details: dict[str, Any] = {
@@ -119,7 +121,8 @@ class Linkage:
         sensitive: str | None,
     ) -> str:
         row = listed.row(person, named=True)
-        values = ", ".join(str(row[name]) for name in quasi if row[name] is not None)
+        told = {name: NULL_LABEL if row[name] is None else str(row[name]) for name in quasi}
+        values = ", ".join(told[name] for name in quasi if row[name] is not None or not self.null_is_unknown)
         anonymous = f"Somebody with {values}" if values else "Somebody of whom nothing is known"
         called = f"{row[self.who]} ({values})" if self.who is not None else anonymous
         rows, values_left = int(found.candidates[person]), int(found.values[person])

@@ -84,9 +84,15 @@ def _best(owners: NDArray[Any], values: NDArray[Any], weights: NDArray[np.float6
     return possible, guess, chance
 
 
-def match(seen: Seen, people: pl.DataFrame, quasi: Sequence[str], sensitive: str | None) -> Matches:
-    """Match people to what was published, over the ``quasi`` columns that the adversary has; those with the same values once."""
-    asked, places = seen.ask(people, quasi), places_of(seen, quasi, sensitive)
+def match(
+    seen: Seen, people: pl.DataFrame, quasi: Sequence[str], sensitive: str | None, *, null_is_unknown: bool = True
+) -> Matches:
+    """Match people to what was published, over the ``quasi`` columns that the adversary has; those with the same values once.
+
+    A null is something that is not known, or a value that is known to be missing: then only labels fit that missing values are under.
+    """
+    asked = seen.ask(people, quasi, null_is_unknown=null_is_unknown)
+    places = places_of(seen, quasi, sensitive)
     found = Matches.nowhere(len(asked))
     for fits in asked.fits(places.codes, places.shapes):
         found.put(fits.people, _matches(places, fits))

@@ -48,6 +48,7 @@ class ProbabilisticLinkage:
     truth: str | None = None
     sample: int | None = None
     seed: int = 0
+    null_is_unknown: bool = True
 
     name = "probabilistic linkage"
 
@@ -71,8 +72,9 @@ class ProbabilisticLinkage:
         quasi = shared_columns(seen, self.people, self.columns)
         sensitive = secret_of(seen, self.column)
         listed = self.people[drawn(self.people.height, self.sample, self.seed)]
-        asked, places = seen.ask(listed, quasi), places_of(seen, quasi, sensitive)
-        known = [listed[name].is_not_null().to_numpy()[_firsts(asked)] for name in quasi]
+        asked = seen.ask(listed, quasi, null_is_unknown=self.null_is_unknown)
+        places = places_of(seen, quasi, sensitive)
+        known = [(listed[name].is_not_null() | (not self.null_is_unknown)).to_numpy()[_firsts(asked)] for name in quasi]
         found = _posteriors(asked, places, known, self._rates(quasi), self._present(places))
         hit = (found.row > float(exact(self.threshold, "threshold")) + _MARGIN)[asked.owners]
         posterior, place = found.row[asked.owners], found.place[asked.owners]

@@ -70,9 +70,9 @@ def adversaries_for(
 
 
 def _every(
-    seen: Seen, people: Any, control: Any, who: str | None, model: ModelName, alike: Kinds
+    seen: Seen, people: Any, control: Any, who: str | None, model: ModelName, alike: Kinds, *, own: bool = False
 ) -> Iterator[Adversary]:
-    """All adversaries for what is seen, whether they can run on it or not."""
+    """All adversaries for what is seen, whether they can run on it or not. ``own``: people are the table's own rows, so that what is missing is known to be."""
     frame = None if people is None else listed_people(people, [who])
     if seen.is_artificial and frame is not None:
         shared = [name for name in seen.names if name in frame.columns]
@@ -81,8 +81,8 @@ def _every(
     told = [] if frame is None else [name for name in seen.sensitive if name in frame.columns]
     if frame is not None:
         truth = seen.sensitive[0] if told[:1] == list(seen.sensitive[:1]) and told else None
-        yield Linkage(frame, who=who, truth=truth)
-        yield ProbabilisticLinkage(frame, who=who, truth=truth, sample=_SAMPLE)
+        yield Linkage(frame, who=who, truth=truth, null_is_unknown=not own)
+        yield ProbabilisticLinkage(frame, who=who, truth=truth, sample=_SAMPLE, null_is_unknown=not own)
     for name in seen.sensitive:
         yield from _after(seen, name, alike.get(name))
     yield SinglingOut()
@@ -118,7 +118,7 @@ def compare(
     """The same adversaries on what stood before (a table) and on what was published.
 
     Without ``people`` a table's own rows are the list (of a streamed one 10,000 rows drawn at random): somebody who knows their quasi
-    columns, without a mistake. Without ``control``, where a table and a release of it are there, the release is made again of half of the people
+    columns, without a mistake, and which values are missing. Without ``control``, where a table and a release of it are there, the release is made again of half of the people
     (:func:`hold_out`), and the model is tried on both halves. Where that cannot be done the model is compared with the most frequent
     value. Somebody who knows how the release was chosen is tried on small tables only; there is nothing to compare with before. Where a release
     was made for several sets of quasi columns, everybody is tried with each set (R-LD-4). Artificial records are attacked with the table's own
@@ -127,6 +127,7 @@ def compare(
     context = context or Context()
     context.step("reading what was published")
     table = before if isinstance(before, Table) else None
+    own = people is None and table is not None
     if people is None and table is not None:
         people = own_people(table, _SAMPLE, seed)
     second = seen_of(after)
@@ -141,7 +142,7 @@ def compare(
             raise DataError(
                 f"The release has the quasi column {name!r} and the table does not: the release was made from another table."
             )
-    every = _every(second, people, control, who, model, kinds_of(first))
+    every = _every(second, people, control, who, model, kinds_of(first), own=own)
     chosen = [each for each in every if each.needs(second) is None]
     tried = (seen_of(trial.members), trial.release) if trial is not None else ()
     pairs: list[tuple[Findings | None, Findings]] = []

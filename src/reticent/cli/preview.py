@@ -58,7 +58,7 @@ def show_preview(
             if compare
             else None
         )
-        compared = found.search.get("compared") or methods_compared(found.table, found.definition, context)
+        compared = found.search.get("compared") or methods_compared(found.table, found.definition, found.cost, context)
     payload: dict[str, Any] = {
         "ok": True,
         "recorded": False,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +16,7 @@ from reticent.cli.preview import show_preview
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from reticent.data import Context
     from reticent.policy import Published
     from reticent.release import Release
     from reticent.report import PoorWorth
@@ -62,7 +65,7 @@ def publish(
     """
     from reticent.policy import Policy, publish_policy
 
-    loaded = Policy.read(policy)
+    loaded, began = Policy.read(policy), time.monotonic()
     if dry_run:
         show_preview(loaded, draft, compare=False, attacks=False, details=details, as_json=as_json)
         return
@@ -80,11 +83,28 @@ def publish(
             **draft.overrides(),
             context=context,
         )
+        compared = _compared(found, context, time.monotonic() - began)
     worth = _worth(found)
-    answer(_payload(found, worth), as_json, lambda console: _render(console, found, worth, details))
+    answer(_payload(found, worth, compared), as_json, lambda console: _render(console, found, worth, compared, details))
 
 
-def _payload(found: Published, worth: PoorWorth | None) -> dict[str, Any]:
+def _compared(found: Published, context: Context, seconds: float) -> Mapping[str, Any] | None:
+    """What other methods would have cost, in at most about the time that the publication took."""
+    from reticent.errors import Cancelled
+    from reticent.release import cost_of, methods_compared
+
+    release, private = found.release, found.release.private
+    if "compared" in private.search or not private.evidence.groups:
+        return private.search.get("compared")
+    cost = cost_of(private, release.manifest.method, release.meanings)
+    try:
+        return methods_compared(found.table, found.definition, cost, context, seconds)
+    except Cancelled:
+        # The release is out: whoever stops here stops the comparison alone.
+        return None
+
+
+def _payload(found: Published, worth: PoorWorth | None, compared: Mapping[str, Any] | None) -> dict[str, Any]:
     release, private = found.release, found.release.private
     return {
         "ok": True,
@@ -99,7 +119,7 @@ def _payload(found: Published, worth: PoorWorth | None) -> dict[str, Any]:
         "worst_posterior": private.search.get("worst_posterior"),
         "proven": private.search.get("proven"),
         "bound": private.search.get("bound"),
-        "methods": private.search.get("compared"),
+        "methods": compared,
         "of_little_use": None if worth is None else worth.as_dict(),
         "utility": dict(release.utility),
         "unpublished": list(found.table.unpublished),
@@ -108,7 +128,13 @@ def _payload(found: Published, worth: PoorWorth | None) -> dict[str, Any]:
     }
 
 
-def _render(console: Console, found: Published, worth: PoorWorth | None, details: bool) -> None:
+def _render(
+    console: Console,
+    found: Published,
+    worth: PoorWorth | None,
+    compared: Mapping[str, Any] | None,
+    details: bool,
+) -> None:
     from reticent.cli.screens import ROWS_SHOWN, how_many, show_columns, show_methods, show_rows, show_worth
     from reticent.cli.wording import shown
     from reticent.utility import Measured
@@ -121,7 +147,7 @@ def _render(console: Console, found: Published, worth: PoorWorth | None, details
     losses = release.utility.loss_by_column if isinstance(release.utility, Measured) else {}
     show_columns(console, losses, private.recoding, found.table, release.utility.get("loss"))
     show_rows(console, release.public.sample(ROWS_SHOWN))
-    show_methods(console, private.search.get("compared"))
+    show_methods(console, compared)
     show_worth(console, worth)
     if details:
         levels = [(column, f"{level} of {height}") for column, level, height in _levels(found)]

@@ -72,6 +72,7 @@ from reticent.data.meaning import (
     OrMissing,
     Value,
     Values,
+    covers_missing,
     null_label,
     texts_of,
 )
@@ -253,6 +254,7 @@ __all__ = [
     "clock_text",
     "coarsening_from",
     "cover",
+    "covers_missing",
     "csv_blocks",
     "csv_runs",
     "database_tables",

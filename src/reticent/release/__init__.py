@@ -15,7 +15,7 @@
 
 from reticent.release.applying import apply
 from reticent.release.assessing import natural_closeness
-from reticent.release.choosing import Cheapest, MethodComparison, MethodCost
+from reticent.release.choosing import Cheapest, MethodComparison, MethodCost, cost_of
 from reticent.release.claims import Check, read_claims
 from reticent.release.counting import count_labels
 from reticent.release.format import Answer, Format, GroupFormat, Judged, MechanismFormat, Words, format_of
@@ -49,6 +49,7 @@ __all__ = [
     "Verification",
     "Words",
     "apply",
+    "cost_of",
     "count_labels",
     "default_method",
     "format_of",

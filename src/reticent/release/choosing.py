@@ -9,16 +9,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import polars as pl
 
-from reticent.data import Context, Draft, Kind, Table
+from reticent.data import Context, Draft, Evidence, Kind, Meaning, Recoding, Table
 from reticent.definitions import Definition, Method, unkept
 from reticent.errors import Infeasible, PolicyError
 
 MOST_ROWS = 100_000
 """Larger tables are compared on a sample of this many rows."""
+
+FEW_ROWS = 20_000
+"""Where the method is chosen already, others are shown beside it on a sample of this many rows."""
 
 _MOST_NODES = 50_000
 _MARGIN = 0.02
@@ -132,17 +135,31 @@ class Cheapest:
 
     def compared(self, table: Table, definition: Definition, context: Context | None = None) -> MethodComparison:
         """What each candidate would cost. Where none is possible: the first one's error."""
-        return _Tried.of(self.candidates, table, definition, context or Context()).comparison
+        return _Tried.of(self.candidates, table, definition, context or Context(), MOST_ROWS).comparison
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
         """The cheapest candidate's draft. Where none is possible: the first one's error."""
         context = context or Context()
-        tried = _Tried.of(self.candidates, table, definition, context)
+        tried = _Tried.of(self.candidates, table, definition, context, MOST_ROWS)
         compared = tried.comparison
         made = tried.drafts[compared.chosen]
         if made is None or compared.sampled:
             made = self.candidates[compared.chosen].draft(table, definition, context)
         return replace(made, search={**made.search, "compared": compared.as_dict()})
+
+
+def compared_with(
+    made: MethodCost, method: Method, others: Sequence[Method], table: Table, definition: Definition, context: Context
+) -> MethodComparison | None:
+    """What other methods would cost beside one that was ``made``, which is the chosen one; None where none of them is possible.
+
+    On more than 20,000 rows all of them are drafted from a sample, ``method`` too. Once the deadline of the context has passed, no other is tried.
+    """
+    ways = [method, *(each for each in others if each.describe() != method.describe())]
+    whole = table.rows <= FEW_ROWS or definition.needs_population
+    tried = _Tried.of(ways[1:] if whole else ways, table, definition, context, FEW_ROWS)
+    costs = [made, *tried.costs] if whole else list(tried.costs)
+    return MethodComparison(tuple(costs), 0, tried.rows, table.rows) if costs[0].loss is not None else None
 
 
 @dataclass(frozen=True)
@@ -156,14 +173,18 @@ class _Tried:
     errors: Sequence[Infeasible | PolicyError | None]
 
     @classmethod
-    def of(cls, candidates: Sequence[Method], table: Table, definition: Definition, context: Context) -> _Tried:
-        part = _sampled(table, definition)
+    def of(
+        cls, candidates: Sequence[Method], table: Table, definition: Definition, context: Context, most: int
+    ) -> _Tried:
+        part = _sampled(table, definition, most)
         drafts: list[Draft | None] = []
         errors: list[Infeasible | PolicyError | None] = []
         for number, method in enumerate(candidates):
             context.step("comparing methods", number, len(candidates))
             draft, error = None, None
             reason = _refusal(method, table, definition) or _too_large(method, table, len(candidates))
+            if context.late:
+                reason = "Not tried: it would take longer than the publication itself."
             try:
                 if reason is not None:
                     raise PolicyError(reason)
@@ -175,12 +196,19 @@ class _Tried:
         return cls(candidates, table, part.rows, drafts, errors)
 
     @cached_property
-    def comparison(self) -> MethodComparison:
+    def costs(self) -> list[MethodCost]:
         """The figures of all drafts."""
-        found = [
-            _cost(method, draft, error)
+        return [
+            MethodCost(method.describe(), problem=str(error))
+            if draft is None
+            else cost_of(draft, draft.method, draft.meanings)
             for method, draft, error in zip(self.candidates, self.drafts, self.errors, strict=True)
         ]
+
+    @cached_property
+    def comparison(self) -> MethodComparison:
+        """The figures of all drafts, and which is the cheapest."""
+        found = self.costs
         possible = [place for place, cost in enumerate(found) if cost.loss is not None]
         if not possible:
             raise next(error for error in self.errors if error is not None)
@@ -202,19 +230,37 @@ def _cheapest(costs: Sequence[MethodCost], possible: Sequence[int]) -> int:
     return min(easier, key=lost) if easier else best
 
 
-def _cost(method: Method, draft: Draft | None, error: Exception | None) -> MethodCost:
-    if draft is None:
-        return MethodCost(method.describe(), problem=str(error))
-    utility = draft.utility
-    shown = [len(labels) for labels in draft.meanings.values()]
+class MadeDraft(Protocol):
+    """What a method made: a draft, or the private side of a release."""
+
+    @property
+    def utility(self) -> Mapping[str, float]:
+        """What it costs."""
+
+    @property
+    def evidence(self) -> Evidence:
+        """The groups."""
+
+    @property
+    def suppressed(self) -> int:
+        """The rows that are left out."""
+
+    @property
+    def recoding(self) -> Recoding | None:
+        """What happens to a row."""
+
+
+def cost_of(made: MadeDraft, method: Mapping[str, Any], meanings: Mapping[str, Mapping[str, Meaning]]) -> MethodCost:
+    """What something costs that a ``method`` made, with labels of these ``meanings``."""
+    shown = [len(labels) for labels in meanings.values()]
     return MethodCost(
-        draft.method,
-        utility.get("loss", 0.0),
-        getattr(utility, "loss_by_column", {}),
-        draft.suppressed,
-        len(draft.evidence.published) if draft.evidence.groups else None,
+        method,
+        made.utility.get("loss", 0.0),
+        getattr(made.utility, "loss_by_column", {}),
+        made.suppressed,
+        len(made.evidence.published) if made.evidence.groups else None,
         sum(shown) / len(shown) if shown else None,
-        draft.recoding is not None and draft.recoding.uniform,
+        made.recoding is not None and made.recoding.uniform,
     )
 
 
@@ -234,10 +280,10 @@ def _too_large(method: Method, table: Table, candidates: int) -> str | None:
     return None if nodes <= _MOST_NODES else f"{nodes:,} possible generalizations are too many to search."
 
 
-def _sampled(table: Table, definition: Definition) -> Table:
-    """The table, or a sample of its rows where it is large. People of a population are compared with all rows."""
-    if table.rows <= MOST_ROWS or definition.needs_population:
+def _sampled(table: Table, definition: Definition, most: int) -> Table:
+    """The table, or a sample of ``most`` rows where it is larger. People of a population are compared with all rows."""
+    if table.rows <= most or definition.needs_population:
         return table
     _ = table.hierarchies, table.sensitive_columns
-    share = MOST_ROWS / table.rows
+    share = most / table.rows
     return table.part(pl.concat([chunk.sample(fraction=share, seed=0) for chunk in table.held.chunks()]))

@@ -18,6 +18,7 @@ from reticent._names import FORMATS, load
 from reticent.data import (
     NULL_LABEL,
     PSEUDONYM,
+    Anything,
     Draft,
     Evidence,
     Groups,
@@ -29,6 +30,7 @@ from reticent.data import (
     Table,
     ValueType,
     coarsening_from,
+    covers_missing,
     texts_of,
 )
 from reticent.data.predicate import Condition
@@ -228,6 +230,20 @@ class GroupFormat(Format):
         return (
             f"Exact numbers or dates of these columns are one row's own: {listed}. Whoever knows such a value of a person finds that row, however large "
             "its group.",
+        )
+
+    def missing_values(self, public: PublicSide) -> tuple[str, ...]:
+        """What missing values tell and do not do, where quasi columns have some."""
+        names = [
+            column.name
+            for column in public.manifest.columns
+            if any(covers_missing(each) and not isinstance(each, Anything) for each in column.labels.values())
+        ]
+        if not names:
+            return ()
+        return (
+            f"That a value is missing is published ({', '.join(map(repr, names))}), and whoever knows it of a person finds the person's group by it. Groups count rows that show "
+            "the same labels: a row whose value is missing might be anybody's, but that was not counted as protecting anybody else.",
         )
 
     def left_out(self, public: PublicSide) -> dict[str, Groups]:

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from reticent._names import METHODS
 from reticent.data import Context, Table
 from reticent.definitions import Definition, Method
-from reticent.errors import Infeasible, PolicyError
+from reticent.errors import PolicyError
 from reticent.parameters import made_from, parameters_of
-from reticent.release.choosing import Cheapest
+from reticent.release.choosing import Cheapest, MethodCost, compared_with
 
 _CANDIDATES: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ("Lattice", {}),
@@ -46,14 +47,22 @@ def default_method(table: Table, definition: Definition, parameters: Mapping[str
     return Cheapest(tuple(ways)) if len(ways) > 1 else ways[0] if ways else method_from(_CANDIDATES[0][0], given)
 
 
-def methods_compared(table: Table, definition: Definition, context: Context) -> dict[str, Any] | None:
-    """What the default's candidates would cost, as plain data; None where none of them keeps the definition."""
-    found = default_method(table, definition)
-    try:
-        ways = found if isinstance(found, Cheapest) else Cheapest((found,))
-        return ways.compared(table, definition, replace(context, memo={})).as_dict()
-    except (Infeasible, PolicyError):
+def methods_compared(
+    table: Table, definition: Definition, made: MethodCost, context: Context, seconds: float | None = None
+) -> dict[str, Any] | None:
+    """What other methods would cost beside one that was ``made``, as plain data; None where it is not a method of groups.
+
+    The others are the candidates of the default, with the same kind of values. After ``seconds`` no other is tried.
+    """
+    if made.groups is None or made.name not in METHODS:
         return None
+    method = method_from(made.name, {name: value for name, value in made.method.items() if name != "name"})
+    shown = {"values": "typical"} if made.method.get("values") == "typical" else None
+    found = default_method(table, definition, shown)
+    others = found.candidates if isinstance(found, Cheapest) else (found,)
+    limited = replace(context, memo={}, deadline=context.until(seconds))
+    compared = compared_with(made, method, others, table, definition, limited)
+    return None if compared is None else compared.as_dict()
 
 
 def method_from(name: str, parameters: Mapping[str, Any]) -> Method:

@@ -20,7 +20,7 @@ from reticent.data import Context, Groups, Recoding, Table
 from reticent.definitions import Definition, Method
 from reticent.errors import Infeasible, PolicyError
 from reticent.randomness import Randomness
-from reticent.release import JudgedDraft, judged_draft
+from reticent.release import JudgedDraft, MethodCost, cost_of, judged_draft
 from reticent.report.facts import Comparison
 from reticent.utility import Measured
 
@@ -96,6 +96,12 @@ class Preview(ShownAsCard):
     def search(self) -> Mapping[str, Any]:
         """The figures of the search, such as the chosen levels and whether no better release exists."""
         return self._made.draft.search
+
+    @property
+    def cost(self) -> MethodCost:
+        """What the method costs, to compare it with others."""
+        draft = self._made.draft
+        return cost_of(draft, draft.method, draft.meanings)
 
     @cached_property
     def attacks(self) -> tuple[Comparison, ...]:

@@ -251,16 +251,19 @@ def _shortened(cells: ColumnCells, hierarchy: BoundHierarchy, texts: pl.Series) 
     ]
     if not long:
         return cells
-    nodes = _named_sets(hierarchy)
-    starts = _starts(lengths)[:-1]
+    nodes, named = _named_sets(hierarchy), texts.to_list()
+    starts = _starts(lengths)
+    leaves = cells.leaves.leaf_at[cells.leaves.starts].tolist()
+    places = cells.leaves.starts.tolist()
+    sizes = {len(node) for node in nodes}
     # The runs of a set are single places here, one after the other in the order of cutting.
     for cell in long:
-        places = cells.leaves.starts[starts[cell] : starts[cell] + lengths[cell]]
-        node = nodes.get(frozenset(cells.leaves.leaf_at[places].tolist()))
-        shown = texts.gather(places[:_LISTED]).to_list()
+        low, high = int(starts[cell]), int(starts[cell + 1])
+        node = nodes.get(frozenset(leaves[low:high])) if high - low in sizes else None
+        shown = [named[place] for place in places[low : min(low + _LISTED, high)]]
         while len(shown) > 1 and len(", ".join(shown)) > _LONGEST - len(" and 1000 more"):
             shown.pop()
-        labels[cell] = node or f"{{{', '.join(shown)} and {int(lengths[cell]) - len(shown)} more}}"
+        labels[cell] = node or f"{{{', '.join(shown)} and {high - low - len(shown)} more}}"
     return replace(cells, labels=_told_apart(labels))
 
 

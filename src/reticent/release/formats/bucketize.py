@@ -94,6 +94,7 @@ class Bucketize(GroupFormat):
             + self.coarsened(public),
             (
                 *self.own_numbers(public),
+                *self.missing_values(public),
                 "Quasi-identifying values are published exactly, so that anybody can see whether a person with certain values is in the table; "
                 "only the link to the sensitive values is hidden.",
                 CHOSEN,

@@ -37,6 +37,7 @@ class Generalize(GroupFormat):
             + self.coarsened(public),
             (
                 *self.own_numbers(public),
+                *self.missing_values(public),
                 "It is not hidden that somebody is in the table: whoever knows that a person is, finds the person's group.",
                 CHOSEN,
             ),

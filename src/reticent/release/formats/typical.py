@@ -92,6 +92,7 @@ class Typical(GroupFormat):
             + self.coarsened(public),
             (
                 *self.own_numbers(public),
+                *self.missing_values(public),
                 "It is not hidden that somebody is in the table: whoever knows that a person is, finds the person's group.",
                 "Typical values tell more about a group than its ranges do: half of its people lie at or below a median, and no value is more frequent "
                 "than the one shown. Who is in the group gets a better guess at values of theirs that are not known. The ends of a range are values of somebody "
