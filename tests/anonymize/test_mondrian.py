@@ -336,7 +336,7 @@ def test_labels_that_would_be_the_same_are_told_apart():
         }
     )
     draft = Mondrian(values="ranges").draft(Table(frame, quasi=["a", "b"], sensitive="s"), KAnonymity(6))
-    assert sorted(draft.meanings["b"]) == ["{p, q, r and 3 more}", "{p, q, r and 3 more}'"]
+    assert sorted(draft.meanings["b"]) == ["{p, q, r and 3 more}", "{p, q, r and 3 more} #2"]
     assert {len(meaning.values) for meaning in draft.meanings["b"].values()} == {6}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -255,7 +256,7 @@ def _shortened(cells: ColumnCells, hierarchy: BoundHierarchy, texts: pl.Series) 
     starts = _starts(lengths)
     leaves = cells.leaves.leaf_at[cells.leaves.starts].tolist()
     places = cells.leaves.starts.tolist()
-    sizes = {len(node) for node in nodes}
+    sizes, given = {len(node) for node in nodes}, Counter[str]()
     # The runs of a set are single places here, one after the other in the order of cutting.
     for cell in long:
         low, high = int(starts[cell]), int(starts[cell + 1])
@@ -263,7 +264,9 @@ def _shortened(cells: ColumnCells, hierarchy: BoundHierarchy, texts: pl.Series) 
         shown = [named[place] for place in places[low : min(low + _LISTED, high)]]
         while len(shown) > 1 and len(", ".join(shown)) > _LONGEST - len(" and 1000 more"):
             shown.pop()
-        labels[cell] = node or f"{{{', '.join(shown)} and {high - low - len(shown)} more}}"
+        text = node or f"{{{', '.join(shown)} and {high - low - len(shown)} more}}"
+        given[text] += 1
+        labels[cell] = text if given[text] == 1 else f"{text} #{given[text]}"
     return replace(cells, labels=_told_apart(labels))
 
 
