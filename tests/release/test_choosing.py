@@ -116,6 +116,26 @@ def test_a_large_table_is_compared_on_a_sample_and_published_whole(monkeypatch: 
     assert release.public.height == 400
 
 
+def test_methods_are_not_tried_on_columns_that_are_published_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They cost the same whatever the method, and may be long texts."""
+    tried: list[Table] = []
+    draft = Lattice.draft
+
+    def watched(method: Lattice, given: Table, *arguments: Any) -> Any:
+        tried.append(given)
+        return draft(method, given, *arguments)
+
+    monkeypatch.setattr(choosing, "MOST_ROWS", 200)
+    monkeypatch.setattr(Lattice, "draft", watched)
+    whole = table()
+    noted = Table(
+        whole.frame.with_columns(note=pl.lit("x")), quasi=whole.quasi, sensitive=whole.sensitive, other="note"
+    )
+    assert "note" in publish(noted, KAnonymity(5)).frame.columns
+    assert tried[0].rows == 200
+    assert "note" not in tried[0].frame.columns
+
+
 def test_too_many_generalizations_are_not_searched_beside_another_method(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choosing, "_MOST_NODES", 10)
     found = Cheapest(

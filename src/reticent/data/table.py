@@ -213,6 +213,12 @@ class Table(ShownAsCard):
         together.quasi_sets = None
         return together
 
+    def without_other(self) -> Table:
+        """The same table, with no column published as it is beside the recoded ones."""
+        narrow = copy(self)
+        narrow.other = ()
+        return narrow
+
     def with_extra_counts(self, counts: Mapping[str, pl.Series]) -> Table:
         """The same table with further whole numbers a row, which are added up group by group."""
         self._refuse_streamed("A definition that counts something of its own in every row")

@@ -142,8 +142,10 @@ class Cheapest:
         context = context or Context()
         tried = _Tried.of(self.candidates, table, definition, context, MOST_ROWS)
         compared = tried.comparison
-        made = tried.drafts[compared.chosen]
-        if made is None or compared.sampled:
+        made = None if compared.sampled else tried.drafts[compared.chosen]
+        # What was tried on a sample holds its recoded rows.
+        del tried
+        if made is None:
             made = self.candidates[compared.chosen].draft(table, definition, context)
         return replace(made, search={**made.search, "compared": compared.as_dict()})
 
@@ -281,9 +283,11 @@ def _too_large(method: Method, table: Table, candidates: int) -> str | None:
 
 
 def _sampled(table: Table, definition: Definition, most: int) -> Table:
-    """The table, or a sample of ``most`` rows where it is larger. People of a population are compared with all rows."""
+    """The table, or a sample of ``most`` rows where it is larger, without columns that are published as they are: these cost the same whatever
+    the method, and may be long texts. People of a population are compared with all rows."""
     if table.rows <= most or definition.needs_population:
         return table
     _ = table.hierarchies, table.sensitive_columns
-    share = most / table.rows
-    return table.part(pl.concat([chunk.sample(fraction=share, seed=0) for chunk in table.held.chunks()]))
+    columns = [name for name in table.schema if name not in table.other]
+    rows = pl.concat([chunk.sample(fraction=most / table.rows, seed=0) for chunk in table.held.chunks(columns)])
+    return table.without_other().part(rows)
