@@ -308,22 +308,24 @@ def test_rows_that_cannot_be_counted_are_refused_by_name(query, rows, message):
         ({"cells": 0, "query": "histogram"}, "cells must be a whole number from 1"),
         ({"cells": True, "query": "histogram"}, "cells must be a whole number from 1"),
         ({"cells": 99_999, "query": "histogram", "law": "exponential"}, "Use fewer cells"),
-        ({"cells": None, "query": "count", "parties": 3, "faults": 0}, "3 parties cannot compute jointly"),
     ],
 )
 def test_tasks_that_cannot_be_computed_are_refused(given, message):
-    planned = plan(
-        1, "1e-6", given.get("parties", 4), given.get("faults", 1), given["query"], given.get("law", "binomial")
-    )
+    planned = plan(1, "1e-6", 4, 1, given["query"], given.get("law", "binomial"))
     with pytest.raises(PolicyError, match=message):
         JointTask.of(planned, "a test", given["cells"])
 
 
-def test_sums_that_do_not_fit_the_field_abort_and_say_so():
-    task = replace(small_task(4, 1, "sum", bits=8), bits=30)
-    for each in joint(task, [[1], [1], [1], [1]]):
-        assert isinstance(each, NoiseAborted)
-        assert "do not fit in the field" in str(each)
+def test_more_rows_than_fit_the_field_are_refused_before_anything_is_sent():
+    task = replace(small_task(4, 1, "sum", bits=8), bits=26)
+    assert task.most_rows == 4
+    task.check_rows([1] * 4, "Party 1")
+    with pytest.raises(DataError, match="at most 4 of each party fit in the field"):
+        task.check_rows([1] * 5, "Party 1")
+    # All parties with as many rows as they may have, all of the largest value: no number wraps around.
+    most = [[2**26 - 1] * 4] * 4
+    for each in joint(task, most):
+        assert each.numbers == (16 * (2**26 - 1),)
 
 
 def test_an_unknown_behaviour_is_refused_with_a_hint():

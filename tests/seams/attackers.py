@@ -71,8 +71,7 @@ def _unfollowed(release: rt.Release, seen: Seen, people: pl.DataFrame) -> str:
     if any(claim.kind == "history" for claim in claims):
         return "judges a series of releases"
     if release.private.suppressed and "suppression" not in seen.made.method:
-        # Who was left out may fit a published cell all the same, where cells overlap.
-        return "does not say that it leaves people out|groups overlap|does not fill the published groups"
+        return "does not say that it leaves people out"
     return "groups overlap" if (seen.place(people) == SEVERAL).any() else _MANY_WORLDS
 
 

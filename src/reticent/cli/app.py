@@ -18,6 +18,7 @@ from reticent.cli import (
     keys,
     knowledge,
     ledger,
+    noise,
     preview,
     publish,
     query,
@@ -28,7 +29,7 @@ from reticent.cli import (
 )
 
 _COMMANDS = (demo, inspect, assess, preview, publish, verify, attack, query, apply, report)
-_GROUPS = (knowledge, belief, randomize, views, audit, ledger, keys)
+_GROUPS = (knowledge, belief, randomize, noise, views, audit, ledger, keys)
 
 
 def app_for(words: Sequence[str] = ()) -> typer.Typer:

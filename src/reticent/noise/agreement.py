@@ -15,6 +15,8 @@ from collections.abc import Iterable, Sequence
 from reticent.noise.network import Network, NoiseAborted, packed, to_all, unpacked
 
 _UNDECIDED = 2
+# What is broadcast is short: declarations, complaints, digests, votes. Something longer would be passed on by everybody to everybody.
+_LONGEST = 1 << 20
 
 
 def rounds_of_broadcast(faults: int) -> int:
@@ -32,7 +34,8 @@ async def broadcast(
     sources = range(network.holders) if sources is None else sources
     outgoing = to_all(network, value) if network.me in sources else {}
     first = await network.exchange(f"{item}/send", outgoing, sources)
-    agreed = await _agreed_values(network, item, [first.get(source) for source in sources], sources)
+    short = {source: raw for source, raw in first.items() if len(raw) <= _LONGEST}
+    agreed = await _agreed_values(network, item, [short.get(source) for source in sources], sources)
     network.record(item, {str(source + 1): None if raw is None else _readable(raw) for source, raw in agreed.items()})
     return agreed
 

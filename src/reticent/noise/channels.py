@@ -177,7 +177,8 @@ class Link:
         try:
             while True:
                 length, number = _FRAME.unpack(await self.reader.readexactly(_FRAME.size))
-                if length > self.largest or number > self.taken + _MOST_WAITING:
+                waiting = sum(len(raw) for raw in self._waiting.values())
+                if length + waiting > 2 * self.largest or length > self.largest or number > self.taken + _MOST_WAITING:
                     break
                 body = await self.reader.readexactly(length)
                 if number >= self.taken:

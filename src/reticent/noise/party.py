@@ -101,17 +101,20 @@ class RunFigures:
 
 
 def run_party(
-    settings: PartySettings, values: Sequence[int], listening: socket.socket | None = None
+    settings: PartySettings,
+    values: Sequence[int],
+    listening: socket.socket | None = None,
+    behaviour: str | None = None,
 ) -> tuple[PartyResult | None, RunFigures]:
     """Take part in one run as one party, and return its result (None for a client, which leaves before there is one).
 
-    It listens where ``settings.places`` has it, unless a bound socket is given. :class:`NoiseAborted` if there is no answer.
+    It listens where ``settings.places`` has it, unless a bound socket is given. ``behaviour`` (trials only) names a fault to commit. :class:`NoiseAborted` if there is no answer.
     """
     _check(settings, values)
     if listening is None and not settings.is_client:
         place = settings.places[settings.me]
         listening = bound(place.host, place.port)
-    return asyncio.run(_run(settings, values, listening))
+    return asyncio.run(_run(settings, values, listening, behaviour))
 
 
 def _check(settings: PartySettings, values: Sequence[int]) -> None:

@@ -324,13 +324,14 @@ def _ideal_variance(scale: Fraction) -> Fraction:
 
 def _check_parties(parties: int, faults: int, level: str) -> None:
     whole(parties, "parties", low=2, high=MOST_PARTIES)
-    whole(faults, "faults", low=0)
-    most = (parties - 1) // 3 if level == "byzantine" else (parties - 1) // 2
-    if faults > most:
-        least = 3 * faults + 1 if level == "byzantine" else 2 * faults + 1
-        share = "a third" if level == "byzantine" else "half"
+    # Nobody alone may see or spoil anything either.
+    borne = max(1, whole(faults, "faults", low=0))
+    share, least = ("a third", 3 * borne + 1) if level == "byzantine" else ("half", 2 * borne + 1)
+    if parties < least:
+        more = " or level='semi-honest'," if level == "byzantine" and parties > 2 * borne else ""
         raise PolicyError(
-            f"{parties} parties can bear at most {most} faults (fewer than {share}), but faults = {faults}. Use at least {least} parties, or fewer faults.",
-            setting=("faults",),
-            value=faults,
+            f"{parties} parties cannot bear that {borne} of them lie or look at what they hold: that must be fewer than {share}. Use at least {least} "
+            f"parties,{more} or fewer faults.",
+            setting=("faults",) if faults > 1 else ("parties",),
+            value=faults if faults > 1 else parties,
         )

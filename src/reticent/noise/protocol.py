@@ -125,16 +125,13 @@ def _read_declarations(
             continue
         if digest != task.digest:
             network.blame(party, "was set up for another task")
-        elif type(count) is not int or count < 0 or task.layout(min(count, MOST_SHARINGS), party).size > MOST_SHARINGS:
+        elif (
+            type(count) is not int or not 0 <= count <= task.most_rows or task.layout(count, party).size > MOST_SHARINGS
+        ):
             network.blame(party, "declared an impossible number of rows")
         else:
             found[party] = count
     _require(network, task, found, needed, "declared the same task")
-    if task.largest(sum(found.values())) > gf.PRIME // 2:
-        raise NoiseAborted(
-            f"{sum(found.values()):,} rows of {task.bits} bits and their noise do not fit in the field. Use fewer rows or bits.",
-            network.blamed,
-        )
     return found
 
 

@@ -66,15 +66,6 @@ class JointTask:
                 value=cells,
             )
         threshold = max(plan.faults, 1)
-        least = 3 * threshold + 1 if plan.level == "byzantine" else 2 * threshold + 1
-        if plan.parties < least:
-            raise PolicyError(
-                f"{plan.parties} parties cannot compute jointly at level {plan.level!r}: {least} are needed so that no {'one' if threshold == 1 else threshold} "
-                "of them can see or spoil anything. Use more parties"
-                + (", or level='semi-honest'." if plan.level == "byzantine" and plan.parties > 2 else "."),
-                setting=("parties",),
-                value=plan.parties,
-            )
         exponential = plan.law == "exponential"
         task = JointTask(
             session,
@@ -168,6 +159,12 @@ class JointTask:
                 raise DataError(
                     f"{owner}, row {place + 1}: {value!r} is not {what[self.query]}.", setting=("values",), value=value
                 )
+        if len(rows) > self.most_rows:
+            raise DataError(
+                f"{owner} has {len(rows):,} rows; at most {self.most_rows:,} of each party fit in the field together with all others. Use fewer rows or bits.",
+                setting=("values",),
+                value=len(rows),
+            )
         if self.layout(len(rows), 0).size > MOST_SHARINGS:
             raise DataError(
                 f"{owner} has {len(rows):,} rows, which take more than {MOST_SHARINGS:,} sharings. Use query='histogram' with few cells, or fewer rows.",
@@ -198,7 +195,9 @@ class JointTask:
         """The numbers that are opened: all cells, or those of rows with a one."""
         return counts[1:2] if self.query == "count" else counts
 
-    def largest(self, rows: int) -> int:
-        """A bound on the size of any released number, noise included."""
-        values = rows * ((1 << self.bits) - 1)
-        return values + self.parties * self.quota + (2 << len(self.thresholds))
+    @property
+    def most_rows(self) -> int:
+        """How many rows each party or client may have, so that with all others' and the noise every number fits in the field, whatever some declare."""
+        noise = self.parties * self.quota + (2 << len(self.thresholds))
+        owners = self.clients or self.parties
+        return (gf.PRIME // 2 - noise) // (owners * ((1 << self.bits) - 1))

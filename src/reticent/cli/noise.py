@@ -1,0 +1,307 @@
+"""``reticent noise``: plan joint noise, try it on this machine, and take part in it as one of several hosts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reticent.cli.console import Json, answer, table, working
+from reticent.cli.options import add_commands
+from reticent.cli.wording import shown
+from reticent.errors import PolicyError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.console import Console
+
+    from reticent.data import Context
+    from reticent.noise import JointAnswer, NoisePlan
+    from reticent.randomize import ViewDomain
+
+EpsilonOption = Annotated[str, typer.Option("--epsilon", help="How much one row may change the chance of an answer: by a factor of e^epsilon.")]  # fmt: skip
+DeltaOption = Annotated[str, typer.Option("--delta", help="The chance that is left out of that.")]
+QueryOption = Annotated[str, typer.Option("--query", help="count, histogram or sum.")]
+LawOption = Annotated[str, typer.Option("--law", help="binomial (coins of all parties) or exponential (less noise, more rounds).")]  # fmt: skip
+LevelOption = Annotated[str, typer.Option("--level", help="byzantine (parties may lie) or semi-honest (they only look).")]  # fmt: skip
+BitsOption = Annotated[int, typer.Option("--bits", help="For a sum: how many bits a value has.")]
+
+_MADE_UP_ROWS, _MADE_UP_CELLS = 25, 6
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(
+        help="Noise that nobody holds: parties who do not trust each other compute a noisy answer together.",
+        no_args_is_help=True,
+    )
+    add_commands(group, {"plan": plan, "run": run, "keys": keys, "party": party})
+    app.add_typer(group, name="noise")
+
+
+def plan(
+    epsilon: EpsilonOption = "1",
+    delta: DeltaOption = "1e-6",
+    parties: Annotated[int, typer.Option("--parties", help="How many parties take part.")] = 7,
+    faults: Annotated[int, typer.Option("--faults", help="How many of them may lie, collude or crash.")] = 2,
+    query: QueryOption = "count",
+    law: LawOption = "binomial",
+    bits: BitsOption = 1,
+    level: LevelOption = "byzantine",
+    as_json: Json = False,
+) -> None:
+    """What a promise costs: exact numbers of coins and rounds, beside the bounds of the literature.
+
+    Example: reticent noise plan --epsilon 1 --delta 1e-6 --parties 4 --faults 1 --query histogram
+    """
+    from reticent.noise import plan as make
+
+    made = make(epsilon, delta, parties, faults, query, law, bits, level)
+    answer({"ok": True, **made.describe()}, as_json, lambda console: _show_plan(console, made))
+
+
+def run(
+    data: Annotated[Path | None, typer.Argument(help="Rows of all parties; without it rows are made up.")] = None,
+    party: Annotated[str, typer.Option("--party", help="The column that says whose row it is.")] = "party",
+    parties: Annotated[int, typer.Option("--parties", help="Without data: how many parties to make up.")] = 4,
+    query: QueryOption = "count",
+    where: Annotated[str | None, typer.Option("--where", help="For a count: the condition that rows meet.")] = None,
+    column: Annotated[str | None, typer.Option("--column", help="For a sum: a column of whole numbers.")] = None,
+    domain: Annotated[
+        Path | None, typer.Option("--domain", help="For a histogram: the values of its columns (.toml or .json).")
+    ] = None,
+    bits: BitsOption = 1,
+    epsilon: EpsilonOption = "1",
+    delta: DeltaOption = "1e-6",
+    faults: Annotated[
+        int | None, typer.Option("--faults", help="How many may lie (default: as many as can be borne).")
+    ] = None,
+    law: LawOption = "binomial",
+    level: LevelOption = "byzantine",
+    behave: Annotated[
+        list[str] | None, typer.Option("--behave", help="Let a party misbehave: 2=garbage. Repeat for several.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Try a joint answer: every party is a process of its own on this machine.
+
+    Example: reticent noise run --parties 5 --query histogram --behave "2=lie in shares"
+    """
+    from reticent.noise import run_local
+
+    cells = None if query != "histogram" else _MADE_UP_CELLS
+    found: ViewDomain | None = None
+    if data is None:
+        names, rows = _made_up(parties, query, bits)
+    else:
+        found = _domain(domain, query)
+        cells = None if found is None else found.size
+        names, rows = _read(data, party, query, where, column, found)
+    borne = (len(rows) - 1) // (3 if level == "byzantine" else 2) if faults is None else faults
+    with working("Computing jointly ...", as_json) as context:
+        made = run_local(
+            rows, epsilon, delta, borne, query, cells, bits, law, level, behaviours=_behaviours(behave), context=context
+        )
+    true = None if data is not None else _true(rows, query, cells, made.included)
+    payload = {"ok": True, **made.describe(), "names": names, "made_up": data is None}
+    if true is not None:
+        payload["true"] = true
+    answer(payload, as_json, lambda console: _show_answer(console, made, names, true, found))
+
+
+def keys(
+    folder: Annotated[
+        Path, typer.Option("--output", "-o", help="The folder that the two files are written to.")
+    ] = Path("."),
+    name: Annotated[str, typer.Option("--name", help="The name of the party, as in every config.")] = "party",
+    days: Annotated[int, typer.Option("--days", help="How many days the certificate is valid.")] = 825,
+    as_json: Json = False,
+) -> None:
+    """Make a party's private key and certificate: NAME.key stays here, NAME.crt goes to the other parties.
+
+    Example: reticent noise keys -o keys --name "St. Anna"
+    """
+    from reticent.noise.certificates import make_party_keys
+
+    made = make_party_keys(folder, name, days)
+    payload = {"ok": True, "private": made.private, "certificate": made.certificate, "fingerprint": made.fingerprint}
+    answer(
+        payload,
+        as_json,
+        f"Keep {made.private} to yourself; only its owner can read it.\nGive {made.certificate} to the other parties.\n"
+        f"Fingerprint, to compare by telephone: {made.fingerprint}",
+    )
+
+
+def party(
+    config: Annotated[Path, typer.Option("--config", help="This party's config (.toml); see docs/noise.md.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="For a histogram: a new folder for the release.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Take part in a joint answer as one of several hosts: wait for the others, compute, and print the noisy answer.
+
+    Example: reticent noise party --config st-anna.toml -o release
+    """
+    from reticent.noise.deploying import PartyConfig
+
+    read = PartyConfig.read(config)
+    if output is not None:
+        _check_output(output, read.plan)
+    values, frame = read.values()
+    with working("Computing jointly ...", as_json) as context:
+        context.step("waiting for the other parties")
+        result, figures = read.run(values)
+        if output is not None:
+            read.release(result, figures, frame, _unstoppable(context)).save(output)
+    total: Any = list(result.numbers) if read.domain is not None else result.numbers[0]
+    blamed = {read.names[each]: why for each, why in result.blamed.items()}
+    payload = {
+        "ok": True,
+        "total": total,
+        "query": read.plan.query,
+        "level": read.plan.level,
+        "faults": read.plan.faults,
+        "law": read.plan.law,
+        "coins": result.coins,
+        "included": [read.names[each] for each in result.included],
+        "blamed": blamed,
+        "rounds": figures.rounds,
+        "bytes_sent": figures.bytes_sent,
+        "path": output,
+    }
+    answer(payload, as_json, lambda console: _show_result(console, payload, read.domain))
+
+
+def _unstoppable(context: Context) -> Context:
+    """What was opened is charged and known: from here on nothing stops."""
+    from dataclasses import replace
+
+    from reticent.data import never
+
+    return replace(context, stop=never)
+
+
+def _check_output(output: Path, plan: NoisePlan) -> None:
+    """Refuse a folder that could not be written, before anything is computed and charged."""
+    if plan.query != "histogram":
+        raise PolicyError("--output is for a histogram: a count or a sum is one number, which is printed.")
+    if output.exists() or output.is_symlink():
+        raise PolicyError(f"{output} exists already. Name a new folder.")
+
+
+def _made_up(parties: int, query: str, bits: int) -> tuple[list[str], list[list[int]]]:
+    """Rows for a trial: nobody's, drawn at random."""
+    import secrets
+
+    if not 1 <= parties <= 64:
+        raise PolicyError(f"--parties must be from 1 to 64, but it is {parties}.", setting=("parties",), value=parties)
+    bound = {"histogram": _MADE_UP_CELLS, "sum": 1 << bits}.get(query, 2)
+    rows = [[secrets.randbelow(bound) for _ in range(_MADE_UP_ROWS)] for _ in range(parties)]
+    return [f"party {number}" for number in range(1, parties + 1)], rows
+
+
+def _read(
+    data: Path, party: str, query: str, where: str | None, column: str | None, domain: ViewDomain | None
+) -> tuple[list[str], list[list[int]]]:
+    """Every party's rows as whole numbers, by the name of the party."""
+    from reticent.data import read_frame
+    from reticent.errors import DataError, did_you_mean
+    from reticent.noise.deploying import encoded
+
+    frame = read_frame(data)
+    if party not in frame.columns:
+        raise DataError(f"{data} has no column {party!r} (--party).{did_you_mean(party, frame.columns)}", column=party)
+    if frame[party].null_count():
+        raise DataError(f"Column {party!r} of {data} has nulls: some rows are nobody's.", column=party)
+    names = frame[party].unique().sort().to_list()
+    rows = [encoded(frame.filter(frame[party] == name), query, where, column, domain) for name in names]
+    return [str(name) for name in names], rows
+
+
+def _domain(path: Path | None, query: str) -> ViewDomain | None:
+    from reticent.cli.randomize import read_domain
+
+    if query != "histogram":
+        return None
+    if path is None:
+        raise PolicyError("A histogram of data needs --domain: the values of its columns, declared beforehand.")
+    return read_domain(path)
+
+
+def _behaviours(given: list[str] | None) -> dict[int, str]:
+    found = {}
+    for each in given or ():
+        number, equals, name = each.partition("=")
+        if not equals or not number.strip().isdecimal():
+            raise PolicyError(
+                f"--behave must be NUMBER=FAULT, such as 2=garbage, but it is {each!r}.", setting=("behave",)
+            )
+        found[int(number)] = name.strip()
+    return found
+
+
+def _true(rows: list[list[int]], query: str, cells: int | None, included: tuple[int, ...]) -> int | list[int]:
+    """The answer without noise, which is nobody's secret when rows are made up."""
+    counted = [value for number, own in enumerate(rows, 1) if number in included for value in own]
+    return [counted.count(cell) for cell in range(cells)] if cells is not None else sum(counted)
+
+
+def _show_plan(console: Console, made: NoisePlan) -> None:
+    told = made.describe()
+    printed = told.pop("printed")
+    console.print(f"{made.coins:,} honest coins for each number, {made.quota:,} from each party, {made.rounds} rounds.")
+    console.print(table("The plan", ("", ""), [(name.replace("_", " "), shown(value)) for name, value in told.items()]))
+    console.print(
+        table(
+            "Bounds of the literature, for comparison",
+            ("", ""),
+            [(name.replace("_", " "), shown(value)) for name, value in printed.items()],
+        )
+    )
+
+
+def _show_answer(
+    console: Console, made: JointAnswer, names: list[str], true: int | list[int] | None, domain: ViewDomain | None
+) -> None:
+    _show_total(console, made.total, true, domain)
+    plan = made.plan
+    console.print(
+        f"epsilon {shown(plan.epsilon)}, delta {float(plan.delta):g}; level {plan.level}: holds if at most {max(1, plan.faults)} of {plan.parties} parties are at fault. "
+        f"Standard error {plan.standard_error:.1f}. {made.seconds:.1f} seconds."
+    )
+    for number, why in made.blamed.items():
+        console.print(f"{names[number - 1]} {why}{'' if number in made.included else '; its rows are not counted'}.")
+
+
+def _show_result(console: Console, payload: Mapping[str, Any], domain: ViewDomain | None) -> None:
+    _show_total(console, payload["total"], None, domain)
+    console.print(f"Level {payload['level']}; counted: {', '.join(payload['included'])}.")
+    for name, why in payload["blamed"].items():
+        console.print(f"{name} {why}{'' if name in payload['included'] else '; its rows are not counted'}.")
+    if payload["path"] is not None:
+        console.print(f"Published to {payload['path']}.")
+
+
+def _show_total(
+    console: Console, total: int | list[int], true: int | list[int] | None, domain: ViewDomain | None
+) -> None:
+    if isinstance(total, int):
+        console.print(f"Noisy answer: {total:,}" + ("" if true is None else f" (true: {true:,}; the rows are made up)"))
+        return
+    import numpy as np
+
+    labels = (
+        [f"cell {cell}" for cell in range(len(total))]
+        if domain is None
+        else [", ".join(str(value) for value in row) for row in domain.unpack(np.arange(len(total))).rows()]
+    )
+    if isinstance(true, list):
+        rows = [(label, f"{count:,}", f"{own:,}") for label, count, own in zip(labels, total, true, strict=True)]
+        console.print(table("Noisy histogram", ("cell", "noisy count", "true (made up)"), rows))
+    else:
+        counts = [(label, f"{count:,}") for label, count in zip(labels, total, strict=True)]
+        console.print(table("Noisy histogram", ("cell", "noisy count"), counts))

@@ -1,0 +1,118 @@
+"""Who is who among parties on several hosts: a private key that stays, and a certificate that the others are given beforehand.
+
+*Guarantee*: a link is made only with whoever holds the private key of the certificate that the config names. *Adversary*: anybody on the wire. Certificates sign themselves:
+what makes one trustworthy is the way by which it was handed over; compare fingerprints by telephone.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID
+
+from reticent.documents import read_document
+from reticent.errors import DataError, PolicyError
+from reticent.exact import whole
+from reticent.files import sync_folder, write_new
+from reticent.noise.channels import Identity
+
+_LARGEST = 1 << 16
+_LONGEST_NAME = 64
+_DAYS = 825
+
+
+@dataclass(frozen=True)
+class PartyKeys:
+    """The two files of a party, and the fingerprint by which others can compare the certificate."""
+
+    private: Path
+    certificate: Path
+    fingerprint: str
+
+
+def make_party_keys(folder: str | Path, name: str, days: int = _DAYS) -> PartyKeys:
+    """Write NAME.key, which only its owner can read, and NAME.crt, a certificate for everybody; files that exist are not replaced."""
+    called = name.strip() if isinstance(name, str) else ""
+    if not called or len(called) > _LONGEST_NAME or not called.isprintable() or "/" in called or called.startswith("."):
+        raise PolicyError(
+            f"The name of a party must have 1 to {_LONGEST_NAME} letters, digits or spaces, but it is {name!r}.",
+            setting=("name",),
+            value=name,
+        )
+    whole(days, "days", low=1, high=36_500)
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    private, certificate = target / f"{called}.key", target / f"{called}.crt"
+    for path in (private, certificate):
+        if path.exists() or path.is_symlink():
+            raise DataError(f"{str(path)!r} exists already. Choose another name or folder; keys are never replaced.")
+    identity = Identity.new()
+    pem = _certificate(identity, called, days)
+    identity.save(private)
+    try:
+        write_new(certificate, pem)
+    except BaseException:
+        private.unlink()
+        raise
+    sync_folder(target)
+    return PartyKeys(private, certificate, fingerprint_of(identity.public))
+
+
+def fingerprint_of(key: bytes) -> str:
+    """The first 32 hexadecimal digits of a public key's hash, in groups that can be read aloud."""
+    digits = hashlib.sha256(key).hexdigest()[:32]
+    return " ".join(digits[start : start + 4] for start in range(0, 32, 4))
+
+
+def read_certificate(path: str | Path, name: str) -> bytes:
+    """The public key of a party's certificate, if it is the party's own, whole and valid today."""
+    where = f"The certificate {str(path)!r}"
+    try:
+        found = x509.load_pem_x509_certificate(read_document(path, _LARGEST))
+        key = found.public_key()
+    except OSError as error:
+        raise DataError(f"{where} cannot be read: {error.strerror}.", setting=("certificate",)) from None
+    except ValueError:
+        raise DataError(f"{where} is not a certificate in PEM.", setting=("certificate",)) from None
+    if not isinstance(key, Ed25519PublicKey):
+        raise DataError(
+            f"{where} does not hold an Ed25519 key. Make one with: reticent noise keys", setting=("certificate",)
+        )
+    try:
+        key.verify(found.signature, found.tbs_certificate_bytes)
+    except InvalidSignature:
+        raise DataError(f"{where} was changed: its signature does not fit.", setting=("certificate",)) from None
+    owner = "".join(str(each.value) for each in found.subject.get_attributes_for_oid(NameOID.COMMON_NAME))
+    if owner != name:
+        raise DataError(f"{where} is that of {owner!r}, not of {name!r}.", setting=("certificate",))
+    now = datetime.datetime.now(datetime.UTC)
+    if not found.not_valid_before_utc <= now <= found.not_valid_after_utc:
+        raise DataError(
+            f"{where} is valid from {found.not_valid_before_utc:%Y-%m-%d} to {found.not_valid_after_utc:%Y-%m-%d} only. Make a new one with: reticent noise keys",
+            setting=("certificate",),
+        )
+    return key.public_bytes_raw()
+
+
+def _certificate(identity: Identity, name: str, days: int) -> bytes:
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    # Clocks of several hosts differ a little.
+    begin = datetime.datetime.now(datetime.UTC) - datetime.timedelta(hours=1)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(identity.key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(begin)
+        .not_valid_after(begin + datetime.timedelta(days=days))
+        .sign(identity.key, None)
+    )
+    return made.public_bytes(Encoding.PEM)
