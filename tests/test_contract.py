@@ -8,6 +8,7 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -43,6 +44,18 @@ def table(frame: pl.DataFrame) -> rt.Table:
         nulls="refuse",
         dataset=None,
     )
+
+
+def test_clusters_of_points_and_of_a_table(table: rt.Table) -> None:
+    points = [[0, 0], [0, 1], [1, 0], [1, 1], [9, 9], [9, 8], [8, 9], [8, 8], [50, 50]]
+    for found in (rt.Gather(r=4, epsilon=0).fit(points), rt.Gather(r=4, epsilon="1/9").fit(np.array(points))):
+        assert len(found.labels) == 9
+        assert found.radius <= 4 * found.lower_bound
+        assert len(found.centres) == found.labels.max() + 1
+    assert found.labels.tolist() == [0] * 4 + [1] * 4 + [-1]
+    fitted = rt.Gather(r=5, epsilon=0).fit(table)
+    assert min(fitted.sizes) >= 5
+    assert fitted.lower_bound <= fitted.radius <= 2 * 2 * fitted.lower_bound
 
 
 def test_every_way_to_make_a_hierarchy(tmp_path: Path, frame: pl.DataFrame) -> None:

@@ -56,6 +56,7 @@ KINDS = (
     "AlphaBeta",
     "Frapp",
     "CentralCounts",
+    "Gather",
     *OWN_METHODS,
 )
 every_kind = pytest.mark.parametrize("job", [JOBS[name] for name in KINDS], ids=list(KINDS))
@@ -173,8 +174,10 @@ def test_a_release_shows_rows_of_its_table_and_nobody_else(job, releases):
     place = seen.place(table.held.frame() if not table.streamed else rows())
     several = int((place == -2).sum())
     found = Counter(place[place >= 0].tolist())
+    # Somebody who was left out may fit a cell that others are in, where cells overlap.
+    more = release.private.suppressed
     for group, size in enumerate(seen.groups.sizes.tolist()):
-        assert found[group] <= size or several == 0
+        assert found[group] <= size + more or several == 0
         assert found[group] + several >= size
 
 

@@ -119,6 +119,8 @@ METHODS: dict[str, Home] = {
     "Suppress": Home(
         "reticent.anonymize", "local suppression: single cells starred, at a cost compared with the least"
     ),
+    "Gather": Home("reticent.anonymize", "clusters of people with the least radius, as centres and radii"),
+    "Cellular": Home("reticent.anonymize", "clusters of people at the least total cost, as centres and radii"),
     "AlphaBeta": Home("reticent.randomize", "a noisy view: true rows kept at random among false ones"),
     "Frapp": Home("reticent.randomize", "every record replaced at random"),
     "JointCounts": Home("reticent.noise.methods", "counts with noise that several parties add together"),
@@ -131,6 +133,7 @@ FORMATS: dict[str, Home] = {
         "reticent.release.formats.bucketize", "exact quasi values, and sensitive values by bucket", "BUCKETIZE"
     ),
     "cells": Home("reticent.release.formats.cells", "one table in which single cells are starred", "CELLS"),
+    "clusters": Home("reticent.release.formats.clusters", "clusters with centres, radii and counts", "CLUSTERS"),
     "view": Home("reticent.randomize.format", "tuples of a public domain, some true and most not", "VIEW"),
     "records": Home("reticent.randomize.format", "records perturbed one by one", "RECORDS"),
     "noisy counts": Home("reticent.noise.format", "counts of the cells of a domain, with noise", "NOISY_COUNTS"),

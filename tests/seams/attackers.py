@@ -71,7 +71,8 @@ def _unfollowed(release: rt.Release, seen: Seen, people: pl.DataFrame) -> str:
     if any(claim.kind == "history" for claim in claims):
         return "judges a series of releases"
     if release.private.suppressed and "suppression" not in seen.made.method:
-        return "does not say that it leaves people out"
+        # Who was left out may fit a published cell all the same, where cells overlap.
+        return "does not say that it leaves people out|groups overlap|does not fill the published groups"
     return "groups overlap" if (seen.place(people) == SEVERAL).any() else _MANY_WORLDS
 
 

@@ -124,6 +124,14 @@ EXAMPLES: dict[str, dict[str, Job]] = {
         "streamed": Job(lambda **m: people(**{"engine": "streaming", **m}), _K, rt.Suppress(keep=("town",))),
         "people": Job(visits, _K, rt.Suppress(suppression="0.2")),
     },
+    "Gather": {
+        "": Job(people, _BOTH, rt.Gather(r=3)),
+        "outliers": Job(people, _K & rt.TCloseness("0.5"), rt.Gather(r=4, epsilon="0.1")),
+        "means": Job(people, _K, rt.Gather(r=3, grouping="neighbours", numbers="mean")),
+        "records": Job(tall, _K, rt.Gather(r=3, centres="records", norm="L1")),
+        "people": Job(visits, _K, rt.Gather(r=3)),
+    },
+    "Cellular": {"": Job(people, _BOTH, rt.Cellular(r=3)), "points": Job(tall, _K, rt.Cellular(r=3, epsilon="0.1"))},
     "AlphaBeta": {"": Job(distinct, rt.BoundedBelief("1/3", "9/10"), rt.AlphaBeta(domain=_DOMAIN))},
     "Frapp": {"": Job(lambda **m: people(**m), rt.BoundedBelief("1/4", "9/10", "record"), rt.Frapp(domain=_DOMAIN))},
     "JointCounts": {
@@ -153,7 +161,7 @@ def register_all() -> None:
     rt.register("method", "Holes", f"{SEAMS}.shaped")
     rt.register("method", "Gathered", f"{SEAMS}.shaped")
     rt.register("format", "regions", f"{SEAMS}.shaped", attribute="REGIONS")
-    rt.register("format", "clusters", f"{SEAMS}.shaped", attribute="CLUSTERS")
+    rt.register("format", "balls", f"{SEAMS}.shaped", attribute="BALLS")
     rt.register("format", "noisy histogram", f"{SEAMS}.noisy_histogram", attribute="NOISY_HISTOGRAM")
     rt.register("format", "starred", f"{SEAMS}.starred", attribute="STARRED")
     rt.register("format", "grown", f"{SEAMS}.no_shrinking", attribute="GROWN")

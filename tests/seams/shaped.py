@@ -119,7 +119,7 @@ class Gathered(_Shaped):
 
     size: int
 
-    made: ClassVar[str] = "clusters"
+    made: ClassVar[str] = "balls"
 
     def grouped(self, points: pl.DataFrame, names: Sequence[str]) -> tuple[Any, list[Cell]]:
         order = points.select(names).with_row_index("place").sort(names)["place"].to_numpy()
@@ -188,4 +188,4 @@ class ShapedFormat(GroupFormat):
         )
 
 
-REGIONS, CLUSTERS = ShapedFormat("regions"), ShapedFormat("clusters")
+REGIONS, BALLS = ShapedFormat("regions"), ShapedFormat("balls")

@@ -4,13 +4,26 @@
 ``lattice``   full-domain generalization with exact search; ``datafly`` the greedy baseline
 ``mondrian``  local recoding by repeated cuts
 ``suppress``  local suppression: single cells are starred
+``gather``    clusters with centres and radii, by radius or by cost
 ``sets``      what each adversary sees, where there are several sets of quasi columns
 ``leaving``   which groups are left out, and what may be told about the people in them
 """
 
 from reticent.anonymize.datafly import Datafly
+from reticent.anonymize.gather import Cellular, Gather
 from reticent.anonymize.lattice import Lattice, Node, NodeView, Search, search
 from reticent.anonymize.mondrian import Mondrian
 from reticent.anonymize.suppress import Suppress
 
-__all__ = ["Datafly", "Lattice", "Mondrian", "Node", "NodeView", "Search", "Suppress", "search"]
+__all__ = [
+    "Cellular",
+    "Datafly",
+    "Gather",
+    "Lattice",
+    "Mondrian",
+    "Node",
+    "NodeView",
+    "Search",
+    "Suppress",
+    "search",
+]

@@ -15,6 +15,7 @@
 ``frequencies``  the frequency set: distinct quasi points with sensitive histograms
 ``groups``       what a definition judges: sizes and histograms
 ``seen``         what an adversary sees: cells of labels and their groups; ``covers`` and ``fitting`` place people among them
+``metric``       distances between records of mixed columns
 ``context``      randomness, progress, cancellation and counts of one run
 ``evidence``     what a release is judged by: groups, patterns, a plan, a history
 ``typical``      one value in a column's own type for a label, on the grid that a range gives
@@ -76,6 +77,19 @@ from reticent.data.meaning import (
     texts_of,
 )
 from reticent.data.memory import file_fits
+from reticent.data.metric import (
+    CategoryDistance,
+    ColumnDistance,
+    HierarchyDistance,
+    Metric,
+    MetricChoices,
+    MetricRecords,
+    NumberDistance,
+    PairwiseDistances,
+    PlaceDistance,
+    metric_over,
+    round_up,
+)
 from reticent.data.ordering import in_order, is_in_order
 from reticent.data.people import marks_of_people, numbered_marks, people_marks
 from reticent.data.plain import clock_text, real
@@ -155,11 +169,13 @@ __all__ = [
     "Bins",
     "BoundHierarchy",
     "CalendarUnit",
+    "CategoryDistance",
     "Channel",
     "Checksum",
     "Coarsening",
     "CodedRows",
     "Codes",
+    "ColumnDistance",
     "Columns",
     "Comparison",
     "Context",
@@ -175,6 +191,7 @@ __all__ = [
     "FrequencySet",
     "Groups",
     "Hierarchy",
+    "HierarchyDistance",
     "Histograms",
     "Interval",
     "Kind",
@@ -187,13 +204,19 @@ __all__ = [
     "MadeBy",
     "Meaning",
     "MechanismPlan",
+    "Metric",
+    "MetricChoices",
+    "MetricRecords",
     "Microaggregation",
     "Missing",
     "Nested",
     "NodeLevels",
+    "NumberDistance",
     "OrMissing",
     "Order",
+    "PairwiseDistances",
     "Patterns",
+    "PlaceDistance",
     "Profile",
     "Recoded",
     "Recoding",
@@ -250,6 +273,7 @@ __all__ = [
     "is_pattern",
     "looked_up",
     "marks_of_people",
+    "metric_over",
     "never",
     "null_label",
     "number",
@@ -265,6 +289,7 @@ __all__ = [
     "read_shapes",
     "real",
     "remainder_of",
+    "round_up",
     "shapes_json",
     "shown_meanings",
     "sort_equal",

@@ -520,8 +520,9 @@ class Allocation(Regions):
         codes: Sequence[Codes],
         rows: Ids,
         numbered: str | None = None,
+        shapes: tuple[Shape, ...] = (),
     ) -> Allocation:
-        """The allocation of the rows of a table, given the leaves and the group of every row."""
+        """The allocation of the rows of a table, given the leaves and the group of every row, and the shapes of groups that are no boxes."""
         points = [pl.Series(f"point {place}", each) for place, each in enumerate(codes)]
         secrets = [table.frame[name].alias(f"secret {place}") for place, name in enumerate(table.sensitive)]
         held = pl.DataFrame([*points, *secrets, pl.Series(_GROUP, rows)])
@@ -535,6 +536,7 @@ class Allocation(Regions):
             counted.select(pl.col(f"secret {place}").alias(name) for place, name in enumerate(table.sensitive)),
             rows,
             numbered=numbered,
+            shapes=shapes,
         )
 
     @cached_property

@@ -16,11 +16,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from reticent.data.metric import Norm, great_circle
 from reticent.errors import DataError
 
 _Array = NDArray[np.int64]
 # Distances are compared with this share added: whoever is on the rim is inside, however numbers are rounded.
 _RIM = 1e-9
+_SLACK = 1e-12
+_BALL = {"centre", "radius", "scales", "norm", "places"}
 
 
 class Shape(ABC):
@@ -50,10 +53,17 @@ class Shape(ABC):
             return LabelBox()
         if isinstance(given, Mapping) and set(given) == {"nested"} and type(given["nested"]) is int:
             return Nested(given["nested"])
-        if isinstance(given, Mapping) and set(given) == {"centre", "radius", "scales"}:
-            numbers = [given["radius"], *_numbers_in(given["centre"]), *_numbers_in(given["scales"])]
+        if isinstance(given, Mapping) and {"centre", "radius", "scales"} <= set(given) <= _BALL:
+            centre, scales = given["centre"], given["scales"]
+            numbers = [
+                given["radius"],
+                *(each for each in _values_in(centre) if not isinstance(each, str | bool)),
+                *_values_in(scales),
+            ]
             if all(type(each) in (int, float) and isfinite(each) for each in numbers):
-                return Ball(given["centre"], given["radius"], given["scales"])
+                return Ball(
+                    centre, given["radius"], scales, given.get("norm", "L2"), _pairs_in(given.get("places", []))
+                )
         raise DataError(f"{where}: {given!r} is not a shape.")
 
 
@@ -92,33 +102,66 @@ class Nested(Shape):
 
 @dataclass(frozen=True)
 class Ball(Shape):
-    """Everybody within ``radius`` of the ``centre``: the root of the sum of squared differences, each in units of its column's ``scales``."""
+    """Everybody within ``radius`` of the ``centre``: differences in units of each column's ``scales``, added up (``L1``) or as the root of added squares (``L2``).
 
-    centre: Mapping[str, float]
+    Numbers differ by their difference (days, for dates), texts and truth values by one or not at all. ``places`` are pairs of a latitude and a longitude column, which differ by the
+    kilometres between them, in units of the first one's scale.
+    """
+
+    centre: Mapping[str, Any]
     radius: float
     scales: Mapping[str, float]
+    norm: Norm = "L2"
+    places: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if set(self.centre) != set(self.scales) or not all(scale > 0 for scale in self.scales.values()):
             raise DataError("Ball: every column of the centre needs a scale above 0.")
         if self.radius < 0:
             raise DataError(f"Ball: radius must be at least 0, but it is {self.radius}.")
+        if self.norm not in ("L1", "L2") or not all(name in self.centre for pair in self.places for name in pair):
+            raise DataError("Ball: the norm is L1 or L2, and both columns of a place are in the centre.")
 
     def covers(self, points: pl.DataFrame) -> NDArray[np.bool_]:
         total = np.zeros(points.height)
-        for name, centre in self.centre.items():
-            away = (points[name].cast(pl.Float64, strict=False) - centre) / self.scales[name]
-            total += away.fill_null(0.0).to_numpy() ** 2
-        found: NDArray[np.bool_] = np.sqrt(total) <= self.radius * (1 + _RIM)
+        second = {longitude for _, longitude in self.places}
+        for name in self.centre:
+            if name not in second:
+                away = self._away(points, name)
+                total += away if self.norm == "L1" else away**2
+        found: NDArray[np.bool_] = (total if self.norm == "L1" else np.sqrt(total)) <= self.radius * (1 + _RIM) + _SLACK
         return found
 
+    def _away(self, points: pl.DataFrame, name: str) -> NDArray[np.float64]:
+        """How far points are from the centre in one column (in two, for a place); nothing where a value is null."""
+        pair = next((pair for pair in self.places if pair[0] == name), None)
+        if pair is not None:
+            here = np.stack([points[each].cast(pl.Float64, strict=False).to_numpy() for each in pair], axis=1)
+            apart = great_circle(here, np.array([self.centre[each] for each in pair])) / self.scales[name]
+            found: NDArray[np.float64] = np.where(np.isnan(apart), 0.0, apart)
+            return found
+        centre, values = self.centre[name], points[name]
+        if isinstance(centre, str | bool):
+            differs = values.cast(pl.String) != (centre if isinstance(centre, str) else str(centre).lower())
+            differing: NDArray[np.float64] = differs.fill_null(False).cast(pl.Float64).to_numpy() / self.scales[name]
+            return differing
+        numbers = values.to_physical() if values.dtype == pl.Date else values
+        away = (numbers.cast(pl.Float64, strict=False) - centre).abs() / self.scales[name]
+        told: NDArray[np.float64] = away.fill_null(0.0).to_numpy()
+        return told
+
     def known(self, columns: Sequence[str]) -> Shape:
-        kept = [name for name in self.centre if name in columns]
+        """What is left in fewer columns; a place of which one coordinate is known says nothing."""
+        places = tuple(pair for pair in self.places if set(pair) <= set(columns))
+        half = {name for pair in self.places if pair not in places for name in pair}
+        kept = [name for name in self.centre if name in columns and name not in half]
         centre, scales = ({name: each[name] for name in kept} for each in (self.centre, self.scales))
-        return Ball(centre, self.radius, scales)
+        return Ball(centre, self.radius, scales, self.norm, places)
 
     def as_json(self) -> dict[str, Any]:
-        return {"centre": dict(self.centre), "radius": self.radius, "scales": dict(self.scales)}
+        found = {"centre": dict(self.centre), "radius": self.radius, "scales": dict(self.scales)}
+        norm = {} if self.norm == "L2" else {"norm": self.norm}
+        return {**found, **norm, **({"places": [list(pair) for pair in self.places]} if self.places else {})}
 
 
 def shapes_json(shapes: Mapping[Sequence[str], Shape]) -> list[dict[str, Any]]:
@@ -149,5 +192,11 @@ def inside(shapes: Sequence[Shape], points: pl.DataFrame, point: _Array, place: 
     return found
 
 
-def _numbers_in(given: Any) -> list[Any]:
+def _values_in(given: Any) -> list[Any]:
     return list(given.values()) if isinstance(given, Mapping) else [None]
+
+
+def _pairs_in(given: Any) -> tuple[tuple[str, str], ...]:
+    if not isinstance(given, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in given):
+        raise DataError(f"{given!r} are not pairs of columns.")
+    return tuple((str(one), str(other)) for one, other in given)

@@ -329,9 +329,13 @@ class GroupFormat(Format):
                 raise DataError(
                     f"The manifest explains the label {label!r} of column {column.name!r}, which does not occur."
                 )
-            _check_texts(column)
-            if len(set(column.labels.values())) != len(column.labels):
-                raise DataError(f"The manifest gives two labels of column {column.name!r} the same meaning.")
+            self.check_spelling(column)
+
+    def check_spelling(self, column: ManifestColumn) -> None:
+        """Labels of a quasi column are written as their meanings are, and no two mean the same."""
+        _check_texts(column)
+        if len(set(column.labels.values())) != len(column.labels):
+            raise DataError(f"The manifest gives two labels of column {column.name!r} the same meaning.")
 
 
 class MechanismFormat(Format):

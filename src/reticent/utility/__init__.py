@@ -24,7 +24,7 @@ from reticent.utility.measures import (
     ncp,
     non_uniform_entropy,
 )
-from reticent.utility.picture import CellsDrawing, LevelsDrawing, Picture
+from reticent.utility.picture import CellsDrawing, LevelsDrawing, Picture, RegionsDrawing
 from reticent.utility.workload import Workload, WorkloadError, log_ratio, workload_error
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "LevelsDrawing",
     "Measured",
     "Picture",
+    "RegionsDrawing",
     "Workload",
     "WorkloadError",
     "average_group_size",

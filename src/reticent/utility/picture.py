@@ -207,6 +207,17 @@ class CellsDrawing:
         return Picture.of_cells(self.frequencies, self.group_of_point, self.count, shown)
 
 
+@dataclass(frozen=True, eq=False)
+class RegionsDrawing:
+    """The release that :meth:`Picture.of_regions` draws."""
+
+    frequencies: FrequencySet
+    regions: Regions
+
+    def picture(self) -> Picture:
+        return Picture.of_regions(self.frequencies, self.regions)
+
+
 def _columns(frequencies: FrequencySet) -> list[NDArray[np.int64]]:
     """For every column the rows of the table by leaf; above level 0 all rows of a part are put on its first leaf."""
     found = []
