@@ -21,6 +21,7 @@ MODULES = (
     "command",
     "first_hour",
     "querying",
+    "noise",
 )
 
 

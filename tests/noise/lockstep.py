@@ -53,6 +53,9 @@ class LockstepNetwork:
                 self.blame(sender, f"sent nothing ({item})")
         return arrived
 
+    def expect(self, longest: int) -> None:
+        self.longest = longest
+
     def record(self, step: str, said: object) -> None:
         self.transcript.append({"step": step, "said": said})
 

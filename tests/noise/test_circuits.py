@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from reticent.noise import field as gf
-from reticent.noise.circuits import at_most, exponential_noise, products_of_comparison
+from reticent.noise.circuits import CoinTree, at_most, exponential_noise, products_of_comparison
 from reticent.noise.laws import ExponentialLaw
 
 
@@ -86,3 +86,53 @@ def test_a_sign_bit_would_double_the_weight_of_zero():
     assert signed[0] / signed[1] == 4
     difference = [sum(geometric[k] * geometric[k + gap] for k in range(60 - gap)) for gap in (0, 1)]
     assert abs(difference[0] / difference[1] - 2) < Fraction(1, 10**15)
+
+
+def one_after_the_other(bits, bias):
+    """The sequential process in the clear: coins, and how many bits of the bias are matched at the end."""
+    coins, matched = [], 0
+    for bit in bits:
+        if bit != bias[matched]:
+            coins.append(1 - bit)
+            matched = 0
+        elif matched + 1 == len(bias):
+            coins.append(1)
+            matched = 0
+        else:
+            matched += 1
+    return tuple(coins), matched
+
+
+def test_the_hierarchical_circuit_gives_the_golden_coins():
+    """DN-G7."""
+    tree = CoinTree.of([1, 1, 0, 1, 0, 1, 1, 0], [1, 0, 1])
+    assert tree.coins == (0, 1, 1)
+    assert tree.progress == 2
+
+
+@pytest.mark.parametrize("precision", [1, 2, 3, 5])
+def test_the_hierarchical_circuit_is_the_sequential_process(precision):
+    """Every string of up to eight bits, and longer ones at random, for each of some biases."""
+    random = np.random.default_rng(precision)
+    for bias in itertools.islice(itertools.product((0, 1), repeat=precision), 8):
+        for length in range(1, 9):
+            for bits in itertools.product((0, 1), repeat=length):
+                assert (CoinTree.of(bits, bias).coins, CoinTree.of(bits, bias).progress) == one_after_the_other(
+                    bits, bias
+                )
+        for _ in range(60):
+            bits = random.integers(0, 2, int(random.integers(9, 200))).tolist()
+            assert (CoinTree.of(bits, bias).coins, CoinTree.of(bits, bias).progress) == one_after_the_other(bits, bias)
+
+
+@pytest.mark.parametrize("bias", [(0, 1, 1), (1, 0, 1, 0, 1), (0, 0, 0)])
+def test_a_coin_takes_few_bits_whatever_its_bias(bias):
+    """R-DN-11: 2 - 2^(1-d) bits a coin in expectation, and Pr[1] = (floor(p 2^d) + 1)/2^d: all strings of d bits, cut where the first coin falls."""
+    used = ones = 0
+    for bits in itertools.product((0, 1), repeat=len(bias)):
+        place = next(k for k in range(1, len(bias) + 1) if one_after_the_other(bits[:k], bias)[0])
+        used += place
+        ones += one_after_the_other(bits[:place], bias)[0][0]
+    total = 2 ** len(bias)
+    assert Fraction(used, total) == 2 - Fraction(2, total)
+    assert Fraction(ones, total) == Fraction(int("".join(map(str, bias)), 2) + 1, total)

@@ -328,6 +328,48 @@ def test_more_rows_than_fit_the_field_are_refused_before_anything_is_sent():
         assert each.numbers == (16 * (2**26 - 1),)
 
 
+def test_rows_that_do_not_fit_the_field_are_refused_and_who_declares_them_is_left_out():
+    """Nobody can make the sum wrap around, or end the run, by declaring more than fits."""
+    task = replace(small_task(4, 1, "sum", bits=8), bits=16)
+    assert task.most_rows == 4096
+    with pytest.raises(DataError, match="at most 4,096 of each party"):
+        task.check_rows([0] * 4097, "Party 1")
+    assert small_task(4, 1, "histogram", 3).most_rows > 10**8
+    found = honest_of(joint(small_task(4, 1), [[1], [0], [1], [1]], {2: "boast"}), {2})
+    assert {each.numbers for each in found} == {(2,)}
+    assert all(each.blamed == {2: "declared an impossible number of rows"} for each in found)
+
+
+def test_a_broadcast_that_is_too_long_to_be_echoed_counts_as_none():
+    found = honest_of(joint(small_task(4, 1), [[1], [0], [1], [1]], {2: "flood@declare"}), {2})
+    assert {each.numbers for each in found} == {(2,)}
+
+
+def test_no_honest_message_is_longer_than_the_others_expect():
+    """Whatever a liar does: the bound follows from what everybody declared."""
+    for lie in ("accuse", "lie in shares", "deal one wrong", "anything"):
+        task = small_task(4, 1, "histogram", 3, quota=2)
+        longest = {}
+
+        def watched(rows, task=task, longest=longest):
+            async def run(network):
+                inner = network.exchange
+
+                async def exchange(item, outgoing, senders=None, *rest):
+                    if hasattr(network, "longest") and network.me != 1:
+                        size = max(map(len, outgoing.values()), default=0)
+                        longest[item] = max(longest.get(item, 0), size / network.longest)
+                    return await inner(item, outgoing, senders, *rest)
+
+                network.exchange = exchange
+                return await take_part(network, task, rows)
+
+            return run
+
+        play([watched([0, 1, 2]) for _ in range(4)], 4, 1, {1: lie})
+        assert 0 < max(longest.values()) <= 1
+
+
 def test_an_unknown_behaviour_is_refused_with_a_hint():
     with pytest.raises(PolicyError, match="Did you mean 'crash'"):
         behaviour("crsh")

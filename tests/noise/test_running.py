@@ -148,10 +148,10 @@ def test_one_party_runs_from_settings_of_its_own(tmp_path):
 
 def test_a_party_whose_budget_is_spent_does_not_begin(tmp_path):
     budget = LifetimeBudget(tmp_path / "one.sqlite", "hospital", "1/2")
-    identity = Identity.new()
-    settings = PartySettings(
-        small_task(4, 1), 0, identity, (identity.public,) * 4, (PartyPlace("127.0.0.1", 1),) * 4, budget=budget
-    )
+    identities = [Identity.new() for _ in range(4)]
+    keys = tuple(each.public for each in identities)
+    place = PartyPlace("127.0.0.1", 1)
+    settings = PartySettings(small_task(4, 1), 0, identities[0], keys, (place,) * 4, budget=budget)
     with pytest.raises(LedgerError, match="Nothing was sent"):
         run_party(settings, [1])
 

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Sequence
 
 from reticent.noise.network import Network, NoiseAborted, packed, to_all, unpacked
 
+# What is broadcast is short: declarations, digests, votes. Something longer would be passed on by everybody to everybody.
+LONGEST = 4096
 _UNDECIDED = 2
-# What is broadcast is short: declarations, complaints, digests, votes. Something longer would be passed on by everybody to everybody.
-_LONGEST = 1 << 20
 
 
 def rounds_of_broadcast(faults: int) -> int:
@@ -25,17 +25,18 @@ def rounds_of_broadcast(faults: int) -> int:
 
 
 async def broadcast(
-    network: Network, item: str, value: bytes, sources: Sequence[int] | None = None
+    network: Network, item: str, value: bytes, sources: Sequence[int] | None = None, longest: int = LONGEST
 ) -> dict[int, bytes | None]:
     """Broadcast ``value``, and return what every source broadcast; None for one that sent no such value to enough parties.
 
-    Sources are the holders unless said otherwise; clients may be among them.
+    Sources are the holders unless said otherwise; clients may be among them. Values of more than ``longest`` bytes count as none: echoes of them would be longer than
+    messages may be.
     """
     sources = range(network.holders) if sources is None else sources
     outgoing = to_all(network, value) if network.me in sources else {}
     first = await network.exchange(f"{item}/send", outgoing, sources)
-    short = {source: raw for source, raw in first.items() if len(raw) <= _LONGEST}
-    agreed = await _agreed_values(network, item, [short.get(source) for source in sources], sources)
+    values = [raw if raw is not None and len(raw) <= longest else None for raw in map(first.get, sources)]
+    agreed = await _agreed_values(network, item, values, sources)
     network.record(item, {str(source + 1): None if raw is None else _readable(raw) for source, raw in agreed.items()})
     return agreed
 

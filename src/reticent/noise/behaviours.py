@@ -65,6 +65,9 @@ class Liar:
     def transcript(self) -> list[dict[str, object]]:
         return self.inner.transcript
 
+    def expect(self, longest: int) -> None:
+        self.inner.expect(longest)
+
     def record(self, step: str, said: object) -> None:
         self.inner.record(step, said)
 
@@ -266,6 +269,10 @@ def _more_rows(liar: Liar, payload: bytes) -> bytes:
     return json.dumps([digest, rows + 1]).encode()
 
 
+def _countless_rows(liar: Liar, payload: bytes) -> bytes:
+    return json.dumps([json.loads(payload)[0], 10**12]).encode()
+
+
 def _another_task(liar: Liar, payload: bytes) -> bytes:
     return payload.replace(b'"', b'"0', 1)
 
@@ -345,6 +352,9 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "lie in proofs": Behaviour(_deal(_seven(0.0)), "", "shares a seven as a bit", to_itself=True),
     "lie in coins": Behaviour(_deal(_seven(0.5)), "", "shares something else than it should", to_itself=True),
     "miscount": Behaviour(_only("declare", "/send", _said(_more_rows)), "", "declares a row that it does not have"),
+    "boast": Behaviour(
+        _only("declare", "/send", _said(_countless_rows)), "", "declares more rows than there are people"
+    ),
     "other task": Behaviour(_only("declare", "/send", _said(_another_task)), "", "was set up for something else"),
     "lie in openings": Behaviour(_only("", "/open", _shifted), "", "opens wrong shares"),
     "lie in some openings": Behaviour(

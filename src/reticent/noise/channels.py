@@ -32,8 +32,9 @@ _MAGIC = b"RTNOISE1"
 _FRAME = struct.Struct("<II")
 _PLACE = struct.Struct("<32sIHH")
 _SIGNATURE = 64
-# Nobody is more than a few rounds ahead of us; what is, is not kept.
-_MOST_WAITING = 64
+# How many of the longest messages may wait; further ones stay with their sender.
+_MOST_AHEAD = 4
+_MOST_ROUNDS_AHEAD = 1000
 BUFFER = 1 << 22
 
 
@@ -133,6 +134,7 @@ class Link:
 
     def __post_init__(self) -> None:
         self._waiting: dict[int, bytes] = {}
+        self._moved = asyncio.Event()
 
     def send(self, item: str, payload: bytes) -> None:
         """Encrypt and send the next message; to a link that is gone nothing is sent."""
@@ -161,6 +163,7 @@ class Link:
         """The next message, opened as ``item``; None if it is not here or is not what it should be."""
         raw = self._waiting.pop(self.taken, None)
         number, self.taken = self.taken, self.taken + 1
+        self._moved.set()
         if raw is None:
             return None
         try:
@@ -177,8 +180,7 @@ class Link:
         try:
             while True:
                 length, number = _FRAME.unpack(await self.reader.readexactly(_FRAME.size))
-                waiting = sum(len(raw) for raw in self._waiting.values())
-                if length + waiting > 2 * self.largest or length > self.largest or number > self.taken + _MOST_WAITING:
+                if not await self._due(number, length):
                     break
                 body = await self.reader.readexactly(length)
                 if number >= self.taken:
@@ -188,6 +190,18 @@ class Link:
             pass
         self.gone = True
         arrived.set()
+
+    async def _due(self, number: int, length: int) -> bool:
+        """Wait until a message may be read, so that nobody fills our memory: the next one now, if it is not too long; a later one if there is room for it."""
+        while number < self.taken + _MOST_ROUNDS_AHEAD:
+            if number <= self.taken:
+                return length <= self.largest
+            held = sum(map(len, self._waiting.values()))
+            if length <= self.largest and held + length <= _MOST_AHEAD * self.largest:
+                return True
+            self._moved.clear()
+            await self._moved.wait()
+        return False
 
     def finish(self) -> None:
         """Say that nothing more will be sent."""

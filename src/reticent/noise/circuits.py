@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -69,3 +70,48 @@ async def exponential_noise(
     numbers = (coins.reshape(2, sums, width) * weights % gf.PRIME).sum(axis=-1) % gf.PRIME
     noise: Elements = (numbers[0] - numbers[1]) % gf.PRIME
     return noise
+
+
+@dataclass(frozen=True)
+class CoinTree:
+    """Coins of one bias from a run of bits: for each number j of bits of the bias that were matched before the run, which coins come out and how many bits are matched
+    after it (R-DN-12).
+
+    Runs join without knowing where the left one ends, so a tree of depth log2(bits) replaces the sequential process. In shares every join would be a choice among as
+    many states as the bias has bits: worth it only where random bits cost far more than products, which is not so here. Used in the clear, to compare the costs.
+    """
+
+    outcomes: tuple[tuple[tuple[int, ...], int], ...]
+
+    @staticmethod
+    def of(bits: Sequence[int], bias: Sequence[int]) -> CoinTree:
+        """The tree of a run of bits; ``bias`` are the binary digits of the bias after the point, highest first."""
+        if len(bits) == 1:
+            return CoinTree(tuple(_leaf(bits[0], state, bias) for state in range(len(bias))))
+        half = len(bits) // 2
+        return CoinTree.of(bits[:half], bias).joined(CoinTree.of(bits[half:], bias))
+
+    def joined(self, other: CoinTree) -> CoinTree:
+        """This run followed by another one."""
+        found = []
+        for coins, matched in self.outcomes:
+            more, after = other.outcomes[matched]
+            found.append(((*coins, *more), after))
+        return CoinTree(tuple(found))
+
+    @property
+    def coins(self) -> tuple[int, ...]:
+        """What comes out if nothing was matched before."""
+        return self.outcomes[0][0]
+
+    @property
+    def progress(self) -> int:
+        """How many bits of the bias are matched then."""
+        return self.outcomes[0][1]
+
+
+def _leaf(bit: int, matched: int, bias: Sequence[int]) -> tuple[tuple[int, ...], int]:
+    """One bit: the complement of the first that differs from the bias, 1 at a tie, nothing while it matches."""
+    if bit != bias[matched]:
+        return (1 - bit,), 0
+    return ((1,), 0) if matched + 1 == len(bias) else ((), matched + 1)

@@ -52,6 +52,9 @@ class Network(Protocol):
         A sender that is not in the answer sent nothing in time, or nothing that could be authenticated: an erasure, never a value.
         """
 
+    def expect(self, longest: int) -> None:
+        """Let messages have so many bytes from now on; whoever sends more is cut off."""
+
     def record(self, step: str, said: object) -> None:
         """Add to the transcript what all honest parties know, as plain data."""
 

@@ -17,8 +17,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from reticent.errors import ReticentError
+from reticent.errors import LedgerError, PolicyError, ReticentError
 from reticent.exact import exact
+from reticent.noise.agreement import LONGEST
 from reticent.noise.behaviours import LeftOnPurpose, misbehaving
 from reticent.noise.channels import Identity, LinkSession
 from reticent.noise.network import Network, NoiseAborted
@@ -30,7 +31,6 @@ PATIENCE = 30.0
 GATHERING = 60.0
 _BUDGET = "joint noise"
 _LOOPBACK = "127.0.0.1"
-_HEADROOM = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,6 @@ class LifetimeBudget:
 
     def check(self, task: JointTask) -> None:
         """Refuse to begin a run that could not be paid for: an abort now is free, and says nothing about anybody's rows."""
-        from reticent.errors import LedgerError
         from reticent.ledger import Ledger
 
         with Ledger(self.ledger) as ledger:
@@ -83,21 +82,35 @@ class PartySettings:
         """Whether this party shares its rows and leaves."""
         return self.me >= self.task.parties
 
+    def __post_init__(self) -> None:
+        everybody = self.task.parties + self.task.clients
+        if len(set(self.keys)) != everybody or len(self.keys) != everybody:
+            raise PolicyError(
+                f"{everybody} different public keys are needed, one for each party.",
+                setting=("keys",),
+                value=len(self.keys),
+            )
+        if not 0 <= self.me < everybody or self.keys[self.me] != self.identity.public:
+            raise PolicyError(
+                f"The private key is not that of party {self.me + 1}: its public half is another one.",
+                setting=("identity",),
+            )
+
     @property
-    def largest(self) -> int:
-        """The longest message that anybody may send, in bytes: cross-checks of all dealers, or a part with its polynomials."""
-        sharings = self.task.layout(0, 0).size * self.task.parties
-        return 16 * (self.task.threshold + 1) * (sharings + _HEADROOM)
+    def first_messages(self) -> int:
+        """How many bytes messages may have before everybody has declared its rows: echoes of all declarations."""
+        return (self.task.parties + self.task.clients + 1) * 2 * LONGEST
 
 
 @dataclass(frozen=True)
 class RunFigures:
-    """What a run took: rounds, bytes sent on all links, and seconds to connect and to compute."""
+    """What a run took: rounds, bytes sent on all links, seconds to connect and to compute, and seconds of the processor since the process began."""
 
     rounds: int
     bytes_sent: int
     connecting: float
     computing: float
+    processor: float
 
 
 def run_party(
@@ -141,7 +154,7 @@ async def _run(
         # A client waits while the parties agree on what they say to it.
         patience=settings.patience * (10 if settings.is_client else 1),
         gathering=settings.gathering,
-        largest=settings.largest,
+        largest=settings.first_messages,
     )
     network: Network = links if behaviour is None else misbehaving(links, behaviour, task.threshold)
     connected, result = time.monotonic(), None
@@ -154,7 +167,7 @@ async def _run(
     finally:
         done = time.monotonic()
         await links.leave()
-    return result, RunFigures(links.rounds, links.bytes_sent, connected - began, done - connected)
+    return result, RunFigures(links.rounds, links.bytes_sent, connected - began, done - connected, time.process_time())
 
 
 def _settings(given: dict[str, Any]) -> PartySettings:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from reticent.noise import field as gf
-from reticent.noise.agreement import broadcast
+from reticent.noise.agreement import LONGEST, broadcast
 from reticent.noise.circuits import exponential_noise
 from reticent.noise.coins import bits_of, extracted, flipped
 from reticent.noise.field import Elements
@@ -32,11 +32,12 @@ from reticent.noise.sharing import (
     HeldShares,
     deal,
     disputed,
+    longest_message,
     open_points,
     read_complaints,
     share_polynomials,
 )
-from reticent.noise.tasks import MOST_SHARINGS, JointTask
+from reticent.noise.tasks import JointTask
 
 Charge = Callable[[], None]
 
@@ -62,6 +63,8 @@ async def take_part(network: Network, task: JointTask, rows: Sequence[int], char
         return await _passively(network, task, rows, charge)
     declared = await _declare(network, task, len(rows))
     layouts = {dealer: task.layout(count, dealer) for dealer, count in declared.items()}
+    sharings = sum(layout.size for layout in layouts.values())
+    network.expect(longest_message(len(layouts), task.parties, task.threshold, sharings))
     held = await _share(network, task, rows, layouts)
     held = await _check_counts(network, task, held, declared, layouts)
     answer = sum(
@@ -125,9 +128,7 @@ def _read_declarations(
             continue
         if digest != task.digest:
             network.blame(party, "was set up for another task")
-        elif (
-            type(count) is not int or not 0 <= count <= task.most_rows or task.layout(count, party).size > MOST_SHARINGS
-        ):
+        elif type(count) is not int or not 0 <= count <= task.most_rows:
             network.blame(party, "declared an impossible number of rows")
         else:
             found[party] = count
@@ -290,6 +291,7 @@ async def _declare_passively(network: Network, task: JointTask, rows: int) -> di
 async def _passively(network: Network, task: JointTask, rows: Sequence[int], charge: Charge) -> PartyResult:
     """Level ``semi-honest``: everybody shares its counts together with its own noise, and all sums are opened."""
     declared = await _declare_passively(network, task, len(rows))
+    network.expect(4 * (task.products + task.outputs) + LONGEST)
     arithmetic = PassiveArithmetic(network)
     own = task.released(task.counted(task.input_bits(rows), len(rows)))
     own = own + gf.drawn_bits(task.quota * task.outputs).reshape(task.quota, task.outputs).sum(axis=0)

@@ -49,6 +49,11 @@ class LinkedNetwork:
         self._arrived = asyncio.Event()
         self._listening: list[asyncio.Task[None]] = []
 
+    def expect(self, longest: int) -> None:
+        """Let messages be so long from now on."""
+        for link in self.links.values():
+            link.largest = longest
+
     @property
     def deadline(self) -> float:
         """How long this round may take, in seconds."""

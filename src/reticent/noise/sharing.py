@@ -22,10 +22,11 @@ from typing import Any
 import numpy as np
 
 from reticent.noise import field as gf
-from reticent.noise.agreement import broadcast
+from reticent.noise.agreement import LONGEST, broadcast
 from reticent.noise.field import Elements
 from reticent.noise.network import Network, NoiseAborted, packed, to_all, unpacked
 
+_A_COMPLAINT = 64
 Check = Callable[[int, "HeldShares"], int | None]
 
 
@@ -173,7 +174,8 @@ async def deal(
         differing,
         _unproved(parts, check),
     )
-    said = await broadcast(network, f"{item}/complain", mine.to_bytes())
+    longest = longest_complaint(len(sizes), network.holders)
+    said = await broadcast(network, f"{item}/complain", mine.to_bytes(), longest=longest)
     complaints = read_complaints(network, said, sizes)
     if tell:
         reports = {
@@ -184,9 +186,19 @@ async def deal(
     dealt.complaints = complaints
     if dealt.disputed and check is not None:
         again = Complaints(unproved=_unproved(dealt.accepted, check))
-        said = await broadcast(network, f"{item}/complain again", again.to_bytes())
+        said = await broadcast(network, f"{item}/complain again", again.to_bytes(), longest=longest)
         dealt.complaints = read_complaints(network, said, sizes)
     return dealt
+
+
+def longest_complaint(dealers: int, holders: int) -> int:
+    """How many bytes complaints about every dealer and every holder may take."""
+    return LONGEST + _A_COMPLAINT * dealers * holders
+
+
+def longest_message(dealers: int, holders: int, faults: int, sharings: int) -> int:
+    """How many bytes any message of a run may take, in which all dealers together share so many values: revealed parts that are passed on, or echoes."""
+    return 8 * (faults + 1) ** 2 * sharings + (holders + 1) * (longest_complaint(dealers, holders) + LONGEST + dealers)
 
 
 def read_complaints(

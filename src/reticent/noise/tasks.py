@@ -161,13 +161,7 @@ class JointTask:
                 )
         if len(rows) > self.most_rows:
             raise DataError(
-                f"{owner} has {len(rows):,} rows; at most {self.most_rows:,} of each party fit in the field together with all others. Use fewer rows or bits.",
-                setting=("values",),
-                value=len(rows),
-            )
-        if self.layout(len(rows), 0).size > MOST_SHARINGS:
-            raise DataError(
-                f"{owner} has {len(rows):,} rows, which take more than {MOST_SHARINGS:,} sharings. Use query='histogram' with few cells, or fewer rows.",
+                f"{owner} has {len(rows):,} rows; at most {self.most_rows:,} of each party fit in the field and in one batch. Use fewer rows, bits or cells.",
                 setting=("values",),
                 value=len(rows),
             )
@@ -197,7 +191,11 @@ class JointTask:
 
     @property
     def most_rows(self) -> int:
-        """How many rows each party or client may have, so that with all others' and the noise every number fits in the field, whatever some declare."""
+        """How many rows one owner may have: all of them and their noise fit in half of the field, and one dealer's bits in its batch."""
         noise = self.parties * self.quota + (2 << len(self.thresholds))
-        owners = self.clients or self.parties
-        return (gf.PRIME // 2 - noise) // (owners * ((1 << self.bits) - 1))
+        share = (gf.PRIME // 2 - noise) // ((self.clients or self.parties) * ((1 << self.bits) - 1))
+        room = MOST_SHARINGS - self.layout(0, 0).size
+        if self.query == "sum":
+            return max(0, min(share, room // (self.bits * (self.threshold + 1))))
+        width = min(gf.PRIME.bit_length(), max(0, room) // (self.cells * (self.threshold + 1)))
+        return max(0, min(share, (1 << width) - 1))
