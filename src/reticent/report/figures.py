@@ -288,6 +288,25 @@ def _spread_words(name: str, shares: Mapping[str, Sequence[float]]) -> str:
     )
 
 
+def numbers(title: str, words: str, counted: Mapping[str, float]) -> Figure:
+    """Named numbers as bars from top to bottom, all to one scale."""
+    wide, narrow = (_bars(counted, words, width) for width in (WIDTH, NARROW))
+    rows = tuple((name, f"{number:,.6g}") for name, number in counted.items())
+    return Figure(title, words, wide, ("", "number"), rows, narrow=narrow)
+
+
+def _bars(counted: Mapping[str, float], label: str, width: float) -> str:
+    left, right, letters = (_LABELS, width - 80.0, 26) if width > NARROW else (130.0, width - 70.0, 18)
+    scale = (right - left) / max([1e-9, *counted.values()])
+    parts = []
+    for number, (name, value) in enumerate(counted.items()):
+        y, said = 6 + number * _ROW, f"{value:,.6g}"
+        parts.append(text(left - 10, y + 17, _shortened(name, letters), "label", "end"))
+        parts.append(box(left, y + 5, value * scale, _ROW - 10, "after", f"{name}: {said}"))
+        parts.append(text(left + value * scale + 8, y + 17, said, "value"))
+    return picture(width, len(counted) * _ROW + 12, parts, label)
+
+
 def best_guesses(name: str, tops: NDArray[np.int64], sizes: NDArray[np.int64]) -> Figure:
     """How sure the best guess about a person would be for somebody who knows the person's group: people by that chance."""
     steps = 10

@@ -194,8 +194,14 @@ def _method(facts: ReportFacts) -> _Section | None:
     return _Section(
         "How it was made",
         f"Rows were gathered in {len(facts.groups):,} groups, and recoded group by group: a cell shows what the people of its group have in common.",
-        _plain_table(("column", "detail given up", "published as, for example"), rows),
+        _plain_table(("column", "detail given up", "published as, for example"), rows) + _counted(facts.private.search),
     )
+
+
+def _counted(search: Mapping[str, Any]) -> str:
+    """The figures that a method left to be drawn: each with a title, words and named numbers."""
+    drawn = [figures.numbers(each["title"], each["words"], each["numbers"]) for each in search.get("figures") or ()]
+    return "".join(f"<h3>{escape(each.title)}</h3>{_figure(each)}" for each in drawn)
 
 
 def _searched(found: LatticeFacts, labels: Mapping[str, Sequence[str]], private: PrivateFacts) -> _Section:

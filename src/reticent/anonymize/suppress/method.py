@@ -123,7 +123,12 @@ class Suppress:
             suppressed=work.frequencies.rows - int(groups.sizes.sum()),
             method=self.describe(),
             utility=Measured(CellsDrawing(work.frequencies, group, len(groups), columns)),
-            search={"groups": len(groups), "columns": list(table.quasi), "suppression": work.figures()},
+            search={
+                "groups": len(groups),
+                "columns": list(table.quasi),
+                "suppression": work.told(),
+                "figures": work.figures(),
+            },
             domains=declared_domains(table.hierarchies),
             private=recoded.private,
             insecure=not context.randomness.is_secure,
@@ -299,19 +304,45 @@ class _Work:
         demand = self.demands[0]
         return wildcard_count(self.solver.units(demand.columns, demand.least), self.context)
 
-    def figures(self) -> dict[str, Any]:
-        """What the steward is told about the cost."""
+    def told(self) -> dict[str, Any]:
+        """What the steward is told about the cost, as plain data."""
         cost, columns = self.hidden
         nearest, patterns = self.bounds
         return {
             "cost": str(Fraction(cost, self.unit)),
             "cells": columns,
-            "lower_bound": str(patterns if nearest is None else max(nearest, patterns)),
-            "nearest_bound": None if nearest is None else str(nearest),
+            "lower_bound": None if nearest is None else str(nearest),
+            "pattern_bound": str(patterns),
             "factor": None if self.factor is None else str(self.factor),
             "parts": self.classes[0].solved.parts,
-            "rows": self.frequencies.rows,
         }
+
+    def figures(self) -> list[dict[str, Any]]:
+        """The cost beside the least that it could be, and the hidden cells by column, for the report to draw."""
+        nearest, patterns = self.bounds
+        cost, columns = Fraction(self.hidden[0], self.unit), self.hidden[1]
+        bound = max(patterns, nearest or Fraction(0))
+        beside = f"at most {float(cost / bound):.3g} times the least possible" if bound else "the least possible"
+        proven = (
+            ""
+            if self.factor is None
+            else f" It was proven beforehand to be at most {float(self.factor):.3g} times that."
+        )
+        bounds = {"at least, by patterns": float(patterns)}
+        if nearest is not None:
+            bounds["at least, by neighbours"] = float(nearest)
+        return [
+            {
+                "title": "What was hidden beside the least possible",
+                "words": f"Hidden cells weigh {float(cost):,.6g}, which is {beside}.{proven} A row that is left out counts with all its cells.",
+                "numbers": {"hidden": float(cost), **bounds},
+            },
+            {
+                "title": "Hidden cells by column",
+                "words": f"Of {self.frequencies.rows:,} rows so many do not show their value in each column.",
+                "numbers": {name: float(count) for name, count in columns.items()},
+            },
+        ]
 
 
 def _numbered(group: Ids) -> Ids:
