@@ -185,7 +185,8 @@ def _method(facts: ReportFacts) -> _Section | None:
         return None
     if facts.lattice is not None:
         return _searched(facts.lattice, facts.labels, facts.private)
-    if not facts.private.losses:
+    drawn = _counted(facts.private.search)
+    if not facts.private.losses and not drawn:
         return None
     rows = [
         (name, f"{loss:.1%}", ", ".join(map(str, facts.labels.get(name, ()))))
@@ -194,7 +195,7 @@ def _method(facts: ReportFacts) -> _Section | None:
     return _Section(
         "How it was made",
         f"Rows were gathered in {len(facts.groups):,} groups, and recoded group by group: a cell shows what the people of its group have in common.",
-        _plain_table(("column", "detail given up", "published as, for example"), rows) + _counted(facts.private.search),
+        (_plain_table(("column", "detail given up", "published as, for example"), rows) if rows else "") + drawn,
     )
 
 

@@ -328,9 +328,9 @@ class _Work:
             if self.factor is None
             else f" It was proven beforehand to be at most {float(self.factor):.3g} times that."
         )
-        bounds = {"at least, by patterns": float(patterns)}
+        bounds = {"bound (patterns)": float(patterns)}
         if nearest is not None:
-            bounds["at least, by neighbours"] = float(nearest)
+            bounds["bound (neighbours)"] = float(nearest)
         return [
             {
                 "title": "What was hidden beside the least possible",
