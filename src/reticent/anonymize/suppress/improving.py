@@ -96,6 +96,8 @@ class _Lot:
         found_units, found_classes, price = [], [], []
         count = pairs = 0
         for cost, pattern, mine in _with_own(units, group, chosen, paying):
+            if pairs >= _MOST_PAIRS and not len(mine):
+                continue
             ids, groups = units.alike(pattern, chosen)
             own = np.zeros(groups, dtype=bool)
             own[ids[mine]] = True
