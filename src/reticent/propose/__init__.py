@@ -1,7 +1,7 @@
 """A first look at a table: what its columns are, and how exposed the people in it are as it stands.
 
 ``profile``      what each column looks like
-``names``        what a column's name says, in several languages; ``patterns`` what its values give away
+``names``        what a column's name says, in several languages; ``patterns`` and ``detectors`` what its values give away
 ``types``        what columns are where the file does not say it; ``domains`` values that everybody knows beforehand
 ``coarsenings``  coarser numbers and dates beside the quasi columns
 ``templates``    proposals for a purpose

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 import polars as pl
 
+from reticent.propose.detectors import given_name, national_numbers, person_in_text, telephone_numbers
+
 _PATTERNS: Mapping[str, str] = {
     "e-mail addresses": r"^[^@\s]+@[^@\s]+\.[A-Za-z]{2,}$",
-    "web addresses": r"^(?:(?:https?|ftp)://|www\.)\S+$",
+    "web addresses": r"^(?:(?:https?|ftp)://|www\.)\S+$|^(?:[\w-]+\.)+(?:com|org|net|edu|gov|io|eu|de|fr|es|it|uk|nl|pl|br|jp)/\S+$",
     "hardware addresses": r"^(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}$",
     "IP addresses": r"^(?:\d{1,3}\.){3}\d{1,3}$|^(?:[0-9a-fA-F]{0,4}:){3,7}[0-9a-fA-F]{0,4}$",
     "social security numbers": r"^\d{3}-\d{2}-\d{4}$",
@@ -16,7 +19,8 @@ _PATTERNS: Mapping[str, str] = {
     "bank accounts": r"^[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,4})?$",
     "card numbers": r"^(?:\d{4}[ -]){3}\d{4}$",
     "phone numbers": r"^\+\d[\d ()./-]{6,}$|^\(?0\d{1,4}\)?[ /-]\d[\d -]{4,}$|^\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}$",
-    "coordinates": r"^\(?[-+]?\d{1,2}\.\d{3,}[,; ]\s*[-+]?\d{1,3}\.\d{3,}\)?$",
+    "coordinates": r"^\(?[-+]?\d{1,2}\.\d{3,}[,; ]\s*[-+]?\d{1,3}\.\d{3,}\)?$|^POINT ?\(-?\d{1,3}\.\d+ -?\d{1,3}\.\d+\)$"
+    r"|^\d{1,3}°\s?\d{1,2}['′].*[NSEWO]$",
     "image files": r"(?i)^\S+\.(?:jpe?g|png|gif|bmp|tiff?|heic|webp)$|^data:image/",
     "vehicle numbers": r"^[A-HJ-NPR-Z0-9]{3}[A-HJ-NPR-Z0-9]{5}[0-9X][A-HJ-NPR-Z0-9]{2}\d{6}$",
     "national identity numbers": r"^[A-Z]{6}\d{2}[A-EHLMPR-T]\d{2}[A-Z]\d{3}[A-Z]$|^[XYZ]?\d{7,8}-?[A-Z]$|^[A-CEGHJ-PR-TW-Z]{2} ?\d{2} ?\d{2} ?\d{2} ?[A-D]$"
@@ -33,156 +37,21 @@ _INSIDE: Mapping[str, str] = {
     "web addresses": r"(?:https?|ftp)://\S+|\bwww\.\w+\.\w+",
     "social security numbers": r"(?:^|[^\w-])\d{3}-\d{2}-\d{4}(?:$|[^\w-])",
     "phone numbers": r"(?:^|[\s:(])\+\d{1,3}[ (./-]?\d[\d ()./-]{6,}|(?:^|[^\w.-])\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}(?:$|[^\w-])",
-    "bank accounts": r"\b[A-Z]{2}\d{2}(?: [A-Z0-9]{4}){3,7}\b",
+    "bank accounts": r"\b[A-Z]{2}\d{2}(?: [A-Z0-9]{4}){3,7}\b|\b[A-Z]{2}\d{2}[A-Z]{0,4}\d{7,26}[A-Z0-9]{0,16}\b",
     "card numbers": r"\b(?:\d{4}[ -]){3}\d{4}\b",
     "coordinates": r"[-+]?\d{1,2}\.\d{4,}[,;] ?[-+]?\d{1,3}\.\d{4,}",
     "street addresses": _STREET,
 }
+_TITLE = r"(?:Mr|Mrs|Ms|Dr|Prof|Herr|Frau|Sr|Sra|Dott|Sig|Ing|Mgr|Bc|Mme)\.?"
 _FULL_NAME = (
     r"^(?:(?:Mr|Mrs|Ms|Dr|Prof|Herr|Frau)\.? )?\p{Lu}[\p{Ll}'’-]+(?:-\p{Lu}\p{Ll}+)?(?: \p{Lu}\.?)?(?: (?:van|von|de|der|la|di|da|bin|al|O'))*(?: \p{Lu}[\p{L}'’-]+){1,2}$"
     r"|^\p{Lu}[\p{L}'’-]+, \p{Lu}\p{Ll}+(?: \p{Lu}\.?)?$"
 )
-_GIVEN = frozenset(
-    [
-        "james",
-        "mary",
-        "john",
-        "patricia",
-        "robert",
-        "jennifer",
-        "michael",
-        "linda",
-        "david",
-        "elizabeth",
-        "william",
-        "barbara",
-        "richard",
-        "susan",
-        "joseph",
-        "jessica",
-        "thomas",
-        "sarah",
-        "charles",
-        "karen",
-        "christopher",
-        "lisa",
-        "daniel",
-        "nancy",
-        "matthew",
-        "betty",
-        "anthony",
-        "sandra",
-        "mark",
-        "ashley",
-        "paul",
-        "emily",
-        "steven",
-        "emma",
-        "andrew",
-        "olivia",
-        "joshua",
-        "kevin",
-        "brian",
-        "george",
-        "edward",
-        "anna",
-        "ann",
-        "anne",
-        "maria",
-        "peter",
-        "hans",
-        "klaus",
-        "wolfgang",
-        "ursula",
-        "petra",
-        "sabine",
-        "stefan",
-        "andreas",
-        "julia",
-        "katharina",
-        "jan",
-        "pierre",
-        "jean",
-        "marie",
-        "michel",
-        "nathalie",
-        "philippe",
-        "isabelle",
-        "jose",
-        "juan",
-        "carlos",
-        "luis",
-        "carmen",
-        "ana",
-        "pedro",
-        "miguel",
-        "antonio",
-        "giuseppe",
-        "giovanni",
-        "francesca",
-        "marco",
-        "paolo",
-        "joao",
-        "paulo",
-        "lars",
-        "erik",
-        "karin",
-        "ingrid",
-        "sven",
-        "piotr",
-        "krzysztof",
-        "agnieszka",
-        "katarzyna",
-        "ivan",
-        "olga",
-        "dmitri",
-        "natalia",
-        "ali",
-        "mohammed",
-        "muhammad",
-        "ahmed",
-        "fatima",
-        "hassan",
-        "ibrahim",
-        "wei",
-        "li",
-        "ming",
-        "yuki",
-        "hiroshi",
-        "kenji",
-        "priya",
-        "raj",
-        "amit",
-        "sanjay",
-        "alice",
-        "bob",
-        "eve",
-        "tom",
-        "tim",
-        "max",
-        "lena",
-        "laura",
-        "lucas",
-        "noah",
-        "liam",
-        "sophia",
-        "mia",
-        "ben",
-        "sam",
-        "jack",
-        "harry",
-        "oliver",
-        "amelia",
-        "grace",
-        "henry",
-        "helen",
-        "ruth",
-    ]
-)
 # Codes of drug packages (4-4-2, 5-3-2, 5-4-1 or 5-4-2 digits) look like telephone numbers and belong to nobody.
 _DRUG_CODES = r"^(?:\d{4}-\d{4}-\d{2}|\d{5}-\d{3}-\d{2}|\d{5}-\d{4}-\d{1,2})$"
 _SHARE = 0.8
-_ENOUGH, _TRIED = 10, 200
+_ENOUGH, _TRIED, _MOST_READ = 10, 200, 2000
+_LONG_NUMBER, _FEW_ROWS, _LONGER_TEXT = 9, 5, 3
 
 
 def identifying_pattern(sample: pl.Series) -> str | None:
@@ -190,7 +59,10 @@ def identifying_pattern(sample: pl.Series) -> str | None:
     if len(sample) == 0:
         return None
     if sample.dtype.is_integer():
-        return _by_check_digits(sample.cast(pl.String))
+        digits = sample.cast(pl.String)
+        long = bool((digits.str.len_chars() >= _LONG_NUMBER).all())
+        national = long and national_numbers(digits.head(_TRIED).to_list())
+        return "national identity numbers" if national else _by_check_digits(digits)
     if sample.dtype != pl.String:
         return None
     text = sample.str.strip_chars()
@@ -199,7 +71,14 @@ def identifying_pattern(sample: pl.Series) -> str | None:
     for name, pattern in _PATTERNS.items():
         if _mostly(text, pattern):
             return name
-    return "street addresses" if _mostly(text, _STREET) else _by_check_digits(text.str.replace_all(r"[ .-]", ""))
+    if _mostly(text, _STREET):
+        return "street addresses"
+    tried = text.head(_TRIED).to_list()
+    if telephone_numbers(tried):
+        return "phone numbers"
+    if national_numbers(tried):
+        return "national identity numbers"
+    return _by_check_digits(text.str.replace_all(r"[ .-]", ""))
 
 
 def full_names(sample: pl.Series, filled: int) -> bool:
@@ -207,18 +86,35 @@ def full_names(sample: pl.Series, filled: int) -> bool:
     if sample.dtype != pl.String or len(sample) < 5:
         return False
     text = sample.str.strip_chars()
-    given = text.str.to_lowercase().str.split(" ").list.first().str.strip_chars(",").is_in(list(_GIVEN)).mean()
-    known = float(given or 0.0)  # type: ignore[arg-type]  # the mean of truth values is a float
+    words = [_called(value) for value in text.head(_TRIED).to_list()]
+    known = sum(given_name(each[0]) for each in words) / len(words)
     if _mostly(text, _FULL_NAME):
-        return known >= 0.1 or 2 * len(sample) >= filled
-    return known >= _SHARE / 2 and _mostly(text, r"^\p{Lu}[\p{L}'’-]+(?: \p{Lu}[\p{L}.'’-]*)*$")
+        return known >= 0.25 or 2 * len(sample) >= filled
+    alone = _mostly(text, r"^\p{Lu}[\p{L}'’-]+(?: \p{Lu}[\p{L}.'’-]*)*$")
+    return known >= _SHARE / 2 and (alone or (known >= _SHARE and all(len(each) <= _LONGER_TEXT for each in words)))
 
 
-def hidden_identifier(values: pl.Series) -> str | None:
-    """The kind of identifier that any of the values contains, be it inside a longer text."""
+def _called(name: str) -> list[str]:
+    """The words of a name, the given name first: ``Dr. Ann Lee`` and ``Lee, Ann`` are both Ann Lee."""
+    family, comma, given = name.partition(",")
+    words = f"{given} {family}".split() if comma else name.split()
+    return [word for word in words if not re.fullmatch(_TITLE, word)] or [name]
+
+
+def hidden_identifier(values: pl.Series, times: pl.Series) -> str | None:
+    """The kind of identifier that any of the values contains, be it inside a longer text; ``times`` says how often each value occurs.
+
+    A name in a text that many people share is that of no one of them.
+    """
     if values.dtype != pl.String or len(values) == 0:
         return None
-    return next((name for name, pattern in _INSIDE.items() if values.str.contains(pattern).any()), None)
+    found = next((name for name, pattern in _INSIDE.items() if values.str.contains(pattern).any()), None)
+    if found is not None:
+        return found
+    longer = values.filter((times < _FEW_ROWS) & (values.str.count_matches(r"\S+") > _LONGER_TEXT))
+    if any(map(person_in_text, longer.head(_MOST_READ).to_list())):
+        return "names of people"
+    return None
 
 
 def _mostly(text: pl.Series, pattern: str) -> bool:

@@ -108,7 +108,7 @@ def profile_column(series: pl.Series) -> ColumnProfile:
         highest=filled.max() if ordered and len(filled) else None,
         missing_words=_missing_words(values) if is_text else (),
         missing_codes=_missing_codes(values) if filled.dtype.is_numeric() else (),
-        hidden=hidden_identifier(values) if is_text else None,
+        hidden=hidden_identifier(values, times) if is_text else None,
         dtype=filled.dtype,
         sample=values.head(_SAMPLE),
         times=tuple(times.head(_SAMPLE).to_list()),

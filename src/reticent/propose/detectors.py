@@ -1,0 +1,169 @@
+"""Detectors for what identifies people, from packages that keep the rules of many countries: telephone numbers and national identity numbers.
+
+Both are optional (``pip install 'reticent[detect]'``): :mod:`reticent.propose.patterns` has checks of its own, which these add to. Names of people are found by
+a list of common given names.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module, resources
+
+_REGIONS = (
+    "US",
+    "GB",
+    "DE",
+    "FR",
+    "ES",
+    "IT",
+    "NL",
+    "PL",
+    "SE",
+    "BR",
+    "IN",
+    "JP",
+    "AU",
+    "CH",
+    "AT",
+    "BE",
+    "DK",
+    "NO",
+    "FI",
+    "PT",
+    "CZ",
+    "TR",
+    "MX",
+)
+# Numbers with a check digit or a date in them; what has neither would be found everywhere.
+_NATIONAL = [
+    "at.vnr",
+    "be.nn",
+    "bg.egn",
+    "br.cpf",
+    "ca.sin",
+    "ch.ssn",
+    "cl.rut",
+    "cn.ric",
+    "cz.rc",
+    "de.idnr",
+    "dk.cpr",
+    "ee.ik",
+    "es.dni",
+    "es.nie",
+    "fi.hetu",
+    "fr.nir",
+    "gb.nhs",
+    "gr.amka",
+    "hr.oib",
+    "il.idnr",
+    "in_.aadhaar",
+    "it.codicefiscale",
+    "kr.rrn",
+    "lt.asmens",
+    "mx.curp",
+    "nl.bsn",
+    "no.fodselsnummer",
+    "pl.pesel",
+    "pt.cc",
+    "ro.cnp",
+    "se.personnummer",
+    "tr.tckimlik",
+    "za.idnr",
+]
+_SHARE, _ENOUGH = 0.8, 10
+_SEPARATED = re.compile(r"^(?:\(?(?:\+|0)[\d (]|\(?\d{2,4}\)?[ ./-]\d{2,4}[ ./-]\d)[\d ()./x-]{4,20}$")
+_A_DATE = re.compile(r"^\d{1,4}([-/.])\d{1,2}\1\d{1,4}$")
+_BARE = re.compile(r"^0\d{8,11}$")
+_FEWEST_DIGITS = 7
+_TITLED = re.compile(
+    r"\b(?:Mr|Mrs|Ms|Dr|Prof|Herrn?|Frau|Mme|Mlle|Monsieur|Madame|Señor|Señora|Sra|Sr|Dott|Sig|Signora|Pan|Pani|Mevrouw|Meneer)\b\.? (?=[^\W\d_a-z])\w[\w'’-]+"
+)
+_UNACCENTED = str.maketrans("łŁøØıđ", "lloOid".lower()) | {ord("ß"): "ss"}
+_CAPITALISED = re.compile(r"(?=[^\W\d_a-z])[^\W\d_][^\W\d_]{2,}(?:-(?=[^\W\d_a-z])[^\W\d_]+)?")
+
+
+def telephone_numbers(values: Sequence[str]) -> bool:
+    """Whether most texts are telephone numbers of some country. Digits alone are not, unless others beside them are: they may be anything."""
+    written = [value for value in values if _is_written_so(value)]
+    if not written or 2 * len(written) < len(values):
+        return False
+    written += [value for value in values if _BARE.match(value)]
+    valid = _valid_telephone()
+    return (
+        valid is not None
+        and len(written) >= _SHARE * len(values)
+        and sum(map(valid, written)) >= _SHARE**2 * len(values)
+    )
+
+
+def _is_written_so(text: str) -> bool:
+    """Whether a text is written as telephone numbers are, and not as dates, ranges and plain numbers are."""
+    digits = sum(map(str.isdigit, text))
+    return digits >= _FEWEST_DIGITS and digits < len(text) and bool(_SEPARATED.match(text)) and not _A_DATE.match(text)
+
+
+def national_numbers(values: Sequence[str]) -> bool:
+    """Whether most texts are identity numbers of one country."""
+    if len(values) < _ENOUGH or len(set(values)) < _ENOUGH:
+        return False
+    return any(sum(map(valid, values)) >= _SHARE * len(values) for valid in _national())
+
+
+def given_name(word: str) -> bool:
+    """Whether a word is a common given name."""
+    return _folded(word) in _given_names()
+
+
+def person_in_text(text: str) -> bool:
+    """Whether a longer text names somebody: by a title, or a given name that is followed by another capitalised word."""
+    if _TITLED.search(text):
+        return True
+    words = _CAPITALISED.findall(text)
+    if len(words) < 2 or len(text.split()) <= len(words) + 1:
+        return False
+    for first in _CAPITALISED.finditer(text):
+        behind = _CAPITALISED.match(text, first.end() + 1) if text[first.end() : first.end() + 1] == " " else None
+        if behind is not None and given_name(first.group()):
+            return True
+    return False
+
+
+@cache
+def _given_names() -> frozenset[str]:
+    return frozenset(resources.files("reticent.propose").joinpath("given_names.txt").read_text("ascii").split())
+
+
+def _folded(word: str) -> str:
+    """A word without accents, in small letters."""
+    plain = word.translate(_UNACCENTED)
+    return "".join(c for c in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(c)).lower()
+
+
+@cache
+def _valid_telephone() -> Callable[[str], bool] | None:
+    try:
+        numbers = import_module("phonenumbers")
+    except ModuleNotFoundError:
+        return None
+
+    def valid(text: str) -> bool:
+        for region in _REGIONS:
+            try:
+                if numbers.is_valid_number(numbers.parse(text, region)):
+                    return True
+            except numbers.NumberParseException:
+                continue
+        return False
+
+    return valid
+
+
+@cache
+def _national() -> tuple[Callable[[str], bool], ...]:
+    try:
+        return tuple(import_module(f"stdnum.{name}").is_valid for name in _NATIONAL)
+    except ModuleNotFoundError:
+        return ()
