@@ -11,6 +11,7 @@ MODULES = (
     "search",
     "local",
     "suppression",
+    "clustering",
     "assessing",
     "knowledge",
     "views",

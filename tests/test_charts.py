@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reticent.charts import ChartAxis, ChartLine, line_chart, png
+from reticent.charts import ChartAxis, ChartDisc, ChartLine, disc_chart, line_chart, png
 from reticent.errors import PolicyError
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -60,3 +60,16 @@ def test_png_without_its_package_is_refused_with_the_way_out(monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(PolicyError, match=r"reticent\[charts\]"):
         png("<svg/>")
+
+
+def test_discs_are_drawn_around_their_centres_and_cut_off_at_the_axes():
+    axes = ChartAxis("age", 0, 100), ChartAxis("height", 100, 200)
+    drawn = disc_chart([ChartDisc(50, 150, 10, 5, "5 people <here>")], *axes, title="Groups & radii")
+    root = Xml.fromstring(drawn)
+    (ellipse,) = root.iter(f"{SVG}ellipse")
+    width, height = 640 - 70 - 20, 420 - 40 - 90
+    assert float(ellipse.get("rx")) == pytest.approx(width / 10, abs=0.1)
+    assert float(ellipse.get("ry")) == pytest.approx(height / 20, abs=0.1)
+    assert float(ellipse.get("cx")) == pytest.approx(70 + width / 2, abs=0.1)
+    assert "5 people <here>" in "".join(root.itertext())
+    assert root.get("aria-label") == "Groups & radii"

@@ -1,4 +1,4 @@
-"""Line charts as plain SVG, without a chart library: a picture that opens everywhere and is written in a millisecond."""
+"""Line charts and maps of discs as plain SVG, without a chart library: a picture that opens everywhere and is written in a millisecond."""
 
 from __future__ import annotations
 
@@ -21,6 +21,17 @@ class ChartLine:
     name: str
     points: Sequence[tuple[float, float]]
     tips: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class ChartDisc:
+    """A disc around a point, as wide and as high as its radii say in units of the axes, with a text that is shown when somebody points at it."""
+
+    x: float
+    y: float
+    radius_x: float
+    radius_y: float
+    tip: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,12 +88,7 @@ def line_chart(
     ``level`` is a dashed line across at a value of ``y``, with what it means; ``zone`` a red area from the left end to a value of ``x``.
     """
 
-    def at_x(value: float) -> float:
-        return _LEFT + x.share(value) * (_WIDTH - _LEFT - _RIGHT)
-
-    def at_y(value: float) -> float:
-        return _HEIGHT - _BOTTOM - y.share(min(max(value, y.low), y.high)) * (_HEIGHT - _TOP - _BOTTOM)
-
+    at_x, at_y = _places(x, y)
     parts = [
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="white"/>',
         _text(_WIDTH / 2, 22, title, size=14, anchor="middle"),
@@ -103,10 +109,44 @@ def line_chart(
     for number, line in enumerate(lines):
         parts += _drawn(line, COLOURS[number % len(COLOURS)], at_x, at_y, markers)
     parts += _legend(lines)
-    label = escape(title or ", ".join(line.name for line in lines), quote=True)
+    return _drawing(parts, title or ", ".join(line.name for line in lines))
+
+
+def disc_chart(discs: Sequence[ChartDisc], x: ChartAxis, y: ChartAxis, *, title: str) -> str:
+    """Discs with their centres, as the text of an SVG file; what lies beyond the axes is cut off."""
+    at_x, at_y = _places(x, y)
+    parts = [f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="white"/>', *_axes(x, y, at_x, at_y)]
+    width, height = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
+    drawn = []
+    for disc in discs:
+        wide = abs(x.share(x.low + disc.radius_x)) * width
+        high = abs(y.share(y.low + disc.radius_y)) * height
+        place = f'cx="{at_x(disc.x):.1f}" cy="{at_y(disc.y):.1f}"'
+        tip = f"<title>{escape(disc.tip)}</title>" if disc.tip else ""
+        drawn.append(
+            f'<ellipse {place} rx="{wide:.1f}" ry="{high:.1f}" fill="{COLOURS[1]}" fill-opacity="0.12" stroke="{COLOURS[1]}" stroke-opacity="0.5">{tip}</ellipse>'
+            f'<circle {place} r="2" fill="{COLOURS[0]}"/>'
+        )
+    frame = f'<clipPath id="inside"><rect x="{_LEFT}" y="{_TOP}" width="{width}" height="{height}"/></clipPath>'
+    return _drawing([frame, *parts, f'<g clip-path="url(#inside)">{"".join(drawn)}</g>'], title)
+
+
+def _places(x: ChartAxis, y: ChartAxis) -> tuple[Callable[[float], float], Callable[[float], float]]:
+    """Where values of the axes lie in the picture; what is above or below goes to the edge."""
+
+    def at_x(value: float) -> float:
+        return _LEFT + x.share(value) * (_WIDTH - _LEFT - _RIGHT)
+
+    def at_y(value: float) -> float:
+        return _HEIGHT - _BOTTOM - y.share(min(max(value, y.low), y.high)) * (_HEIGHT - _TOP - _BOTTOM)
+
+    return at_x, at_y
+
+
+def _drawing(parts: Sequence[str], label: str) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" height="{_HEIGHT}" '
-        f'font-family="sans-serif" role="img" aria-label="{label}">{"".join(parts)}</svg>\n'
+        f'font-family="sans-serif" role="img" aria-label="{escape(label, quote=True)}">{"".join(parts)}</svg>\n'
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 
@@ -124,3 +125,25 @@ def test_in_the_corner_beyond_a_ball_is_nobody(known: None) -> None:
     assert all(each.cover(people[each.name]).matrix().all() for each in seen.columns)
     assert seen.place(people).tolist() == [-1, 0]
     assert seen.known(["age"]).place(people).tolist() == [0, 0]
+
+
+def test_a_ball_over_mixed_columns_counts_categories_dates_and_places():
+    days = [datetime.date(2020, 1, 1), datetime.date(2020, 1, 11), None]
+    points = pl.DataFrame(
+        {"day": days, "town": ["Aix", "Apt", None], "lat": [45.0, 46.0, None], "lon": [5.0, 5.0, 5.0]}
+    )
+    start = (days[0] - datetime.date(1970, 1, 1)).days
+    assert Ball({"day": start}, 1.0, {"day": 10.0}).covers(points).tolist() == [True, True, True]
+    assert Ball({"day": start}, 0.9, {"day": 10.0}).covers(points).tolist() == [True, False, True]
+    assert Ball({"town": "Aix"}, 0.5, {"town": 1.0}).covers(points).tolist() == [True, False, True]
+    place = Ball({"lat": 45.0, "lon": 5.0}, 1.1, {"lat": 100.0, "lon": 100.0}, places=(("lat", "lon"),))
+    assert place.covers(points).tolist() == [True, False, True]
+    both = Ball({"day": start, "town": "Aix"}, 1.5, {"day": 10.0, "town": 1.0}, "L1")
+    assert both.covers(points).tolist() == [True, False, True]
+    assert Ball(both.centre, 1.5, both.scales).covers(points).tolist() == [True, True, True]
+    for ball in (place, both):
+        assert Shape.read(json.loads(json.dumps(ball.as_json())), "here") == ball
+    assert place.known(["lat"]) == Ball({}, 1.1, {})
+    for wrong in ({"norm": "L3"}, {"places": [["lat", "day"]]}, {"places": "lat"}):
+        with pytest.raises(DataError):
+            Shape.read({**place.as_json(), **wrong}, "here")

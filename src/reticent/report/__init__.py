@@ -7,7 +7,8 @@ variant leaves all of that out and shows only what follows from the published fi
 ``analysis``  means, spreads, correlations and a regression, before and after
 ``previewing``  what a release would be, one or several side by side (``rt.preview``, ``rt.compare``)
 ``worth``  whether a release is of use, and what would cost less
-``figures``  draws; ``knowledge_figure`` the curves of background knowledge, ``lattice_figure`` the search
+``figures``  draws; ``knowledge_figure`` the curves of background knowledge, ``lattice_figure`` the search,
+             ``balls_figure`` centres and radii
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from reticent import __version__
 from reticent.attack import Findings
 from reticent.propose import ExposedGroup, Risk
 from reticent.report import figures
+from reticent.report.balls_figure import balls_in_two_columns
 from reticent.report.facts import Comparison, PrivateFacts, ReportFacts, value_counts
 from reticent.report.figures import Bar, Figure
 from reticent.report.knowledge_figure import knowledge_curves
@@ -37,6 +38,7 @@ def render(facts: ReportFacts) -> str:
             _attacks(facts),
             _risk(facts),
             _crowds(facts),
+            _shapes(facts),
             *_sensitive(facts),
             _method(facts),
             _utility(facts),
@@ -143,6 +145,12 @@ def _crowds(facts: ReportFacts) -> _Section | None:
         return None
     drawn = figures.crowd_sizes(facts.groups.people, facts.before, facts.least)
     return _Section(drawn.title, facts.words.group, _key(facts.before is not None, round_after=False) + _figure(drawn))
+
+
+def _shapes(facts: ReportFacts) -> _Section | None:
+    """Where groups lie that have a centre and a radius."""
+    drawn = None if facts.groups is None else balls_in_two_columns(facts.shapes, facts.groups.sizes)
+    return None if drawn is None else _Section("Where the groups lie", drawn.title + ".", _figure(drawn))
 
 
 def _sensitive(facts: ReportFacts) -> list[_Section]:

@@ -175,7 +175,7 @@ class ClusterMethod:
         return {
             "clusters": len(solution),
             "groups": made.count,
-            "objective": self._objective,
+            "minimizes": self._objective,
             "radius": float(radii.max(initial=0.0)),
             "cost": cost,
             "lower_bound": solution.lower_bound,
@@ -185,6 +185,20 @@ class ClusterMethod:
             "published_radius": float(published.max(initial=0.0)),
             "columns": list(made.table.quasi),
             "notes": list(self.notes(units, solution)),
+            "figures": [self._beside_bound(solution, reached)],
+        }
+
+    def _beside_bound(self, solution: Solution, reached: float) -> dict[str, Any]:
+        """What was reached beside the least possible, for the report to draw."""
+        what = "largest radius" if self._objective == "radius" else "total cost"
+        bound = solution.lower_bound
+        beside = f"at most {reached / bound:.3g} times the least possible" if bound > 0 else "with no bound from below"
+        proved = f" {solution.factor} times was proved beforehand." if solution.factor is not None else ""
+        parts = f" Each of {solution.parts:,} parts was clustered by itself." if solution.parts > 1 else ""
+        return {
+            "title": f"The {what} beside the least possible",
+            "words": f"The {what} of the clusters, before clusters were merged and rounded, is {reached:.4g}: {beside}.{proved}{parts}",
+            "numbers": {what: reached, "lower bound": bound},
         }
 
     def describe(self) -> dict[str, Any]:

@@ -88,7 +88,7 @@ class Clusters(GroupFormat):
 
     def words(self, public: PublicSide) -> Words:
         details, clusters = public.manifest.details, public.rows["groups"].height
-        grid = ", ".join(f"{name} {step}" for name, step in details["grid"].items())
+        grid = ", ".join(f"{name} {step}" for name, step in sorted(details["grid"].items()))
         shown = "ranges" if details["numbers"] == "ranges" else f"the {details['numbers']} of their cluster"
         told = (
             "People who are near each other were put into clusters. Of everybody the release shows the cluster: "
@@ -130,8 +130,13 @@ def _shows_numbers(column: ManifestColumn, details: Mapping[str, Any]) -> bool:
 
 
 def _lies_in(label: str, meaning: Interval, column: ManifestColumn) -> bool:
-    index = LeafIndex(pl.Series([label]).cast(column.kind.dtype, strict=False), column.kind.compared)
-    return len(meaning.covers(index)) == 1
+    try:
+        value = (
+            int(label) if column.kind.is_whole else float(label) if column.kind.is_numeric else column.kind.read(label)
+        )
+        return len(meaning.covers(LeafIndex.of(column.kind.series([value]), column.name))) == 1
+    except (ValueError, OverflowError, DataError):
+        return False
 
 
 def _check_details(manifest: Manifest) -> None:
