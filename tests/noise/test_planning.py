@@ -12,6 +12,9 @@ import reticent as rt
 from reticent.errors import PolicyError
 from reticent.noise.laws import HISTOGRAM, BinomialLaw, ExponentialLaw, Move
 from reticent.noise.planning import fewest_coins, moved, plan
+from reticent.noise.protocol import take_part
+from reticent.noise.tasks import JointTask
+from tests.noise.lockstep import LockstepNetwork, play
 from tests.oracles import noise_laws as oracle
 
 
@@ -141,3 +144,17 @@ def test_a_plan_tells_everything_as_plain_data():
     assert (told["coins"], told["quota"], told["rounds"] > 0) == (148, 50, True)
     assert told["exact_delta"] == pytest.approx(9.44e-7, rel=1e-3)
     assert "148 honest coins" in repr(rt.noise.plan(query="histogram"))
+
+
+@pytest.mark.parametrize("level", ["byzantine", "semi-honest"])
+@pytest.mark.parametrize("law", ["binomial", "exponential"])
+@pytest.mark.parametrize(("parties", "faults", "query"), [(4, 1, "count"), (4, 0, "histogram"), (7, 2, "sum")])
+def test_parties_wait_for_each_other_as_often_as_the_plan_says(parties, faults, query, law, level):
+    made = plan(4, "0.1", parties, faults, query, law, level=level)
+    task = JointTask.of(made, "rounds", 2 if query == "histogram" else None)
+
+    async def rounds(network: LockstepNetwork) -> int:
+        await take_part(network, task, [1, 0])
+        return len(network.items)
+
+    assert set(play([rounds] * parties, parties, task.threshold)) == {made.rounds}
