@@ -57,6 +57,7 @@ KINDS = (
     "Frapp",
     "CentralCounts",
     "Gather",
+    "Synthetic",
     *OWN_METHODS,
 )
 every_kind = pytest.mark.parametrize("job", [JOBS[name] for name in KINDS], ids=list(KINDS))
@@ -485,7 +486,12 @@ def test_every_command_that_runs_long_can_be_stopped(name, tmp_path, monkeypatch
 _NONSENSE = '[[[["never"]]]]'
 
 
-_EXAMPLES = {**DEFINITION_EXAMPLES, "BoundedBelief": {"d": "1/4", "gamma": "1/2"}, "NoisyCounts": {"epsilon": 1}}
+_EXAMPLES = {
+    **DEFINITION_EXAMPLES,
+    "BoundedBelief": {"d": "1/4", "gamma": "1/2"},
+    "NoisyCounts": {"epsilon": 1},
+    "ProbabilisticDP": {"epsilon": 1},
+}
 
 
 def _toml(value: Any) -> str:

@@ -125,6 +125,7 @@ METHODS: dict[str, Home] = {
     "Frapp": Home("reticent.randomize", "every record replaced at random"),
     "JointCounts": Home("reticent.noise.methods", "counts with noise that several parties add together"),
     "CentralCounts": Home("reticent.noise.methods", "counts with noise that a trusted curator adds"),
+    "Synthetic": Home("reticent.synthesize", "synthetic rows, drawn group by group from what is there and noise"),
 }
 FORMATS: dict[str, Home] = {
     "generalize": Home("reticent.release.formats.generalize", "one table of generalized rows", "GENERALIZE"),
@@ -137,6 +138,7 @@ FORMATS: dict[str, Home] = {
     "view": Home("reticent.randomize.format", "tuples of a public domain, some true and most not", "VIEW"),
     "records": Home("reticent.randomize.format", "records perturbed one by one", "RECORDS"),
     "noisy counts": Home("reticent.noise.format", "counts of the cells of a domain, with noise", "NOISY_COUNTS"),
+    "synthetic": Home("reticent.synthesize.format", "synthetic rows by group, with the public domain", "SYNTHETIC"),
 }
 ENGINES: dict[str, Home] = {
     "local": Home("reticent.engine.local", "rows in memory", "LocalEngine"),

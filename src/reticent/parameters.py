@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter, signature
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -42,6 +43,15 @@ def made_from(kind: Kind, name: str, parameters: Mapping[str, Any]) -> Any:
 def parameters_of(kind: Kind, name: str) -> dict[str, Parameter]:
     """The parameters of a definition or method, by name."""
     return {key: each for key, each in signature(load(kind, name)).parameters.items() if not key.startswith("_")}
+
+
+def beside(folder: Path, kind: Kind, name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters with the files that they name looked for in ``folder``: texts of parameters that are annotated as a ``Path``, among others."""
+    hints = get_type_hints(load(kind, name))
+    return {
+        key: str(folder / value) if isinstance(value, str) and Path in get_args(hints.get(key)) else value
+        for key, value in parameters.items()
+    }
 
 
 def _misfit(

@@ -21,6 +21,7 @@ from tests.cli.conftest import Command
 NOT_OF_GROUPS = {
     "BoundedBelief": "judges a randomized view",
     "NoisyCounts": "judges noise on counts",
+    "ProbabilisticDP": "judges the plan of a mechanism",
     "MInvariance": "judges a series",
     "TauSafety": "judges a series",
 }

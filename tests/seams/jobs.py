@@ -89,6 +89,12 @@ def distinct(**more: object) -> rt.Table:
     return rt.Table(frame, quasi=["town"], sensitive="illness", **{"dataset": DATASET, **more})  # type: ignore[arg-type]
 
 
+def wards(**more: object) -> rt.Table:
+    """Towns whose sizes are public, with an illness a row."""
+    return rt.Table(rows(), quasi=["town"], sensitive="illness", **{"dataset": DATASET, **more})  # type: ignore[arg-type]
+
+
+_SIZES = {"Aix": 20, "Apt": 20, "Arles": 20}
 _K = rt.KAnonymity(3)
 _BOTH = _K & rt.DistinctLDiversity(2)
 EXAMPLES: dict[str, dict[str, Job]] = {
@@ -138,6 +144,16 @@ EXAMPLES: dict[str, dict[str, Job]] = {
         "": Job(people, rt.NoisyCounts(1, "0.01"), rt.JointCounts("town", domain=_ILL, level="semi-honest", **_BUDGET))
     },
     "CentralCounts": {"": Job(people, rt.NoisyCounts(1), rt.CentralCounts(domain=_DOMAIN, **_BUDGET))},
+    "Synthetic": {
+        "": Job(
+            wards, rt.ProbabilisticDP(2, "0.01"), rt.Synthetic(groups=_SIZES, domain=DISEASES, public="bed counts")
+        ),
+        "streamed": Job(
+            lambda **m: wards(**{"engine": "streaming", **m}),
+            rt.ProbabilisticDP(1),
+            rt.Synthetic(groups=_SIZES, domain=dict.fromkeys(DISEASES, 2) | {"other": 1}, elsewhere="other"),
+        ),
+    },
     "NoisyHistogram": {"": Job(people, OnePersonRatio(2), NoisyHistogram("illness", DISEASES))},
     "Starred": {"": Job(towns, _K, Starred(3, "age"))},
     "Holes": {"": Job(tall, _K, Holes(((30, 40), (150, 170))))},

@@ -9,11 +9,17 @@ import pytest
 
 import reticent as rt
 from reticent.definitions import ratio_within
-from reticent.synthesize.need import Need, WeightClass, log_reference_mass, thesis_scale, tight_scale
+from reticent.synthesize.least_scale import least_scales
+from reticent.synthesize.need import Need, WeightClass
+from reticent.synthesize.reference import log_reference_mass, thesis_scale
 
 
 def need(size, values, ratio, delta, drawn=None):
     return Need(size, drawn or size, (WeightClass(1, Fraction(values)),), values, Fraction(ratio), Fraction(str(delta)))
+
+
+def tight_scale(asked):
+    return least_scales([asked])[0]
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,7 @@ from reticent.data.recoding import (
 )
 from reticent.data.rows import (
     CodedRows,
+    DrawnRows,
     FrameRows,
     Profile,
     RepeatedRows,
@@ -182,6 +183,7 @@ __all__ = [
     "Digits",
     "Distinct",
     "Draft",
+    "DrawnRows",
     "Engine",
     "EngineName",
     "Event",

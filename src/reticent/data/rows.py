@@ -33,6 +33,7 @@ _BYTES_PER_PERSON_CELL = 64
 _ROWS_OF_TEXT = 100_000
 _ROWS_OF_CSV = 200_000
 _NO_DELIMITER = b"\x1f"
+_NOT_DRAWN_YET = "These rows are drawn while they are written; nothing is known of them before."
 
 
 @runtime_checkable
@@ -427,6 +428,38 @@ class StoredRows(_CountedRows):
     def _unreadable(self, error: Exception) -> DataError:
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
         return DataError(f"{self.path.name} cannot be read as the manifest describes it: {first}")
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnRows:
+    """Rows that are drawn while they are read: whoever writes them reads them once, and nothing is known of them before."""
+
+    schema: pl.Schema
+    drawn: Iterator[pl.DataFrame] = field(repr=False)
+
+    engine: ClassVar[str] = "streaming"
+    again: ClassVar[bool] = False
+
+    def chunks(self, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+        return (chunk if columns is None else chunk.select(columns) for chunk in self.drawn)
+
+    def mapped(
+        self, schema: pl.Schema, change: Callable[[pl.DataFrame], pl.DataFrame], needs: Sequence[str] = ()
+    ) -> DrawnRows:
+        return DrawnRows(schema, (change(chunk) for chunk in self.drawn))
+
+    @property
+    def height(self) -> int:
+        raise PolicyError(_NOT_DRAWN_YET)
+
+    def values(self, column: str) -> pl.Series:
+        raise PolicyError(_NOT_DRAWN_YET)
+
+    def counted(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+        raise PolicyError(_NOT_DRAWN_YET)
+
+    def frame(self) -> pl.DataFrame:
+        raise PolicyError(_NOT_DRAWN_YET)
 
 
 def stand_in_order(rows: Rows) -> bool:

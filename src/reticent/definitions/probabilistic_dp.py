@@ -102,7 +102,8 @@ class ProbabilisticDP(PlanDefinition):
         elif loss.delta > delta:
             text = f"Outputs that give somebody away can have the probability {float(loss.delta):.6g}, more than delta = {float(delta):.6g}."
         witness = None if text is None else Witness(0, text)
-        return Assessment(self, text is None, loss, witness, {"ratio": loss.ratio, "delta": loss.delta})
+        achieved = {"ratio": float(loss.ratio), "delta": float(loss.delta)}
+        return Assessment(self, text is None, achieved, witness, {"ratio": loss.ratio, "delta": loss.delta})
 
     def parameters(self) -> dict[str, Any]:
         return {"epsilon": str(self.epsilon), "delta": str(self.delta)}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from reticent.data import Coarsening, EngineName, Source, Table, coarsening_from, hierarchy_from
 from reticent.definitions import Definition, definition_from
 from reticent.errors import DataError, PolicyError, ReticentError, did_you_mean
+from reticent.parameters import beside
 from reticent.policy.file import PolicyFile, checked
 from reticent.policy.sections import Sections
 
@@ -169,6 +170,7 @@ class Policy(PolicyFile):
         with self.pointing("method"):
             if not isinstance(given["name"], str):
                 raise PolicyError(f"name must be the name of a method, but it is {given['name']!r}.", setting=("name",))
+            given = {"name": given["name"], **beside(self.folder, "method", given["name"], _parameters(given))}
             said = _named(given)
         replaced = _said(overrides)
         return _named({**given, **replaced}) if replaced else said
@@ -274,7 +276,11 @@ def _said(overrides: Mapping[str, Any]) -> dict[str, Any]:
 def _named(settings: Mapping[str, Any]) -> Method:
     from reticent.release import method_from
 
-    return method_from(settings["name"], {name: value for name, value in settings.items() if name != "name"})
+    return method_from(settings["name"], _parameters(settings))
+
+
+def _parameters(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name != "name"}
 
 
 def _fit(table: Table) -> tuple[object, ...]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from reticent.data import Context, Draft, Evidence, FrameRows, Kind, Rows, Table
+from reticent.data import Context, Draft, DrawnRows, Evidence, FrameRows, Kind, Rows, Table
 from reticent.definitions import Definition
 from reticent.errors import Infeasible, PolicyError
 from reticent.giving import Beside, SeriesState, alone
@@ -25,40 +24,7 @@ from reticent.randomize.sources import NoiseSource
 # About so many tuples are held in memory; more are drawn while they are written.
 _HELD = 2_000_000
 _MOST_ROWS = 10**10
-_UNKNOWN = "The rows of a randomized view are drawn while they are written; nothing is known of them before."
 Kept = TypeVar("Kept", bound=Details)
-
-
-@dataclass(frozen=True, eq=False)
-class DrawnRows:
-    """Rows that are drawn while they are read: whoever writes them reads them once, and nothing is known of them before."""
-
-    schema: pl.Schema
-    drawn: Iterator[pl.DataFrame] = field(repr=False)
-
-    engine: ClassVar[str] = "streaming"
-    again: ClassVar[bool] = False
-
-    def chunks(self, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
-        return (chunk if columns is None else chunk.select(columns) for chunk in self.drawn)
-
-    def mapped(
-        self, schema: pl.Schema, change: Callable[[pl.DataFrame], pl.DataFrame], needs: Sequence[str] = ()
-    ) -> DrawnRows:
-        return DrawnRows(schema, (change(chunk) for chunk in self.drawn))
-
-    @property
-    def height(self) -> int:
-        raise PolicyError(_UNKNOWN)
-
-    def values(self, column: str) -> pl.Series:
-        raise PolicyError(_UNKNOWN)
-
-    def counted(self, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-        raise PolicyError(_UNKNOWN)
-
-    def frame(self) -> pl.DataFrame:
-        raise PolicyError(_UNKNOWN)
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,9 @@ def check_claims(
             status, detail = _judged(about, side)
             by_rows = side.manifest.unit == "person" and claim.definition.counts_people
             yield Check(f"claim {claim.text}{', counting rows' if by_rows else ''}", status, detail, claim=True)
+    attested = side.form.attested(side)
+    if attested:
+        yield Check("mechanism", "not re-checked", attested)
     if side.manifest.unit == "person":
         yield Check(
             "people", "not re-checked", "The published files show rows; how many people they are about does not follow."
@@ -115,7 +118,8 @@ def _judged(about: Judged, side: PublicSide) -> tuple[Status, str]:
     if not told.holds:
         return "fails", told.witness.text if told.witness is not None else "It does not hold."
     values = dict.fromkeys(_shown(each.value) for each in found if each.about != LEFT_OUT)
-    return "holds", f"Recomputed from the published rows; achieved: {'; '.join(values)}."
+    shown = "plan" if definition.kind == "plan" else "rows"
+    return "holds", f"Recomputed from the published {shown}; achieved: {'; '.join(values)}."
 
 
 def _check_reference(side: PublicSide, reference: Mapping[str, ReferenceColumn]) -> Check:

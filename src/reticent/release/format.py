@@ -146,6 +146,10 @@ class Format(ABC):
     def seen(self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]) -> Seen:
         """What an adversary sees in public tables with these columns: labels, what they mean, groups."""
 
+    def attested(self, public: PublicSide) -> str:
+        """What the publisher says about how the release was made and no file can show; empty where files show all that is claimed. Verify repeats it."""
+        return ""
+
     @abstractmethod
     def words(self, public: PublicSide) -> Words:
         """What this release is, and the risks that remain because of its format."""

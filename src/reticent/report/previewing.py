@@ -148,10 +148,14 @@ def preview(
 ) -> Preview:
     """What :func:`reticent.publish` would publish: rows, groups, utility, loss by column, attacks.
 
-    Nothing is recorded, certified or saved, and the ledger is not opened. A method that draws at random draws anew when it publishes.
+    Nothing is recorded, certified or saved, and the ledger is not opened. A method that draws at random draws anew when it publishes; one whose draws must
+    not be seen before they are recorded says so in ``unseen``, and is refused.
     """
     if not isinstance(table, Table):
         raise PolicyError(f"preview needs a Table (rt.Table or rt.read), but it got a {type(table).__name__}.")
+    refused = getattr(method, "unseen", None)
+    if refused is not None:
+        raise PolicyError(refused, setting=("method", "name"))
     context = context or Context(Randomness(insecure_seed))
     return Preview(definition, table, judged_draft(table, definition, method, "csv", context))
 

@@ -111,10 +111,11 @@ def checked_counts(counts: Counts, name: str) -> dict[Any, int]:
     if not isinstance(counts, Mapping):
         raise PolicyError(f"{name} must be a mapping from values to counts, but it is {counts!r}.", setting=(name,))
     return {
-        value: whole(int(each) if _is_integer(each) else each, f"{name}: {value!r}", low=0)
+        value: whole(int(each) if is_integer(each) else each, f"{name}: {value!r}", low=0)
         for value, each in counts.items()
     }
 
 
-def _is_integer(value: Any) -> bool:
+def is_integer(value: Any) -> bool:
+    """Whether a value is a whole number of any type."""
     return hasattr(value, "__index__") and not isinstance(value, bool)

@@ -65,6 +65,14 @@ class Condition:
         """The columns that the condition speaks about, in the order in which they first appear."""
         return scope(self.node)
 
+    @property
+    def conjuncts(self) -> tuple[Condition, ...]:
+        """Conditions that are met together exactly where this one is."""
+        if not isinstance(self.node, And):
+            return (self,)
+        parts = tuple(Condition(str(part), part) for part in self.node.parts)
+        return tuple(each for part in parts for each in part.conjuncts)
+
     def check(self, kinds: Mapping[str, ValueType], known: Iterable[str] | None = None) -> None:
         """Refuse columns that are not there and operands whose kinds do not go together."""
         check(self.node, kinds, kinds if known is None else known, self.text)

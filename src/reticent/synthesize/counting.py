@@ -1,0 +1,141 @@
+"""Counting queries on synthetic rows: the noise is taken out, and the spread of what was drawn is told (section E)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reticent.data import Rows
+from reticent.data.predicate import Condition
+from reticent.errors import PolicyError
+from reticent.synthesize.beta_binomial import Floats
+from reticent.synthesize.declared import DeclaredDomain, DeclaredGroups
+from reticent.synthesize.plan import SynthesisPlan
+
+_CONFIDENCE, _DEVIATIONS = 0.95, 1.959964
+_MOST_CELLS = 2_000_000_000
+_CELLS_AT_ONCE = 5_000_000
+
+
+@dataclass(frozen=True)
+class SyntheticCount:
+    """How many real rows meet a condition, as well as synthetic ones tell.
+
+    ``value`` is unbiased and may be negative; ``clipped`` is for display. ``shown`` synthetic rows meet the condition. ``bounds`` hold the true number with about
+    95 per cent confidence (the draws of many groups together are nearly normal).
+    """
+
+    condition: str
+    value: float
+    standard_error: float
+    shown: int
+    most: int
+
+    @property
+    def clipped(self) -> float:
+        """The estimate within what is possible."""
+        return min(max(self.value, 0.0), float(self.most))
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Between which the true number lies, with 95 per cent confidence."""
+        spread = _DEVIATIONS * self.standard_error
+        return max(self.value - spread, 0.0), max(min(self.value + spread, float(self.most)), 0.0)
+
+    def describe(self) -> dict[str, Any]:
+        """The answer as plain data."""
+        return {
+            "condition": self.condition,
+            "value": self.value,
+            "standard_error": self.standard_error,
+            "clipped": self.clipped,
+            "bounds": list(self.bounds),
+            "confidence": _CONFIDENCE,
+            "shown": self.shown,
+            "most": self.most,
+        }
+
+    def lines(self) -> list[str]:
+        """The answer for people."""
+        low, high = self.bounds
+        return [
+            f"{self.value:,.1f} rows (standard error {self.standard_error:,.1f})",
+            f"With about 95% confidence between {low:,.1f} and {high:,.1f}. {self.shown:,} synthetic rows meet the condition; noise was taken out.",
+        ]
+
+
+def count_rows(
+    condition: Condition, plan: SynthesisPlan, groups: DeclaredGroups, domain: DeclaredDomain, rows: Rows
+) -> SyntheticCount:
+    """The debiased count of a condition on group columns and the value: in every group m_S (n + A)/m - alpha_S, where S are the values that meet it there.
+
+    Its variance follows from that of a beta-binomial count, Var m_S = m p (1 - p) (n + A + m)/(n + A + 1) with p = (n_S + alpha_S)/(n + A).
+    """
+    value = domain.values.name
+    condition.check_names([*groups.columns, value])
+    sizes = groups.sizes.astype(np.float64)
+    alpha = np.array([float(plan.alpha[size]) for size in groups.sizes.tolist()])
+    noise, met_noise = alpha * plan.prior.total, alpha * _weight_meeting(condition, groups, domain)
+    shown = _shown(condition, groups, rows)
+    total = sizes + noise
+    estimates = shown * total / sizes - met_noise
+    # At least nobody and at most everybody of a group meets it, whatever was drawn.
+    share = np.clip(shown / sizes, met_noise / total, (sizes + met_noise) / total).clip(0, 1)
+    spread = sizes * share * (1 - share) * (total + sizes) / (total + 1) * (total / sizes) ** 2
+    touched = met_noise > 0
+    most = int(groups.sizes[touched].sum())
+    variance = float(spread[touched].sum())
+    return SyntheticCount(str(condition), float(estimates[touched].sum()), math.sqrt(variance), int(shown.sum()), most)
+
+
+def _shown(condition: Condition, groups: DeclaredGroups, rows: Rows) -> Floats:
+    """How many synthetic rows of each group meet the condition."""
+    found = np.zeros(len(groups.sizes))
+    listed = groups.frame.select(groups.columns).with_row_index("#group")
+    for chunk in rows.chunks():
+        met = chunk.filter(condition.mask(chunk))
+        if not groups.columns:
+            found[0] += met.height
+            continue
+        placed = met.group_by(groups.columns).len("#rows").join(listed, on=groups.columns, how="inner")
+        np.add.at(found, placed["#group"].to_numpy(), placed["#rows"].to_numpy())
+    return found
+
+
+def _weight_meeting(condition: Condition, groups: DeclaredGroups, domain: DeclaredDomain) -> Floats:
+    """The weight of all values that meet the condition, in each group; parts on groups alone or values alone are looked at once."""
+    value, by = domain.values.name, set(groups.columns)
+    of_groups = np.ones(len(groups.sizes), dtype=bool)
+    of_values = np.ones(len(domain.values), dtype=bool)
+    mixed: list[Condition] = []
+    for part in condition.conjuncts:
+        if set(part.scope) <= by and part.scope:
+            of_groups &= part.mask(groups.frame).to_numpy()
+        elif set(part.scope) <= {value}:
+            of_values &= part.mask(domain.values.to_frame()).to_numpy()
+        else:
+            mixed.append(part)
+    weights = np.ones(len(domain.values)) if domain.prior.weights is None else domain.prior.weights.astype(np.float64)
+    found = np.zeros(len(groups.sizes))
+    if not mixed:
+        found[of_groups] = weights[of_values].sum()
+        return found
+    chosen, values = np.flatnonzero(of_groups), np.flatnonzero(of_values)
+    if len(chosen) * len(values) > _MOST_CELLS:
+        raise PolicyError(
+            f"The condition compares groups with values in {len(chosen) * len(values):,} combinations, which takes too long. Ask about groups and values apart, joined by and."
+        )
+    step = max(_CELLS_AT_ONCE // max(len(values), 1), 1)
+    listed = domain.values.gather(values)
+    for start in range(0, len(chosen), step):
+        some = chosen[start : start + step]
+        cells = groups.frame[np.repeat(some, len(values))].with_columns(
+            pl.concat([listed] * len(some)).alias(value) if len(some) else listed
+        )
+        met = np.logical_and.reduce([each.mask(cells).to_numpy() for each in mixed]).reshape(len(some), -1)
+        found[some] = met @ weights[values]
+    return found

@@ -1,0 +1,160 @@
+"""Public inputs of a synthetic release, declared apart from the rows: the groups with their sizes, and the values that are possible with their weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.data import ValueType, as_type_of, people_of
+from reticent.errors import PolicyError
+from reticent.synthesize.prior import PublicPrior
+
+SIZE, WEIGHT = "group_size", "domain_weight"
+_SIZES, _WEIGHTS = ("size", SIZE), ("weight", WEIGHT)
+
+
+@dataclass(frozen=True, eq=False)
+class DeclaredGroups:
+    """Every group with its public size: columns of the table that make a group, and ``group_size``. Sorted, each group once."""
+
+    frame: pl.DataFrame = field(repr=False)
+
+    @classmethod
+    def of(cls, given: Any, columns: Sequence[str], schema: Mapping[str, pl.DataType]) -> DeclaredGroups:
+        """Groups from a file or a frame with a column ``size``, from a mapping, or from one number for a table that is one group.
+
+        ``columns`` are the columns of the table that may make a group; a mapping has one key, or one tuple, for all of them.
+        """
+        frame = _frame(given, columns)
+        sized = [name for name in _SIZES if name in frame.columns]
+        if len(sized) != 1:
+            raise _wrong("groups", f"must have a column 'size', but its columns are {', '.join(frame.columns)}")
+        by = [name for name in frame.columns if name != sized[0]]
+        for name in by:
+            if name not in columns:
+                raise _wrong("groups", f"has the column {name!r}, which is not a quasi column of the table", name)
+        made = [as_type_of(frame[name], plain_type(schema[name])) for name in by]
+        return cls.checked(pl.DataFrame([*made, _whole(frame[sized[0]], "groups").alias(SIZE)]))
+
+    @classmethod
+    def checked(cls, frame: pl.DataFrame) -> DeclaredGroups:
+        """Groups from their table, in order, if each is there once and has somebody."""
+        by = [name for name in frame.columns if name != SIZE]
+        if not frame.height:
+            raise _wrong("groups", "is empty; declare the public size of every group")
+        if frame.null_count().sum_horizontal().item():
+            raise _wrong("groups", "has missing values")
+        if frame[SIZE].min() < 1:  # type: ignore[operator]  # whole numbers that are there
+            raise _wrong("groups", "has a group without people; leave it out")
+        if frame.select(by).is_duplicated().any() if by else frame.height > 1:
+            raise _wrong("groups", "lists a group twice")
+        return cls(frame.sort(by) if by else frame)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that make a group."""
+        return [name for name in self.frame.columns if name != SIZE]
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """The size of each group."""
+        return self.frame[SIZE].to_numpy()
+
+
+@dataclass(frozen=True, eq=False)
+class DeclaredDomain:
+    """The values that are possible, sorted, and their weights where these differ."""
+
+    values: pl.Series = field(repr=False)
+    prior: PublicPrior
+
+    @classmethod
+    def of(cls, given: Any, name: str, dtype: pl.DataType, added: Sequence[str]) -> DeclaredDomain:
+        """A domain from a file or a frame with the column and perhaps ``weight``, from a list, or from a mapping to weights; ``added`` values belong to it too."""
+        values, weights = _domain(given, name)
+        for each in added:
+            if each not in values.cast(pl.String).to_list():
+                if weights is not None:
+                    raise _wrong("domain", f"has weights, and none for {each!r}; list it with its weight", each)
+                values = pl.concat([values.cast(pl.String), pl.Series([each])])
+        return cls.checked(as_type_of(values.alias(name), plain_type(dtype)), weights)
+
+    @classmethod
+    def checked(cls, values: pl.Series, weights: Sequence[Any] | None) -> DeclaredDomain:
+        """A domain from its values, in order, if each is there once."""
+        if values.null_count():
+            raise _wrong("domain", "has missing values; name the value that stands for them with missing=")
+        if values.is_duplicated().any():
+            twice = values.filter(values.is_duplicated())[0]
+            raise _wrong("domain", f"lists {twice!r} twice", twice)
+        order = values.arg_sort()
+        weighted = None if weights is None else [weights[place] for place in order.to_list()]
+        prior = PublicPrior(len(values)) if weighted is None else PublicPrior.of(dict(enumerate(weighted)))
+        return cls(values.gather(order), PublicPrior(len(values), None, prior.weights))
+
+    def table(self) -> pl.DataFrame:
+        """The domain as a public table."""
+        weights = self.prior.weights
+        return pl.DataFrame([self.values, *([] if weights is None else [pl.Series(WEIGHT, weights)])])
+
+
+def plain_type(dtype: pl.DataType) -> pl.DataType:
+    """The type in which the values of a column are declared and published."""
+    return ValueType.published(dtype).dtype
+
+
+def _frame(given: Any, columns: Sequence[str]) -> pl.DataFrame:
+    if isinstance(given, int) and not isinstance(given, bool):
+        return pl.DataFrame({SIZE: [given]})
+    if isinstance(given, Mapping):
+        keys = [key if isinstance(key, tuple) else (key,) for key in given]
+        if any(len(key) != len(columns) for key in keys):
+            wanted = " and ".join(map(repr, columns)) or "no column"
+            raise _wrong("groups", f"must have one key for each group, with a value of {wanted}", next(iter(given)))
+        parts = {name: [key[place] for key in keys] for place, name in enumerate(columns)}
+        return pl.DataFrame({**parts, SIZE: list(given.values())}, strict=False)
+    return _read(given, "groups")
+
+
+def _domain(given: Any, name: str) -> tuple[pl.Series, list[Any] | None]:
+    if isinstance(given, Mapping):
+        return pl.Series(list(given), strict=False), list(given.values())
+    if isinstance(given, list | tuple | pl.Series | np.ndarray):
+        try:
+            return pl.Series(given), None
+        except TypeError:
+            raise _wrong("domain", "lists values of different types", given) from None
+    frame = _read(given, "domain")
+    weight = next((each for each in _WEIGHTS if each in frame.columns), None)
+    others = [each for each in frame.columns if each != weight]
+    if name not in others and len(others) != 1:
+        raise _wrong("domain", f"must have a column {name!r}, but its columns are {', '.join(frame.columns)}")
+    values = frame[name if name in others else others[0]]
+    return values, None if weight is None else frame[weight].to_list()
+
+
+def _read(given: Any, what: str) -> pl.DataFrame:
+    if isinstance(given, str | Path) or hasattr(given, "columns"):
+        return people_of(given)
+    raise _wrong(what, "must be a file, a frame or a mapping", given)
+
+
+def _whole(column: pl.Series, what: str) -> pl.Series:
+    try:
+        cast = column.cast(pl.Int64)
+    except (pl.exceptions.PolarsError, TypeError):
+        raise _wrong(what, "has sizes that are not whole numbers") from None
+    if column.dtype.is_float() and not (cast.cast(pl.Float64) == column).all():
+        raise _wrong(what, "has sizes that are not whole numbers")
+    return cast
+
+
+def _wrong(what: str, problem: str, value: Any = None) -> PolicyError:
+    return PolicyError(f"Synthetic: {what} {problem}.", setting=(what,), value=value)
