@@ -24,12 +24,14 @@ from reticent.cli import (
     query,
     randomize,
     report,
+    synthesize,
     verify,
     views,
 )
 
 _COMMANDS = (demo, inspect, assess, preview, publish, verify, attack, query, apply, report)
 _GROUPS = (knowledge, belief, randomize, noise, views, audit, ledger, keys)
+_GROUPS = (knowledge, belief, randomize, synthesize, views, audit, ledger, keys)
 
 
 def app_for(words: Sequence[str] = ()) -> typer.Typer:

@@ -79,7 +79,9 @@ def count_rows(
     condition.check_names([*groups.columns, value])
     sizes = groups.sizes.astype(np.float64)
     alpha = np.array([float(plan.alpha[size]) for size in groups.sizes.tolist()])
-    noise, met_noise = alpha * plan.prior.total, alpha * _weight_meeting(condition, groups, domain)
+    # Dropped values have no noise, and most of those that nobody has are dropped; the few that people have are not known.
+    stays = 1.0 if plan.options.keep is None else float(plan.options.keep)
+    noise, met_noise = alpha * stays * plan.prior.total, alpha * stays * _weight_meeting(condition, groups, domain)
     shown = _shown(condition, groups, rows)
     total = sizes + noise
     estimates = shown * total / sizes - met_noise

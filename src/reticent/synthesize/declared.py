@@ -105,6 +105,26 @@ class DeclaredDomain:
         return pl.DataFrame([self.values, *([] if weights is None else [pl.Series(WEIGHT, weights)])])
 
 
+def declared_sizes(path: str | Path) -> list[int]:
+    """The public sizes of groups that a file lists in its column ``size``, whatever columns name the groups."""
+    frame = _read(path, "groups")
+    sized = next((name for name in _SIZES if name in frame.columns), None)
+    if sized is None:
+        raise _wrong("groups", f"must have a column 'size', but its columns are {', '.join(frame.columns)}")
+    sizes: list[int] = _whole(frame[sized], "groups").to_list()
+    return sizes
+
+
+def declared_prior(path: str | Path) -> PublicPrior:
+    """The prior of a file with one row for each value, and perhaps their weights in a column ``weight``."""
+    frame = _read(path, "domain")
+    names = [name for name in frame.columns if name not in _WEIGHTS]
+    if not names:
+        raise _wrong("domain", "must have a column of values")
+    values, weights = _domain(frame, names[0])
+    return DeclaredDomain.checked(values, weights).prior
+
+
 def plain_type(dtype: pl.DataType) -> pl.DataType:
     """The type in which the values of a column are declared and published."""
     return ValueType.published(dtype).dtype

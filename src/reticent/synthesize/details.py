@@ -12,6 +12,8 @@ from reticent.exact import exact, whole
 from reticent.synthesize.declared import DeclaredDomain, DeclaredGroups
 from reticent.synthesize.plan import PlanOptions, SynthesisPlan, sizes_of
 
+_LARGEST_ALPHA = 10**12
+
 
 @dataclass(frozen=True)
 class SynthesisDetails:
@@ -47,7 +49,7 @@ class SynthesisDetails:
     def from_json(cls, written: Mapping[str, Any]) -> SynthesisDetails:
         """The details that :meth:`as_json` wrote."""
         alpha = {
-            whole(int(size), "alpha", low=1): exact(each, f"alpha of size {size}", above=0)
+            whole(int(size), "alpha", low=1): exact(each, f"alpha of size {size}", above=0, high=_LARGEST_ALPHA)
             for size, each in written["alpha"].items()
         }
         return cls(

@@ -15,11 +15,14 @@ from reticent.definitions import Definition, ProbabilisticDP
 from reticent.errors import PolicyError
 from reticent.exact import exact
 from reticent.giving import Spending
+from reticent.randomness import WordStream
 from reticent.synthesize.counts import GroupedCounts
 from reticent.synthesize.declared import SIZE, WEIGHT, DeclaredDomain, DeclaredGroups
 from reticent.synthesize.details import SynthesisDetails
+from reticent.synthesize.dropping import KeptValues, draw_dropped
 from reticent.synthesize.plan import DeltaScope, NoiseMode, PlanOptions, SynthesisPlan, planned, sizes_of
-from reticent.synthesize.urn import draw_urns
+from reticent.synthesize.screening import draw_screened
+from reticent.synthesize.urn import Ints, Pools, draw_urns
 
 FORMAT = "synthetic"
 _ROWS_AT_ONCE = 500_000
@@ -36,6 +39,9 @@ class Synthetic:
     knows already, or values that were collected from the rows, void the promise. Rows whose value is missing or not in the domain are shown as the values
     ``missing`` and ``elsewhere`` of the domain, or refused; no row is ever dropped. A table with weights counts each row as often as its weight says.
 
+    ``screen`` draws again what is not representative of the table or of one next to it; ``keep`` keeps values that nobody of a group has with this public
+    probability only, which leaves less noise.
+
     Guarantee: ProbabilisticDP(epsilon, delta) for a person with at most ``rows_per_person`` rows, certified by exact tails.
     Adversary: the definition's.
     Cost: O(rows); a plan for a few hundred sizes of groups takes a second or two.
@@ -50,6 +56,8 @@ class Synthetic:
     mode: NoiseMode = "tight"
     delta_scope: DeltaScope = "per_person"
     rows_per_person: int = 1
+    screen: bool = False
+    keep: str | float | None = None
     elsewhere: str | None = None
     missing: str | None = None
     public: str | None = None
@@ -90,7 +98,8 @@ class Synthetic:
     @property
     def options(self) -> PlanOptions:
         """How the plan spends its promise."""
-        return PlanOptions(self.mode, self.delta_scope, self.rows_per_person)
+        keep = None if self.keep is None else exact(self.keep, "Synthetic: keep", above=0, high=1)
+        return PlanOptions(self.mode, self.delta_scope, self.rows_per_person, self.screen, keep)
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """It keeps ProbabilisticDP and nothing else, on tables with public groups and one sensitive column, whose rows are all there."""
@@ -104,7 +113,7 @@ class Synthetic:
         if table.nulls == "drop":
             return "The table drops rows with missing values, which tells how many there were. Set nulls='category', and missing= in Synthetic."
         if table.unit == "person" and self.rows_per_person == 1:
-            return "Rows of this table may belong to one person. Say how many rows a person has at most: Synthetic(rows_per_person=...)."
+            return "Rows of this table may belong to one person. Pass the largest number of rows that a person has: Synthetic(rows_per_person=...)."
         for name, given in (("groups", self.groups), ("domain", self.domain)):
             if given is None:
                 return f"Synthetic needs {name}: declare them from public sources, not from the rows."
@@ -120,21 +129,16 @@ class Synthetic:
         groups = DeclaredGroups.of(self.groups, list(table.quasi), table.schema)
         return groups, DeclaredDomain.of(self.domain, value, table.schema[value], added)
 
-    def plan(self, table: Table, definition: Definition) -> SynthesisPlan:
-        """The plan for a table: from what was declared, not from its rows."""
+    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+        """The rows as they are drawn, with the plan as their evidence."""
+        context = context or Context()
         reason = self.refusal(table, definition)
         if reason is not None:
             raise PolicyError(reason, setting=("method", "name"))
         assert isinstance(definition, ProbabilisticDP)
         groups, domain = self.declared(table)
-        return planned(sizes_of(groups.sizes.tolist()), domain.prior, definition, self.options)
-
-    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
-        """The rows as they are drawn, with the plan as their evidence."""
-        context = context or Context()
         context.step("planning")
-        plan = self.plan(table, definition)
-        groups, domain = self.declared(table)
+        plan = planned(sizes_of(groups.sizes.tolist()), domain.prior, definition, self.options)
         context.step("counting rows")
         counts = GroupedCounts.of(table, groups, domain, self.elsewhere, self.missing, self.rows_per_person)
         details = SynthesisDetails(
@@ -209,8 +213,7 @@ def _drawn(
         for start, stop in counts.stretches(_ROWS_AT_ONCE):
             context.step("drawing", int(counts.sizes[:start].sum()), plan.rows)
             sizes = counts.sizes[start:stop]
-            alphas = [plan.alpha[size] for size in sizes.tolist()]
-            codes = draw_urns(counts.pools(start, stop), alphas, sizes, plan.prior, words)
+            codes = _values(counts.pools(start, stop), plan, words)
             rows = np.repeat(np.arange(start, stop), sizes)
             # Sorted within groups, so that the order of draws tells nothing.
             order = np.lexsort((codes, rows))
@@ -219,3 +222,13 @@ def _drawn(
     if plan.rows <= _HELD:
         return FrameRows(pl.concat(chunks()))
     return DrawnRows(schema, chunks())
+
+
+def _values(pools: Pools, plan: SynthesisPlan, words: WordStream) -> Ints:
+    """As many values as people for some groups, drawn as the plan says."""
+    alphas, prior = [plan.alpha[size] for size in pools.sizes.tolist()], plan.prior
+    if plan.options.keep is not None:
+        return draw_dropped(pools, alphas, pools.sizes, KeptValues.given(plan.options.keep, prior), words)
+    if plan.options.screen:
+        return draw_screened(pools, alphas, pools.sizes, prior, plan.gamma, words)
+    return draw_urns(pools, alphas, pools.sizes, [prior.total] * len(alphas), words, prior.weights)

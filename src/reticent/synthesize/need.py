@@ -70,6 +70,8 @@ class Need:
 
     def failure(self, scale: Fraction) -> float:
         """An upper bound of the chance that an output is not representative, for every table; thresholds are exact, tails carry a margin."""
+        if scale >= self.enough:
+            return 0.0
         people, tails = self._tails(scale)
         return float(self.bound(np.array(self.size), people, tails)) * (1 + self._error(scale))
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -14,10 +15,12 @@ from reticent.definitions import PrivacyLoss, ProbabilisticDP, certainty, ratio_
 from reticent.errors import PolicyError, did_you_mean
 from reticent.exact import Number, exact, whole
 from reticent.synthesize.disclosure import is_integer
+from reticent.synthesize.dropping import KeptValues, dropping_need, dropping_scale
 from reticent.synthesize.least_scale import least_scales
 from reticent.synthesize.need import Need
 from reticent.synthesize.prior import PublicPrior
 from reticent.synthesize.reference import thesis_scale
+from reticent.synthesize.screening import screening_charge
 
 NoiseMode = Literal["tight", "thesis"]
 DeltaScope = Literal["per_person", "whole_release"]
@@ -25,30 +28,56 @@ MODES: tuple[str, ...] = get_args(NoiseMode)
 SCOPES: tuple[str, ...] = get_args(DeltaScope)
 _LARGEST_GROUP = 10**8
 _MOST_ROWS_PER_PERSON = 1000
+_FEW_REAL, _LARGE_EPSILON = 0.5, 5
 
 
 @dataclass(frozen=True)
 class PlanOptions:
-    """How a plan spends its promise: the ``mode`` of the noise, whether delta is meant ``per_person`` or for the ``whole_release`` (R-SY-13), and how many rows
-    a person has at most (``rows_per_person``, section E)."""
+    """How a plan spends its promise.
+
+    ``mode`` is that of the noise; delta is meant ``per_person`` or for the ``whole_release`` (R-SY-13); a person has at most ``rows_per_person`` rows (section E).
+    ``screen``: draws that are not good are drawn again (R-SY-14, R-SY-15). ``keep``: values that nobody of a group has stay with this public probability
+    (R-SY-17, R-SY-18). Both at once have no proof and are refused (R-SY-19).
+    """
 
     mode: NoiseMode = "tight"
     delta_scope: DeltaScope = "per_person"
     rows_per_person: int = 1
+    screen: bool = False
+    keep: Fraction | None = None
 
     def __post_init__(self) -> None:
-        _check_choice("mode", self.mode, MODES)
-        _check_choice("delta_scope", self.delta_scope, SCOPES)
+        check_choice("mode", self.mode, MODES)
+        check_choice("delta_scope", self.delta_scope, SCOPES)
         whole(self.rows_per_person, "rows_per_person", low=1, high=_MOST_ROWS_PER_PERSON)
+        if not isinstance(self.screen, bool):
+            raise PolicyError(
+                f"screen must be true or false, but it is {self.screen!r}.", setting=("screen",), value=self.screen
+            )
+        if self.keep is not None:
+            object.__setattr__(self, "keep", exact(self.keep, "keep", above=0, high=1))
+            if self.screen:
+                raise PolicyError("screen and keep together have no proof. Choose one of them.", setting=("screen",))
+            if self.mode == "thesis":
+                raise PolicyError(
+                    "mode 'thesis' with keep repeats a theorem that is false (rt.synthesize.plan_dropping shows it). Use mode 'tight'.",
+                    setting=("mode",),
+                )
 
     def as_json(self) -> dict[str, Any]:
         """The options as plain data."""
-        return {"mode": self.mode, "delta_scope": self.delta_scope, "rows_per_person": self.rows_per_person}
+        return {
+            "mode": self.mode,
+            "delta_scope": self.delta_scope,
+            "rows_per_person": self.rows_per_person,
+            "screen": self.screen,
+            "keep": None if self.keep is None else str(self.keep),
+        }
 
     @classmethod
     def from_json(cls, written: Mapping[str, Any]) -> PlanOptions:
         """The options among what :meth:`as_json` wrote."""
-        return cls(written["mode"], written["delta_scope"], written["rows_per_person"])
+        return cls(*(written[name] for name in ("mode", "delta_scope", "rows_per_person", "screen", "keep")))
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,7 +85,7 @@ class SynthesisPlan(ShownAsCard):
     """How every group is synthesized: its noise ``alpha`` by group size, for the ``promise`` of the whole.
 
     Everything in it follows from public facts: the ``sizes`` of groups (size -> how many groups have it), the ``prior`` and the promise. A value of weight w gets
-    alpha * w of noise. Guarantee: ``promise``, certified by :meth:`privacy_loss`. Source: R-SY-5, R-SY-10 to R-SY-13.
+    alpha * w of noise. As many rows are drawn as a group has, or as ``drawn`` says for its size. Guarantee: ``promise``, certified by :meth:`privacy_loss`. Source: R-SY-5, R-SY-10 to R-SY-13.
     """
 
     sizes: Mapping[int, int]
@@ -64,6 +93,7 @@ class SynthesisPlan(ShownAsCard):
     alpha: Mapping[int, Fraction]
     promise: ProbabilisticDP
     options: PlanOptions
+    drawn: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def epsilon(self) -> Fraction:
@@ -98,24 +128,79 @@ class SynthesisPlan(ShownAsCard):
         """The expected share of all synthetic rows that repeat real ones."""
         return float(sum(size * times * self.share(size) for size, times in self.sizes.items()) / self.rows)
 
-    def need(self, size: int) -> Need:
-        """What a group of this size needs for the promise."""
-        return self.share_of_promise.need(size, self.prior)
+    def need(self, size: int) -> Need | None:
+        """What a group of this size needs for the promise, with the noise that it has; None if dropping values leaves nothing of it."""
+        steps = max(math.ceil(self.alpha[size] * self.prior.heaviest), 1)
+        return self.share_of_promise.need(size, self.prior, steps, self.drawn.get(size, size))
 
     @property
-    def share_of_promise(self) -> _Share:
+    def gamma(self) -> Fraction:
+        """E - 1 of the urns: how often a value may occur in a representative output, over what the urn holds of it."""
+        need = self.need(next(iter(self.sizes)))
+        assert need is not None
+        return need.excess
+
+    @cached_property
+    def share_of_promise(self) -> GroupPromise:
         """What every group must keep so that the promise holds."""
-        return _Share.of(self.promise, self.options, self.groups)
+        return GroupPromise.of(self.promise, self.options, self.groups)
 
     @cached_property
     def _loss(self) -> PrivacyLoss:
         share = self.share_of_promise
-        worst = max(Fraction(self.need(size).failure(self.alpha[size])) for size in self.sizes)
-        return PrivacyLoss(share.ratio**self.options.rows_per_person, worst * share.times)
+        losses = [share.loss(self.need(size), self.alpha[size]) for size in self.sizes]
+        ratio, delta = max(each.ratio for each in losses), max(each.delta for each in losses)
+        return PrivacyLoss(ratio**self.options.rows_per_person, min(delta * share.times, Fraction(1)))
 
     def privacy_loss(self) -> PrivacyLoss:
         """The loss that the noise of every group certifies, computed again from exact thresholds and tails with a margin (R-SY-12)."""
         return self._loss
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a steward should know before choosing this plan."""
+        found = []
+        if self.real_share < _FEW_REAL:
+            found.append(
+                f"About {self.real_share:.1%} of the rows would repeat real ones; the others are noise. Promise less, merge groups, or use a smaller public domain."
+            )
+        if self.epsilon > _LARGE_EPSILON:
+            found.append(
+                f"epsilon = {float(self.epsilon):g} lets somebody with even odds become {certainty(self.epsilon)} sure."
+            )
+        if self.options.delta_scope == "per_person" and self.delta:
+            found.append(
+                f"delta is the risk of each person; that somebody in one of {self.groups:,} groups is disclosed has a chance of up to {min(float(self.delta * self.groups), 1.0):.3g}."
+            )
+        return found
+
+    def describe(self) -> dict[str, Any]:
+        """The plan as plain data: the ledger of its promise (R-SY-20)."""
+        share = self.share_of_promise
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "certainty": certainty(self.epsilon),
+            **self.options.as_json(),
+            "groups": self.groups,
+            "rows": self.rows,
+            "domain": self.prior.size,
+            "uniform": self.prior.is_uniform,
+            "real_share": self.real_share,
+            "charges": share.charges(),
+            "public_inputs": ["groups and their sizes", "domain", *(["weights"] if not self.prior.is_uniform else [])],
+            "sizes": [
+                {
+                    "size": size,
+                    "groups": times,
+                    "alpha": float(self.alpha[size]),
+                    "noise": float(self.noise(size)),
+                    "real_share": float(self.share(size)),
+                }
+                for size, times in self.sizes.items()
+            ],
+            "warnings": self.warnings,
+        }
 
     def card(self) -> Card:
         """What is promised, and what it costs."""
@@ -136,7 +221,7 @@ class SynthesisPlan(ShownAsCard):
 
 
 @dataclass(frozen=True)
-class _Share:
+class GroupPromise:
     """What each group must keep: the ``ratio`` for one row, and ``delta``, which is the promised one over ``times``.
 
     A person with c rows has c times epsilon; in one group c e^((c-1) epsilon) times delta, in several c times (section E). ``whole_release`` divides delta by
@@ -146,9 +231,11 @@ class _Share:
     ratio: Fraction
     delta: Fraction
     times: Fraction
+    options: PlanOptions
 
     @classmethod
-    def of(cls, promise: ProbabilisticDP, options: PlanOptions, groups: int) -> _Share:
+    def of(cls, promise: ProbabilisticDP, options: PlanOptions, groups: int) -> GroupPromise:
+        """The share of each of so many groups."""
         rows = options.rows_per_person
         ratio = ratio_within(exact(promise.epsilon, "epsilon") / rows)
         if ratio <= 1:
@@ -156,10 +243,80 @@ class _Share:
                 f"epsilon = {promise.epsilon} is too small for {rows} rows a person.", setting=("epsilon",)
             )
         times = rows * ratio ** (rows - 1) * (groups if options.delta_scope == "whole_release" else 1)
-        return cls(ratio, exact(promise.delta, "delta") / times, times)
+        delta = exact(promise.delta, "delta") / times
+        if (options.screen or options.keep is not None) and not 0 < delta <= Fraction(1, 2):
+            raise PolicyError("screen and keep need a delta above 0 and of at most 1/2.", setting=("delta",))
+        return cls(ratio, delta, times, options)
 
-    def need(self, size: int, prior: PublicPrior) -> Need:
-        return Need(size, size, prior.classes, prior.total, self.ratio, self.delta)
+    def need(self, size: int, prior: PublicPrior, steps: int = 1, drawn: int | None = None) -> Need | None:
+        """What a group of this size needs. ``steps``: dropping values spends so many times ln 2; None if it leaves nothing."""
+        if self.options.keep is not None:
+            return dropping_need(size, prior, self._kept(prior), self.ratio, self.delta, steps)
+        ratio, delta = self.ratio, self.delta
+        if self.options.screen:
+            charge = screening_charge(delta)
+            ratio, delta = ratio * (1 - delta) * (1 - charge), delta - charge
+            if ratio <= 1:
+                raise PolicyError("epsilon is too small for screen with this delta.", setting=("epsilon",))
+        return Need(size, size if drawn is None else drawn, prior.classes, prior.total, ratio, delta)
+
+    def loss(self, need: Need | None, alpha: Fraction) -> PrivacyLoss:
+        """The loss of a group with this noise."""
+        if need is None:
+            return PrivacyLoss(self.ratio, Fraction(1))
+        failure = Fraction(min(need.failure(alpha), 1.0))
+        if self.options.keep is not None:
+            return PrivacyLoss(self.ratio, failure + self.delta - need.delta)
+        if not self.options.screen:
+            return PrivacyLoss(need.ratio, failure)
+        if failure > Fraction(1, 2):
+            return PrivacyLoss(need.ratio, Fraction(1))
+        charge = screening_charge(failure)
+        return PrivacyLoss(need.ratio / (1 - failure) * (1 + charge), failure + charge)
+
+    def scales(self, sizes: Iterable[int], prior: PublicPrior, drawn: Mapping[int, int]) -> list[Fraction]:
+        """The noise for groups of these sizes, of which so many rows are drawn."""
+        if self.options.keep is not None:
+            return [dropping_scale(lambda steps, size=size: self.need(size, prior, steps)) for size in sizes]  # type: ignore[misc]
+        needs = [need for size in sizes if (need := self.need(size, prior, drawn=drawn.get(size))) is not None]
+        return least_scales(needs) if self.options.mode == "tight" else [thesis_scale(need) for need in needs]
+
+    def charges(self) -> list[dict[str, Any]]:
+        """What each step spends of the promise."""
+        found: list[dict[str, Any]] = [{"step": "urn", "epsilon": math.log(self.ratio), "delta": float(self.delta)}]
+        if self.options.screen:
+            found[0]["epsilon"] += math.log(1 - self.delta)
+            found.append(
+                {
+                    "step": "screening",
+                    "epsilon": -math.log(1 - self.delta),
+                    "delta": float(screening_charge(self.delta)),
+                }
+            )
+        if self.options.keep is not None:
+            spent = math.log(1 / self.options.keep)
+            found[0] = {
+                "step": "urn",
+                "epsilon": math.log(self.ratio) - spent - math.log(2),
+                "delta": float(self.delta) * 0.9,
+            }
+            found += [
+                {"step": "values that show", "epsilon": spent, "delta": float(self.delta) / 10},
+                {"step": "values that do not show", "epsilon": math.log(2), "delta": 0.0},
+            ]
+        if self.options.rows_per_person > 1:
+            found.append(
+                {
+                    "step": "rows a person",
+                    "times_epsilon": self.options.rows_per_person,
+                    "times_delta": float(self.times),
+                }
+            )
+        return found
+
+    def _kept(self, prior: PublicPrior) -> KeptValues:
+        assert self.options.keep is not None
+        return KeptValues.given(self.options.keep, prior)
 
 
 def plan(
@@ -170,26 +327,36 @@ def plan(
     mode: NoiseMode = "tight",
     delta_scope: DeltaScope = "per_person",
     rows_per_person: int = 1,
+    screen: bool = False,
+    keep: Number | None = None,
+    drawn: Mapping[int, int] | None = None,
 ) -> SynthesisPlan:
     """Plan a synthetic release from public facts, before any data are read.
 
     ``groups`` are the public sizes of all groups (a list, or a mapping from their names), ``domain`` the values that are possible: how many, which ones, or a
     mapping to their public weights. ``epsilon`` and ``delta`` are what is promised to a person with at most ``rows_per_person`` rows. ``mode`` is ``tight``
     (the least noise that exact tails certify) or ``thesis`` (the closed criterion of the literature, certified by exact tails as well). ``delta_scope`` says
-    whether delta is the risk of each person (``per_person``) or of anybody at all (``whole_release``, R-SY-13).
+    whether delta is the risk of each person (``per_person``) or of anybody at all (``whole_release``, R-SY-13). ``screen`` draws again what is not
+    representative, ``drawn`` maps group sizes to numbers of synthetic rows where these differ, ``keep`` keeps values that nobody of a group has with this probability only: the promise holds for what is published then.
     """
-    options = PlanOptions(mode, delta_scope, rows_per_person)
-    return planned(sizes_of(groups), PublicPrior.of(domain), ProbabilisticDP(epsilon, delta), options)
+    options = PlanOptions(mode, delta_scope, rows_per_person, screen, keep)  # type: ignore[arg-type]  # made exact at birth
+    sizes = sizes_of(groups)
+    many = {size: whole(each, f"drawn: {size}", low=1, high=_LARGEST_GROUP) for size, each in (drawn or {}).items()}
+    if keep is not None and any(size != each for size, each in many.items()):
+        raise PolicyError("keep needs as many synthetic as real rows: its proof assumes it.", setting=("drawn",))
+    return planned(sizes, PublicPrior.of(domain), ProbabilisticDP(epsilon, delta), options, many)
 
 
 def planned(
-    sizes: Mapping[int, int], prior: PublicPrior, promise: ProbabilisticDP, options: PlanOptions
+    sizes: Mapping[int, int],
+    prior: PublicPrior,
+    promise: ProbabilisticDP,
+    options: PlanOptions,
+    drawn: Mapping[int, int] | None = None,
 ) -> SynthesisPlan:
     """The plan with the least noise that its mode finds."""
-    share = _Share.of(promise, options, sum(sizes.values()))
-    needs = [share.need(size, prior) for size in sizes]
-    scales = least_scales(needs) if options.mode == "tight" else [thesis_scale(need) for need in needs]
-    return SynthesisPlan(sizes, prior, dict(zip(sizes, scales, strict=True)), promise, options)
+    scales = GroupPromise.of(promise, options, sum(sizes.values())).scales(sizes, prior, drawn or {})
+    return SynthesisPlan(sizes, prior, dict(zip(sizes, scales, strict=True)), promise, options, drawn or {})
 
 
 def sizes_of(groups: Iterable[int] | Mapping[Any, int]) -> dict[int, int]:
@@ -203,7 +370,8 @@ def sizes_of(groups: Iterable[int] | Mapping[Any, int]) -> dict[int, int]:
     return {int(size): found[size] for size in sorted(found)}
 
 
-def _check_choice(name: str, value: object, choices: Sequence[str]) -> None:
+def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    """Refuse what is not one of some words."""
     if value not in choices:
         raise PolicyError(
             f"{name} must be one of {', '.join(choices)}, but it is {value!r}.{did_you_mean(value, choices)}",

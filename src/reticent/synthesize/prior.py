@@ -19,7 +19,6 @@ from reticent.synthesize.need import WeightClass
 
 _MOST_VALUES = 10**9
 _LARGEST_WEIGHT = 10**9
-DomainLike = "int | Sequence[Any] | Mapping[Any, Any] | PublicPrior"
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +90,11 @@ class PublicPrior:
         return self.size if self.weights is None else int(self.weights.sum())
 
     @cached_property
+    def heaviest(self) -> int:
+        """The largest weight."""
+        return 1 if self.weights is None else int(self.weights.max())
+
+    @cached_property
     def classes(self) -> tuple[WeightClass, ...]:
         """The distinct weights with their numbers of values, lightest first."""
         if self.weights is None:
@@ -124,6 +128,10 @@ class PublicPrior:
     def value(self, code: int) -> Any:
         """The value at a place."""
         return code if self.values is None else self.values[code]
+
+    def noise(self, alpha: Fraction, code: int) -> Fraction:
+        """The noise of the value at a place."""
+        return alpha * self.weight(code)
 
     def weight(self, code: int) -> int:
         """The weight of the value at a place."""

@@ -32,9 +32,31 @@ class Pools:
     codes: Ints
     sizes: Ints
 
+    def some(self, groups: Ints) -> Pools:
+        """The people of some of the groups."""
+        ends = np.cumsum(self.sizes)
+        sizes = self.sizes[groups]
+        inside = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return Pools(self.codes[np.repeat(ends[groups] - sizes, sizes) + inside], sizes)
 
-def draw_urns(pools: Pools, alphas: Sequence[Fraction], drawn: Ints, prior: PublicPrior, words: WordStream) -> Ints:
-    """So many values (``drawn``) for each group, as codes, group after group; ``alphas`` holds the noise of each group.
+    @classmethod
+    def of_counts(cls, counts: Counts, prior: PublicPrior) -> Pools:
+        """One group with these counts of values."""
+        listed = {prior.code(value): people for value, people in counts.items()}
+        people = np.repeat(np.array(list(listed), dtype=np.int64), np.array(list(listed.values()), dtype=np.int64))
+        return cls(people, np.array([len(people)], dtype=np.int64))
+
+
+def draw_urns(
+    pools: Pools,
+    alphas: Sequence[Fraction],
+    drawn: Ints,
+    totals: Sequence[int],
+    words: WordStream,
+    weights: Ints | None = None,
+) -> Ints:
+    """So many values (``drawn``) for each group, as codes, group after group; ``alphas`` holds the noise of each group, ``totals`` the weight of all its values,
+    which is that of ``weights`` where these are not uniform.
 
     Guarantee: the law is exactly the Dirichlet-multinomial one of R-SY-2, draw by draw, if the words are uniform.
     Cost: O(draws), a few dozen bytes each.
@@ -42,10 +64,10 @@ def draw_urns(pools: Pools, alphas: Sequence[Fraction], drawn: Ints, prior: Publ
     groups = np.repeat(np.arange(len(drawn)), drawn)
     first = np.cumsum(drawn) - drawn
     turn = np.arange(len(groups)) - first[groups]
-    from_prior, ball = _balls(pools.sizes, alphas, groups, turn, prior, words)
+    from_prior, ball = _balls(pools.sizes, alphas, groups, turn, totals, words)
     starts = np.cumsum(pools.sizes) - pools.sizes
     found = np.empty(len(groups), dtype=np.int64)
-    found[from_prior] = ball[from_prior]
+    found[from_prior] = ball[from_prior] if weights is None else _chosen(ball[from_prior], weights)
     person = ~from_prior & (ball < pools.sizes[groups])
     found[person] = pools.codes[starts[groups[person]] + ball[person]]
     earlier = np.flatnonzero(~from_prior & ~person)
@@ -60,23 +82,25 @@ def draw_urns(pools: Pools, alphas: Sequence[Fraction], drawn: Ints, prior: Publ
 
 
 def _balls(
-    sizes: Ints, alphas: Sequence[Fraction], groups: Ints, turn: Ints, prior: PublicPrior, words: WordStream
+    sizes: Ints, alphas: Sequence[Fraction], groups: Ints, turn: Ints, totals: Sequence[int], words: WordStream
 ) -> tuple[NDArray[np.bool_], Ints]:
-    """Of each draw whether it takes a value of the prior, and that value's code, or else the number of the ball."""
-    parts = [(each.numerator, each.denominator) for each in alphas]
+    """Of each draw whether it takes a value of the prior, and which unit of weight, or else the number of the ball."""
+    # p of alpha = p/q times the weight of all values, p and q; alphas repeat, and so do these.
+    parts = [
+        (each.numerator * total, each.numerator, each.denominator) for each, total in zip(alphas, totals, strict=True)
+    ]
     last = np.zeros(len(sizes), dtype=np.int64)
     np.maximum.at(last, groups, turn + 1)
     fits = np.array(
         [
-            p * prior.total + q * (n + t) <= _MACHINE
-            for (p, q), n, t in zip(parts, sizes.tolist(), last.tolist(), strict=True)
+            noise + q * (n + t) <= _MACHINE
+            for (noise, _, q), n, t in zip(parts, sizes.tolist(), last.tolist(), strict=True)
         ],
         dtype=bool,
     )
     small = np.flatnonzero(fits[groups])
-    p = np.array([p if fit else 1 for (p, _), fit in zip(parts, fits, strict=True)], dtype=np.uint64)[groups[small]]
-    q = np.array([q if fit else 1 for (_, q), fit in zip(parts, fits, strict=True)], dtype=np.uint64)[groups[small]]
-    noise = p * np.uint64(prior.total)
+    safe = [part if fit else (1, 1, 1) for part, fit in zip(parts, fits, strict=True)]
+    noise, p, q = np.array(safe, dtype=np.uint64).reshape(-1, 3)[groups[small]].T
     u = uniform_below(noise + q * (sizes[groups[small]] + turn[small]).astype(np.uint64), words)
     from_prior = np.zeros(len(groups), dtype=bool)
     ball = np.zeros(len(groups), dtype=np.int64)
@@ -84,15 +108,16 @@ def _balls(
     # Below the noise the difference wraps around; it is not used there.
     ball[small] = np.where(u < noise, u // p, (u - noise) // q).astype(np.int64)
     for place in np.flatnonzero(~fits[groups]).tolist():
-        large_p, large_q = parts[groups[place]]
-        bound = large_p * prior.total
+        bound, large_p, large_q = parts[groups[place]]
         v = whole_below(bound + large_q * int(sizes[groups[place]] + turn[place]), words)
         from_prior[place] = v < bound
         ball[place] = v // large_p if v < bound else (v - bound) // large_q
-    if prior.weights is not None:
-        ends = np.cumsum(prior.weights)
-        ball[from_prior] = np.searchsorted(ends, ball[from_prior], side="right")
     return from_prior, ball
+
+
+def _chosen(units: Ints, weights: Ints) -> Ints:
+    """The value that each unit of weight belongs to."""
+    return np.searchsorted(np.cumsum(weights), units, side="right")
 
 
 def sample(
@@ -108,10 +133,13 @@ def sample(
     tests, and what was drawn with it must not be released.
     """
     prior, noise = PublicPrior.of(domain), exact(alpha, "alpha", above=0)
-    listed = {prior.code(value): people for value, people in checked_counts(counts, "counts").items()}
-    codes = np.repeat(np.array(list(listed), dtype=np.int64), np.array(list(listed.values()), dtype=np.int64))
+    pools = Pools.of_counts(checked_counts(counts, "counts"), prior)
     drawn = np.array([whole(size, "size", low=0, high=_MOST_DRAWN)], dtype=np.int64)
-    pools = Pools(codes, np.array([len(codes)], dtype=np.int64))
-    found = draw_urns(pools, [noise], drawn, prior, Randomness(insecure_seed).words())
-    values, times = np.unique(found, return_counts=True)
-    return {prior.value(code): times for code, times in zip(values.tolist(), times.tolist(), strict=True)}
+    found = draw_urns(pools, [noise], drawn, [prior.total], Randomness(insecure_seed).words(), prior.weights)
+    return tally(found, prior)
+
+
+def tally(codes: Ints, prior: PublicPrior) -> dict[Any, int]:
+    """How often each value occurs among codes."""
+    values, times = np.unique(codes, return_counts=True)
+    return {prior.value(code): each for code, each in zip(values.tolist(), times.tolist(), strict=True)}

@@ -1,0 +1,148 @@
+"""``reticent synthesize``: plan synthetic data from public facts, and audit a release that was given out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from reticent.cli.console import Json, answer, table, working
+from reticent.cli.options import add_commands
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reticent.synthesize import SynthesisPlan
+
+_MOST_ROWS = 12
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(
+        help="Synthetic data: every group's rows replaced by as many drawn ones, with a proven bound.",
+        no_args_is_help=True,
+    )
+    add_commands(group, {"plan": plan, "audit": audit})
+    app.add_typer(group, name="synthesize")
+
+
+def plan(
+    groups: Annotated[
+        str,
+        typer.Option(
+            "--groups",
+            help="The public sizes of all groups: a file with a column 'size', or numbers with commas (12,40,40).",
+        ),
+    ],
+    domain: Annotated[
+        str, typer.Option("--domain", help="The values that are possible: how many, or a file with one row for each.")
+    ],
+    epsilon: Annotated[
+        list[str], typer.Option("--epsilon", help="The epsilon that is promised; repeat it to compare.")
+    ],
+    delta: Annotated[
+        list[str], typer.Option("--delta", help="The delta that is promised; repeat it to compare. 0: none.")
+    ] = ["1e-5"],  # noqa: B006  # typer copies it
+    mode: Annotated[str, typer.Option(help="tight (least noise), or thesis (the closed criterion).")] = "tight",
+    delta_scope: Annotated[
+        str, typer.Option(help="per_person, or whole_release: the risk that anybody at all is disclosed.")
+    ] = "per_person",
+    rows_per_person: Annotated[int, typer.Option(help="How many rows a person has at most.", min=1)] = 1,
+    screen: Annotated[bool, typer.Option("--screen", help="Draw again what is not representative.")] = False,
+    keep: Annotated[
+        str | None, typer.Option(help="Keep values that nobody has with this probability only (public).")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show what a promise costs, from public facts alone: noise, share of real data, plain meaning. No data are read.
+
+    Example: reticent synthesize plan --groups sizes.csv --domain 25181 --epsilon 1 --epsilon 4.6 --delta 1e-5
+    """
+    from reticent.synthesize import plan as make
+
+    sizes, values = _sizes(groups), _domain(domain)
+    made: list[SynthesisPlan] = []
+    with working("Planning ...", as_json) as context:
+        for each in epsilon:
+            for risk in delta:
+                context.step("planning", len(made), len(epsilon) * len(delta))
+                options = {"rows_per_person": rows_per_person, "screen": screen, "keep": keep}
+                made.append(
+                    make(sizes, values, each, risk, cast(Any, mode), cast(Any, delta_scope), **cast(Any, options))
+                )
+    payload = {"ok": True, "plans": [each.describe() for each in made]}
+    answer(payload, as_json, lambda console: _show(console, made))
+
+
+def audit(
+    release: Annotated[Path, typer.Argument(help="The folder of a synthetic release.")],
+    policy: Annotated[Path, typer.Option("--policy", help="The policy of the confidential table.")],
+    epsilon: Annotated[str | None, typer.Option(help="Test for this epsilon instead of the promised one.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Test the actual output against the confidential table: which groups lie in their disclosure set. Private: do not publish the answer.
+
+    A release is audited after it was recorded; choosing among draws by their audits breaks the promise.
+
+    Example: reticent synthesize audit release --policy policy.toml
+    """
+    from reticent.policy import Policy
+    from reticent.release import open_public
+    from reticent.synthesize import audit_release
+
+    with working("Auditing ...", as_json) as context:
+        found = audit_release(open_public(release), Policy.read(policy).table(), epsilon, context=context)
+    answer({"ok": True, **found.describe()}, as_json, "\n".join(found.lines()))
+
+
+def _sizes(given: str) -> list[int]:
+    """Sizes of groups: numbers with commas, or the column ``size`` of a file."""
+    if all(part.strip().isdigit() for part in given.split(",")):
+        return [int(part) for part in given.split(",")]
+    from reticent.synthesize.declared import declared_sizes
+
+    return declared_sizes(given)
+
+
+def _domain(given: str) -> Any:
+    """A number of values, or the values of a file with their weights."""
+    if given.isdigit():
+        return int(given)
+    from reticent.synthesize.declared import declared_prior
+
+    return declared_prior(given)
+
+
+def _show(console: Console, made: list[SynthesisPlan]) -> None:
+    first = made[0]
+    rows = [
+        (
+            f"{float(each.epsilon):g}",
+            f"{float(each.delta):g}",
+            f"{float(min(each.alpha.values())):.4g} to {float(max(each.alpha.values())):.4g}",
+            f"{each.real_share:.1%}",
+            each.describe()["certainty"],
+        )
+        for each in made
+    ]
+    title = f"{first.groups:,} groups, {first.rows:,} rows, {first.prior.size:,} values"
+    console.print(table(title, ("epsilon", "delta", "alpha", "real share", "certainty from even odds"), rows))
+    if len(made) == 1:
+        sizes = first.describe()["sizes"]
+        step = max(len(sizes) // _MOST_ROWS, 1)
+        shown = [
+            (
+                f"{each['size']:,}",
+                f"{each['groups']:,}",
+                f"{each['alpha']:.6g}",
+                f"{each['noise']:,.1f}",
+                f"{each['real_share']:.1%}",
+            )
+            for each in [*sizes[:-1:step], sizes[-1]]
+        ]
+        console.print(table("By group size", ("size", "groups", "alpha", "noise", "real share"), shown))
+    for each in made:
+        for warning in each.warnings:
+            console.print(f"epsilon {float(each.epsilon):g}, delta {float(each.delta):g}: {warning}", markup=False)

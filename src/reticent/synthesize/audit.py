@@ -1,0 +1,109 @@
+"""The steward's audit of a release: which groups' actual outputs lie in their disclosure sets (R-SY-7). Computed from confidential counts, never published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reticent.data import Context, Table
+from reticent.definitions import exceeds_exponential
+from reticent.errors import PolicyError
+from reticent.exact import Number, exact
+from reticent.synthesize.counts import GroupedCounts
+from reticent.synthesize.disclosure import worst_ratio
+from reticent.synthesize.format import SYNTHETIC
+from reticent.synthesize.method import FORMAT
+
+if TYPE_CHECKING:
+    from reticent.release import PublicSide
+
+# Products of floats are off by far less.
+_MARGIN = 1e-9
+_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class DisclosureAudit:
+    """How many of ``groups`` have an output in their disclosure set for ``epsilon``, and which (``disclosing``: the group, and the largest likelihood ratio, None if
+    infinite). For the steward only."""
+
+    groups: int
+    epsilon: Fraction
+    delta: Fraction
+    disclosing: tuple[tuple[Mapping[str, Any], float | None], ...]
+
+    def describe(self) -> dict[str, Any]:
+        """The audit as plain data."""
+        return {
+            "private": True,
+            "groups": self.groups,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "in_disclosure_set": len(self.disclosing),
+            "disclosing": [{"group": dict(group), "ratio": ratio} for group, ratio in self.disclosing],
+        }
+
+    def lines(self) -> list[str]:
+        """The audit for people."""
+        expected = float(self.delta * self.groups)
+        told = [
+            "For the steward only: this was computed from the confidential rows. Do not publish it, and do not choose among draws by it.",
+            f"{len(self.disclosing):,} of {self.groups:,} groups have an output that distinguishes neighbouring tables by more than e^{float(self.epsilon):g}; "
+            f"the promise allows {expected:.3g} on average.",
+        ]
+        for group, ratio in self.disclosing[:_SHOWN]:
+            named = ", ".join(f"{name} = {value!r}" for name, value in group.items()) or "all rows"
+            told.append(f"  {named}: ratio {'infinite' if ratio is None else f'{ratio:.6g}'}")
+        return told
+
+
+def audit_release(
+    public: PublicSide, table: Table, epsilon: Number | None = None, *, context: Context | None = None
+) -> DisclosureAudit:
+    """Test the output of every group exactly, for the promised epsilon or another one.
+
+    ``table`` is the confidential table that the release was made from. Floats rule out groups that are far from a threshold; all others are decided in
+    fractions.
+    """
+    if public.format != FORMAT:
+        raise PolicyError(f"The audit is for releases of format {FORMAT!r}, and this one is {public.format!r}.")
+    context = context or Context()
+    details, plan = SYNTHETIC.details(public), SYNTHETIC.plan(public)
+    if plan.options.keep is not None:
+        raise PolicyError(
+            "The exact test of one output is for releases that keep the whole domain; this one drops values."
+        )
+    groups, domain = SYNTHETIC.declared(public)
+    limit = plan.epsilon if epsilon is None else exact(epsilon, "epsilon", low=0)
+    counts = GroupedCounts.of(table, groups, domain, details.elsewhere, details.missing, plan.options.rows_per_person)
+    k = len(domain.values)
+    owner = np.repeat(np.arange(len(counts.sizes)), np.diff(counts.ends, prepend=0))
+    cells = owner * k + counts.codes
+    parts = [group * k + code for group, code in SYNTHETIC.coded(public, groups, domain)]
+    shown, times = np.unique(np.concatenate(parts), return_counts=True)
+    place = np.searchsorted(cells, shown).clip(0, len(cells) - 1)
+    own = np.where(cells[place] == shown, counts.times[place], 0)
+    alphas = [plan.alpha[size] for size in groups.sizes.tolist()]
+    weights = 1.0 if plan.prior.weights is None else plan.prior.weights[shown % k]
+    below = np.array([float(each) for each in alphas])[shown // k] * weights + np.maximum(own - 1, 0)
+    suspects = np.unique((shown // k)[1 + times / below >= np.exp(float(limit)) * (1 - _MARGIN)])
+    found = []
+    for number, group in enumerate(suspects.tolist()):
+        context.step("testing groups", number, len(suspects))
+        inside = slice(*np.searchsorted(cells, [group * k, (group + 1) * k]))
+        outside = slice(*np.searchsorted(shown, [group * k, (group + 1) * k]))
+        ratio = worst_ratio(
+            dict(zip(counts.codes[inside].tolist(), counts.times[inside].tolist(), strict=True)),
+            dict(zip((shown[outside] % k).tolist(), times[outside].tolist(), strict=True)),
+            partial(plan.prior.noise, alphas[group]),
+            k,
+        )
+        if ratio is None or exceeds_exponential(ratio, limit):
+            named = groups.frame.select(groups.columns).row(group, named=True)
+            found.append((named, None if ratio is None else float(ratio)))
+    return DisclosureAudit(len(groups.sizes), limit, plan.delta, tuple(found))

@@ -1,0 +1,145 @@
+"""What a plan promises, against every table, every output and every neighbour: the chance of the disclosure set is at most delta, with no exception."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+import reticent as rt
+from reticent.definitions import ratio_within
+from reticent.synthesize.screening import ATTEMPTS
+from tests.oracles.synthesize_enumeration import (
+    disclosure_chance,
+    dropped_law,
+    good,
+    plain_law,
+    representative,
+    screened_law,
+    tables,
+)
+
+
+def worst_chance(size, values, drawn, law, ratio):
+    return max(disclosure_chance(each, drawn, law, ratio) for each in tables(size, values))
+
+
+UNIFORM = [
+    (1, 2, "1.5", "0.3"), (2, 2, "2", "0.2"), (2, 3, "1", "0.3"), (3, 2, "1.2", "0.1"), (3, 3, "1.4", "0.25"), (3, 4, "2", "0.3"),
+    (4, 2, "0.7", "0.2"), (4, 3, "1.6", "0.05"), (5, 2, "1.7", "0.05"), (5, 3, "1.1", "0.3"), (6, 2, "0.5", "0.4"),
+]  # fmt: skip
+SLOW = [
+    (size, values, epsilon, delta)
+    for size, values in [(7, 2), (8, 2), (5, 3), (6, 3), (8, 3), (4, 4), (5, 4)]
+    for epsilon, delta in [("0.8", "0.3"), ("1.5", "0.1"), ("2.5", "0.02")]
+]
+
+
+@pytest.mark.parametrize(
+    ("size", "values", "epsilon", "delta"), [*UNIFORM, *(pytest.param(*each, marks=pytest.mark.slow) for each in SLOW)]
+)
+def test_no_table_discloses_more_often_than_was_promised(size, values, epsilon, delta):
+    plan = rt.synthesize.plan([size], values, epsilon, delta)
+    law = plain_law((plan.alpha[size],) * values)
+    assert worst_chance(size, values, size, law, ratio_within(plan.epsilon)) <= plan.delta
+
+
+@pytest.mark.parametrize(
+    ("size", "weights", "epsilon", "delta"),
+    [
+        (3, (2, 3, 3), "1.16", "0.15"), (3, (1, 5), "1.5", "0.2"), (4, (1, 2, 4), "1.2", "0.3"), (2, (1, 2, 3, 7), "1", "0.4"),
+        *(pytest.param(size, weights, epsilon, delta, marks=pytest.mark.slow)
+          for (size, weights), (epsilon, delta) in product(
+              [(5, (3, 4)), (6, (1, 9)), (4, (2, 3, 5)), (5, (1, 3, 3)), (4, (1, 1, 2, 5))], [("0.9", "0.3"), ("1.8", "0.08")])),
+    ],
+)  # fmt: skip
+def test_nor_does_one_with_public_weights(size, weights, epsilon, delta):
+    plan = rt.synthesize.plan([size], dict(enumerate(weights)), epsilon, delta)
+    alpha = tuple(plan.alpha[size] * weight for weight in weights)
+    assert worst_chance(size, len(weights), size, plain_law(alpha), ratio_within(plan.epsilon)) <= plan.delta
+
+
+@pytest.mark.parametrize(
+    ("size", "drawn", "values", "epsilon", "delta"),
+    [
+        (2, 5, 2, "1.3", "0.2"), (4, 2, 3, "1", "0.3"), (3, 6, 2, "2", "0.1"), (5, 1, 3, "1", "0.2"),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in [(3, 7, 3, "1.5", "0.2"), (7, 3, 3, "0.8", "0.2"), (6, 8, 2, "1", "0.1")]),
+    ],
+)  # fmt: skip
+def test_nor_does_one_with_more_or_fewer_synthetic_rows(size, drawn, values, epsilon, delta):
+    plan = rt.synthesize.plan([size], values, epsilon, delta, drawn={size: drawn})
+    law = plain_law((plan.alpha[size],) * values)
+    assert worst_chance(size, values, drawn, law, ratio_within(plan.epsilon)) <= plan.delta
+
+
+@pytest.mark.parametrize(
+    ("size", "values", "epsilon", "delta"),
+    [(3, 2, "1.5", "0.2"), (4, 2, "1.2", "0.3"), (3, 3, "1.5", "0.3"),
+     *(pytest.param(*each, marks=pytest.mark.slow) for each in [(6, 2, "1.4", "0.2"), (4, 3, "1.3", "0.3"), (5, 3, "1.8", "0.1")])],
+)  # fmt: skip
+def test_nor_does_one_that_draws_again_what_is_not_good(size, values, epsilon, delta):
+    plan = rt.synthesize.plan([size], values, epsilon, delta, screen=True)
+    alpha = (plan.alpha[size],) * values
+    law = screened_law(alpha, size, ATTEMPTS, lambda counts, output: good(counts, output, alpha, plan.gamma))
+    assert worst_chance(size, values, size, law, ratio_within(plan.epsilon)) <= plan.delta
+
+
+@pytest.mark.parametrize(
+    ("size", "values", "epsilon", "delta", "keep"),
+    [(2, 4, "4", "0.4", "0.6"), (3, 3, "3.5", "0.3", "0.7"), (4, 3, "4.5", "0.2", "0.5"), (1, 4, "3", "0.3", "0.5"),
+     *(pytest.param(*each, marks=pytest.mark.slow) for each in [(5, 4, "4", "0.3", "0.6"), (4, 4, "3.5", "0.4", "0.8"), (6, 3, "4", "0.2", "0.6")])],
+)  # fmt: skip
+def test_nor_does_one_that_drops_values(size, values, epsilon, delta, keep):
+    plan = rt.synthesize.plan([size], values, epsilon, delta, keep=keep)
+    law = dropped_law(plan.alpha[size], Fraction(keep), size)
+    assert worst_chance(size, values, size, law, ratio_within(plan.epsilon)) <= plan.delta
+
+
+@pytest.mark.parametrize(
+    ("size", "values", "ratio", "delta", "alpha", "disclosed", "unrepresentative"),
+    [
+        (5, 3, 4, "0.1", 1.64408238, 0.0143763, 0.0143763), (6, 2, 5, "0.05", 1.44445469, 0.00479829, 0.00479829),
+        (8, 2, "3.5", "0.2", 2.35494561, 0.00554125, 0.0243995), (4, 3, 5, "0.05", 1.0, 0, 0),
+    ],
+)  # fmt: skip
+def test_small_groups_disclose_as_often_as_was_enumerated(
+    size, values, ratio, delta, alpha, disclosed, unrepresentative
+):
+    exactly = Fraction(str(alpha))
+    law, ratio = plain_law((exactly,) * values), Fraction(ratio)
+    assert float(worst_chance(size, values, size, law, ratio)) == pytest.approx(disclosed, rel=1e-5)
+    fails = [
+        sum(
+            law(each, out)
+            for out in tables(size, values)
+            if not representative(each, out, (exactly,) * values, ratio - 1)
+        )
+        for each in tables(size, values)
+    ]
+    assert float(max(fails)) == pytest.approx(unrepresentative, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("size", "values", "alpha", "ratio", "rejected", "by_good", "by_rep"),
+    [
+        (6, 2, "0.8", "3.5", 0.199978, 0.181298, 0.364801), (8, 2, "1", "4", 0.110860, 0.108182, 0.237288),
+        pytest.param(6, 3, "0.5", "4", 0.602373, 0.555929, 1.0, marks=pytest.mark.slow),
+    ],
+)  # fmt: skip
+def test_rejecting_what_is_not_representative_of_the_table_itself_breaks_the_promise(
+    size, values, alpha, ratio, rejected, by_good, by_rep
+):
+    noise, gamma = (Fraction(alpha),) * values, Fraction(ratio) - 1
+    plain = plain_law(noise)
+    unrepresentative = [
+        sum(plain(each, out) for out in tables(size, values) if not representative(each, out, noise, gamma))
+        for each in tables(size, values)
+    ]
+    p = max(unrepresentative)
+    assert float(p) == pytest.approx(rejected, abs=1e-6)
+    for kept, expected in ((good, by_good), (representative, by_rep)):
+        law = screened_law(noise, size, 400, lambda counts, output, kept=kept: kept(counts, output, noise, gamma))
+        # Four hundred attempts leave nothing to the prior but what fractions of that size would show.
+        found = worst_chance(size, values, size, law, Fraction(ratio) / (1 - p))
+        assert float(found) == pytest.approx(expected, abs=1e-5)
