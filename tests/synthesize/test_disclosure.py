@@ -1,0 +1,85 @@
+"""The exact test of one output, against its definition; and which outputs may be rejected."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reticent as rt
+from reticent.definitions import exceeds_exponential
+from reticent.errors import PolicyError
+from reticent.synthesize.disclosure import worst_ratio
+from reticent.synthesize.screening import is_good
+from tests.oracles.synthesize_enumeration import good, largest_ratio, plain_law, representative, tables
+
+cells = st.lists(st.integers(0, 4), min_size=2, max_size=4)
+noise = st.lists(st.fractions(Fraction(1, 20), 3, max_denominator=20), min_size=4, max_size=4)
+
+
+def sparse(counts):
+    """Counts by value; values of nobody are left out."""
+    return {value: each for value, each in enumerate(counts) if each}
+
+
+@given(cells.filter(any), cells, noise)
+@settings(max_examples=100)
+def test_the_sparse_test_is_the_definition(counts, output, alpha):
+    output = (output + [0] * 4)[: len(counts)]
+    alpha = alpha[: len(counts)]
+    expected = largest_ratio(tuple(counts), tuple(output), plain_law(tuple(alpha)))
+    assert worst_ratio(sparse(counts), sparse(output), lambda value: alpha[value], len(counts)) == expected
+
+
+@given(cells.filter(any), cells, st.fractions(Fraction(1, 20), 3, max_denominator=20), st.fractions(Fraction(1, 2), 6))
+@settings(max_examples=100)
+def test_good_outputs_are_those_of_the_definition(counts, output, alpha, gamma):
+    output = tuple((output + [0] * 4)[: len(counts)])
+    expected = good(tuple(counts), output, [alpha] * len(counts), gamma)
+    assert is_good(sparse(counts), sparse(output), lambda _: alpha, gamma) == expected
+
+
+@given(cells.filter(any), cells, st.fractions(Fraction(1, 20), 3, max_denominator=20), st.fractions(Fraction(1, 2), 6))
+def test_a_representative_output_never_discloses(counts, output, alpha, gamma):
+    output = tuple((output + [0] * 4)[: len(counts)])
+    if representative(tuple(counts), output, [alpha] * len(counts), gamma):
+        assert worst_ratio(sparse(counts), sparse(output), lambda _: alpha, len(counts)) <= gamma + 1
+
+
+def test_outputs_of_ten_people_are_representative_as_the_definition_says():
+    counts, alpha, gamma = (3, 3, 2, 2), [Fraction(1)] * 4, Fraction(2)
+    listed = list(tables(10, 4))
+    assert len(listed) == 286
+    assert sum(each[0] == 8 for each in listed) == 6
+    assert sum(each[2] == 6 for each in listed) == 15
+    law = plain_law(tuple(alpha))
+    fails = sum(law(counts, each) for each in listed if not representative(counts, each, alpha, gamma))
+    assert float(fails) == pytest.approx(0.249581, abs=1e-6)
+
+
+def test_a_value_without_noise_gives_its_last_person_away():
+    assert rt.synthesize.disclosure({"o1": 1, "o2": 1}, {"o2": 2}, {"o1": 1, "o2": 0}, 10, ["o1", "o2"])
+    with pytest.raises(PolicyError, match="neither people nor noise"):
+        rt.synthesize.disclosure({"o1": 2}, {"o2": 1, "o1": 1}, {"o1": 1, "o2": 0}, 10, ["o1", "o2"])
+
+
+def test_a_ratio_is_compared_with_a_power_exactly():
+    below, above = Fraction(2718281828459045235360287471352, 10**30), Fraction(2718281828459045235360287471353, 10**30)
+    assert not exceeds_exponential(below, Fraction(1))
+    assert exceeds_exponential(above, Fraction(1))
+    longer = Fraction(271828182845904523536028747135266249775724709369995, 10**50)
+    assert not exceeds_exponential(longer, Fraction(1))
+    assert exceeds_exponential(longer + Fraction(1, 10**50), Fraction(1))
+    assert not exceeds_exponential(Fraction(1), Fraction(0))
+
+
+def test_wrong_arguments_are_named():
+    with pytest.raises(PolicyError, match="the domain has 2"):
+        rt.synthesize.disclosure({"a": 1, "b": 1, "c": 1}, {"a": 3}, 1, 1, 2)
+    with pytest.raises(PolicyError, match="mapping from values"):
+        rt.synthesize.disclosure([1, 2], {"a": 3}, 1, 1, 2)
+    with pytest.raises(PolicyError, match="no entry for the value 'b'"):
+        rt.synthesize.disclosure({"a": 1}, {"b": 1}, {"a": 1}, 1, ["a", "b"])
+    assert rt.synthesize.disclosure({}, {"a": 1}, 1, 1, ["a", "b"]) is False
