@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from math import exp, fsum, lgamma
 
-import mpmath
 import numpy as np
 
 
@@ -49,26 +47,13 @@ def least_scale(size, drawn, weights, counts, ratio, delta, step=4e-4):
     return top
 
 
-def reference_mass(size, drawn, inside, outside, excess):
-    """rho of R-SY-9 with forty digits."""
-    with mpmath.workdps(40):
-        best = mpmath.mpf(0)
-        for x in range(size + 1):
-            f = excess * (inside + max(x - 1, 0))
-            if f >= drawn:
-                continue
-            f, n, m = mpmath.mpf(f), mpmath.mpf(size), mpmath.mpf(drawn)
-            a, b = x + mpmath.mpf(inside), n - x + mpmath.mpf(outside)
-            value = mpmath.binomial(m, f) * mpmath.beta(a + f, b + m - f) / mpmath.beta(a, b)
-            best = max(best, value)
-        return best
-
-
-def upper_tail(drawn: int, inside: Fraction, outside: Fraction, threshold: int):
-    """P(BetaBinomial > threshold) with fifty digits."""
-    with mpmath.workdps(50):
-        a, b = (mpmath.mpf(each.numerator) / each.denominator for each in (inside, outside))
-        return mpmath.fsum(
-            mpmath.binomial(drawn, hits) * mpmath.beta(a + hits, b + drawn - hits) / mpmath.beta(a, b)
-            for hits in range(threshold + 1, drawn + 1)
-        )
+def reference_masses(size, drawn, inside, outside, excess):
+    """The masses of R-SY-9 by number of people: beta-binomial ones at thresholds that need not be whole."""
+    found = {}
+    for x in range(size + 1):
+        f = excess * (inside + max(x - 1, 0))
+        if f < drawn:
+            a, b = x + inside, size - x + outside
+            terms = [lgamma(drawn + 1), -lgamma(f + 1), -lgamma(drawn - f + 1), lgamma(a + b), -lgamma(a), -lgamma(b)]
+            found[x] = exp(fsum([*terms, lgamma(a + f), lgamma(b + drawn - f), -lgamma(a + b + drawn)]))
+    return found

@@ -79,6 +79,9 @@ def plan(
 def audit(
     release: Annotated[Path, typer.Argument(help="The folder of a synthetic release.")],
     policy: Annotated[Path, typer.Option("--policy", help="The policy of the confidential table.")],
+    parts: Annotated[
+        Path | None, typer.Option(help="The public partition that the release was made with (value, part).")
+    ] = None,
     epsilon: Annotated[str | None, typer.Option(help="Test for this epsilon instead of the promised one.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -93,7 +96,7 @@ def audit(
     from reticent.synthesize import audit_release
 
     with working("Auditing ...", as_json) as context:
-        found = audit_release(open_public(release), Policy.read(policy).table(), epsilon, context=context)
+        found = audit_release(open_public(release), Policy.read(policy).table(), epsilon, parts=parts, context=context)
     answer({"ok": True, **found.describe()}, as_json, "\n".join(found.lines()))
 
 

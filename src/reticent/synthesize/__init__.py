@@ -13,6 +13,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from reticent.synthesize.declared import refine
 from reticent.synthesize.disclosure import disclosure
 from reticent.synthesize.dropping import DroppingPlan, plan_dropping, sample_dropped
 from reticent.synthesize.method import Synthetic
@@ -33,6 +34,7 @@ __all__ = [
     "disclosure",
     "plan",
     "plan_dropping",
+    "refine",
     "sample",
     "sample_dropped",
 ]

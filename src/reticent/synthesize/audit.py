@@ -63,11 +63,16 @@ class DisclosureAudit:
 
 
 def audit_release(
-    public: PublicSide, table: Table, epsilon: Number | None = None, *, context: Context | None = None
+    public: PublicSide,
+    table: Table,
+    epsilon: Number | None = None,
+    *,
+    parts: Any = None,
+    context: Context | None = None,
 ) -> DisclosureAudit:
     """Test the output of every group exactly, for the promised epsilon or another one.
 
-    ``table`` is the confidential table that the release was made from. Floats rule out groups that are far from a threshold; all others are decided in
+    ``table`` is the confidential table that the release was made from, ``parts`` the public partition where it was made with one. Floats rule out groups that are far from a threshold; all others are decided in
     fractions.
     """
     if public.format != FORMAT:

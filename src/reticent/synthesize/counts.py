@@ -10,8 +10,10 @@ import polars as pl
 
 from reticent.data import Table, unused
 from reticent.errors import DataError
-from reticent.synthesize.declared import DeclaredDomain, DeclaredGroups, plain_type
+from reticent.synthesize.declared import DeclaredDomain, DeclaredGroups, DeclaredParts, plain_type
 from reticent.synthesize.urn import Ints, Pools
+
+_NO_PART = "\0without a part: "
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +34,7 @@ class GroupedCounts:
         elsewhere: str | None,
         missing: str | None,
         rows_per_person: int,
+        parts: DeclaredParts | None = None,
     ) -> GroupedCounts:
         """Count a table by its declared groups and values. A :class:`DataError` tells the steward what does not fit; nothing is dropped."""
         _check_people(table, rows_per_person)
@@ -46,7 +49,7 @@ class GroupedCounts:
         else:
             frame = frame.with_columns(pl.lit(0, pl.UInt32).alias(group))
         _check_groups(frame, group, rows, groups)
-        frame = _in_domain(frame, value, rows, domain, elsewhere, missing)
+        frame = _in_domain(_by_part(frame, value, parts), value, rows, domain, elsewhere, missing)
         coded = domain.values.to_frame().with_row_index(code)
         frame = frame.join(coded, on=value, how="left").group_by(group, code).agg(pl.col(rows).sum()).sort(group, code)
         ends = np.cumsum(np.bincount(frame[group].to_numpy(), minlength=len(groups.sizes)))
@@ -120,6 +123,21 @@ def _check_groups(frame: pl.DataFrame, group: str, rows: str, groups: DeclaredGr
         )
 
 
+def _by_part(frame: pl.DataFrame, value: str, parts: DeclaredParts | None) -> pl.DataFrame:
+    """The counts with each value replaced by its part, beside whether it has one; without parts, by itself."""
+    if parts is None:
+        return frame
+    part = unused("part", frame.columns)
+    listed = parts.values.to_frame(value).with_columns(parts.parts.alias(part))
+    joined = frame.join(listed, on=value, how="left", maintain_order="left")
+    return joined.with_columns(
+        # What has no part is outside of the domain, even if it is called as a part is.
+        pl.coalesce(
+            part, pl.when(pl.col(value).is_not_null()).then(pl.lit(_NO_PART) + pl.col(value).cast(pl.String))
+        ).alias(value)
+    ).drop(part)
+
+
 def _in_domain(
     frame: pl.DataFrame, value: str, rows: str, domain: DeclaredDomain, elsewhere: str | None, missing: str | None
 ) -> pl.DataFrame:
@@ -135,7 +153,7 @@ def _in_domain(
     if outside.any() and elsewhere is None:
         count, first = int(frame.filter(outside)[rows].sum()), frame.filter(outside)[value][0]
         raise DataError(
-            f"{count:,} rows have a value in column {value!r} that is not in the declared domain, such as {first!r}. Rows are never dropped: declare every value that "
+            f"{count:,} rows have a value in column {value!r} that is not in the declared domain, such as {str(first).removeprefix(_NO_PART)!r}. Rows are never dropped: declare every value that "
             "is possible, or name a value that stands for all others, Synthetic(elsewhere=...). This message is about the confidential rows; do not pass it on.",
             setting=("elsewhere",),
             column=value,

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from reticent.data import ValueType, as_type_of, people_of
 from reticent.errors import PolicyError
+from reticent.randomness import Randomness, WordStream, uniform_below
 from reticent.synthesize.prior import PublicPrior
 
 SIZE, WEIGHT = "group_size", "domain_weight"
-_SIZES, _WEIGHTS = ("size", SIZE), ("weight", WEIGHT)
+_SIZES, _WEIGHTS, _PART = ("size", SIZE), ("weight", WEIGHT), "part"
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +104,69 @@ class DeclaredDomain:
         """The domain as a public table."""
         weights = self.prior.weights
         return pl.DataFrame([self.values, *([] if weights is None else [pl.Series(WEIGHT, weights)])])
+
+
+@dataclass(frozen=True, eq=False)
+class DeclaredParts:
+    """A public partition of the values: each value with the part that it belongs to, and whole weights that say how likely it is within its part (R-SY-16)."""
+
+    values: pl.Series = field(repr=False)
+    parts: pl.Series = field(repr=False)
+    weights: NDArray[np.int64] = field(repr=False)
+
+    @classmethod
+    def of(cls, given: Any, name: str, dtype: pl.DataType | None = None) -> DeclaredParts:
+        """A partition from a mapping, or from a file or frame with the column of values, ``part`` and perhaps ``weight``."""
+        if isinstance(given, Mapping):
+            frame = pl.DataFrame({name: list(given), _PART: list(given.values())}, strict=False)
+        else:
+            frame = _read(given, "parts")
+        weight = next((each for each in _WEIGHTS if each in frame.columns), None)
+        if name not in frame.columns or _PART not in frame.columns:
+            raise _wrong(
+                "parts", f"must have the columns {name!r} and {_PART!r}, but its columns are {', '.join(frame.columns)}"
+            )
+        values = frame[name] if dtype is None else as_type_of(frame[name], plain_type(dtype))
+        if values.null_count() or frame[_PART].null_count():
+            raise _wrong("parts", "has missing values")
+        if values.is_duplicated().any():
+            raise _wrong("parts", f"puts {values.filter(values.is_duplicated())[0]!r} in two parts")
+        weights = pl.Series([1] * frame.height) if weight is None else _whole(frame[weight], "parts")
+        if weights.min() < 1:  # type: ignore[operator]  # whole numbers that are there
+            raise _wrong("parts", "has a weight below 1")
+        return cls(values, frame[_PART].alias(name), weights.to_numpy())
+
+    def domain(self, added: Sequence[str]) -> DeclaredDomain:
+        """The parts as the domain that is drawn from."""
+        return DeclaredDomain.of(self.parts.unique().to_list(), self.parts.name, self.parts.dtype, added)
+
+    def refined(self, drawn: pl.Series, words: WordStream) -> pl.Series:
+        """A value for each part that was drawn, by the public weights within it, exactly."""
+        order = self.parts.arg_sort().to_numpy()
+        ordered = self.parts.gather(order)
+        ends = np.cumsum(self.weights[order])
+        runs = ordered.rle().struct.unnest()
+        last = np.cumsum(runs["len"].to_numpy()) - 1
+        upper, totals = ends[last], np.diff(ends[last], prepend=0)
+        place = pl.DataFrame({"part": drawn}).join(
+            runs.select(part="value").with_row_index("#place"), on="part", how="left", maintain_order="left"
+        )["#place"]
+        if place.null_count():
+            unknown = drawn.filter(place.is_null())[0]
+            raise _wrong("parts", f"has no part {unknown!r}", unknown)
+        at = place.to_numpy()
+        units = uniform_below(totals[at].astype(np.uint64), words).astype(np.int64) + (upper - totals)[at]
+        return self.values.gather(order[np.searchsorted(ends, units, side="right")]).alias(drawn.name)
+
+
+def refine(frame: pl.DataFrame, column: str, parts: Any, insecure_seed: int | None = None) -> pl.DataFrame:
+    """Synthetic rows with a value inside its part for every part that ``column`` shows, drawn from a public density (R-SY-16).
+
+    ``parts`` is the public partition that the release was made with, with weights where values of a part are not equally likely. Nothing about people is used, so
+    what was promised of the release holds for this too.
+    """
+    known = DeclaredParts.of(parts, column)
+    return frame.with_columns(known.refined(frame[column], Randomness(insecure_seed).words()))
 
 
 def declared_sizes(path: str | Path) -> list[int]:

@@ -17,7 +17,7 @@ from reticent.exact import exact
 from reticent.giving import Spending
 from reticent.randomness import WordStream
 from reticent.synthesize.counts import GroupedCounts
-from reticent.synthesize.declared import SIZE, WEIGHT, DeclaredDomain, DeclaredGroups
+from reticent.synthesize.declared import SIZE, WEIGHT, DeclaredDomain, DeclaredGroups, DeclaredParts
 from reticent.synthesize.details import SynthesisDetails
 from reticent.synthesize.dropping import KeptValues, draw_dropped
 from reticent.synthesize.plan import DeltaScope, NoiseMode, PlanOptions, SynthesisPlan, planned, sizes_of
@@ -39,6 +39,8 @@ class Synthetic:
     knows already, or values that were collected from the rows, void the promise. Rows whose value is missing or not in the domain are shown as the values
     ``missing`` and ``elsewhere`` of the domain, or refused; no row is ever dropped. A table with weights counts each row as often as its weight says.
 
+    ``parts`` is a public partition of the values: the part of each value is drawn and published instead of the value, which takes much less noise
+    (:func:`reticent.synthesize.refine` draws values inside parts afterwards); the domain are then the parts.
     ``screen`` draws again what is not representative of the table or of one next to it; ``keep`` keeps values that nobody of a group has with this public
     probability only, which leaves less noise.
 
@@ -58,6 +60,7 @@ class Synthetic:
     rows_per_person: int = 1
     screen: bool = False
     keep: str | float | None = None
+    parts: str | Path | Mapping[Any, Any] | None = None
     elsewhere: str | None = None
     missing: str | None = None
     public: str | None = None
@@ -85,6 +88,12 @@ class Synthetic:
                 f"Synthetic: domain must be a file, a frame, a list of values, or a mapping from values to weights, but it is {self.domain!r}.",
                 setting=("domain",),
                 value=self.domain,
+            )
+        if self.parts is not None and (isinstance(self.parts, int | list | tuple) or not _is_input(self.parts)):
+            raise PolicyError(
+                f"Synthetic: parts must be a file, a frame, or a mapping from values to parts, but it is {self.parts!r}.",
+                setting=("parts",),
+                value=self.parts,
             )
         for name in ("elsewhere", "missing", "public"):
             if not isinstance(getattr(self, name), str | None):
@@ -114,7 +123,9 @@ class Synthetic:
             return "The table drops rows with missing values, which tells how many there were. Set nulls='category', and missing= in Synthetic."
         if table.unit == "person" and self.rows_per_person == 1:
             return "Rows of this table may belong to one person. Pass the largest number of rows that a person has: Synthetic(rows_per_person=...)."
-        for name, given in (("groups", self.groups), ("domain", self.domain)):
+        if self.parts is not None and self.domain is not None:
+            return "With parts the domain are the parts. Leave domain out."
+        for name, given in (("groups", self.groups), ("domain", self.domain if self.parts is None else self.parts)):
             if given is None:
                 return f"Synthetic needs {name}: declare them from public sources, not from the rows."
         taken = [name for name in (SIZE, WEIGHT) if name in table.schema]
@@ -122,12 +133,15 @@ class Synthetic:
             return f"A synthetic release has a column {taken[0]!r} of its own. Rename the column of that name."
         return None
 
-    def declared(self, table: Table) -> tuple[DeclaredGroups, DeclaredDomain]:
+    def declared(self, table: Table) -> tuple[DeclaredGroups, DeclaredDomain, DeclaredParts | None]:
         """The public inputs, in the types of the table's columns."""
         value = next(iter(table.sensitive))
         added = [each for each in (self.elsewhere, self.missing) if each is not None]
         groups = DeclaredGroups.of(self.groups, list(table.quasi), table.schema)
-        return groups, DeclaredDomain.of(self.domain, value, table.schema[value], added)
+        if self.parts is None:
+            return groups, DeclaredDomain.of(self.domain, value, table.schema[value], added), None
+        parts = DeclaredParts.of(self.parts, value, table.schema[value])
+        return groups, parts.domain(added), parts
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
         """The rows as they are drawn, with the plan as their evidence."""
@@ -136,11 +150,11 @@ class Synthetic:
         if reason is not None:
             raise PolicyError(reason, setting=("method", "name"))
         assert isinstance(definition, ProbabilisticDP)
-        groups, domain = self.declared(table)
+        groups, domain, parts = self.declared(table)
         context.step("planning")
         plan = planned(sizes_of(groups.sizes.tolist()), domain.prior, definition, self.options)
         context.step("counting rows")
-        counts = GroupedCounts.of(table, groups, domain, self.elsewhere, self.missing, self.rows_per_person)
+        counts = GroupedCounts.of(table, groups, domain, self.elsewhere, self.missing, self.rows_per_person, parts)
         details = SynthesisDetails(
             domain.values.name,
             plan.promise,
@@ -172,6 +186,7 @@ class Synthetic:
         return {
             "name": "Synthetic",
             **self.options.as_json(),
+            **({"parts": True} if self.parts is not None else {}),
             **{name: each for name, each in chosen.items() if each is not None},
         }
 
@@ -217,7 +232,7 @@ def _drawn(
             rows = np.repeat(np.arange(start, stop), sizes)
             # Sorted within groups, so that the order of draws tells nothing.
             order = np.lexsort((codes, rows))
-            yield by[rows].with_columns(domain.values.gather(codes[order])).select(schema.names())
+            yield pl.DataFrame([*(column.gather(rows) for column in by), domain.values.gather(codes[order])])
 
     if plan.rows <= _HELD:
         return FrameRows(pl.concat(chunks()))

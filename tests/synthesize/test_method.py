@@ -1,0 +1,355 @@
+"""Synthetic from table to verified release: what is declared, what is refused, what is published, and what damage verify finds."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import reticent as rt
+from reticent.errors import DataError, LedgerError, PolicyError
+from reticent.ledger import Ledger
+from reticent.release import open_public
+
+TOWNS = ["Aix", "Apt", "Arles", "Gap"]
+SIZES = {"mill": 40, "port": 60}
+PROMISE = rt.ProbabilisticDP(2, "0.001")
+
+
+def jobs(**changed: object) -> pl.DataFrame:
+    rows = [("mill", TOWNS[i % 3]) for i in range(40)] + [("port", TOWNS[(i * i + i) // 2 % 4]) for i in range(60)]
+    return pl.DataFrame(rows, schema=["work", "home"], orient="row").with_columns(**changed)  # type: ignore[arg-type]
+
+
+def table(frame: object = None, **more: object) -> rt.Table:
+    return rt.Table(jobs() if frame is None else frame, quasi=["work"], sensitive="home", **more)  # type: ignore[arg-type]
+
+
+def method(**more: object) -> rt.Synthetic:
+    return rt.Synthetic(**{"groups": SIZES, "domain": TOWNS, **more})  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("saved") / "release"
+    return rt.publish(table(), PROMISE, method(public="register"), insecure_seed=1).save(folder)
+
+
+def test_every_group_keeps_its_size_and_shows_values_of_the_domain():
+    release = rt.publish(table(), PROMISE, method())
+    sizes = dict(release.frame.group_by("work").len().rows())
+    assert sizes == SIZES
+    assert set(release.frame["home"]) <= set(TOWNS)
+    assert release.tables["groups"].rows() == [("mill", 40), ("port", 60)]
+    assert release.tables["domain"]["home"].to_list() == TOWNS
+    assert "mechanism" in json.dumps(release.manifest.details) or release.manifest.details["mode"] == "tight"
+
+
+def test_files_frames_and_mappings_declare_the_same(tmp_path):
+    pl.DataFrame({"work": ["port", "mill"], "size": [60, 40]}).write_csv(tmp_path / "groups.csv")
+    pl.DataFrame({"home": TOWNS}).write_csv(tmp_path / "domain.csv")
+    ways = [
+        method(),
+        method(groups=str(tmp_path / "groups.csv"), domain=tmp_path / "domain.csv"),
+        method(groups=pl.read_csv(tmp_path / "groups.csv"), domain=dict.fromkeys(TOWNS, 7)),
+    ]
+    drawn = [rt.publish(table(), PROMISE, each, insecure_seed=2) for each in ways]
+    assert all(each.frame.equals(drawn[0].frame) for each in drawn)
+    assert all(each.manifest.details == drawn[0].manifest.details for each in drawn)
+
+
+def test_a_table_may_be_one_group():
+    release = rt.publish(rt.Table(jobs().select("home"), sensitive="home"), PROMISE, method(groups=100))
+    assert release.frame.height == 100
+    assert release.count("home = 'Aix'").most == 100
+
+
+@pytest.mark.parametrize(
+    ("changed", "word"),
+    [
+        ({"groups": {"mill": 41, "port": 60}}, "declared 41, found 40"), ({"groups": {"mill": 40}}, "which groups does not declare"),
+        ({"groups": {"mill": 40, "port": 60, "farm": 3}}, "declared 3, found 0"), ({"domain": TOWNS[:3]}, "Rows are never dropped"),
+        ({"domain": ["Aix"]}, "one value only"), ({"domain": [*TOWNS, "Aix"]}, "twice"), ({"groups": {"mill": 0, "port": 60}}, "without people"),
+        ({"groups": {"mill": 1.5, "port": 60}}, "whole numbers"), ({"groups": pl.DataFrame({"work": ["a"]})}, "column 'size'"),
+        ({"groups": pl.DataFrame({"shop": ["a"], "size": [3]})}, "not a quasi column"), ({"domain": None}, "needs domain"), ({"groups": None}, "needs groups"),
+        ({"domain": {**dict.fromkeys(TOWNS[:3], 2), "Gap": 0}}, "above 0"), ({"missing": "lost", "domain": dict(zip(TOWNS, range(1, 5), strict=True))}, "none for 'lost'"),
+        ({"groups": "nowhere.csv"}, "There is no file"), ({"parts": {"Aix": "east"}}, "Leave domain out"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_refused_before_anything_is_recorded(changed, word, tmp_path):
+    book = tmp_path / "ledger.sqlite"
+    with pytest.raises((PolicyError, DataError), match=word):
+        rt.publish(table(dataset="jobs"), PROMISE, method(**changed), ledger=book)
+    with Ledger(book) as ledger:
+        assert ledger.entries("jobs") == []
+
+
+@pytest.mark.parametrize(
+    ("parameters", "word"),
+    [
+        ({"mode": "loose"}, "mode must be one of"), ({"delta_scope": "all"}, "delta_scope must be one of"), ({"rows_per_person": 0}, "at least 1"),
+        ({"screen": True, "keep": "0.5"}, "no proof"), ({"keep": 2}, "at most 1"), ({"keep": "0.5", "mode": "thesis"}, "false"), ({"budget": {"delta": 1}}, "totals of epsilon"),
+        ({"groups": [1, 2]}, "groups must be"), ({"domain": 5}, "domain must be"), ({"public": 3}, "must be a text"), ({"parts": 3}, "parts must be"), ({"screen": "yes"}, "true or false"),
+    ],
+)  # fmt: skip
+def test_parameters_that_make_no_sense_are_named(parameters, word):
+    with pytest.raises(PolicyError, match=word):
+        method(**parameters)
+
+
+def test_only_probabilistic_privacy_is_kept():
+    for definition in (rt.KAnonymity(2), PROMISE & rt.KAnonymity(2), rt.BoundedBelief("1/10", "1/2")):
+        with pytest.raises(PolicyError, match=r"ProbabilisticDP|groups of rows|does not keep"):
+            rt.publish(table(), definition, method())
+    with pytest.raises(PolicyError, match="Synthetic"):
+        rt.publish(table(), PROMISE, rt.Lattice())
+
+
+def test_rows_outside_and_missing_rows_are_shown_and_never_dropped():
+    frame = jobs().with_columns(home=pl.when(pl.int_range(pl.len()) < 30).then(None).otherwise("home"))
+    frame = frame.with_columns(home=pl.when(pl.int_range(pl.len()) >= 70).then(pl.lit("Rome")).otherwise("home"))
+    with pytest.raises(DataError, match="30 rows have no value"):
+        rt.publish(table(frame, nulls="category"), PROMISE, method())
+    with pytest.raises(DataError, match="30 rows have a value in column 'home' that is not"):
+        rt.publish(table(frame, nulls="category"), PROMISE, method(missing="unknown"))
+    with pytest.raises(PolicyError, match="drops rows"):
+        rt.publish(table(frame, nulls="drop"), PROMISE, method(missing="unknown"))
+    release = rt.publish(
+        table(frame, nulls="category"),
+        rt.ProbabilisticDP(8),
+        method(missing="unknown", elsewhere="abroad"),
+        insecure_seed=3,
+    )
+    assert release.frame.height == 100
+    assert abs(release.count("home = 'unknown'").value - 30) < 20
+    assert abs(release.count("home = 'abroad'").value - 30) < 20
+    assert any("'unknown' also stands" in risk for risk in release.certificate["residual_risks"])
+
+
+def test_whole_weights_count_rows_and_parts_of_rows_are_refused():
+    counted = jobs().group_by("work", "home").len("jobs")
+    heavy = rt.publish(table(counted, weight="jobs"), PROMISE, method(), insecure_seed=4)
+    assert heavy.frame.height == 100
+    with pytest.raises(DataError, match="whole numbers"):
+        rt.publish(table(counted.with_columns(jobs=pl.col("jobs") + 0.5), weight="jobs"), PROMISE, method())
+
+
+def test_people_with_several_rows_need_a_plan_for_them():
+    frame = jobs().with_columns(person=pl.int_range(pl.len()) // 2)
+    several = table(frame, key="person", unit="person", identifiers=["person"])
+    with pytest.raises(PolicyError, match="largest number of rows"):
+        rt.publish(several, PROMISE, method())
+    release = rt.publish(several, PROMISE, method(rows_per_person=2))
+    assert release.manifest.details["rows_per_person"] == 2
+    three = table(
+        frame.with_columns(person=pl.int_range(pl.len()) // 4), key="person", unit="person", identifiers=["person"]
+    )
+    with pytest.raises(DataError, match="A person has 4 rows"):
+        rt.publish(three, PROMISE, method(rows_per_person=2))
+
+
+def test_several_rows_cost_what_composition_says():
+    one = rt.synthesize.plan([100], 50, "3", "0.01")
+    two = rt.synthesize.plan([100], 50, "3", "0.01", rows_per_person=2)
+    assert two.alpha[100] > one.alpha[100]
+    loss = two.privacy_loss()
+    assert rt.ProbabilisticDP(3, "0.01").assess(two).holds
+    assert not rt.ProbabilisticDP("2.9", "0.01").assess(two).holds
+    assert loss.delta == pytest.approx(2 * float(loss.ratio) ** 0.5 * two.need(100).failure(two.alpha[100]), rel=1e-6)
+
+
+def test_a_whole_release_divides_delta_among_its_groups():
+    apart = rt.synthesize.plan([30] * 50, 100, "3", "0.01")
+    whole = rt.synthesize.plan([30] * 50, 100, "3", "0.01", delta_scope="whole_release")
+    assert whole.alpha[30] > apart.alpha[30]
+    assert whole.need(30).delta == apart.delta / 50
+    assert whole.privacy_loss().delta <= whole.delta
+
+
+def test_a_second_draw_is_another_release_and_spends_again(tmp_path):
+    book, named = tmp_path / "ledger.sqlite", table(dataset="jobs")
+    spending = method(budget={"epsilon": 5, "delta": "0.01"})
+    rt.publish(named, PROMISE, spending, ledger=book)
+    with pytest.raises(LedgerError, match="released already"):
+        rt.publish(named, PROMISE, spending, ledger=book)
+    rt.publish(named, PROMISE, spending, ledger=book, again=True)
+    with pytest.raises(LedgerError, match="has 1 of 5 left"):
+        rt.publish(named, PROMISE, spending, ledger=book, again=True)
+    with Ledger(book) as ledger:
+        assert [ledger.budgets.of("jobs", name).spent for name in ("epsilon", "delta")] == [
+            4,
+            rt.ProbabilisticDP(1, "0.002").delta,
+        ]
+
+
+def test_a_draw_is_not_previewed():
+    with pytest.raises(PolicyError, match="recorded before anybody sees it"):
+        rt.preview(table(), PROMISE, method())
+    assert not rt.compare(table(), PROMISE, [method()]).table["possible"].any()
+
+
+def test_screens_and_dropped_values_are_published_and_verified(tmp_path):
+    for number, more in enumerate(({"screen": True}, {"keep": "0.5"})):
+        release = rt.publish(table(), rt.ProbabilisticDP(5, "0.01"), method(**more))
+        folder = release.save(tmp_path / str(number))
+        assert rt.verify(folder).holds
+        assert 0 <= release.count("home = 'Gap'").bounds[1] <= 100
+
+
+def test_parts_are_drawn_instead_of_values_and_refined_by_public_weights():
+    parts = pl.DataFrame({"home": TOWNS, "part": ["east", "east", "west", "west"], "weight": [1, 3, 2, 2]})
+    release = rt.publish(table(), rt.ProbabilisticDP(9), method(domain=None, parts=parts), insecure_seed=5)
+    assert set(release.frame["home"]) <= {"east", "west"}
+    true = jobs().filter(pl.col("home").is_in(["Aix", "Apt"])).height
+    assert abs(release.count("home = 'east'").value - true) < 20
+    fine = rt.synthesize.refine(pl.DataFrame({"home": ["east"] * 4000}), "home", parts, insecure_seed=6)
+    assert abs(fine.filter(pl.col("home") == "Apt").height - 3000) < 5 * (4000 * 3 / 16) ** 0.5
+    with pytest.raises(PolicyError, match="no part 'north'"):
+        rt.synthesize.refine(pl.DataFrame({"home": ["north"]}), "home", parts)
+    with pytest.raises(DataError, match="not in the declared domain, such as 'Gap'"):
+        rt.publish(table(), PROMISE, method(domain=None, parts={"Aix": "Gap", "Apt": "e", "Arles": "w"}))
+
+
+def test_counts_are_unbiased_and_their_errors_true():
+    """A thousand draws: the mean of the estimates is the truth, and their spread is what each of them says."""
+    asked = "work = 'port' and home in ('Aix', 'Gap')"
+    truth = jobs().filter((pl.col("work") == "port") & pl.col("home").is_in(["Aix", "Gap"])).height
+    found = [rt.publish(table(), PROMISE, method(), insecure_seed=seed).count(asked) for seed in range(60)]
+    errors = np.array([each.value - truth for each in found])
+    told = np.mean([each.standard_error for each in found])
+    assert abs(errors.mean()) < 5 * told / len(errors) ** 0.5
+    assert 0.5 < errors.std() / told < 1.7
+    assert np.mean([low <= truth <= high for low, high in (each.bounds for each in found)]) > 0.8
+
+
+def test_conditions_on_groups_and_values_together_are_counted(saved):
+    public = open_public(saved)
+    whole = public.count("home = 'Aix' or work = 'mill'")
+    parts = [public.count("work = 'mill'"), public.count("work = 'port' and home = 'Aix'")]
+    assert whole.value == pytest.approx(sum(each.value for each in parts))
+    assert public.count("work = 'mill'").value == pytest.approx(40)
+    assert public.count("true").value == pytest.approx(100)
+    with pytest.raises(PolicyError, match="one estimator"):
+        public.count("true", "other")
+
+
+def damaged(saved: Path, place: Path, change) -> tuple[str, ...]:
+    """What verify says of a copy whose files were changed, with fingerprints that fit: the forger knows how they are made."""
+    from reticent.release.certificate import fingerprint
+
+    shutil.copytree(saved, place)
+    public = place / "public"
+    change(public)
+    certificate = json.loads((public / "certificate.json").read_text())
+    for name in certificate["files"]:
+        certificate["files"][name] = fingerprint((public / name).read_bytes())
+    (public / "certificate.json").write_bytes(
+        __import__("reticent.release.values", fromlist=["readable"]).readable(certificate)
+    )
+    found = rt.verify(place)
+    assert not found.holds
+    return tuple(check.detail for check in found.failures)
+
+
+def details(change):
+    def apply(public: Path) -> None:
+        from reticent.release.values import readable
+
+        manifest = json.loads((public / "manifest.json").read_text())
+        change(manifest["details"])
+        (public / "manifest.json").write_bytes(readable(manifest))
+
+    return apply
+
+
+def rows(name, change):
+    def apply(public: Path) -> None:
+        frame = pl.read_csv(public / f"{name}.csv")
+        change(frame).write_csv(public / f"{name}.csv")
+
+    return apply
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        (details(lambda d: d["alpha"].update({"40": "1/100"})), "more than delta"),
+        (details(lambda d: d["alpha"].update({"41": "1"})), "other group sizes"),
+        (details(lambda d: d["alpha"].update({"40": "-1"})), "alpha of size 40"),
+        (details(lambda d: d["alpha"].update({"40": "1e4999"})), "alpha of size 40"),
+        (details(lambda d: d.pop("mode")), "cannot be understood"),
+        (details(lambda d: d.update(extra=1)), "not read"),
+        (details(lambda d: d.update(promise={"epsilon": "1", "delta": "0"})), "delta|ratio|times as likely|more than"),
+        (rows("synthetic", lambda f: f.head(99)), "do not have as many"),
+        (rows("synthetic", lambda f: f.reverse()), "not sorted"),
+        (rows("synthetic", lambda f: f.with_columns(home=pl.lit("Rome"))), "not declared"),
+        (rows("synthetic", lambda f: f.with_columns(work=pl.lit("farm"))), "not declared"),
+        (rows("groups", lambda f: f.with_columns(group_size=pl.col("group_size") + 1)), "other group sizes|do not have as many"),
+        (rows("groups", lambda f: f.reverse()), "not sorted"),
+        (rows("domain", lambda f: f.head(1)), "one value only|not declared"),
+        (rows("domain", lambda f: pl.concat([f, f.head(1)])), "twice"),
+    ],
+)  # fmt: skip
+def test_verify_finds_damage_and_says_what_it_is(saved, tmp_path, change, word):
+    import re
+
+    told = damaged(saved, tmp_path / "copy", change)
+    assert any(re.search(word, each) for each in told), told
+
+
+def test_verify_says_what_files_cannot_show(saved):
+    found = rt.verify(saved)
+    assert found.holds
+    check = next(each for each in found.checks if each.name == "mechanism")
+    assert check.status == "not re-checked"
+    assert check.detail.startswith("Mechanism attested, not checkable from files")
+    assert "register" in (saved / "public" / "STATEMENT.txt").read_text()
+
+
+def test_nothing_confidential_is_in_the_public_folder(saved):
+    text = "".join(path.read_text() for path in (saved / "public").iterdir() if path.suffix in (".json", ".txt"))
+    for word in ('seed": 1', "retries", "rejected", "attempts", "utility", "disclosing"):
+        assert word not in text
+
+
+def test_the_audit_is_that_of_every_group_by_itself(saved):
+    public, true = open_public(saved), jobs()
+    for epsilon in ("0.1", "0.5", "2"):
+        found = rt.synthesize.audit_release(public, table(), epsilon)
+        expected = {
+            work
+            for work, size in SIZES.items()
+            if rt.synthesize.disclosure(
+                dict(true.filter(pl.col("work") == work)["home"].value_counts().rows()),
+                dict(public.frame.filter(pl.col("work") == work)["home"].value_counts().rows()),
+                public.manifest.details["alpha"][str(size)],
+                epsilon,
+                TOWNS,
+            )
+        }
+        assert {group["work"] for group, _ in found.disclosing} == expected
+    assert found.describe()["private"] is True
+    with pytest.raises(PolicyError, match="releases of format"):
+        rt.synthesize.audit_release(rt.publish(table(), rt.KAnonymity(2)).public, table())
+
+
+def test_a_streamed_table_and_many_rows_are_drawn_a_stretch_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setattr("reticent.synthesize.method._HELD", 10)
+    monkeypatch.setattr("reticent.synthesize.method._ROWS_AT_ONCE", 50)
+    release = rt.publish(table(engine="streaming"), PROMISE, method(), insecure_seed=8)
+    assert rt.verify(release.save(tmp_path / "release")).holds
+    monkeypatch.undo()
+    assert release.frame.height == 100
+
+
+def test_numbers_are_values_too():
+    frame = jobs().with_columns(
+        home=pl.col("home").replace_strict({name: 10 * i for i, name in enumerate(TOWNS)}, return_dtype=pl.Int64)
+    )
+    release = rt.publish(table(frame), PROMISE, method(domain=[0, 10, 20, 30]), insecure_seed=9)
+    assert release.frame["home"].dtype == pl.Int64
+    assert release.count("home >= 20").value == pytest.approx(release.count("home in (20, 30)").value)
