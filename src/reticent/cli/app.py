@@ -30,8 +30,7 @@ from reticent.cli import (
 )
 
 _COMMANDS = (demo, inspect, assess, preview, publish, verify, attack, query, apply, report)
-_GROUPS = (knowledge, belief, randomize, noise, views, audit, ledger, keys)
-_GROUPS = (knowledge, belief, randomize, synthesize, views, audit, ledger, keys)
+_GROUPS = (knowledge, belief, randomize, noise, synthesize, views, audit, ledger, keys)
 
 
 def app_for(words: Sequence[str] = ()) -> typer.Typer:
