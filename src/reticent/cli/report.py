@@ -36,12 +36,20 @@ def report(
             "--regression", help="Run this regression before and after, such as 'wage ~ age + sex'; needs --policy."
         ),
     ] = None,
+    coordinates: Annotated[
+        Path | None,
+        typer.Option(
+            "--coordinates",
+            help="Where places lie (first column: place; latitude, longitude): a synthetic release is compared by distances, on a map; needs --policy.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write the report on a release: verdict, promise, pictures, cost and what remains, one HTML file.
 
     Example: reticent report release -o report.html
     """
+    from reticent.data import Source
     from reticent.errors import PolicyError
     from reticent.policy import Policy
     from reticent.report import write_report, write_stewards_report
@@ -52,6 +60,8 @@ def report(
         raise PolicyError("--people is looked up before and after, which needs the table: add --policy.")
     if regression and not policy:
         raise PolicyError("--regression is run before and after, which needs the table: add --policy.")
+    if coordinates and not policy:
+        raise PolicyError("--coordinates are for comparing with the table, which needs the table: add --policy.")
     default = Path("report.html") if public else release / "private" / "report.html"
     target = output if output is not None else default
     with working("Drawing ...", as_json) as context:
@@ -64,6 +74,7 @@ def report(
                 people=listed.read(),
                 who=listed.who,
                 regression=regression,
+                coordinates=None if coordinates is None else Source(str(coordinates)).read(),
                 context=context,
             )
         else:

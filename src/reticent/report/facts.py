@@ -24,6 +24,7 @@ from reticent.release import PublicSide, Release, Words
 from reticent.release.claims import Check, check_claims, read_claims
 from reticent.release.values import parsed
 from reticent.report.analysis import Analysis, analyse
+from reticent.report.flow_figures import FlowFacts, flow_facts
 from reticent.report.lattice_figure import MOST_DOTS, LatticeFacts
 from reticent.utility import Measured
 
@@ -122,6 +123,7 @@ class ReportFacts:
     certificate: tuple[tuple[str, str], ...] = ()
     sample: pl.DataFrame = field(default_factory=pl.DataFrame)
     analysis: Analysis | None = None
+    flows: FlowFacts | None = None
 
 
 def gather(
@@ -132,13 +134,15 @@ def gather(
     risks: Sequence[Risk] = (),
     exposed: Sequence[Sequence[ExposedGroup]] = (),
     regression: str | None = None,
+    coordinates: pl.DataFrame | None = None,
     context: Context | None = None,
 ) -> ReportFacts:
     """Everything about a release; without ``private`` only what follows from its public side.
 
     ``table`` is the table that was published: with it the report also shows the crowds before publishing and judges every node
     of a small lattice. ``attacks`` are pairs of findings, before (or None) and after; ``risks`` and ``exposed`` tell what drove the risk
-    before, for each set of quasi columns that an adversary may know. ``regression`` is an analyst's formula, run before and after.
+    before, for each set of quasi columns that an adversary may know. ``regression`` is an analyst's formula, run before and after. Drawn rows are compared
+    with the true ones, with distances and a map where ``coordinates`` tell where places lie.
     """
     context = context or Context()
     claims = read_claims(side.certificate)
@@ -169,6 +173,8 @@ def gather(
     if table is not None and not table.streamed and facts.groups is not None:
         context.step("analysing before and after")
         told = replace(told, analysis=analyse(table, side, regression))
+    if table is not None and facts.groups is None:
+        told = replace(told, flows=flow_facts(table, side, coordinates, context))
     return _with_private(told, private, side, table, known, context)
 
 

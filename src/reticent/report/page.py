@@ -43,6 +43,7 @@ def render(facts: ReportFacts) -> str:
             _method(facts),
             _utility(facts),
             _analysis(facts),
+            _flows(facts),
             _residual(facts),
             _certificate(facts),
         )
@@ -292,6 +293,42 @@ def _analysis(facts: ReportFacts) -> _Section | None:
         _plain_table(("column", "mean before", "mean after", "spread before", "spread after"), means)
         + _listing("Correlations that moved most", ("columns", "before", "after"), together)
         + (_listing(f"Regression {found.formula}", ("term", "before", "after"), terms)),
+    )
+
+
+def _flows(facts: ReportFacts) -> _Section | None:
+    """Drawn rows beside true ones: shares, counts, distances, a map."""
+    found = facts.flows
+    if found is None:
+        return None
+    levels = [(each.level, f"{each.pairs:,}", f"{each.together:.1%}", f"{each.values:.1%}") for each in found.levels]
+    queries = [
+        (f"{each.width:.0%}", f"{each.true_rows:,.0f}", f"{each.mean_error:,.1f}", f"{each.relative_error:.1%}")
+        for each in found.queries
+    ]
+    heads = ("rows in the group", "groups", "true average, km", "drawn average, km", "mean error, km", "bias, km")
+    distances = [
+        (
+            each.name,
+            f"{each.groups:,}",
+            *(f"{number:.1f}" for number in (each.true_mean, each.drawn_mean, each.mean_error)),
+            f"{each.bias:+.1f}",
+        )
+        for each in (*found.distances, *found.short)
+    ]
+    many = len(found.distances)
+    return _Section(
+        "How well drawn rows match true ones",
+        f"Shares of {found.value} by {found.group}: half the sum of all differences between true and drawn shares (total variation), so 0% is a perfect match.",
+        _plain_table(("level", "pairs with rows", "together", f"{found.value} alone"), levels)
+        + _listing(
+            "Counts over ranges of groups and values",
+            ("share of each", "true rows on average", "mean error", "relative error"),
+            queries,
+        )
+        + _listing("Average distance, group by group", heads, distances[:many])
+        + _listing(f"The same for distances below {found.below:.1f} km", heads, distances[many:])
+        + (f"<h3>{escape(found.map.title)}</h3>{_figure(found.map)}" if found.map is not None else ""),
     )
 
 

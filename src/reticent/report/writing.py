@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from reticent.attack import compare
-from reticent.data import Context, Table
+from reticent.data import Context, Table, as_polars
 from reticent.files import write_whole
 from reticent.propose import ExposedGroup, Risk, exposures, risk_views
 from reticent.release import PublicSide, Release, open_public
@@ -27,6 +29,7 @@ def write_report(
     exposed: Sequence[Sequence[ExposedGroup]] = (),
     public: bool = False,
     regression: str | None = None,
+    coordinates: pl.DataFrame | None = None,
     context: Context | None = None,
 ) -> Path:
     """Write the report on a release, or on the folder of a saved one, to ``path``: the steward's, or the ``public`` one.
@@ -38,7 +41,7 @@ def write_report(
     """
     target, context = Path(path), context or Context()
     side, private = _sides(release, public, context)
-    facts = gather(side, private, table, attacks, risks, exposed, regression, context)
+    facts = gather(side, private, table, attacks, risks, exposed, regression, coordinates, context)
     context.step("drawing")
     content = render(facts)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -54,12 +57,14 @@ def write_stewards_report(
     people: Any = None,
     who: str | None = None,
     regression: str | None = None,
+    coordinates: Any = None,
     context: Context | None = None,
 ) -> Path:
     """Write the steward's report on a release (or its folder) of ``table``: its adversaries run, its risk looked at.
 
     ``people`` is a list that adversaries look up, ``who`` the column to call them by; without one the table's own people are looked up.
-    ``regression`` is a formula such as ``"wage ~ age + sex"``, run before and after (:func:`analyse`).
+    ``regression`` is a formula such as ``"wage ~ age + sex"``, run before and after (:func:`analyse`). ``coordinates`` is a table with a place in its first column,
+    ``latitude`` and ``longitude``: a synthetic release whose groups and values are places is then compared by distances and drawn on a map.
     """
     context = context or Context()
     return write_report(
@@ -70,6 +75,7 @@ def write_stewards_report(
         risks=risk_views(table, context=context),
         exposed=[each.exposed for each in exposures(table, (), context=context)],
         regression=regression,
+        coordinates=None if coordinates is None else as_polars(coordinates),
         context=context,
     )
 

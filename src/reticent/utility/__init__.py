@@ -3,12 +3,24 @@
 ``cells``     what a release shows of a column; ``picture`` a whole release beside the table that it was made from
 ``measures``  loss, entropy, divergence, penalties and group sizes of a picture (R-LD-30, R-UM-1..3)
 ``measured``  all of them by name, each computed when it is looked at
+``flows``     rows drawn by group beside true ones: total variation, counts, distances by size of the group (spec 000b, B9)
 ``workload``  the error of many counting queries (R-UM-4, R-UM-5, R-UM-7)
 
 Every figure here is computed with the original table in hand and stays with the steward.
 """
 
 from reticent.utility.cells import Cells, LeafSets
+from reticent.utility.flows import (
+    CodedFlows,
+    DistanceBin,
+    Flows,
+    GeoPoints,
+    QueryErrors,
+    distances_by_size,
+    on_one_grid,
+    query_errors,
+    total_variation,
+)
 from reticent.utility.measured import Measured, measure_all
 from reticent.utility.measures import (
     average_group_size,
@@ -30,10 +42,15 @@ from reticent.utility.workload import Workload, WorkloadError, log_ratio, worklo
 __all__ = [
     "Cells",
     "CellsDrawing",
+    "CodedFlows",
+    "DistanceBin",
+    "Flows",
+    "GeoPoints",
     "LeafSets",
     "LevelsDrawing",
     "Measured",
     "Picture",
+    "QueryErrors",
     "RegionsDrawing",
     "Workload",
     "WorkloadError",
@@ -42,6 +59,7 @@ __all__ = [
     "column_weights",
     "cp",
     "discernibility",
+    "distances_by_size",
     "height",
     "kl",
     "kl_mixture",
@@ -51,5 +69,8 @@ __all__ = [
     "measure_all",
     "ncp",
     "non_uniform_entropy",
+    "on_one_grid",
+    "query_errors",
+    "total_variation",
     "workload_error",
 ]

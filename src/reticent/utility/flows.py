@@ -1,0 +1,273 @@
+"""How well drawn flows match true ones: rows from groups to values, such as commuters from a place of work to a home (spec 000b, B9).
+
+Everything here is computed with the confidential table in hand and stays with the steward, after the draw was recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.errors import DataError
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+EARTH_KM = 6371.0088
+SIZE_BINS = (1, 2, 5, 10, 20, 50, 100, 500)
+"""Groups are looked at by size: from each of these numbers up to the next."""
+
+
+@dataclass(frozen=True, eq=False)
+class Flows:
+    """How many rows (``times``) go from each group to each value, as codes; pairs without rows are left out."""
+
+    group: Ints = field(repr=False)
+    value: Ints = field(repr=False)
+    times: Ints = field(repr=False)
+    groups: int
+    values: int
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return int(self.times.sum())
+
+    def merged(self, group_parts: Ints | None, value_parts: Ints | None) -> Flows:
+        """The same between parts: ``group_parts[g]`` is the part of group ``g``, likewise for values; None merges nothing."""
+        group = self.group if group_parts is None else group_parts[self.group]
+        value = self.value if value_parts is None else value_parts[self.value]
+        groups = self.groups if group_parts is None else int(group_parts.max(initial=-1)) + 1
+        values = self.values if value_parts is None else int(value_parts.max(initial=-1)) + 1
+        pairs, places = np.unique(group * values + value, return_inverse=True)
+        times = np.bincount(places, weights=self.times, minlength=len(pairs)).astype(np.int64)
+        return Flows(pairs // max(values, 1), pairs % max(values, 1), times, groups, values)
+
+    def of_values(self) -> Flows:
+        """The values of all groups together."""
+        return self.merged(np.zeros(self.groups, dtype=np.int64), None)
+
+
+def total_variation(one: Flows, other: Flows) -> float:
+    """Half the sum of the differences between shares: how much of one would have to move to become the other."""
+    pairs = np.concatenate([each.group * each.values + each.value for each in (one, other)])
+    shares = np.concatenate([one.times / max(one.rows, 1), -other.times / max(other.rows, 1)])
+    _, places = np.unique(pairs, return_inverse=True)
+    return float(np.abs(np.bincount(places, weights=shares)).sum() / 2)
+
+
+@dataclass(frozen=True)
+class QueryErrors:
+    """Errors of counting queries of one width: a run of groups and a run of values, each about a share ``width`` of them."""
+
+    width: float
+    true_rows: float
+    mean_error: float
+    relative_error: float
+
+
+def query_errors(
+    truth: Flows, drawn: Flows, widths: Sequence[float] = (0.05, 0.2, 0.5), queries: int = 200, seed: int = 0
+) -> list[QueryErrors]:
+    """How far counts on the drawn rows are from the true ones, for ranges of groups and values that begin anywhere.
+
+    An error is divided by the true count, and by a thousandth of the rows where that is more.
+    """
+    found = []
+    random = np.random.default_rng(seed)
+    for width in widths:
+        groups, values = (_range(size, width, queries, random) for size in (truth.groups, truth.values))
+        counts = np.array(
+            [[_inside(each, groups, values, query) for query in range(queries)] for each in (truth, drawn)]
+        )
+        errors = np.abs(counts[1] - counts[0])
+        relative = errors / np.maximum(counts[0], truth.rows / 1000)
+        found.append(
+            QueryErrors(width, float(counts[0].mean()), float(errors.mean()), float(relative.mean())),
+        )
+    return found
+
+
+def _range(size: int, width: float, queries: int, random: np.random.Generator) -> tuple[Ints, int]:
+    many = max(1, round(size * width))
+    return (random.random(queries) * (size - many + 1)).astype(np.int64), many
+
+
+def _inside(flows: Flows, groups: tuple[Ints, int], values: tuple[Ints, int], query: int) -> int:
+    (first_group, many_groups), (first_value, many_values) = groups, values
+    group, value = flows.group - first_group[query], flows.value - first_value[query]
+    fits = (group >= 0) & (group < many_groups) & (value >= 0) & (value < many_values)
+    return int(flows.times[fits].sum())
+
+
+@dataclass(frozen=True, eq=False)
+class GeoPoints:
+    """Where groups and values lie: latitude and longitude in degrees; not a number where that is unknown."""
+
+    groups: Floats = field(repr=False)
+    values: Floats = field(repr=False)
+
+    def kilometres(self, flows: Flows) -> Floats:
+        """The great-circle distance of every pair; not a number where an end is unknown."""
+        start, end = (
+            np.radians(points[codes]) for points, codes in ((self.groups, flows.group), (self.values, flows.value))
+        )
+        half = (end - start) / 2
+        slope = np.sin(half[:, 0]) ** 2 + np.cos(start[:, 0]) * np.cos(end[:, 0]) * np.sin(half[:, 1]) ** 2
+        return np.asarray(2 * EARTH_KM * np.arcsin(np.sqrt(np.clip(slope, 0, 1))))
+
+
+@dataclass(frozen=True)
+class DistanceBin:
+    """Average distances of the groups of some sizes, true and drawn: the mean absolute error of a group's average, and the bias (drawn less true)."""
+
+    low: int
+    high: int | None
+    groups: int
+    true_mean: float
+    drawn_mean: float
+    mean_error: float
+    bias: float
+
+    @property
+    def name(self) -> str:
+        """The sizes in words."""
+        if self.high is None:
+            return f"{self.low:,} or more"
+        return f"{self.low:,}" if self.high == self.low + 1 else f"{self.low:,} to {self.high - 1:,}"
+
+
+def distances_by_size(
+    truth: Flows, drawn: Flows, points: GeoPoints, below: float | None = None, bins: Sequence[int] = SIZE_BINS
+) -> list[DistanceBin]:
+    """The average distance of each group's rows, compared group by group, for groups of each size; ``below`` keeps rows of shorter distances only.
+
+    Groups without such a row on one of the two sides cannot be compared, and are left out.
+    """
+    sizes = np.bincount(truth.group, weights=truth.times, minlength=truth.groups)
+    means = [_means(flows, points, below) for flows in (truth, drawn)]
+    known = np.isfinite(means[0]) & np.isfinite(means[1])
+    found = []
+    for low, high in zip(bins, [*bins[1:], None], strict=True):
+        chosen = known & (sizes >= low) & ((sizes < high) if high is not None else True)
+        if chosen.any():
+            true, made = means[0][chosen], means[1][chosen]
+            apart = made - true
+            found.append(
+                DistanceBin(
+                    low,
+                    high,
+                    int(chosen.sum()),
+                    float(true.mean()),
+                    float(made.mean()),
+                    float(np.abs(apart).mean()),
+                    float(apart.mean()),
+                )
+            )
+    return found
+
+
+def _means(flows: Flows, points: GeoPoints, below: float | None) -> Floats:
+    distance = points.kilometres(flows)
+    used = np.isfinite(distance) & (distance < (np.inf if below is None else below))
+    rows = np.bincount(flows.group[used], weights=flows.times[used], minlength=flows.groups)
+    total = np.bincount(flows.group[used], weights=(flows.times * distance)[used], minlength=flows.groups)
+    return np.asarray(np.divide(total, rows, out=np.full(flows.groups, np.nan), where=rows > 0), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class CodedFlows:
+    """True and drawn flows in the same codes: the groups and the values that occur on either side, in rising order."""
+
+    truth: Flows
+    drawn: Flows
+    groups: pl.DataFrame = field(repr=False)
+    values: pl.Series = field(repr=False)
+
+    @classmethod
+    def of(
+        cls, truth: tuple[pl.DataFrame, Ints], drawn: tuple[pl.DataFrame, Ints], groups: Sequence[str], value: str
+    ) -> CodedFlows:
+        """From distinct rows of both sides, each with how often it is there."""
+        rows = [frame.select([*groups, value]) for frame, _ in (truth, drawn)]
+        both = pl.concat([rows[0].cast(pl.Schema({name: rows[1].schema[name] for name in rows[0].columns})), rows[1]])
+        listed = both.select(groups).unique().sort(groups) if groups else pl.DataFrame({"": [""]})
+        values = both[value].unique().sort()
+        group = _codes(both.select(groups), listed) if groups else np.zeros(both.height, dtype=np.int64)
+        codes = _codes(both.select(value), values.to_frame())
+        first = rows[0].height
+        flows = [
+            Flows(group[part], codes[part], times, listed.height, len(values)).merged(None, None)
+            for part, (_, times) in ((slice(0, first), truth), (slice(first, None), drawn))
+        ]
+        return cls(flows[0], flows[1], listed, values)
+
+    def located(self, places: Any) -> GeoPoints | None:
+        """Where groups and values lie, by a table with a place, a latitude and a longitude; None where groups are not places."""
+        listed = _located(places)
+        if self.groups.width != 1:
+            return None
+        points = [_points(series, listed) for series in (self.groups.to_series(), self.values)]
+        for series, found in zip((self.groups.to_series(), self.values), points, strict=True):
+            if not np.isfinite(found).any():
+                raise DataError(
+                    f"The coordinates have no place of column {series.name!r}, such as {series[0]!r}. Their first column must hold the same codes.",
+                    column=series.name,
+                )
+        return GeoPoints(*points)
+
+
+def _codes(rows: pl.DataFrame, listed: pl.DataFrame) -> Ints:
+    names = listed.columns
+    found = rows.join(listed.with_row_index(""), on=names, how="left", nulls_equal=True, maintain_order="left")
+    return found[""].to_numpy().astype(np.int64)
+
+
+_LATITUDES = ("latitude", "lat", "blklatdd", "intptlat", "y")
+_LONGITUDES = ("longitude", "lon", "lng", "long", "blklondd", "intptlon", "x")
+
+
+def _located(places: pl.DataFrame) -> pl.DataFrame:
+    """The table of places with the columns ``place``, ``latitude`` and ``longitude``."""
+    named = {name.lower(): name for name in places.columns}
+    found = [next((named[each] for each in names if each in named), None) for names in (_LATITUDES, _LONGITUDES)]
+    if not all(found) or places.width < 3:
+        raise DataError(
+            "Coordinates need a column with the place first, and columns named latitude and longitude (or lat and lon); "
+            f"the columns are: {', '.join(places.columns)}."
+        )
+    latitude, longitude = (pl.col(str(name)).cast(pl.Float64, strict=False) for name in found)
+    return places.select(
+        pl.col(places.columns[0]).cast(pl.String).alias("place"),
+        latitude.alias("latitude"),
+        longitude.alias("longitude"),
+    ).unique("place", keep="first", maintain_order=True)
+
+
+def _points(series: pl.Series, listed: pl.DataFrame) -> Floats:
+    asked = series.cast(pl.String).alias("place").to_frame()
+    found = asked.join(listed, on="place", how="left", maintain_order="left")
+    return found.select("latitude", "longitude").fill_null(float("nan")).to_numpy().astype(np.float64)
+
+
+def grid_parts(points: Floats, cells: int = 14) -> tuple[Ints, Floats]:
+    """The cell of a grid in which every point lies (the last one for those that lie nowhere), and the middle of each cell's points."""
+    known = np.asarray(np.isfinite(points).all(axis=1))
+    low, high = points[known].min(axis=0), points[known].max(axis=0)
+    share = np.where(known[:, None], (points - low) / np.where(high > low, high - low, 1), 0)
+    squares = np.minimum((share * cells).astype(np.int64), cells - 1) @ np.array([cells, 1])
+    squares[~known] = cells * cells
+    _, parts = np.unique(squares, return_inverse=True)
+    counts = np.bincount(parts)
+    middles = np.stack([np.bincount(parts, weights=points[:, axis]) / counts for axis in (0, 1)], axis=1)
+    return parts.astype(np.int64), middles
+
+
+def on_one_grid(points: GeoPoints, cells: int = 14) -> tuple[Ints, Ints, Floats]:
+    """The cells of groups and of values on one grid, and where each cell lies."""
+    parts, middles = grid_parts(np.concatenate([points.groups, points.values]), cells)
+    return parts[: len(points.groups)], parts[len(points.groups) :], middles
