@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from reticent.attack.artificial import Linkability
 from reticent.attack.cohorts import Cohorts
+from reticent.attack.foreign import coded_columns
 from reticent.attack.records import COLUMN, RecordIndex, Records, Ruler
-from reticent.data import Context, Seen
+from reticent.data import Context, Hierarchy, Seen, Table
 from reticent.errors import DataError
 from tests.oracles import attack_records as oracle
 
@@ -108,3 +109,11 @@ def test_numbers_without_spread_and_columns_without_values_do_no_harm() -> None:
     frame = pl.DataFrame({"same": [4, 4, 4], "none": [None, None, None], "huge": [1e300, -1e300, 0.0]})
     index = RecordIndex.of(Records.of(frame), Ruler.of(frame.columns, frame))
     assert index.nearest(frame, frame.columns, Context(), "testing").tolist() == [0, 0, 0]
+
+
+def test_long_whole_numbers_of_one_length_and_masked_digits_are_codes() -> None:
+    frame = pl.DataFrame({"block": [440010301001000, 440010301001001], "year": [1990, 1991], "zip": [2139, 2138]})
+    ruler = Ruler.of(frame.columns, frame, codes={"zip"})
+    assert [scale.is_number for scale in ruler.scales.values()] == [False, True, False]
+    table = Table(frame, quasi={"zip": Hierarchy.masking(5), "year": Hierarchy.intervals([5])}, sensitive="block")
+    assert coded_columns(table) == ["zip"]

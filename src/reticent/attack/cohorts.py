@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,6 +41,7 @@ class Cohorts:
     inside: pl.DataFrame = field(repr=False)
     outside: pl.DataFrame = field(repr=False)
     instead: pl.DataFrame | None = field(default=None, repr=False)
+    codes: frozenset[str] = frozenset()
     seed: int = 0
     context: Context = field(default_factory=Context, compare=False, repr=False)
 
@@ -54,10 +55,11 @@ class Cohorts:
         sample: int = 2000,
         seed: int = 0,
         context: Context | None = None,
+        codes: Collection[str] = (),
     ) -> Cohorts:
         """From the table that artificial records were made from, and people who were not in it (without them the table is split).
 
-        At most ``sample`` people of each side are attacked one by one.
+        At most ``sample`` people of each side are attacked one by one. Columns of numbers that are ``codes`` are alike or not, never near.
         """
         whole(sample, "sample", low=1)
         rows = as_polars(original)
@@ -85,6 +87,7 @@ class Cohorts:
             inside=rows[:alike],
             outside=rows if outside is None else outside[:alike],
             instead=instead,
+            codes=frozenset(codes),
             seed=seed,
             context=context or Context(),
         )
@@ -105,7 +108,7 @@ class Cohorts:
 
     def _trial(self, shown: Records) -> TwoSidedTrial:
         frames = [self.inside, self.others, self.outside, shown.frame]
-        ruler = Ruler.of(self.columns, *frames, *([] if self.instead is None else [self.instead]))
+        ruler = Ruler.of(self.columns, *frames, *([] if self.instead is None else [self.instead]), codes=self.codes)
         crowd = RecordIndex.of(Records.of(self.others[:_CROWD]), ruler)
         if self.instead is None:
             index = RecordIndex.of(shown, ruler)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import polars as pl
 from reticent.attack.artificial import ArtificialRecordsAttack, Isolation, Linkability, Membership, NearestGuess
 from reticent.attack.base import Findings
 from reticent.attack.cohorts import Cohorts
-from reticent.data import Context, Seen, Source, Table, as_polars
+from reticent.data import Context, Hierarchy, Seen, Source, Table, as_polars
 from reticent.errors import DataError, PolicyError
 from reticent.release import seen_of
 
@@ -23,6 +23,7 @@ def synthetic(
     *,
     quasi: Sequence[str] | None = None,
     sensitive: Sequence[str] | None = None,
+    codes: Collection[str] = (),
     sample: int = 2000,
     seed: int = 0,
     context: Context | None = None,
@@ -32,7 +33,8 @@ def synthetic(
     ``target`` holds the synthetic records: a frame, a data file, a release or its folder. ``original`` is the table that they were made from (a frame, a
     file, or a :class:`reticent.Table` with roles) and ``control`` people who were not in it, drawn from the same population; without them the original is
     split, and true rows of one half stand in for the synthetic ones when people of the other half are attacked. ``quasi`` are the columns that
-    an adversary may know and ``sensitive`` those to guess; without them all columns that the files have in common are both.
+    an adversary may know and ``sensitive`` those to guess; without them all columns that the files have in common are both. Numbers in ``codes``, such as
+    postcodes, are alike or not; other numbers may be near each other. A table's hierarchies tell which of its columns are codes.
 
     *Adversary*: four of them, see ``docs/attacks.md``; they bound nothing for others. *Cost*: nearest records of ``sample`` people on each side, so it grows with the
     rows of the files times ``sample``. Findings are for the steward.
@@ -45,7 +47,8 @@ def synthetic(
     rows = original.frame if isinstance(original, Table) else _frame(original)
     known, secret = _roles(seen, rows, original, quasi, sensitive)
     others = None if control is None else _frame(control)
-    cohorts = Cohorts.of(rows, others, known, secret, sample, seed, context)
+    coded = {*codes, *(coded_columns(original) if isinstance(original, Table) else ())}
+    cohorts = Cohorts.of(rows, others, known, secret, sample, seed, context, coded)
     found = []
     adversaries = artificial_adversaries(cohorts, seen)
     for place, each in enumerate(adversaries):
@@ -63,6 +66,13 @@ def artificial_adversaries(cohorts: Cohorts, seen: Seen) -> list[ArtificialRecor
         *(NearestGuess(cohorts, name) for name in cohorts.secret),
     ]
     return [each for each in every if each.needs(seen) is None]
+
+
+def coded_columns(table: Table) -> list[str]:
+    """The columns of a table whose hierarchies mask the digits of codes."""
+    declared = [each.items() for each in (table.quasi, table.sensitive) if isinstance(each, dict)]
+    recipes = [(name, recipe) for each in declared for name, recipe in each if isinstance(recipe, Hierarchy)]
+    return [name for name, recipe in recipes if recipe.describe().get("kind") == "masking"]
 
 
 def _records(target: Any) -> Seen:

@@ -1,12 +1,12 @@
 """Records as whole numbers, so that distances between people and published records are exact and quick.
 
 A category that differs adds one to a distance. A number or a date adds how far apart two values are, measured by the range that the middle 90 % of the original
-rows have, and at most one. Two missing values are alike. Distances are counted in millionths of a column.
+rows have, and at most one. Whole numbers of eight digits or more that are all of one length are codes, and so are categories. Two missing values are alike. Distances are counted in millionths of a column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,7 +21,7 @@ COLUMN = 1_000_000
 """The distance that one column adds at most."""
 _NO_CATEGORY, _UNHEARD_OF, _NO_NUMBER, _FAR = -1, -2, 1 << 30, 1 << 29
 _LANES, _LOOKED, _LOT = 64, 128, 250
-_ENOUGH = 20
+_ENOUGH, _LONG_CODE = 20, 8
 Places = NDArray[np.int32]
 
 
@@ -67,9 +67,12 @@ class Ruler:
     scales: Mapping[str, ValueLine]
 
     @classmethod
-    def of(cls, columns: Sequence[str], first: pl.DataFrame, *others: pl.DataFrame) -> Ruler:
-        """For these columns of some frames; a column that cannot be compared is an error that says why."""
-        return cls({name: _scale(name, [first[name], *(each[name] for each in others)]) for name in columns})
+    def of(
+        cls, columns: Sequence[str], first: pl.DataFrame, *others: pl.DataFrame, codes: Container[str] = ()
+    ) -> Ruler:
+        """For these columns of some frames; a column that cannot be compared is an error that says why. Numbers in ``codes`` are categories."""
+        parts = {name: [first[name], *(each[name] for each in others)] for name in columns}
+        return cls({name: _scale(name, each, name in codes) for name, each in parts.items()})
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -221,8 +224,8 @@ class ValueLine:
         return np.asarray(gaps <= (tolerance if self.is_number else 0))
 
 
-def _scale(name: str, parts: Sequence[pl.Series]) -> ValueLine:
-    if all(_is_number(each) for each in parts):
+def _scale(name: str, parts: Sequence[pl.Series], code: bool) -> ValueLine:
+    if not code and all(_is_number(each) for each in parts) and not _looks_like_codes(parts[0]):
         first = _numbers(parts[0])
         known = first[np.isfinite(first)]
         if not len(known):
@@ -240,6 +243,14 @@ def _scale(name: str, parts: Sequence[pl.Series]) -> ValueLine:
                 column=name,
             )
     return ValueLine(pl.concat(texts).unique().sort())
+
+
+def _looks_like_codes(series: pl.Series) -> bool:
+    """Whether whole numbers are codes, such as those of places: long, and all of one length."""
+    if not series.dtype.is_integer() or not len(series.drop_nulls()):
+        return False
+    lengths = series.drop_nulls().unique().cast(pl.String).str.len_chars().unique().to_list()
+    return len(lengths) == 1 and lengths[0] >= _LONG_CODE
 
 
 def _is_number(series: pl.Series) -> bool:

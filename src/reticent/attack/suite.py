@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from reticent.attack.base import Adversary, Findings
 from reticent.attack.cohorts import Cohorts
 from reticent.attack.control import HoldOut, hold_out, naively
 from reticent.attack.exclusion import Exclusion
-from reticent.attack.foreign import artificial_adversaries
+from reticent.attack.foreign import artificial_adversaries, coded_columns
 from reticent.attack.homogeneity import Homogeneity
 from reticent.attack.inference import Inference
 from reticent.attack.linkage import Linkage
@@ -166,9 +167,9 @@ def _compared_with_artificial(
     """Before and after, for artificial records: before, the table's own rows take their place. Nothing without the table."""
     if table is None:
         return []
-    rows = own_people(table, _MOST_ROWS, seed)
+    rows = _rows_of_people(table, seed)
     known, secret = ([name for name in names if name in after.names] for names in (table.quasi, table.sensitive))
-    cohorts = Cohorts.of(rows, control, known, secret, seed=seed, context=context)
+    cohorts = Cohorts.of(rows, control, known, secret, seed=seed, context=context, codes=coded_columns(table))
     before = Seen.in_noise(rows.select(cohorts.columns))
     chosen = artificial_adversaries(cohorts, after)
     pairs: list[tuple[Findings | None, Findings]] = []
@@ -176,6 +177,15 @@ def _compared_with_artificial(
         context.step("attacking", len(pairs), len(chosen), each.name)
         pairs.append((each.attack(before), each.attack(after)))
     return pairs
+
+
+def _rows_of_people(table: Table, seed: int) -> pl.DataFrame:
+    """The rows of a table, each as often as its weight says where that is a whole number."""
+    if table.weight is None or table.streamed:
+        return own_people(table, _MOST_ROWS, seed)
+    frame = table.frame.select([*table.quasi, *table.sensitive, table.weight])
+    times = frame[table.weight].cast(pl.Int64, strict=False).fill_null(1)
+    return frame[np.repeat(np.arange(frame.height), times.clip(0).to_numpy())].drop(table.weight)
 
 
 def _compared_with_noise(

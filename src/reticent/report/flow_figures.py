@@ -164,7 +164,12 @@ def flow_map(coded: CodedFlows, points: GeoPoints) -> Figure:
 
 def _maps(maps: Sequence[Flows], middles: NDArray[np.float64], label: str, width: float, *, across: bool) -> str:
     known = np.asarray(np.isfinite(middles).all(axis=1))
-    low, high = middles[known].min(axis=0), middles[known].max(axis=0)
+    shown = [_largest(flows, known) for flows in maps]
+    ends = [part[each] for flows, each in zip(maps, shown, strict=True) for part in (flows.group, flows.value)]
+    drawn = middles[np.unique(np.concatenate(ends))]
+    if not len(drawn):
+        return picture(width, _HEAD, [], label)
+    low, high = drawn.min(axis=0), drawn.max(axis=0)
     # A degree of longitude is shorter than one of latitude, the more the farther north.
     tall = max(float(high[0] - low[0]), 1e-9)
     wide = max(float(high[1] - low[1]) * float(np.cos(np.radians((low[0] + high[0]) / 2))), 1e-9)
@@ -183,23 +188,26 @@ def _maps(maps: Sequence[Flows], middles: NDArray[np.float64], label: str, width
             return float(x), float(top + (high[0] - middles[part, 0]) * scale)
 
         parts.append(text(left + _EDGE, top - 10, title, "value"))
-        parts += _lines(flows, known, most, kind, at)
+        parts += _lines(flows, shown[number], most, kind, at)
     total = height + _HEAD + _EDGE if across else 2 * (height + _HEAD) + _GAP + _EDGE
     return picture(width, total, parts, label)
 
 
-def _lines(flows: Flows, known: NDArray[np.bool_], most: float, kind: str, at: Any) -> list[str]:
-    """Flows as lines, the largest last so that they lie on top, and a dot for rows that stay within a square."""
-    shown = known[flows.group] & known[flows.value]
-    shares = np.where(shown, flows.times / max(flows.rows, 1), 0)
-    chosen = np.argsort(-shares, kind="stable")[:_MOST_LINES]
+def _largest(flows: Flows, known: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The largest flows whose ends are known, the largest last."""
+    times = np.where(known[flows.group] & known[flows.value], flows.times, 0)
+    chosen = np.argsort(-times, kind="stable")[:_MOST_LINES]
+    return np.asarray(chosen[times[chosen] > 0][::-1])
+
+
+def _lines(flows: Flows, shown: NDArray[np.int64], most: float, kind: str, at: Any) -> list[str]:
+    """Flows as lines, the largest on top, and a dot for rows that stay within a square."""
     parts = []
-    for place in chosen[::-1].tolist():
-        if not shares[place]:
-            continue
+    for place in shown.tolist():
+        share = int(flows.times[place]) / max(flows.rows, 1)
         start, end = at(int(flows.group[place])), at(int(flows.value[place]))
-        thick = max(_WIDEST * float(np.sqrt(shares[place] / most)), 0.4)
-        tip = f"{int(flows.times[place]):,} rows ({shares[place]:.2%})"
+        thick = max(_WIDEST * float(np.sqrt(share / most)), 0.4)
+        tip = f"{int(flows.times[place]):,} rows ({share:.2%})"
         if start == end:
             parts.append(dot(start[0], start[1], thick, kind, tip))
         else:

@@ -24,7 +24,7 @@ SIZE_BINS = (1, 2, 5, 10, 20, 50, 100, 500)
 
 @dataclass(frozen=True, eq=False)
 class Flows:
-    """How many rows (``times``) go from each group to each value, as codes; pairs without rows are left out."""
+    """How many rows (``times``) go from each group to each value, as codes in rising order; pairs without rows are left out."""
 
     group: Ints = field(repr=False)
     value: Ints = field(repr=False)
@@ -99,9 +99,10 @@ def _range(size: int, width: float, queries: int, random: np.random.Generator) -
 
 def _inside(flows: Flows, groups: tuple[Ints, int], values: tuple[Ints, int], query: int) -> int:
     (first_group, many_groups), (first_value, many_values) = groups, values
-    group, value = flows.group - first_group[query], flows.value - first_value[query]
-    fits = (group >= 0) & (group < many_groups) & (value >= 0) & (value < many_values)
-    return int(flows.times[fits].sum())
+    # Pairs are in the order of their groups.
+    start, end = np.searchsorted(flows.group, [first_group[query], first_group[query] + many_groups])
+    value = flows.value[start:end] - first_value[query]
+    return int(flows.times[start:end][(value >= 0) & (value < many_values)].sum())
 
 
 @dataclass(frozen=True, eq=False)
