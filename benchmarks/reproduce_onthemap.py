@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -66,7 +67,7 @@ class Commuters:
         flows = Flows(*places, jobs["S000"].to_numpy().astype(np.int64), len(work), blocks.height).merged(None, None)
         return cls(flows, blocks, _codes(work, blocks["tabblk2010"]))
 
-    @property
+    @cached_property
     def points(self) -> GeoPoints:
         """Where blocks lie."""
         every = self.blocks.select("blklatdd", "blklondd").to_numpy().astype(np.float64)
@@ -121,7 +122,8 @@ def _flows(like: Flows, sizes: Ints, codes: Ints) -> Flows:
 def safely_shrunk(jobs: Commuters, epsilon: float, seed: int = SEED) -> tuple[Drawing, float, float]:
     """Domain dropping in its safe variant (R-SY-17, R-SY-18), with keep-probabilities that fall with distance; also the final epsilon and the mean keep-probability.
 
-    The keep-probability of a block is public: a log-normal law of distances fitted to the state's published quantiles, floored at 0.0378 as in the thesis.
+    The keep-probability of a block is public: a log-normal law of distances fitted to published quantiles, floored at 0.0378 as in the thesis. Draws are made in
+    floats: they are measured here and never released.
     """
     flows, random = jobs.flows, np.random.default_rng(seed)
     sizes = np.bincount(flows.group, weights=flows.times, minlength=flows.groups).astype(np.int64)
@@ -143,7 +145,9 @@ def safely_shrunk(jobs: Commuters, epsilon: float, seed: int = SEED) -> tuple[Dr
         alpha = alphas[key]
         planned += time.perf_counter() - started
         people = pool[pool_ends[group] - n : pool_ends[group]]
-        domain = np.flatnonzero((random.random(flows.values) < keep) | np.isin(np.arange(flows.values), people))
+        kept = random.random(flows.values) < keep
+        kept[people] = True
+        domain = np.flatnonzero(kept)
         noise = alpha * len(domain)
         made: list[int] = []
         for turn in range(n):
