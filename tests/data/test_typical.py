@@ -5,7 +5,7 @@ import datetime
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reticent.data import Anything, Interval, LabelRanges, Values, ValueType, at_places, places_of
@@ -32,6 +32,19 @@ def test_whole_numbers_go_to_the_next_multiple_of_the_step_in_their_range(three:
     places = [low] if low == high else grid_places(low, high)
     assert found in places
     assert abs(found - value) == min(abs(place - value) for place in places)  # type: ignore[operator]
+
+
+TENTHS = st.integers(-200, 200).map(lambda value: value / 10)
+
+
+@example((3.3, 3.3, 4.5))
+@given(st.tuples(TENTHS, TENTHS, TENTHS))
+def test_a_place_of_the_grid_is_one_number_however_it_is_reached(three: tuple[float, float, float]) -> None:
+    """3.4 and not 3.4000000000000004, which came of adding a step to what was rounded out of its range."""
+    low, value, high = sorted(three)
+    found = nearest(ValueType.REAL, low, high, value)
+    assert found == round(found, 2)  # type: ignore[call-overload]
+    assert nearest(ValueType.REAL, low, high, found) == found
 
 
 @given(st.tuples(REAL, REAL, REAL))

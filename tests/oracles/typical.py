@@ -9,10 +9,15 @@ from fractions import Fraction
 from typing import Any
 
 
+def decimal(value: Any) -> Fraction:
+    """A number as it is written."""
+    return Fraction(str(value))
+
+
 def step_of(low: Any, high: Any) -> Fraction:
     """The largest of 1, 2, 5 times a power of ten that is at most a quarter of a range; at least 1 between whole ends."""
-    width = (Fraction(high) - Fraction(low)) / 4
-    whole = Fraction(low).denominator == 1 and Fraction(high).denominator == 1
+    width = (decimal(high) - decimal(low)) / 4
+    whole = decimal(low).denominator == 1 and decimal(high).denominator == 1
     best = Fraction(1) if whole else Fraction(0)
     for power in range(-40, 40):
         for digit in (1, 2, 5):
@@ -25,8 +30,8 @@ def step_of(low: Any, high: Any) -> Fraction:
 def grid_places(low: Any, high: Any) -> list[Fraction]:
     """All places of the grid of a range of numbers."""
     step = step_of(low, high)
-    first = -((-Fraction(low)) // step)
-    return [step * place for place in range(int(first), int(Fraction(high) // step) + 1)]
+    first = -((-decimal(low)) // step)
+    return [step * place for place in range(int(first), int(decimal(high) // step) + 1)]
 
 
 def grid_days(low: datetime.date, high: datetime.date) -> list[datetime.date]:

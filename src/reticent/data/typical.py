@@ -22,6 +22,8 @@ Ids = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 _LARGEST = 300
+_ROUNDED_UP = 1 + 1e-12  # the difference of two decimals may be a little less than the decimal that it should be
+_EXACT_DIGITS = 22  # powers of ten below are floats themselves
 _DIGITS = np.repeat(np.arange(-_LARGEST, _LARGEST + 1), 3)
 _STEPS = np.array([float(f"{digit}e{power}") for power in range(-_LARGEST, _LARGEST + 1) for digit in (1, 2, 5)])
 _WHOLE_STEPS = np.array([digit * 10**power for power in range(18) for digit in (1, 2, 5)], dtype=np.int64)
@@ -66,20 +68,20 @@ class RangeGrids:
         quarter = np.minimum((self.high - self.low) // 4, _WHOLE_STEPS[-1]).astype(np.int64)
         step = _WHOLE_STEPS[np.maximum(np.searchsorted(_WHOLE_STEPS, quarter, side="right") - 1, 0)]
         found = (places + step // 2) // step * step
-        return self._inside(found, step)
+        found = np.where(found > self.high, found - step, found)
+        return self._inside(np.where(found < self.low, found + step, found))
 
     def _in_steps(self, places: NDArray[Any]) -> NDArray[Any]:
         # Halves first, since the difference may be too large for a float.
-        quarter = self.high / 4 - self.low / 4
+        quarter = (self.high / 4 - self.low / 4) * _ROUNDED_UP
         whole = (np.floor(self.low) == self.low) & (np.floor(self.high) == self.high)
         place = np.maximum(np.searchsorted(_STEPS, quarter, side="right") - 1, 0)
         place = np.where(whole, np.maximum(place, 3 * _LARGEST), place)
-        step, found = _STEPS[place], np.empty(len(places))
-        for digits in np.unique(_DIGITS[place]).tolist():
-            mine = _DIGITS[place] == digits
-            steps = np.rint(places[mine] / step[mine])
-            found[mine] = np.round(steps * step[mine], -digits) if abs(digits) < 22 else steps * step[mine]
-        return self._inside(found, step)
+        # Counted in steps, so that every place of the grid is one number, however it is reached.
+        count = np.rint(places / _STEPS[place])
+        count = np.where(_multiples(count, place) > self.high, count - 1, count)
+        count = np.where(_multiples(count, place) < self.low, count + 1, count)
+        return self._inside(_multiples(count, place))
 
     def _in_calendar(self, places: NDArray[Any]) -> NDArray[Any]:
         days = self.kind is ValueType.DATE
@@ -94,14 +96,21 @@ class RangeGrids:
                 found[mine] = _begun(moments[mine], low[mine], high[mine], unit)
         return found // _DAY + _FIRST_DAY if days else found
 
-    def _inside(self, found: NDArray[Any], step: NDArray[Any]) -> NDArray[Any]:
-        """What was rounded out of its range goes to the next place in it; where a float is too coarse for that, to the middle."""
-        found = np.where(found > self.high, found - step, found)
-        found = np.where(found < self.low, found + step, found)
-        middle = (
-            self.low + (self.high - self.low) // 2 if self.kind is not ValueType.REAL else self.low / 2 + self.high / 2
-        )
-        return np.where((found < self.low) | (found > self.high), middle, found)
+    def _inside(self, found: NDArray[Any]) -> NDArray[Any]:
+        """What lies outside of its range all the same, since a float is too coarse for the step, goes to the middle of it."""
+        real = self.kind is ValueType.REAL
+        middle = self.low / 2 + self.high / 2 if real else self.low + (self.high - self.low) // 2
+        return np.where((found >= self.low) & (found <= self.high), found, middle)
+
+
+def _multiples(count: NDArray[np.float64], place: Ids) -> NDArray[np.float64]:
+    """So many steps of each size, as the nearest decimal number."""
+    found = count * _STEPS[place]
+    for digits in np.unique(_DIGITS[place]).tolist():
+        if abs(digits) < _EXACT_DIGITS:
+            mine = _DIGITS[place] == digits
+            found[mine] = np.round(found[mine], -digits)
+    return found
 
 
 def _moments(places: NDArray[Any], days: bool) -> Ids:
