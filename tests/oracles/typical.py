@@ -43,9 +43,11 @@ def grid_days(low: datetime.date, high: datetime.date) -> list[datetime.date]:
     return [day for day in days if day.day == 1] if quarter >= 31 else days
 
 
-def lower_median(values: Sequence[Any]) -> Any:
-    """The value that half of the others lie at or above."""
-    return sorted(values)[(len(values) - 1) // 2]
+def middle(values: Sequence[Any]) -> Any:
+    """The median: the value in the middle, or the middle between two."""
+    ordered = sorted(values)
+    low, high = ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]
+    return low + (high - low) / 2
 
 
 def commonest(values: Sequence[Any]) -> set[Any]:

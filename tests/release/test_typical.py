@@ -16,7 +16,7 @@ from reticent.data import Hierarchy, Interval, Table, Values
 from reticent.definitions import DistinctLDiversity, KAnonymity, KMap
 from reticent.errors import DataError, PolicyError
 from reticent.release import apply, default_method, open_public, publish, seen_of, verify
-from tests.oracles.typical import commonest, grid_days, grid_places, lower_median
+from tests.oracles.typical import commonest, grid_days, grid_places, middle
 
 FIRST = datetime.date(1950, 1, 1)
 
@@ -106,7 +106,7 @@ def test_a_typical_value_is_the_median_or_the_mode_of_its_group_on_the_grid_of_i
             if meaning.closed != "both":
                 high = high - 1 if column == "age" else high - 1e-9 if column == "wage" else high
             places: list[Any] = grid_days(low, high) if column == "born" else [float(p) for p in grid_places(low, high)]
-            median = lower_median(members[column].to_list())
+            median = middle(members[column].to_list())
             value = shown[number][column]
             distance = (
                 (lambda one, other: abs((one - other).days))

@@ -75,6 +75,20 @@ def test_ranges_are_read_by_their_middle_and_sets_by_their_mean() -> None:
         assert found.summaries[0].mean[1] == pytest.approx(mean)
 
 
+def test_typical_values_are_read_as_they_are(table: rt.Table, frame: pl.DataFrame) -> None:
+    """Whoever opens the file in a statistics program finds the same figures."""
+    release = rt.publish(table, rt.KAnonymity(5), rt.Mondrian(values="typical"))
+    found = {each.column: each for each in analyse(table, release, "pay ~ age + sex").summaries}
+    for name in ("age", "pay"):
+        assert found[name].mean == pytest.approx((frame[name].mean(), release.frame[name].mean()))
+        assert found[name].spread[1] == pytest.approx(release.frame[name].std())
+    assert found["sex"].mean[1] == pytest.approx((release.frame["sex"] == "m").mean())
+    assert abs(found["age"].mean[0] - found["age"].mean[1]) < 1
+    slope = analyse(table, release, "pay ~ age").coefficients[1].values
+    assert slope[1] == pytest.approx(stats.linregress(release.frame["age"], release.frame["pay"]).slope)
+    assert slope[1] == pytest.approx(slope[0], rel=0.1)
+
+
 def test_what_was_suppressed_is_unknown() -> None:
     pair = rt.Table({"x": [1, 2], "y": [1, 2]}, quasi={"x": rt.Hierarchy.suppression([1, 2])}, sensitive="y")
     found = analyse(pair, rt.publish(pair, rt.KAnonymity(2), rt.Lattice()))

@@ -76,12 +76,12 @@ class GroupedLeaves:
         """Some of the entries."""
         return GroupedLeaves(self.owners[chosen], self.places[chosen], self.times[chosen], self.count)
 
-    def medians(self) -> Ids:
-        """The place of the lower median of each group; 0 for a group without entries."""
+    def medians(self) -> tuple[Ids, Ids]:
+        """The places of the lower and of the upper median of each group; 0 for a group without entries."""
         sums, upto = self.sums(), np.cumsum(self.times)
-        before = np.cumsum(sums) - sums
-        reached = 2 * (upto - before[self.owners]) >= sums[self.owners]
-        return self._first(np.flatnonzero(reached))
+        doubled = 2 * (upto - (np.cumsum(sums) - sums)[self.owners])
+        lower, upper = (self._first(np.flatnonzero(doubled >= sums[self.owners] + more)) for more in (0, 1))
+        return lower, upper
 
     def modes(self) -> tuple[Ids, Ids]:
         """The place of the most frequent value of each group, the first of several, and how often it occurs."""
@@ -107,8 +107,8 @@ def typical_values(
 ) -> pl.Series:
     """One value for each group, in the column's own type, given the leaf, the rows and the group of every unit.
 
-    Group ``g`` shows the label ``label_of[g]`` with the meaning ``meanings[label_of[g]]``. Where that is a range, the value is the lower median of the known
-    values on the range's grid, or the middle of the range where fewer than three are known; missing where most are. Elsewhere it is the most
+    Group ``g`` shows the label ``label_of[g]`` with the meaning ``meanings[label_of[g]]``. Where that is a range, the value is the median of the known
+    values on the range's grid (the middle of the two where they are even in number), or the middle of the range where fewer than three are known; missing where most are. Elsewhere it is the most
     frequent value; unless labels list exactly the values of the group (``listed``), missing where fewer than three rows have it.
     """
     count, kind = len(label_of), ValueType.of(hierarchy.leaves.dtype, hierarchy.column)
@@ -128,9 +128,9 @@ def typical_values(
     null = -1 if hierarchy.null_leaf is None else int(place_of[hierarchy.null_leaf])
     known = held.only(held.places != null)
     grids, rows = ranges.grids(label_of), known.sums()
-    middle = grids.low + (grids.high - grids.low) // 2 if kind is not ValueType.REAL else grids.low / 2 + grids.high / 2
-    median = places_of(hierarchy.leaves, kind)[order[known.medians()]]
-    found = grids.nearest(np.where(rows < FEWEST, middle, median))
+    values_at = places_of(hierarchy.leaves, kind)[order]
+    few, (lower, upper) = rows < FEWEST, (values_at[each] for each in known.medians())
+    found = grids.nearest(np.where(few, grids.low, lower), np.where(few, grids.high, upper))
     numbers = at_places(found, 2 * rows < held.sums(), kind).cast(published)
     chosen = pl.when(pl.Series(ranged)).then(numbers).otherwise(plain.cast(published))
     return pl.select(chosen.alias(hierarchy.column)).to_series()

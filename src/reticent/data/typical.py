@@ -52,22 +52,26 @@ class RangeGrids:
     low: NDArray[Any]
     high: NDArray[Any]
 
-    def nearest(self, places: NDArray[Any]) -> NDArray[Any]:
-        """The place of the grid next to each of some places of the ranges; it lies in the range too."""
+    def nearest(self, places: NDArray[Any], others: NDArray[Any] | None = None) -> NDArray[Any]:
+        """The place of the grid next to each of some places of the ranges, or to the middle between these and ``others``; it lies in the range too."""
+        others = places if others is None else others
         if self.kind.is_temporal:
-            found = self._in_calendar(places)
+            found = self._in_calendar(places + (others - places) // 2)
         elif self.kind is ValueType.REAL:
             # What overflows lies outside of its range, and is brought back to the middle.
             with np.errstate(over="ignore", invalid="ignore"):
-                found = self._in_steps(places)
+                found = self._in_steps(places / 2 + others / 2)
         else:
-            found = self._in_whole_steps(places)
+            found = self._in_whole_steps(places + others)
         return np.where(self.low == self.high, self.low, found)
 
-    def _in_whole_steps(self, places: NDArray[Any]) -> NDArray[Any]:
+    def _in_whole_steps(self, doubled: NDArray[Any]) -> NDArray[Any]:
+        """The multiples next to the halves of some numbers; of two that are as near the even one, so that sums stay what they are."""
         quarter = np.minimum((self.high - self.low) // 4, _WHOLE_STEPS[-1]).astype(np.int64)
         step = _WHOLE_STEPS[np.maximum(np.searchsorted(_WHOLE_STEPS, quarter, side="right") - 1, 0)]
-        found = (places + step // 2) // step * step
+        count = doubled // (2 * step)
+        rest = doubled - count * 2 * step
+        found = (count + ((rest > step) | ((rest == step) & (count % 2 == 1)))) * step
         found = np.where(found > self.high, found - step, found)
         return self._inside(np.where(found < self.low, found + step, found))
 

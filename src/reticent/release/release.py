@@ -76,7 +76,8 @@ class Release(ShownAsCard):
         if "loss" in self.utility:
             facts["loss"] = self.utility["loss"]
         facts["promises"] = ", ".join(str(claim["definition"]) for claim in self.certificate["claims"])
-        rows = self.public.sample(5)
+        # As text: a year is no number of things.
+        rows = self.public.sample(5).cast(pl.String).fill_null("")
         return Card(f"Release by {self.manifest.method.get('name')}", facts, None, rows.columns, rows.rows())
 
     @property

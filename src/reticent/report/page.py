@@ -203,8 +203,8 @@ def _method(facts: ReportFacts) -> _Section | None:
     ]
     return _Section(
         "How it was made",
-        f"Rows were gathered in {len(facts.groups):,} groups, and recoded group by group: a cell shows what the people of its group have in common.",
-        (_plain_table(("column", "detail given up", "published as, for example"), rows) if rows else "") + drawn,
+        f"Rows were gathered in {len(facts.groups):,} groups, and recoded group by group: a label says what the people of its group have in common.",
+        (_plain_table(("column", "detail given up", "labels, for example"), rows) if rows else "") + drawn,
     )
 
 
@@ -289,7 +289,7 @@ def _analysis(facts: ReportFacts) -> _Section | None:
     ]
     return _Section(
         "What an analyst finds",
-        "The same figures from the table and from the release. A range is read by its middle, a set by its mean; cells that say nothing are left out.",
+        "The same figures from the table and from the release. A range is read by its middle, a set by its mean, a typical value as it is; cells that say nothing are left out.",
         _plain_table(("column", "mean before", "mean after", "spread before", "spread after"), means)
         + _listing("Correlations that moved most", ("columns", "before", "after"), together)
         + (_listing(f"Regression {found.formula}", ("term", "before", "after"), terms)),
