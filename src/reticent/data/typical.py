@@ -109,7 +109,7 @@ class RangeGrids:
 
 def _multiples(count: NDArray[np.float64], place: Ids) -> NDArray[np.float64]:
     """So many steps of each size, as the nearest decimal number."""
-    found = count * _STEPS[place]
+    found: NDArray[np.float64] = count * _STEPS[place]
     for digits in np.unique(_DIGITS[place]).tolist():
         if abs(digits) < _EXACT_DIGITS:
             mine = _DIGITS[place] == digits
