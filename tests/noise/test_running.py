@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 from fractions import Fraction
@@ -30,13 +32,22 @@ def without_noise(rows, behaviours=None, faults=1, patience=20.0, **given):
     return run_task(planned, task, rows, behaviours or {}, {}, patience, Context(), time.monotonic())
 
 
-def test_four_processes_count_three():
+def test_four_processes_count_three_and_leave_nothing_behind(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     answer = without_noise(ROWS)
     assert answer.total == 3
     assert answer.blamed == {}
     assert answer.included == (1, 2, 3, 4)
     assert [each.numbers for each in answer.results] == [(3,)] * 4
     assert all(each.figures["connecting"] < 30 for each in answer.results)
+    assert list(tmp_path.iterdir()) == []
+    children = Path(f"/proc/self/task/{threading.get_native_id()}/children")
+    left = (
+        [Path(f"/proc/{child}/cmdline").read_text() for child in children.read_text().split()]
+        if children.exists()
+        else []
+    )
+    assert not [each for each in left if "reticent.noise.party" in each]
 
 
 def test_a_histogram_has_the_coins_of_its_plan():
@@ -63,9 +74,7 @@ def test_a_histogram_has_the_coins_of_its_plan():
     [
         ("disconnect", 20.0),
         ("crash@digest", 20.0),
-        ("scramble", 20.0),
         ("replay", 20.0),
-        ("lie in shares", 20.0),
         ("late", 1.0),
         ("stall some", 1.0),
     ],
@@ -97,16 +106,15 @@ def test_clients_share_with_servers_and_leave():
 
 
 def test_every_party_charges_its_own_budget_and_a_new_run_is_a_new_charge(tmp_path):
-    budgets = {1: LifetimeBudget(tmp_path / "one.sqlite", "hospital", "2")}
-    run_local(ROWS, budgets=budgets)
+    """The second run goes on without the party that cannot pay for it: it counts against the faults."""
+    budgets = {1: LifetimeBudget(tmp_path / "one.sqlite", "hospital", "3/2")}
     run_local(ROWS, budgets=budgets)
     with Ledger(tmp_path / "one.sqlite") as ledger:
-        assert ledger.budgets.of("hospital", "joint noise").left == 0
-    # A third run goes on without the party that cannot pay: it counts against the faults.
-    answer = run_local(ROWS, budgets=budgets, patience=10)
+        assert ledger.budgets.of("hospital", "joint noise").left == Fraction(1, 2)
+    answer = run_local(ROWS, budgets=budgets)
     assert answer.included == (2, 3, 4)
     assert answer.results[0].numbers is None
-    assert "has 0 of 2 left" in str(answer.results[0].aborted)
+    assert "has 1/2 of 3/2 left" in str(answer.results[0].aborted)
 
 
 def test_an_abort_before_the_opening_costs_nothing(tmp_path):
@@ -172,7 +180,7 @@ def test_parties_who_stay_away_end_in_an_abort_that_names_them():
     [
         ({"values": []}, DataError, "There are no parties"),
         ({"values": [[2], [0], [0], [0]]}, DataError, r"values\[0\], row 1: 2 is not 0 or 1"),
-        ({"values": ROWS, "faults": 2}, PolicyError, "at most 1 faults"),
+        ({"values": ROWS, "faults": 2}, PolicyError, "fewer than a third"),
         ({"values": ROWS, "behaviours": {1: "dance"}}, PolicyError, "There is no behaviour 'dance'"),
         ({"values": ROWS, "behaviours": {9: "crash"}}, PolicyError, "there is no party 9"),
         ({"values": ROWS, "servers": 4, "level": "semi-honest"}, PolicyError, "level='byzantine'"),
@@ -184,12 +192,28 @@ def test_bad_input_is_refused_before_anything_starts(given, error, message):
         run_local(**given)
 
 
-def test_no_process_and_no_file_is_left_behind(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    run_local(ROWS)
-    assert list(tmp_path.iterdir()) == []
-    children = Path(f"/proc/self/task/{threading.get_native_id()}/children")
-    if children.exists():
-        assert "reticent.noise.party" not in "".join(
-            Path(f"/proc/{child}/cmdline").read_text() for child in children.read_text().split()
-        )
+@pytest.mark.slow
+def test_a_frozen_process_hangs_nobody():
+    """A party whose process is stopped in the middle keeps its links open and reads nothing; the others end without it."""
+    frozen = []
+
+    def freeze():
+        children = Path(f"/proc/self/task/{main_thread}/children")
+        while not frozen:
+            time.sleep(0.05)
+            for child in children.read_text().split():
+                sockets = Path("/proc", child, "net/tcp").exists() and list(Path("/proc", child, "fd").iterdir())
+                # More than one socket: it has begun to talk to the others.
+                if sockets and sum("socket" in os.readlink(each) for each in sockets) >= 4:
+                    os.kill(int(child), signal.SIGSTOP)
+                    frozen.append(int(child))
+                    return
+
+    main_thread = threading.get_native_id()
+    watcher = threading.Thread(target=freeze, daemon=True)
+    watcher.start()
+    began = time.monotonic()
+    answer = run_local([[k % 50] * 20 for k in range(4)], query="histogram", cells=50, patience=10)
+    assert len(frozen) == 1
+    assert sum(each.numbers is not None for each in answer.results) == 3
+    assert time.monotonic() - began < 200
