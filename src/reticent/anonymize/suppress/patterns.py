@@ -1,8 +1,8 @@
 """The scalable way: fewest hidden cells first, and of equally cheap patterns the one that places most rows first.
 
 Guarantee: every class passes. No factor is promised; the cost is compared with the lower bounds of the run.
-Cost: one grouping of the units left for each pattern that is looked at; at most ``MOST_PATTERNS`` are looked at in the order of their cost, after which only
-patterns are tried that hide ever more of the columns.
+Cost: one grouping of the units left for each pattern that is looked at; at most ``MOST_PATTERNS`` (fewer for very many units) are looked at in the order of their
+cost, after which only patterns are tried that hide ever more of the columns.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from reticent.anonymize.suppress.ladders import Ids, Ladder, Mask, Pattern, Units
 from reticent.data import Context, sum_by
 
-MOST_PATTERNS = 4096
+MOST_PATTERNS, _FEWEST_PATTERNS, _MOST_WORK = 4096, 64, 700_000_000
 Passing = Callable[[Ids, Ids, int], Mask]
 """Which groups pass, given some units, the group of each and how many groups there are."""
 
@@ -38,6 +38,11 @@ def cheapest_patterns(ladders: tuple[Ladder, ...], most: int = MOST_PATTERNS) ->
                     known.add(higher)
                     step = ladder.costs[pattern[column] + 1] - ladder.costs[pattern[column]]
                     heapq.heappush(heap, (cost + step, higher))
+
+
+def affordable(units: Units) -> int:
+    """How many patterns are looked at: fewer where there are very many units, so that the time stays in bounds."""
+    return min(MOST_PATTERNS, max(_FEWEST_PATTERNS, _MOST_WORK // max(len(units), 1)))
 
 
 def enough_people(units: Units) -> Passing:
@@ -65,7 +70,9 @@ class PatternGreedy:
     def run(self) -> Ids:
         """Place every unit that some pattern can place."""
         most = len(self._left)
-        for cost, tier in groupby(cheapest_patterns(self._units.ladders), key=lambda found: found[0]):
+        for cost, tier in groupby(
+            cheapest_patterns(self._units.ladders, affordable(self._units)), key=lambda found: found[0]
+        ):
             if not len(self._left):
                 break
             self._context.step("placing rows", most - len(self._left), most, f"cost {cost}")
@@ -125,15 +132,15 @@ class PatternGreedy:
                 self._take(*found[best])
 
 
-def least_prices(units: Units, context: Context, most: int = MOST_PATTERNS) -> NDArray[np.int64]:
+def least_prices(units: Units, context: Context) -> NDArray[np.int64]:
     """For every unit the least cost of a row under which enough people look alike, whatever becomes of the others (R-KS-2, sharper).
 
     No partition shows a row of the unit for less, so the sum over rows is a lower bound; it is at least that of the nearest neighbours, since people
-    who look alike at some cost are at most that far apart. Units for which ``most`` patterns are not enough get what the next pattern would cost at least.
+    who look alike at some cost are at most that far apart. Units for which the affordable patterns are not enough get what the last of these costs.
     """
     price: Ids = np.full(len(units), -1, dtype=np.int64)
     everybody, cost = np.arange(len(units)), 0
-    for cost, pattern in cheapest_patterns(units.ladders, most):
+    for cost, pattern in cheapest_patterns(units.ladders, affordable(units)):
         context.check("bounding the cost")
         if (price >= 0).all():
             return price

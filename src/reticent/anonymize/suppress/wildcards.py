@@ -13,7 +13,7 @@ import numpy as np
 from reticent.anonymize.suppress.ladders import Ids, Pattern, Units
 from reticent.data import Context, first_rows, sum_by
 
-_MOST_COLUMNS, _MOST_POINTS = 12, 200_000
+_MOST_COLUMNS, _MOST_POINTS = 10, 100_000
 
 
 def wildcard_count(units: Units, context: Context) -> int | None:
