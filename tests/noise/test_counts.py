@@ -21,6 +21,7 @@ from reticent.noise.laws import BinomialLaw, DiscreteLaplaceLaw
 from reticent.randomize import ViewDomain
 from reticent.randomness import Randomness
 from reticent.release import open_public, seen_of
+from reticent.report import write_stewards_report
 
 DOMAIN = {"town": ["Aix", "Apt", "Arles"], "illness": ["flu", "cold", "gout"]}
 
@@ -178,6 +179,19 @@ def test_looking_a_record_up_believes_nobody_beyond_what_the_noise_allows(tmp_pa
     shown = channel.shows(people)
     counts = {row[:2]: row[2] for row in release.frame.rows()}
     assert shown.tolist() == [counts[(town, illness)] >= 1 for _, town, illness in people.rows()]
+
+
+def test_counts_of_a_secret_alone_are_attacked_and_previewed_as_well(tmp_path):
+    """There is no column that a model could conclude from, so only records are looked up."""
+    method = rt.CentralCounts(domain={"illness": DOMAIN["illness"]})
+    folder = rt.publish(table(), rt.NoisyCounts(1), method).save(tmp_path / "release")
+    ((before, after),) = rt.attack.compare(table(), folder)
+    assert (before.adversary, before.hits, after.hits) == ("sighting", 300, 0)
+    assert rt.preview(table(), rt.NoisyCounts(1), method).frame.height == 3
+    page = write_stewards_report(folder, tmp_path / "report.html", table())
+    assert "NoisyCounts(epsilon=1, delta=0)" in page.read_text("utf-8")
+    compared = rt.compare(table(), [rt.NoisyCounts(1), rt.NoisyCounts("1/10")], methods=[method])
+    assert compared.table.height == 2
 
 
 # Forged folders.

@@ -205,7 +205,8 @@ def _compared_with_noise(
         found = sighting.attack(after)
         stood = replace(found, hits=found.people, baseline=None, example="As it stood, every record is shown and true.")
         pairs.append((stood if people is not None else None, found))
-    if table is None or people is None:
+    # A model needs something to conclude from: a release of secrets alone gives it nothing.
+    if table is None or people is None or not set(after.names) & set(table.quasi):
         return pairs
     for name in [each for each in table.sensitive if each in after.names]:
         if trial is not None:
