@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from reticent.data import Channel, Draft, Rows, Seen, Table, ValueType
 from reticent.data.predicate import Condition
 from reticent.definitions import Definition, NoisyCounts
-from reticent.errors import DataError, ReticentError
+from reticent.errors import DataError
 from reticent.noise.details import NOISY_COUNT, CountsDetails, CountsPlan
-from reticent.release import ManifestColumn, MechanismFormat, Words
+from reticent.release import ManifestColumn, MechanismFormat, Words, read_details
 
 if TYPE_CHECKING:
     from reticent.release import PublicSide
@@ -151,18 +151,7 @@ class NoisyCountsFormat(MechanismFormat):
 
 def _parsed(written: Mapping[str, Any], described: Sequence[str]) -> CountsDetails:
     """The details over the ``described`` columns; those that cannot be understood are a :class:`DataError`."""
-    try:
-        found = CountsDetails.from_json(written)
-    except (AttributeError, KeyError, TypeError, ValueError) as problem:
-        raise DataError(
-            f"manifest.json: the details cannot be understood ({type(problem).__name__}: {problem})."
-        ) from None
-    except ReticentError as problem:
-        raise DataError(f"manifest.json, details: {problem}") from None
-    if found.as_json() != written:
-        raise DataError(
-            "manifest.json: the details have entries that are not read, or are not written as Reticent writes them."
-        )
+    found = read_details(CountsDetails.from_json, written)
     if sorted(described) != sorted([*found.domain.names, NOISY_COUNT]):
         raise DataError(
             f"manifest.json describes the columns {', '.join(described)}, and its domain {', '.join(found.domain.names)}."

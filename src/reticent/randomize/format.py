@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from reticent.data import Channel, Draft, MechanismPlan, Rows, Seen, Table, ValueType
 from reticent.data.predicate import Condition
 from reticent.definitions import BoundedBelief, Definition
-from reticent.errors import DataError, ReticentError
+from reticent.errors import DataError
 from reticent.exact import exact
 from reticent.randomize.details import Details, FrappManifest, ViewManifest
 from reticent.randomize.domain import Keys
@@ -24,7 +24,7 @@ from reticent.randomize.reader import Reader
 from reticent.randomize.records import FrappView
 from reticent.randomize.view import View
 from reticent.randomize.weighing import ROWS_AT_ONCE
-from reticent.release import ManifestColumn, MechanismFormat, Words
+from reticent.release import ManifestColumn, MechanismFormat, Words, read_details
 
 if TYPE_CHECKING:
     from reticent.release import PublicSide
@@ -58,18 +58,8 @@ class DrawnFormat(MechanismFormat):
 
     def parsed(self, written: Mapping[str, Any], described: Sequence[str]) -> Details:
         """The details, over the ``described`` columns; the plan in them is judged, so that one with too little noise is refused."""
-        try:
-            found = self.details.from_json(written)
-        except (AttributeError, KeyError, TypeError, ValueError) as problem:
-            raise DataError(
-                f"manifest.json: the details cannot be understood ({type(problem).__name__}: {problem})."
-            ) from None
-        except ReticentError as problem:
-            raise DataError(f"manifest.json, details: {problem}") from None
-        if found.as_json() != written:
-            raise DataError(
-                "manifest.json: the details have entries that are not read, or are not written as Reticent writes them."
-            )
+        reading: Callable[[Mapping[str, Any]], Details] = self.details.from_json
+        found = read_details(reading, written)
         if set(described) != set(found.domain.names):
             raise DataError(
                 f"manifest.json describes the columns {', '.join(described)}, and its domain {', '.join(found.domain.names)}."

@@ -18,7 +18,7 @@ from reticent.release.assessing import natural_closeness
 from reticent.release.choosing import Cheapest, MethodComparison, MethodCost, cost_of
 from reticent.release.claims import Check, read_claims
 from reticent.release.counting import count_labels
-from reticent.release.format import Answer, Format, GroupFormat, Judged, MechanismFormat, Words, format_of
+from reticent.release.format import Answer, Format, GroupFormat, Judged, MechanismFormat, Words, format_of, read_details
 from reticent.release.manifest import EarlierLayout, Manifest, ManifestColumn
 from reticent.release.methods import default_method, method_from, methods_compared
 from reticent.release.public import PublicSide, open_public
@@ -62,6 +62,7 @@ __all__ = [
     "public_side",
     "publish",
     "read_claims",
+    "read_details",
     "seen_of",
     "verify",
 ]

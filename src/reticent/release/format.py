@@ -7,10 +7,10 @@ Publishing, saving, verifying, counting, attacking and reporting are written onc
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar, cast
 
 import polars as pl
 
@@ -35,7 +35,7 @@ from reticent.data import (
 )
 from reticent.data.predicate import Condition
 from reticent.definitions import Definition, columns_compared, own_sets, unkept
-from reticent.errors import DataError, PolicyError
+from reticent.errors import DataError, PolicyError, ReticentError
 from reticent.release.manifest import Manifest, ManifestColumn, PublishedAs
 from reticent.release.reference import ReferenceColumn, declared_reference, with_named_values
 from reticent.release.tables import labels_of
@@ -354,6 +354,33 @@ class MechanismFormat(Format):
 
     def evidence(self, public: PublicSide, about: Judged) -> Evidence:
         return Evidence(plan=self.plan(public))
+
+
+class ManifestDetails(Protocol):
+    """What a format keeps in the manifest, as a value of its own."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The details as plain data."""
+
+
+Written = TypeVar("Written", bound=ManifestDetails)
+
+
+def read_details(read: Callable[[Mapping[str, Any]], Written], written: Mapping[str, Any]) -> Written:
+    """Details by their own reader; a :class:`DataError` where they cannot be understood, or are not written as they would be."""
+    try:
+        found = read(written)
+    except (AttributeError, KeyError, TypeError, ValueError) as problem:
+        raise DataError(
+            f"manifest.json: the details cannot be understood ({type(problem).__name__}: {problem})."
+        ) from None
+    except ReticentError as problem:
+        raise DataError(f"manifest.json, details: {problem}") from None
+    if found.as_json() != written:
+        raise DataError(
+            "manifest.json: the details have entries that are not read, or are not written as Reticent writes them."
+        )
+    return found
 
 
 def format_of(name: str) -> Format:
