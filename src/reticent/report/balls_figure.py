@@ -21,6 +21,8 @@ def balls_in_two_columns(shapes: Sequence[Shape], sizes: NDArray[np.int64]) -> F
 
     Of very many groups the largest are drawn.
     """
+    if not shapes:
+        return None
     balls = [(shape, int(size)) for shape, size in zip(shapes, sizes.tolist(), strict=True) if isinstance(shape, Ball)]
     spreads = _spreads([ball for ball, _ in balls])
     if len(spreads) < 2:
