@@ -119,6 +119,8 @@ class Synthetic:
             )
         if len(table.sensitive) != 1:
             return f"Synthetic draws one sensitive column, and the table has {len(table.sensitive) or 'none'}. Give one column the role sensitive."
+        if self.budget is not None and table.dataset is None:
+            return "A budget is kept in the ledger for a named data set, and this table has no name. Pass dataset= to the table, or leave out budget."
         if table.nulls == "drop":
             return "The table drops rows with missing values, which tells how many there were. Set nulls='category', and missing= in Synthetic."
         if table.unit == "person" and self.rows_per_person == 1:
