@@ -39,7 +39,7 @@ def _on_adult() -> list[Row]:
         ("Cellular", KAnonymity(5), Cellular(r=5)),
     ]
     return [
-        _measured(f"Adult x 8, k=5: {name}", data, definition, method, floor, 2) for name, definition, method in methods
+        _measured(f"Adult x 8, k=5: {name}", data, definition, method, floor, 1) for name, definition, method in methods
     ]
 
 

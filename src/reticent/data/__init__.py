@@ -120,7 +120,7 @@ from reticent.data.rows import (
 )
 from reticent.data.seen import NOT_TRUE, NOWHERE, SEVERAL, Channel, MadeBy, Seen, SeenColumn, WholeColumn
 from reticent.data.sensitive import SensitiveColumn, SensitiveKind
-from reticent.data.shape import Ball, LabelBox, Nested, Shape, inside, read_shapes, shapes_json
+from reticent.data.shape import Ball, LabelBox, Nested, Shape, balls_around, inside, read_shapes, shapes_json
 from reticent.data.table import PSEUDONYM, EngineName, Table
 from reticent.data.table_files import TableFile, table_file, write_frame
 from reticent.data.types import ValueType, to_plain
@@ -252,6 +252,7 @@ __all__ = [
     "as_type",
     "as_type_of",
     "at_places",
+    "balls_around",
     "beyond_limits",
     "clock_text",
     "coarsening_from",

@@ -164,6 +164,24 @@ class Ball(Shape):
         return {**found, **norm, **({"places": [list(pair) for pair in self.places]} if self.places else {})}
 
 
+def balls_around(
+    centres: Mapping[str, Sequence[Any]],
+    radii: Sequence[float],
+    scales: Mapping[str, float],
+    norm: Norm,
+    places: Sequence[tuple[str, str]],
+) -> tuple[Ball, ...]:
+    """Balls around centres that are given column by column. A coordinate that is missing (None) bounds nothing, and neither does half a place."""
+    found = []
+    for at, radius in enumerate(radii):
+        centre = {name: each[at] for name, each in centres.items() if each[at] is not None}
+        mine = tuple(pair for pair in places if set(pair) <= set(centre))
+        half = {name for pair in places if pair not in mine for name in pair}
+        centre = {name: each for name, each in centre.items() if name not in half}
+        found.append(Ball(centre, radius, {name: scales[name] for name in centre}, norm, mine))
+    return tuple(found)
+
+
 def shapes_json(shapes: Mapping[Sequence[str], Shape]) -> list[dict[str, Any]]:
     """Shapes by the labels of their cells as plain data, for the details of a manifest."""
     return [{"labels": list(labels), "shape": shape.as_json()} for labels, shape in shapes.items()]

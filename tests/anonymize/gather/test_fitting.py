@@ -163,6 +163,14 @@ def test_a_largest_diameter_is_kept_or_refused():
     assert rt.Cellular(r=3, diameter=4).fit(points).radius <= 2
     with pytest.raises(Infeasible, match="largest"):
         rt.Cellular(r=3, diameter="0.5").fit(points)
+    with pytest.raises(Infeasible, match="has the diameter 2, and at most 1 is allowed"):
+        rt.Cellular(r=3, diameter=1).fit(points)
+    table = rt.Table(pl.DataFrame({"x": [0, 1, 2, 10, 11, 12], "s": ["a"] * 3 + ["b"] * 3}), quasi=["x"], sensitive="s")
+    limited = rt.Cellular(r=3, diameter=4, scales={"x": 1})
+    assert rt.publish(table, rt.KAnonymity(3), limited).groups.sizes.tolist() == [3, 3]
+    # Merging for the definition would make one cluster of all.
+    with pytest.raises(Infeasible, match="has the diameter 12"):
+        rt.publish(table, rt.DistinctLDiversity(2), limited)
 
 
 def test_a_run_can_be_stopped():

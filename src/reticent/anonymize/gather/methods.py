@@ -164,6 +164,7 @@ class ClusterMethod:
             self.grid, self.numbers, tuple(self.aggregate), self.centres == "records", tuple(self.categories)
         )
         made = ClusterDraft.of(table, units, shown, solution.labels, context).passing(wanted, self.failing, context)
+        self.check_limits(units, made.labels, made.count)
         return made.draft(wanted, self.describe(), self._figures(units, solution, made), context)
 
     def _figures(self, units: ClusterUnits, solution: Solution, made: ClusterDraft) -> dict[str, Any]:
@@ -222,7 +223,12 @@ class ClusterMethod:
             raise Infeasible(
                 f"{name}: there are {len(units)} people, fewer than the {r} of one cluster. Ask for smaller clusters, or publish nothing."
             )
-        return self.plan(len(units), r, context).solve(units, context)
+        solution = self.plan(len(units), r, context).solve(units, context)
+        self.check_limits(units, solution.labels, len(solution))
+        return solution
+
+    def check_limits(self, units: ClusterUnits, labels: Ids, count: int) -> None:
+        """Refuse clusters that break a limit of the method."""
 
     def plan(self, n: int, r: int, context: Context) -> ClusterPlan:
         """How so many units are clustered."""
@@ -387,6 +393,16 @@ class Cellular(ClusterMethod):
             raise PolicyError("Cellular: the definition asks for clusters of a least size; use algorithm = grow.")
         records = self.centres == "records"
         return ClusterPlan(r, self._share, solved, self._WHOLE, max(self._PART, 4 * r), self._setup, r > 1, records)
+
+    def check_limits(self, units: ClusterUnits, labels: Ids, count: int) -> None:
+        """Refuse clusters with a larger diameter than allowed: none were found that keep it, which is no proof that there are none."""
+        if self.diameter is None:
+            return
+        widest, most = units.widest(labels, count), exact(self.diameter, "diameter")
+        if widest > most:
+            raise Infeasible(
+                f"Cellular: a cluster has the diameter {widest:.4g}, and at most {float(most):.4g} is allowed. Allow more, smaller clusters or a larger epsilon."
+            )
 
     @property
     def _setup(self) -> float:

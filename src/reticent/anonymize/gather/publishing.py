@@ -27,7 +27,6 @@ from reticent.anonymize.sets import seen_as
 from reticent.data import (
     POPULATION,
     Allocation,
-    Ball,
     BoundHierarchy,
     Codes,
     Context,
@@ -46,6 +45,7 @@ from reticent.data import (
     Seen,
     Shape,
     Table,
+    balls_around,
     declared_domains,
     null_label,
     number,
@@ -351,14 +351,7 @@ class ClusterDraft:
             for at, name in enumerate(column.names):
                 scales[name] = scale
                 listed[name] = _plain_centres(bound[name], values[:, at] if values.ndim > 1 else values)
-        found = []
-        for cluster, radius in enumerate(radii.tolist()):
-            centre = {name: each[cluster] for name, each in listed.items() if each[cluster] is not None}
-            mine = tuple(pair for pair in places if set(pair) <= set(centre))
-            half = {name for pair in places if pair not in mine for name in pair}
-            centre = {name: each for name, each in centre.items() if name not in half}
-            found.append(Ball(centre, radius, {name: scales[name] for name in centre}, self.units.metric.norm, mine))
-        return tuple(found)
+        return balls_around(listed, radii.tolist(), scales, self.units.metric.norm, places)
 
     def clusters(self) -> pl.DataFrame:
         """The public table of clusters: their labels, centres, radii and how many rows they have."""

@@ -163,6 +163,16 @@ class ClusterUnits:
             np.maximum.at(found, labels[mine], away)
         return found
 
+    def widest(self, labels: Ids, count: int) -> float:
+        """The largest distance between two members of one cluster."""
+        order = np.argsort(labels, kind="stable")
+        starts = np.searchsorted(labels[order], np.arange(count + 1))
+        found = 0.0
+        for cluster in range(count):
+            mine = self.records.take(order[starts[cluster] : starts[cluster + 1]])
+            found = max(found, float(self.metric.within(mine).max()))
+        return found
+
 
 def modes(values: Ids, labels: Ids, count: int) -> Ids:
     """The most frequent value of every cluster, the least of several."""

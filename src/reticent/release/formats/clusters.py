@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
-from reticent.data import NULL_LABEL, Ball, Draft, FrameRows, Interval, LeafIndex, Rows, Seen, Shape, Table
+from reticent.data import NULL_LABEL, Draft, FrameRows, Interval, LeafIndex, Rows, Seen, Shape, Table, balls_around
 from reticent.data.predicate import Condition
 from reticent.errors import DataError
 from reticent.release.format import CHOSEN, Answer, GroupFormat, Words
@@ -191,15 +191,8 @@ def _balls(
         if name in details["scales"]
     }
     texts = [clusters[name].cast(pl.String).fill_null(NULL_LABEL).to_list() for name in quasi]
-    found: dict[tuple[str, ...], Shape] = {}
-    for at, (labels, wide) in enumerate(zip(zip(*texts, strict=True), clusters[radius].to_list(), strict=True)):
-        centre = {name: each[at] for name, each in listed.items() if each[at] is not None}
-        mine = tuple(pair for pair in places if set(pair) <= set(centre))
-        half = {name for pair in places if pair not in mine for name in pair}
-        centre = {name: each for name, each in centre.items() if name not in half}
-        scales = {name: details["scales"][name] for name in centre}
-        found[labels] = Ball(centre, wide, scales, details["norm"], mine)
-    return found
+    made = balls_around(listed, clusters[radius].to_list(), details["scales"], details["norm"], places)
+    return dict(zip(zip(*texts, strict=True), made, strict=True))
 
 
 def _plain_values(centres: pl.Series, numbers: bool) -> list[Any]:
