@@ -1,11 +1,13 @@
 """What a table can afford: promises with their price, columns by how likely others know them, and the method that costs least."""
 
+import json
 import random
 from typing import Any
 
 import polars as pl
 import pytest
 
+import reticent as rt
 from reticent.policy import Policy, inspect
 from reticent.propose import afford, affording, propose
 
@@ -101,3 +103,31 @@ def test_a_column_that_is_the_same_everywhere_is_published_as_it_is() -> None:
     found = inspect(frame)
     assert found.roles["wave"] == "other"
     assert found.table().frame["wave"].unique().to_list() == [3]
+
+
+def test_indicators_of_one_category_are_protected_together_or_not_at_all() -> None:
+    draw = random.Random(5)
+    kinds = [draw.randrange(6) for _ in range(200)]
+    frame = people(200, **{f"item_{number}": lambda draw: draw.randrange(30) for number in range(8)}).with_columns(
+        pl.Series(f"kind{number}", [int(kind == number) for kind in kinds]) for number in range(5)
+    )
+    found = afford(propose(frame), frame)
+    roles = {column.role for column in found.proposal.columns if column.name.startswith("kind")}
+    assert len(roles) == 1
+
+
+def test_columns_outside_quasi_are_offered_as_sets_of_their_own_and_the_offer_holds() -> None:
+    frame = people(400, **{f"item_{number}": lambda draw: min(int(draw.expovariate(1.2)), 5) for number in range(6)})
+    found = afford(propose(frame), frame)
+    offer = next(note for note in found.proposal.notes if "quasi_sets = " in note)
+    sets = json.loads(offer.split("quasi_sets = ")[1].split(". That covers")[0])
+    quasi = [column.name for column in found.proposal.columns if column.role == "quasi"]
+    assert sets[0] == quasi
+    assert sorted(name for each in sets[1:] for name in each) == sorted(
+        column.name for column in found.proposal.columns if column.role == "other"
+    )
+    names = [name for each in sets for name in each]
+    table = rt.Table(frame.select(names), quasi=names, quasi_sets=sets)
+    release = rt.publish(table, rt.KAnonymity(5), method=rt.Mondrian(values="ranges"))
+    for each in sets:
+        assert release.frame.group_by(each).len()["len"].min() >= 5

@@ -5,6 +5,7 @@ All of it is found by drafting releases and measuring what they lose, on a sampl
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,10 +14,11 @@ import polars as pl
 
 from reticent.data import Context, Hierarchy, Table, hierarchy_from
 from reticent.definitions import Definition
-from reticent.errors import Cancelled, ReticentError
+from reticent.errors import Cancelled, Infeasible, ReticentError
 from reticent.propose.coarsenings import ALONE, coarsening_for, share_alone
 from reticent.propose.promises import Price, Promised, PromiseSearch, guarded, made, promise_notes
 from reticent.propose.proposal import ColumnProposal, Proposal
+from reticent.propose.relations import families
 from reticent.release import Cheapest, MethodComparison, default_method, method_from
 
 MOST_ROWS = 20_000
@@ -24,6 +26,7 @@ MOST_ROWS = 20_000
 
 _MOST_CELLS = 200_000
 _MOST_STEPS = 500
+_LARGEST_SET = 10
 
 _TARGETS = ((3, 0.12), (2, 0.20), (1, 0.25))
 """Columns that are at least so hard to know are not protected where all of them together would cost more than this."""
@@ -82,7 +85,14 @@ def _candidates(table: Table, definition: Definition, shown: Mapping[str, Any] |
     return found if isinstance(found, Cheapest) else Cheapest((found,))
 
 
-def _table(proposal: Proposal, rows: pl.DataFrame, *, ranges: bool = True, sensitive: Sequence[str] = ()) -> Table:
+def _table(
+    proposal: Proposal,
+    rows: pl.DataFrame,
+    *,
+    ranges: bool = True,
+    sensitive: Sequence[str] = (),
+    quasi_sets: Sequence[Sequence[str]] | None = None,
+) -> Table:
     """The rows with the proposed quasi columns, and some ``sensitive`` ones. For ``ranges`` alone the hierarchies of numbers, which take long to fit, are not needed, nor is every single number."""
     quasi, held = {}, rows
     for column in proposal.columns:
@@ -99,7 +109,7 @@ def _table(proposal: Proposal, rows: pl.DataFrame, *, ranges: bool = True, sensi
         )
     coarsen = {c.name: c.coarsen for c in proposal.columns if c.name in sensitive and c.coarsen is not None}
     held = held.select([*quasi, *sensitive])
-    return Table(held, quasi=quasi, sensitive=sensitive, nulls=proposal.nulls, coarsen=coarsen)  # type: ignore[arg-type]
+    return Table(held, quasi=quasi, sensitive=sensitive, nulls=proposal.nulls, coarsen=coarsen, quasi_sets=quasi_sets)  # type: ignore[arg-type]
 
 
 def _in_steps(values: pl.Series) -> pl.Series:
@@ -121,7 +131,8 @@ def _fewer_quasi(proposal: Proposal, rows: pl.DataFrame, context: Context) -> Pr
     """Protect as many quasi columns as the rows allow: those that others are least likely to know, and that cost most, go first."""
     k_alone = made(proposal.definition[:1])
     loss, by_column = _loss(_table(proposal, rows), k_alone, context)
-    first = loss
+    first, before = loss, {column.name: column for column in proposal.columns}
+    together = families(rows, _named(proposal, "quasi"))
     for hard, target in _TARGETS:
         while loss > target:
             quasi = [column for column in proposal.columns if column.role == "quasi"]
@@ -131,6 +142,7 @@ def _fewer_quasi(proposal: Proposal, rows: pl.DataFrame, context: Context) -> Pr
             free.sort(key=lambda column: (column.knowable, by_column[column.name]), reverse=True)
             many = 1 if len(free) <= 6 else len(free) // 4
             gone = {column.name for column in free[: min(many, len(quasi) - 2)]}
+            gone = _with_families(gone, [column.name for column in free], together, len(quasi) - 2)
             columns = tuple(_unprotected(c, rows) if c.name in gone else c for c in proposal.columns)
             proposal = replace(proposal, columns=columns)
             loss, by_column = _loss(_table(proposal, rows), k_alone, context)
@@ -141,7 +153,36 @@ def _fewer_quasi(proposal: Proposal, rows: pl.DataFrame, context: Context) -> Pr
         f"To protect every column would cost a loss of {first:.2f}; with {len(freed)} of them outside quasi it is {loss:.2f}. They are what others are least "
         f"likely to know: {', '.join(freed)}. Move one back to quasi if somebody may know it, and remove another."
     )
-    return replace(proposal, notes=(*proposal.notes, note))
+    return replace(proposal, notes=(*proposal.notes, note, *_apart(proposal, before, freed, rows, context)))
+
+
+def _with_families(gone: set[str], free: Sequence[str], together: Sequence[Sequence[str]], most: int) -> set[str]:
+    """The columns with the other indicators of their category, which tell the same, unless too few columns would be left."""
+    for family in together:
+        more = gone | {name for name in family if name in free}
+        if gone & set(family) and len(more) <= most:
+            gone = more
+    return gone
+
+
+def _apart(
+    proposal: Proposal, before: Mapping[str, ColumnProposal], freed: Sequence[str], rows: pl.DataFrame, context: Context
+) -> list[str]:
+    """What it costs to protect the freed columns as well, against somebody who knows some of them but none of the quasi columns (R-LD-4)."""
+    quasi = _named(proposal, "quasi")
+    sets = [quasi, *(list(freed[start : start + _LARGEST_SET]) for start in range(0, len(freed), _LARGEST_SET))]
+    columns = tuple(before[column.name] if column.name in freed else column for column in proposal.columns)
+    table = _table(replace(proposal, columns=columns), rows, quasi_sets=sets)
+    try:
+        loss, _ = _loss(table, made(proposal.definition[:1]), context)
+    except Infeasible:
+        return []
+    if loss > _TARGETS[-1][1]:
+        return []
+    return [
+        f"Protected as sets of their own they cost a loss of {loss:.2f}: move them to quasi and write quasi_sets = {json.dumps(sets, ensure_ascii=False)}. That covers people who know one of these "
+        "sets, and nobody who knows columns of several."
+    ]
 
 
 def _varying(column: ColumnProposal) -> ColumnProposal:
