@@ -57,7 +57,7 @@ def test_the_whole_way_of_starred_cells(tmp_path):
         condition="age < 25 and illness = 'flu'",
         truth=float(people().filter(pl.col("age") < 25, pl.col("illness") == "flu").height),
         other=table(people(60)),
-        people=people().select("age", "town"),
+        people=people(),
     )
     assert walked.release.format == "cells"
     assert "read as a symbol of its own" in json.dumps([walked.release.certificate, _texts(walked.folder / "public")])
