@@ -24,6 +24,7 @@ MODULES = (
     "first_hour",
     "querying",
     "noise",
+    "synthesize",
 )
 
 
