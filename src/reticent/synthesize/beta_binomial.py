@@ -36,6 +36,17 @@ def upper_tails(draws: Floats, inside: Floats, outside: Floats, threshold: Float
     return np.clip(found, 0, 1)
 
 
+def tail_ceilings(draws: Floats, inside: Floats, outside: Floats, threshold: Floats) -> Floats:
+    """Upper bounds of upper tails by one term each: ratios of further terms fall where both weights are at least 1, so a geometric series bounds the sum."""
+    m, first = draws.astype(np.float64), np.minimum(threshold + 1, draws)
+    q = _upwards(m, inside, outside, first)
+    bounded = (q < 1) & (inside >= 1) & (outside >= 1)
+    # More than the error of a term.
+    term = np.exp(log_mass(m, inside, outside, first)) * (1 + 1e-5)
+    ceilings = np.where(bounded, term / np.where(bounded, 1 - q, 1.0), 1.0)
+    return np.where(threshold >= draws, 0.0, ceilings)
+
+
 def relative_error(total: float) -> float:
     """More than the relative error of a tail of an urn whose weights and draws add up to ``total``: mostly that of the logarithms of gamma functions."""
     return 1e-6 + 2e-15 * float(gammaln(total + 1))

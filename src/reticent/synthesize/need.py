@@ -17,11 +17,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.synthesize.beta_binomial import Floats, relative_error, upper_tails
+from reticent.synthesize.beta_binomial import Floats, relative_error, tail_ceilings, upper_tails
 
 Rule = Literal["everywhere", "kept"]
 _DIGITS = 10
 _PROBLEMS_AT_ONCE = 1 << 18
+_FEW_PEOPLE = 2048
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,23 @@ class Need:
     def _tails(self, scale: Fraction) -> tuple[NDArray[np.int64], Floats]:
         people, thresholds = self._thresholds(scale)
         inside = people + float(scale) * self.weights[:, None]
-        outside = self.size + float(scale) * self.total - inside
-        return people, tails_of(np.full(inside.shape, self.drawn), inside, outside, thresholds)
+        outside = np.maximum(self.size + float(scale) * self.total - inside, 1e-300)
+        drawn = np.full(inside.shape, self.drawn)
+        few = slice(0, _FEW_PEOPLE)
+        tails = np.zeros(inside.shape)
+        tails[:, few] = tails_of(drawn[:, few], inside[:, few], outside[:, few], thresholds[:, few])
+        if len(people) > _FEW_PEOPLE:
+            # With many people of one value tails are small; only those are summed that may be the largest of all, by tail or by person.
+            rest = slice(_FEW_PEOPLE, None)
+            ceilings = tail_ceilings(drawn[:, rest], inside[:, rest], outside[:, rest], thresholds[:, rest])
+            by_person = tails[:, 1:_FEW_PEOPLE] / people[1:_FEW_PEOPLE]
+            matters = (ceilings > tails.max(axis=1)[:, None]) | (ceilings / people[rest] > by_person.max())
+            kind, place = np.nonzero(matters)
+            place = place + _FEW_PEOPLE
+            tails[kind, place] = tails_of(
+                drawn[kind, place], inside[kind, place], outside[kind, place], thresholds[kind, place]
+            )
+        return people, tails
 
     def _thresholds(self, scale: Fraction) -> tuple[NDArray[np.int64], Floats]:
         """The numbers of people that one value may have, and for each class how often it occurs at most in a representative output; exact.
@@ -131,7 +147,7 @@ def tails_of(drawn: NDArray[np.int64], inside: Floats, outside: Floats, threshol
     ]
     parts = [
         upper_tails(*(each[start : start + _PROBLEMS_AT_ONCE] for each in flat))
-        for start in range(0, len(flat[0]), _PROBLEMS_AT_ONCE)
+        for start in range(0, max(len(flat[0]), 1), _PROBLEMS_AT_ONCE)
     ]
     return np.concatenate(parts).reshape(thresholds.shape)
 
