@@ -92,7 +92,7 @@ def test_a_limit_decides_the_exit_code(place: Path) -> None:
     ("options", "kind", "message"),
     [
         (["--who", "name"], PolicyError, "add --people"),
-        (["--control", "others.csv"], PolicyError, "add --raw, or --people"),
+        (["--control", "others.csv"], PolicyError, "add --raw, --original, or --people"),
         (["--people", "voters.csv", "--who", "nmae"], DataError, "Did you mean 'name'"),
         (["--model", "florest"], PolicyError, "no model 'florest'. Did you mean 'forest'"),
         (
