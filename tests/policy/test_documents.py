@@ -78,6 +78,6 @@ def test_every_python_call_on_the_data_page_works() -> None:
     calls = re.findall(
         r"`(Hierarchy\.(?:intervals|cuts|masking|dates|suppression)\([^`]*\))`", (DOCS / "data.md").read_text()
     )
-    assert len(calls) == 5
+    assert len(calls) == 6
     for call in calls:
         assert isinstance(eval(call, {"Hierarchy": Hierarchy}), Hierarchy)
