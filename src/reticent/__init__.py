@@ -10,7 +10,7 @@ from typing import Any
 
 from reticent._names import PUBLIC, ROOMS
 
-__version__ = "0.4.0"
+__version__ = "0.5.0"
 
 __all__ = ["__version__", *PUBLIC, *ROOMS]
 
