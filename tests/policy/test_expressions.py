@@ -44,7 +44,8 @@ def test_what_a_definition_prints_can_be_read_again(definition: KAnonymity) -> N
     [
         ("KAnonymity(5", "cannot be read: '(' was never closed"),
         ("KAnonimity(5)", "There is no definition 'KAnonimity'. Did you mean 'KAnonymity'?"),
-        ("KAnonymity(5, 6)", "KAnonymity takes at most 1 parameters (k), not 2."),
+        ("KAnonymity(5, 6)", "KAnonymity: quasi must be a list of quasi columns, but it is 6."),
+        ("EntropyLDiversity(3, [], None, 4)", "EntropyLDiversity takes at most"),
         ("KAnonymity(5, k=5)", "KAnonymity: k is given twice."),
         ("KAnonymity(open('x'))", "is not a plain value"),
         ("KAnonymity(**{})", "'**' cannot be used here"),

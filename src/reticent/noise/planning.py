@@ -328,10 +328,11 @@ def _check_parties(parties: int, faults: int, level: str) -> None:
     borne = max(1, whole(faults, "faults", low=0))
     share, least = ("a third", 3 * borne + 1) if level == "byzantine" else ("half", 2 * borne + 1)
     if parties < least:
-        more = " or level='semi-honest'," if level == "byzantine" and parties > 2 * borne else ""
+        more = ", or level='semi-honest'" if level == "byzantine" and parties > 2 * borne else ""
+        fewer = ", or fewer faults" if faults > 1 else ""
         raise PolicyError(
             f"{parties} parties cannot bear that {borne} of them lie or look at what they hold: that must be fewer than {share}. Use at least {least} "
-            f"parties,{more} or fewer faults.",
+            f"parties{more}{fewer}.",
             setting=("faults",) if faults > 1 else ("parties",),
             value=faults if faults > 1 else parties,
         )

@@ -74,6 +74,7 @@ _ALONE: Mapping[str, str] = {
 }
 _KNOWN = {word: kind for kind, words in reversed(list(_WORDS.items())) for word in words.split()}
 _WHOLE_NAMES = {word: kind for kind, words in _ALONE.items() for word in words.split()}
+_NATIONAL = "national identity numbers"
 _PATTERNS: Mapping[str, str] = {
     "e-mail addresses": "e-mail addresses",
     "web addresses": "web addresses",
@@ -88,7 +89,7 @@ _PATTERNS: Mapping[str, str] = {
     "coordinates": "places smaller than a state",
     "image files": "photographs",
     "street addresses": "places smaller than a state",
-    "national identity numbers": "social security numbers",
+    _NATIONAL: "social security numbers",
 }
 _DATES, _PLACES = "dates finer than a year, or ages over 89", "places smaller than a state"
 _OLDEST = 89
@@ -128,9 +129,12 @@ def safe_harbor(column: ColumnProfile) -> str | None:
     if _is_date(column):
         return _DATES if _has_days(column) else None
     pattern = identifying_pattern(column.sample)
+    meaning = meaning_of(column.name)
+    if pattern == _NATIONAL:
+        # Many countries' numbers have weak check digits, so a name that says something else is believed.
+        return _by_name(column, meaning) or _PATTERNS[pattern]
     if pattern is not None:
         return _PATTERNS[pattern]
-    meaning = meaning_of(column.name)
     if meaning == "age":
         return _DATES if _is_over(column, _OLDEST) else None
     return _by_name(column, meaning)
