@@ -30,7 +30,7 @@ BASE = {
 }
 # What each room may import: arrows point one way (docs/architecture.md).
 BELOW_RELEASE = {"data", "engine", "worst_case", "definitions", "utility", "ledger"}
-METHODS = {"anonymize", "randomize", "synthesize"}
+METHODS = {"anonymize", "randomize", "synthesize", "republish"}
 ABOVE_METHODS = {"attack", "belief", "knowledge"}
 ROOMS = {
     "data": set(),
@@ -43,6 +43,7 @@ ROOMS = {
     "anonymize": BELOW_RELEASE - {"ledger"},
     "randomize": BELOW_RELEASE | {"release"},
     "synthesize": BELOW_RELEASE | {"release"},
+    "republish": BELOW_RELEASE | {"release"},
     "attack": BELOW_RELEASE | METHODS | {"release"},
     "belief": BELOW_RELEASE | METHODS | {"release"},
     "knowledge": BELOW_RELEASE | METHODS | {"release"},

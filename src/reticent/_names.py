@@ -175,7 +175,19 @@ PUBLIC: dict[str, str] = {
     ),
     "register": "reticent._names",
 }
-ROOMS = ("attack", "audit", "belief", "demo", "knowledge", "noise", "randomize", "report", "synthesize", "views")
+ROOMS = (
+    "attack",
+    "audit",
+    "belief",
+    "demo",
+    "knowledge",
+    "noise",
+    "randomize",
+    "report",
+    "republish",
+    "synthesize",
+    "views",
+)
 
 
 def load(kind: Kind, name: str) -> Any:

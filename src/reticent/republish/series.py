@@ -1,0 +1,155 @@
+"""A series: the releases of a table that changes, as columns. The steward's view of it; what of it is public is said field by field.
+
+One release holds arrays over its people and arrays over its groups, never an object a row: a million people over 24 releases fit in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, overload
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.errors import DataError
+
+Codes = NDArray[np.int64]
+
+
+class EventKind(IntEnum):
+    """What happened to a person of a release since the one before, with the kind of each update (R-TS-1, R-TS-3)."""
+
+    INSERTED = 0
+    UNCHANGED = 1
+    QUASI_UPDATED = 2
+    SENSITIVE_UPDATED = 3
+    RETURNED = 4
+
+    @property
+    def symbol(self) -> str:
+        """The letter of an event list; both kinds of update are ``u``."""
+        return "i_uur"[self]
+
+
+@dataclass(frozen=True, repr=False)
+class SeriesRelease:
+    """One release of a series.
+
+    Over its people, in one order, all of it private: ``people`` (their keys, each once), ``group_of`` (a group each), ``value_of`` (the true sensitive
+    value, as a code of the domain), ``quasi`` (their quasi values as given), ``events`` (an :class:`EventKind` each). ``left`` are the keys of those who
+    were in the release before and are not in this one (event ``d``).
+
+    Over its groups, which is what the public sees: the sensitive values of group ``g``, counterfeits included, are
+    ``values[offsets[g]:offsets[g + 1]]``, rising codes of the domain; ``counterfeits[g]`` of them are made up, and nothing public says which. The box of
+    the group is ``low[g, c] <= position <= high[g, c]`` for every quasi column ``c``, on the scale of the column
+    (:meth:`PublishedSeries.positions`).
+    """
+
+    number: int
+    people: pl.Series
+    group_of: Codes
+    value_of: Codes
+    quasi: pl.DataFrame
+    events: NDArray[np.uint8]
+    left: pl.Series
+    offsets: Codes
+    values: Codes
+    counterfeits: Codes
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        over_people = {len(self.people), len(self.group_of), len(self.value_of), self.quasi.height, len(self.events)}
+        if len(over_people) > 1:
+            raise DataError(f"Release {self.number}: its columns about people have different lengths.")
+        if {len(self.counterfeits), len(self.low), len(self.high)} != {len(self.offsets) - 1}:
+            raise DataError(f"Release {self.number}: its columns about groups have different lengths.")
+        if self.offsets[0] != 0 or self.offsets[-1] != len(self.values) or (np.diff(self.offsets) < 0).any():
+            raise DataError(f"Release {self.number}: the offsets of its groups do not fit the listed values.")
+        if not np.array_equal(np.bincount(self.group_of, minlength=len(self)) + self.counterfeits, self.sizes):
+            raise DataError(f"Release {self.number}: people and counterfeits do not fill its groups.")
+
+    def __repr__(self) -> str:
+        return (
+            f"<release {self.number}: {len(self.people):,} people in {len(self):,} groups, "
+            f"{int(self.counterfeits.sum()):,} counterfeits>"
+        )
+
+    def __len__(self) -> int:
+        """How many groups there are."""
+        return len(self.counterfeits)
+
+    @property
+    def sizes(self) -> Codes:
+        """The published rows of each group: people and counterfeits."""
+        sizes: Codes = np.diff(self.offsets)
+        return sizes
+
+    def signature(self, group: int) -> frozenset[int]:
+        """The distinct published sensitive values of a group, as codes (R-PM-15)."""
+        return frozenset(self.values[self.offsets[group] : self.offsets[group + 1]].tolist())
+
+
+@dataclass(frozen=True, repr=False)
+class PublishedSeries(Sequence[SeriesRelease]):
+    """All releases of one table, first to last: a sequence of :class:`SeriesRelease`.
+
+    ``domain`` are the declared sensitive values: code ``c`` stands for ``domain[c]``. ``orders`` names the quasi columns in the order of the boxes, each
+    with its values in the order of its scale, or None for a column of numbers. :meth:`event_lists` says what happened to whom,
+    :meth:`SeriesRelease.signature` what a group shows.
+    """
+
+    domain: tuple[Any, ...]
+    m: int
+    sensitive: str
+    orders: Mapping[str, Sequence[Any] | None]
+    releases: Sequence[SeriesRelease]
+
+    def __repr__(self) -> str:
+        return (
+            f"<series of {len(self)} releases, m={self.m}, quasi {', '.join(self.orders)}, sensitive {self.sensitive}>"
+        )
+
+    def __len__(self) -> int:
+        return len(self.releases)
+
+    @overload
+    def __getitem__(self, index: int) -> SeriesRelease: ...
+    @overload
+    def __getitem__(self, index: slice) -> PublishedSeries: ...
+    def __getitem__(self, index: int | slice) -> SeriesRelease | PublishedSeries:
+        """A release, or a series of some of them."""
+        if isinstance(index, slice):
+            return PublishedSeries(self.domain, self.m, self.sensitive, self.orders, self.releases[index])
+        return self.releases[index]
+
+    def __iter__(self) -> Iterator[SeriesRelease]:
+        return iter(self.releases)
+
+    def positions(self, quasi: pl.DataFrame) -> NDArray[np.float64]:
+        """Where quasi values lie on the scales of their columns, people by columns: numbers as they are, other values by their place in the order.
+
+        A value that no scale has is NaN, which lies in no box.
+        """
+        found = np.empty((quasi.height, len(self.orders)))
+        for place, (name, order) in enumerate(self.orders.items()):
+            column = quasi[name]
+            if order is not None:
+                column = column.replace_strict(
+                    list(order), list(range(len(order))), default=None, return_dtype=pl.Float64
+                )
+            found[:, place] = column.cast(pl.Float64).to_numpy()
+        return found
+
+    def event_lists(self) -> dict[Any, str]:
+        """Every person's event list, a symbol a release (R-TS-1)."""
+        lists: dict[Any, list[str]] = {}
+        for place, release in enumerate(self.releases):
+            symbols = [kind.symbol for kind in EventKind]
+            happened = [*zip(release.people, (symbols[code] for code in release.events), strict=True)]
+            for person, symbol in (*happened, *((person, "d") for person in release.left)):
+                lists.setdefault(person, ["_"] * len(self))[place] = symbol
+        return {person: "".join(symbols) for person, symbols in lists.items()}
