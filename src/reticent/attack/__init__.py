@@ -12,6 +12,7 @@
 ``artificial``     membership, singling out, linkability and inference by synthetic records, against a control group (``cohorts``, ``records``, ``foreign``)
 ``minimality``     who knows how the release was chosen rules out worlds (``worlds`` lists them, ``choosing`` rules out)
 ``suite``          all of them, before and after
+``tracking``       who follows people through the releases of a series
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from reticent.attack.similarity import Similarity
 from reticent.attack.singling_out import SinglingOut
 from reticent.attack.skewness import Skewness
 from reticent.attack.suite import adversaries_for, attack, compare
+from reticent.attack.tracking import Learned, series
 
 __all__ = [
     "Adversary",
@@ -43,6 +45,7 @@ __all__ = [
     "Homogeneity",
     "Inference",
     "Isolation",
+    "Learned",
     "Linkability",
     "Linkage",
     "Membership",
@@ -58,6 +61,7 @@ __all__ = [
     "attack",
     "compare",
     "hold_out",
+    "series",
     "synthetic",
     "wilson",
 ]

@@ -1,0 +1,272 @@
+"""Compiled loops of the fixpoint: which values are left for whom, group by group.
+
+Sets of values are bits in rows of 64-bit words. A group lists its members (tracks) and its published values, rising; the members need one value each and made-up
+rows take what is left over. ``cache=True`` keeps the machine code on disk.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba as nb
+import numpy as np
+
+_WORD = 6
+_BIT = np.uint64(1)
+_LOW = np.uint64(63)
+
+
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+def gathered(keys: Any, count: int) -> Any:
+    """Places of equal keys side by side: those of ``k`` are ``places[starts[k]:starts[k + 1]]``, in rising order."""
+    starts = np.zeros(count + 1, dtype=np.int64)
+    for key in keys:
+        starts[key + 1] += 1
+    for key in range(count):
+        starts[key + 1] += starts[key]
+    places = np.empty(len(keys), dtype=np.int32)
+    at = starts[:-1].copy()
+    for place in range(len(keys)):
+        places[at[keys[place]]] = place
+        at[keys[place]] += 1
+    return starts, places
+
+
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+def intersect(starts: Any, members: Any, offsets: Any, values: Any, masks: Any) -> None:
+    """Leave to every track only values that all of its groups show."""
+    shown = np.zeros(masks.shape[1], dtype=np.uint64)
+    for group in range(len(starts) - 1):
+        shown[:] = 0
+        for place in range(offsets[group], offsets[group + 1]):
+            value = values[place]
+            shown[value >> _WORD] |= _BIT << (np.uint64(value) & _LOW)
+        for place in range(starts[group], starts[group + 1]):
+            for word in range(len(shown)):
+                masks[members[place], word] &= shown[word]
+
+
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+def left_over(masks: Any) -> Any:
+    """How many values each set has."""
+    sizes = np.zeros(len(masks), dtype=np.int32)
+    for row in range(len(masks)):
+        for word in range(masks.shape[1]):
+            bits = masks[row, word]
+            while bits:
+                bits &= bits - _BIT
+                sizes[row] += 1
+    return sizes
+
+
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+def matched(allowed: Any, room: Any, chosen: Any) -> bool:
+    """Give every member an allowed value, none more often than it has room; False if that cannot be done. Augmenting paths."""
+    members, kinds = allowed.shape
+    used = np.zeros(kinds, dtype=np.int64)
+    owner = np.empty(kinds, dtype=np.int64)
+    queue = np.empty(kinds, dtype=np.int64)
+    chosen[:] = -1
+    for member in range(members):
+        owner[:] = -1
+        head, tail, end = 0, 0, -1
+        for value in range(kinds):
+            if allowed[member, value]:
+                owner[value] = member
+                queue[tail] = value
+                tail += 1
+        while head < tail:
+            value = queue[head]
+            head += 1
+            if used[value] < room[value]:
+                end = value
+                break
+            for other in range(members):
+                if chosen[other] == value:
+                    for move in range(kinds):
+                        if allowed[other, move] and owner[move] < 0:
+                            owner[move] = other
+                            queue[tail] = move
+                            tail += 1
+        if end < 0:
+            return False
+        used[end] += 1
+        while True:
+            mover = owner[end]
+            before = chosen[mover]
+            chosen[mover] = end
+            if mover == member:
+                break
+            end = before
+    return True
+
+
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+def usable(allowed: Any, room: Any, chosen: Any) -> None:
+    """Forbid every pair of member and value that no matching has, given one matching (``chosen``).
+
+    A member may take a value if somebody who holds it can pass on along allowed values to a row that is left over, or to the value that the member gives up.
+    """
+    members, kinds = allowed.shape
+    reach = np.zeros((kinds, kinds), dtype=np.bool_)
+    free = room.copy()
+    for member in range(members):
+        free[chosen[member]] -= 1
+        for value in range(kinds):
+            if allowed[member, value]:
+                reach[chosen[member], value] = True
+    for middle in range(kinds):
+        for start in range(kinds):
+            if reach[start, middle]:
+                for end in range(kinds):
+                    if reach[middle, end]:
+                        reach[start, end] = True
+    spare = free > 0
+    for start in range(kinds):
+        for end in range(kinds):
+            if reach[start, end] and free[end] > 0:
+                spare[start] = True
+    for member in range(members):
+        for value in range(kinds):
+            if allowed[member, value] and value != chosen[member]:
+                allowed[member, value] = spare[value] or reach[value, chosen[member]]
+
+
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+def sweep(
+    starts: Any,
+    members: Any,
+    offsets: Any,
+    values: Any,
+    home_starts: Any,
+    homes: Any,
+    before: Any,
+    after: Any,
+    masks: Any,
+    dirty: Any,
+    first: int,
+    last: int,
+) -> tuple[int, int]:
+    """Prune the dirty groups of ``first..last``; the number of sets that shrank, and a group that nobody can fill, or -1.
+
+    ``homes`` are the groups of each track. ``before`` and ``after`` are tracks whose value is known to be another one (-1: none).
+    """
+    words = masks.shape[1]
+    shrunk = 0
+    for group in range(first, last):
+        if not dirty[group]:
+            continue
+        dirty[group] = False
+        # Distinct values with their room.
+        shown = np.zeros(words, dtype=np.uint64)
+        size = offsets[group + 1] - offsets[group]
+        kinds = 0
+        distinct = np.empty(size, dtype=np.int64)
+        room = np.zeros(size, dtype=np.int64)
+        for place in range(offsets[group], offsets[group + 1]):
+            value = values[place]
+            if kinds == 0 or distinct[kinds - 1] != value:
+                distinct[kinds] = value
+                kinds += 1
+                shown[value >> _WORD] |= _BIT << (np.uint64(value) & _LOW)
+            room[kinds - 1] += 1
+        count = starts[group + 1] - starts[group]
+        whole = True
+        for place in range(starts[group], starts[group + 1]):
+            for word in range(words):
+                if masks[members[place], word] != shown[word]:
+                    whole = False
+        if whole and kinds > 1:
+            continue
+        allowed = np.zeros((count, kinds), dtype=np.bool_)
+        for row in range(count):
+            track = members[starts[group] + row]
+            for column in range(kinds):
+                value = distinct[column]
+                allowed[row, column] = (masks[track, value >> _WORD] >> (np.uint64(value) & _LOW)) & _BIT
+        chosen = np.empty(count, dtype=np.int64)
+        if not matched(allowed, room[:kinds], chosen):
+            return shrunk, group
+        usable(allowed, room[:kinds], chosen)
+        for row in range(count):
+            track = members[starts[group] + row]
+            changed = False
+            held = 0
+            only = -1
+            for column in range(kinds):
+                value = distinct[column]
+                bit = _BIT << (np.uint64(value) & _LOW)
+                if allowed[row, column]:
+                    held += 1
+                    only = value
+                elif masks[track, value >> _WORD] & bit:
+                    masks[track, value >> _WORD] &= ~bit
+                    changed = True
+            if changed:
+                shrunk += 1
+                for place in range(home_starts[track], home_starts[track + 1]):
+                    if homes[place] != group:
+                        dirty[homes[place]] = True
+            if held == 1:
+                bit = _BIT << (np.uint64(only) & _LOW)
+                for other in (before[track], after[track]):
+                    if other >= 0 and masks[other, only >> _WORD] & bit:
+                        masks[other, only >> _WORD] &= ~bit
+                        shrunk += 1
+                        for place in range(home_starts[other], home_starts[other + 1]):
+                            dirty[homes[place]] = True
+    return shrunk, -1
+
+
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+def chances(groups: Any, tracks: Any, offsets: Any, values: Any, masks: Any) -> Any:
+    """For each sighting: rows of its group with the most frequent value that is left, and rows with any value that is left."""
+    found = np.zeros((len(groups), 2), dtype=np.int64)
+    for place in range(len(groups)):
+        group, track = groups[place], tracks[place]
+        run, last = 0, -1
+        for at in range(offsets[group], offsets[group + 1]):
+            value = values[at]
+            if value != last:
+                run, last = 0, value
+            if (masks[track, value >> _WORD] >> (np.uint64(value) & _LOW)) & _BIT:
+                run += 1
+                found[place, 1] += 1
+                found[place, 0] = max(found[place, 0], run)
+    return found
+
+
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+def covering(points: Any, low: Any, high: Any, block_low: Any, block_high: Any, lanes: int, most: int) -> Any:
+    """Pairs of a point and a box that holds it, at most ``most`` (one more is found where there are more). Boxes lie in blocks that have bounds."""
+    found_points = np.empty(1024, dtype=np.int32)
+    found_boxes = np.empty(1024, dtype=np.int32)
+    count = 0
+    columns = points.shape[1]
+    for point in range(len(points)):
+        for block in range(len(block_low)):
+            inside = True
+            for column in range(columns):
+                position = points[point, column]
+                if not block_low[block, column] <= position <= block_high[block, column]:
+                    inside = False
+                    break
+            if not inside:
+                continue
+            for box in range(block * lanes, min((block + 1) * lanes, len(low))):
+                inside = True
+                for column in range(columns):
+                    position = points[point, column]
+                    if not low[box, column] <= position <= high[box, column]:
+                        inside = False
+                        break
+                if inside:
+                    if count == len(found_points):
+                        found_points = np.append(found_points, np.empty(count, dtype=np.int32))
+                        found_boxes = np.append(found_boxes, np.empty(count, dtype=np.int32))
+                    found_points[count] = point
+                    found_boxes[count] = box
+                    count += 1
+                    if count > most:
+                        return found_points[:count], found_boxes[:count]
+    return found_points[:count], found_boxes[:count]

@@ -1,0 +1,59 @@
+"""The attack on a series: one call, three engines."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Literal, Protocol, get_args
+
+from reticent.attack.tracking.counting import count_worlds
+from reticent.attack.tracking.fixpoint import fixpoint
+from reticent.attack.tracking.joining import join
+from reticent.attack.tracking.learned import Learned
+from reticent.attack.tracking.view import Returns, Tracks
+from reticent.data import Context
+from reticent.errors import PolicyError, did_you_mean
+from reticent.republish import PublishedSeries
+
+Mode = Literal["exact", "fixpoint", "join"]
+
+
+class HasSeries(Protocol):
+    """A history: its ``series`` are the releases that went out."""
+
+    @property
+    def series(self) -> PublishedSeries: ...
+
+
+def series(
+    history: HasSeries | PublishedSeries,
+    mode: Mode = "exact",
+    knows_change: bool = True,
+    *,
+    returns: Returns = "unknown",
+    releases: Collection[int] | None = None,
+    context: Context | None = None,
+) -> Learned:
+    """Return what somebody learns who follows people through the releases: ``{person: {release: {value: chance}}}`` (R-TS-8).
+
+    *Adversary.* Knows all public releases, who is in which group (mode ``join``: only everybody's quasi values), and everybody's event list with the kind of each
+    change. ``knows_change``: a sensitive update shows that old and new value differ. ``returns``: whether values are known to stay while somebody is absent.
+    ``releases``: the numbers of releases that the adversary has (default: all).
+
+    *Modes.* ``exact`` counts all consistent worlds and refuses components that are too large; ``fixpoint`` rules out impossible values and takes a million people;
+    ``join`` does so without knowing groups. A series that fits no world is a :class:`reticent.errors.DataError`.
+    """
+    if mode not in get_args(Mode):
+        raise PolicyError(
+            f"mode must be one of {', '.join(get_args(Mode))}, but it is {mode!r}.{did_you_mean(mode, get_args(Mode))}",
+            setting=("mode",),
+            value=mode,
+        )
+    context = context or Context()
+    published = history if isinstance(history, PublishedSeries) else history.series
+    tracks = Tracks.of(published, knows_change=knows_change, returns=returns, releases=releases)
+    if mode == "exact":
+        marginals, worlds = count_worlds(tracks, context)
+        return Learned(tracks, mode, marginals, worlds)
+    if mode == "fixpoint":
+        return Learned(tracks, mode, fixpoint(tracks, context))
+    return Learned(tracks, mode, join(published, tracks, context))
