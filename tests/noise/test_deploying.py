@@ -14,7 +14,10 @@ import polars as pl
 import pytest
 
 import reticent as rt
+from reticent.cli.app import app
+from reticent.cli.console import run
 from reticent.errors import DataError, PolicyError, ReticentError
+from reticent.giving import unjudged
 from reticent.ledger import Ledger
 from reticent.noise.certificates import make_party_keys
 from reticent.noise.deploying import PartyConfig, encoded
@@ -82,6 +85,7 @@ def run_all(paths: list[Path], *more: str) -> list[tuple[int, dict, str]]:
 # Runs.
 
 
+@pytest.mark.slow
 def test_four_hosts_end_with_one_answer_a_release_each_and_a_charge_each(tmp_path, keys):
     paths = write(tmp_path, keys, more='[budget]\nledger = "ME.sqlite"\ndataset = "patients"\nepsilon = "1.5"\n')
     for path in paths:
@@ -100,17 +104,18 @@ def test_four_hosts_end_with_one_answer_a_release_each_and_a_charge_each(tmp_pat
     told = [json.loads(out) for out, _ in done]
     assert len({tuple(each["total"]) for each in told}) == 1
     assert (told[0]["included"], told[0]["blamed"], told[0]["coins"]) == (list(NAMES), {}, 200)
-    cells = {(tmp_path / name / "release" / "public" / "cells.csv").read_bytes() for name in NAMES}
-    assert len(cells) == 1
-    for name in NAMES:
-        assert rt.verify(tmp_path / name / "release").holds
-        with Ledger(tmp_path / name / "ledger.sqlite") as book:
-            assert str(book.budgets.of("patients", "joint noise").left) == "1/2"
-            assert [entry.status for entry in book.entries("patients")][-1] == "given out"
-    # A second run costs more than is left, and nothing is sent for it.
-    again = subprocess.run([*command, "--config", str(paths[0])], capture_output=True, text=True, check=False)
-    assert again.returncode == 2
-    assert "has 1/2 of 1.5 left, and this run costs 1. Nothing was sent." in again.stderr + again.stdout
+    check_releases(tmp_path, NAMES, "patients", "1/2")
+
+
+def check_releases(folder: Path, names: tuple[str, ...], dataset: str, left: str) -> None:
+    """Every party has the same cells in a release of its own that verifies, and was charged."""
+    assert len({(folder / name / "release" / "public" / "cells.csv").read_bytes() for name in names}) == 1
+    for name in names:
+        assert rt.verify(folder / name / "release").holds
+        with Ledger(folder / name / "ledger.sqlite") as book:
+            of = dataset.format(name)
+            assert str(book.budgets.of(of, "joint noise").left) == left
+            assert [entry.status for entry in book.entries(of)][-1] == "given out"
 
 
 @pytest.mark.slow
@@ -224,18 +229,39 @@ def test_rows_become_numbers_by_the_query():
             encoded(frame, query, where, column, None)
 
 
-def test_the_story_of_four_hospitals_ends_as_told(tmp_path):
+@pytest.fixture(scope="module")
+def story(tmp_path_factory) -> tuple[Path, str]:
+    """The folder that the story leaves, and what it tells: four real processes, one of which lies."""
+    folder = tmp_path_factory.mktemp("story")
     done = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / "hospitals" / "story.py"), str(tmp_path)],
+        [sys.executable, str(ROOT / "examples" / "hospitals" / "story.py"), str(folder)],
         capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "All honest hospitals hold the same answer: True" in done.stdout
-    assert "Excluded: Clara shared a value that is not a bit." in done.stdout
-    assert "The release keeps what it promises: True" in done.stdout
-    told = re.findall(
-        r"^(\w[\w ]*?) +(-?\d+)  between (\d+) and (\d+)  \(true, known to nobody: (\d+)\)$", done.stdout, re.MULTILINE
+    return folder, done.stdout
+
+
+def test_the_story_of_four_hospitals_ends_as_told(story):
+    _, told = story
+    assert "All honest hospitals hold the same answer: True" in told
+    assert "Excluded: Clara shared a value that is not a bit." in told
+    assert "The release keeps what it promises: True" in told
+    counts = re.findall(
+        r"^(\w[\w ]*?) +(-?\d+)  between (\d+) and (\d+)  \(true, known to nobody: (\d+)\)$", told, re.MULTILINE
     )
-    assert len(told) == 6
+    assert len(counts) == 6
     # Standard error 6.1 of each count: five of them.
-    assert all(abs(int(noisy) - int(true)) < 31 for _, noisy, _, _, true in told)
+    assert all(abs(int(noisy) - int(true)) < 31 for _, noisy, _, _, true in counts)
+
+
+def test_honest_hosts_end_with_a_release_each_and_a_charge_each(story):
+    check_releases(story[0], ("St. Anna", "St. Bruno", "Doris"), "patients of {}", "1")
+
+
+def test_a_run_that_costs_more_than_is_left_sends_nothing(story, monkeypatch, capsys):
+    folder, _ = story
+    with Ledger(folder / "Doris" / "ledger.sqlite") as book:
+        book.spend("patients of Doris", "joint noise", "1/2", "something else", beside=unjudged)
+    monkeypatch.setattr(sys, "argv", ["reticent", "noise", "party", "--config", str(folder / "Doris.toml")])
+    assert run(app) == 2
+    assert "has 1/2 of 2 left, and this run costs 1. Nothing was sent." in " ".join(capsys.readouterr().err.split())

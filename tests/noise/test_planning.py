@@ -78,7 +78,7 @@ def test_the_quota_is_even_and_enough_without_those_who_lie(parties, faults, quo
     st.sampled_from(["0.2", "0.01", "1e-3"]),
     st.sampled_from([Move(), HISTOGRAM, Move(1, 2)]),
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_the_number_of_coins_is_the_least_one_by_listing_all_outputs(epsilon, delta, move):
     coins = fewest_coins(Fraction(epsilon), Fraction(delta), move)
     if coins > 14:

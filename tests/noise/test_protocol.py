@@ -112,13 +112,13 @@ def test_a_run_without_rows_gives_noise_around_zero():
 
 @pytest.mark.parametrize("level", ["byzantine", "semi-honest"])
 def test_binomial_noise_has_its_law(level):
-    """Chi-square of 4,000 cells of noise from four coins a party: 16 coins together, 4 of them a party's own."""
-    task = small_task(4, 1, "histogram", 4_000, quota=4, level=level)
+    """Chi-square of 2,000 cells of noise from four coins a party: 16 coins together, 4 of them a party's own."""
+    task = small_task(4, 1, "histogram", 2_000, quota=4, level=level)
     (numbers,) = {each.numbers for each in joint(task, [[], [], [], []])}
     counts = np.bincount(np.array(numbers) + 8, minlength=17)
     from math import comb
 
-    expected = np.array([comb(16, k) / 2**16 for k in range(17)]) * 4_000
+    expected = np.array([comb(16, k) / 2**16 for k in range(17)]) * 2_000
     grouped = [slice(0, 5), *(slice(k, k + 1) for k in range(5, 12)), slice(12, 17)]
     statistic = sum((counts[each].sum() - expected[each].sum()) ** 2 / expected[each].sum() for each in grouped)
     assert statistic < 8 + 5 * np.sqrt(16)
@@ -126,7 +126,7 @@ def test_binomial_noise_has_its_law(level):
 
 @pytest.mark.parametrize("level", ["byzantine", "semi-honest"])
 def test_exponential_noise_has_its_law(level):
-    """Chi-square of 2,000 cells against the exact law of the plan's circuit."""
+    """Chi-square of 600 cells against the exact law of the plan's circuit."""
     from fractions import Fraction
 
     from reticent.noise.laws import ExponentialLaw
@@ -136,7 +136,7 @@ def test_exponential_noise_has_its_law(level):
         4,
         1,
         "histogram",
-        2_000,
+        600,
         law="exponential",
         thresholds=tuple(one - 1 for one in law.ones),
         precision=3,
@@ -144,7 +144,7 @@ def test_exponential_noise_has_its_law(level):
     )
     (numbers,) = {each.numbers for each in joint(task, [[], [], [], []])}
     weights = np.array([float(each) for each in law.weights()])
-    expected = weights / weights.sum() * 2_000
+    expected = weights / weights.sum() * 600
     counts = np.bincount(np.array(numbers) + 3, minlength=7)
     assert ((counts - expected) ** 2 / expected).sum() < 6 + 5 * np.sqrt(12)
 
@@ -233,23 +233,6 @@ def test_parties_that_were_set_up_differently_abort_and_say_so():
     for each in play(protocols, 4, 1):
         assert isinstance(each, NoiseAborted)
         assert set(each.blamed.values()) == {"was set up for another task"}
-
-
-def test_rounds_are_those_of_the_plan():
-    """``plan(...).rounds`` is what a run takes when nobody complains."""
-    for query, law, level in [("count", "binomial", "byzantine"), ("sum", "binomial", "byzantine"), ("count", "exponential", "byzantine"),
-                              ("count", "binomial", "semi-honest"), ("count", "exponential", "semi-honest")]:  # fmt: skip
-        for parties, faults in ((4, 1), (7, 2)):
-            planned = plan(1, "1e-3", parties, faults, query, law, level=level)
-            task = JointTask.of(planned, "a test", None)
-            counted_rounds = []
-
-            async def run(network, task=task, counted_rounds=counted_rounds):
-                await take_part(network, task, [1])
-                counted_rounds.append(len(network.items))
-
-            play([run] * parties, parties, faults)
-            assert set(counted_rounds) == {planned.rounds}, (query, law, level)
 
 
 def clients_with(rows, behaviours=None, servers=4):

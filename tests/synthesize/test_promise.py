@@ -139,7 +139,7 @@ def test_rejecting_what_is_not_representative_of_the_table_itself_breaks_the_pro
     p = max(unrepresentative)
     assert float(p) == pytest.approx(rejected, abs=1e-6)
     for kept, expected in ((good, by_good), (representative, by_rep)):
-        law = screened_law(noise, size, 400, lambda counts, output, kept=kept: kept(counts, output, noise, gamma))
-        # Four hundred attempts leave nothing to the prior but what fractions of that size would show.
+        law = screened_law(noise, size, 60, lambda counts, output, kept=kept: kept(counts, output, noise, gamma))
+        # Sixty attempts leave less than 1e-13 to the prior.
         found = worst_chance(size, values, size, law, Fraction(ratio) / (1 - p))
         assert float(found) == pytest.approx(expected, abs=1e-5)

@@ -88,13 +88,13 @@ def test_two_tables_of_three_rows_have_their_golden_law():
     [((3, 0, 1), Fraction(1, 2), 11), ((0, 2, 2), Fraction("0.0304617033"), 12), ((1, 1, 1), Fraction(7, 3), 13)],
 )
 def test_a_sampler_of_uniform_noise_follows_its_law(counts, alpha, seed):
-    draws, size = 20_000, sum(counts)
+    draws, size = 8_000, sum(counts)
     codes = draw_urns(many(counts, draws), [alpha] * draws, np.full(draws, size), [3] * draws, Randomness(seed).words())
     check_law(outputs(codes, draws, size, 3), urn_law(counts, size, [alpha] * 3), draws)
 
 
 def test_a_sampler_of_weighted_noise_follows_its_law():
-    counts, weights, alpha, draws = (2, 0, 1), (1, 5, 2), Fraction(1, 3), 20_000
+    counts, weights, alpha, draws = (2, 0, 1), (1, 5, 2), Fraction(1, 3), 8_000
     codes = draw_urns(
         many(counts, draws), [alpha] * draws, np.full(draws, 3), [8] * draws, Randomness(5).words(), np.array(weights)
     )
@@ -102,13 +102,13 @@ def test_a_sampler_of_weighted_noise_follows_its_law():
 
 
 def test_urns_too_large_for_machine_integers_are_drawn_exactly_too():
-    counts, alpha, draws = (2, 0, 1), Fraction(10**30 + 1, 3 * 10**30), 1_500
+    counts, alpha, draws = (2, 0, 1), Fraction(10**30 + 1, 3 * 10**30), 1_000
     codes = draw_urns(many(counts, draws), [alpha] * draws, np.full(draws, 3), [3] * draws, Randomness(6).words())
     check_law(outputs(codes, draws, 3, 3), urn_law(counts, 3, [alpha] * 3), draws)
 
 
 def test_screened_draws_follow_their_law():
-    counts, alpha, gamma, draws = (3, 1), Fraction(4, 5), Fraction(5, 2), 15_000
+    counts, alpha, gamma, draws = (3, 1), Fraction(4, 5), Fraction(5, 2), 8_000
     codes = draw_screened(
         many(counts, draws), [alpha] * draws, np.full(draws, 4), PublicPrior(2), gamma, Randomness(7).words()
     )
@@ -118,7 +118,7 @@ def test_screened_draws_follow_their_law():
 
 @pytest.mark.parametrize("keep", ["0.3", "5/7"])
 def test_draws_from_fewer_values_follow_their_law(keep):
-    counts, alpha, draws, prior = (2, 0, 1, 0), Fraction(2, 3), 6_000, PublicPrior(4)
+    counts, alpha, draws, prior = (2, 0, 1, 0), Fraction(2, 3), 2_500, PublicPrior(4)
     kept = KeptValues.given(keep, prior)
     codes = draw_dropped(many(counts, draws), [alpha] * draws, np.full(draws, 3), kept, Randomness(8).words())
     law = dropped_law(alpha, Fraction(keep), 3)
@@ -126,7 +126,7 @@ def test_draws_from_fewer_values_follow_their_law(keep):
 
 
 def test_values_with_probabilities_of_their_own_stay_as_often_as_these_say():
-    prior, draws = PublicPrior(3), 5_000
+    prior, draws = PublicPrior(3), 2_000
     kept = KeptValues.given(["0.9", "0.2", "0.2"], prior)
     people = Pools(np.zeros(draws, dtype=np.int64), np.ones(draws, dtype=np.int64))
     codes = draw_dropped(people, [Fraction(1000)] * draws, np.ones(draws, dtype=np.int64), kept, Randomness(9).words())
@@ -140,7 +140,7 @@ def test_values_with_probabilities_of_their_own_stay_as_often_as_these_say():
 
 @pytest.mark.parametrize(("trials", "chance"), [(1, "1/3"), (7, "1/3"), (130, "0.0378"), (64, "1/2"), (65, "63/64")])
 def test_binomial_counts_are_exact(trials, chance):
-    words, p, draws = Randomness(10).words(), Fraction(chance), 1_500
+    words, p, draws = Randomness(10).words(), Fraction(chance), 400
     found = Counter(binomial(trials, p, words) for _ in range(draws))
     mean, deviation = draws * trials * p, (draws * trials * p * (1 - p)) ** 0.5
     assert abs(sum(k * v for k, v in found.items()) - mean) < 5 * deviation

@@ -133,8 +133,11 @@ class Need:
             roughly = c * (float(alpha) + others)
             found = np.floor(roughly)
             # Floats decide unless they are near a whole number.
-            for place in np.flatnonzero(np.abs(roughly - np.rint(roughly)) <= 1e-9 * (1 + roughly)).tolist():
-                found[place] = math.floor(self.excess * (alpha + int(others[place])))
+            near = np.flatnonzero(np.abs(roughly - np.rint(roughly)) <= 1e-9 * (1 + roughly))
+            zero, step = self.excess * alpha, self.excess
+            below = math.lcm(zero.denominator, step.denominator)
+            zero_units, step_units = int(zero * below), int(step * below)
+            found[near] = [(zero_units + step_units * other) // below for other in others[near].tolist()]
             rows.append(found)
         return people, np.array(rows)
 
