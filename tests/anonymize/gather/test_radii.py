@@ -18,6 +18,7 @@ from reticent.anonymize.gather.radii import (
     peel,
 )
 from reticent.errors import Infeasible
+from tests.anonymize.examples import examples
 from tests.oracles.clustering import (
     any_record_radius,
     best,
@@ -163,7 +164,7 @@ def _worlds(points, r):
     return np.array(distances), distances
 
 
-@settings(max_examples=150, deadline=None)
+@examples(30, 300)
 @given(small, st.integers(2, 3))
 def test_the_radius_of_r_gather_is_at_most_twice_the_optimal_one(points, r):
     distances, plain = _worlds(points, r)
@@ -177,7 +178,7 @@ def test_the_radius_of_r_gather_is_at_most_twice_the_optimal_one(points, r):
     assert found.lower_bound <= narrowest / 2 * (1 + 1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(20, 200)
 @given(small, st.integers(2, 3), st.integers(1, 2))
 def test_at_most_k_clusters_within_twice_the_optimal_radius(points, r, k):
     distances, plain = _worlds(points, r)
@@ -188,7 +189,7 @@ def test_at_most_k_clusters_within_twice_the_optimal_radius(points, r, k):
     assert radius(distances, found) <= found.threshold <= narrowest * (1 + 1e-12)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(25, 200)
 @given(small, st.integers(2, 3), st.integers(1, 2))
 def test_with_outliers_the_radius_is_at_most_four_times_the_optimal_one(points, r, spare):
     distances, plain = _worlds(points, r)
@@ -201,7 +202,7 @@ def test_with_outliers_the_radius_is_at_most_four_times_the_optimal_one(points, 
     assert radius(distances, found) <= 4 * (narrowest / 2) * (1 + 1e-12)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(25, 200)
 @given(small, st.integers(2, 3), st.integers(1, 2))
 def test_around_records_the_radius_is_at_most_three_times_that_of_the_best_records(points, r, spare):
     distances, plain = _worlds(points, r)
@@ -216,7 +217,7 @@ def test_around_records_the_radius_is_at_most_three_times_that_of_the_best_recor
     assert found.labels[found.hearts].tolist() == list(range(len(found.hearts)))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(25, 200)
 @given(small, st.integers(2, 3), st.integers(1, 2), st.integers(1, 2))
 def test_k_centres_with_outliers_stay_within_four_times_the_optimal_radius(points, r, k, spare):
     distances, plain = _worlds(points, r)

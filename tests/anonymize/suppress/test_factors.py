@@ -15,8 +15,9 @@ from reticent.anonymize.suppress.forest import by_forest, forest, neighbours, sp
 from reticent.anonymize.suppress.optimum import least_cost
 from reticent.anonymize.suppress.patterns import least_prices
 from reticent.data import Context
+from tests.anonymize.examples import examples
 from tests.anonymize.suppress.instances import small_tables, table_of, units_of
-from tests.oracles.suppression import compatible, cost_of, nearest_bound, optimum
+from tests.oracles.suppression import cheapest_cut, compatible, cost_of, nearest_bound, optimum
 
 
 def sizes_of(group: np.ndarray) -> list[int]:
@@ -24,7 +25,7 @@ def sizes_of(group: np.ndarray) -> list[int]:
 
 
 @pytest.mark.parametrize("k", [2, 3, 4])
-@settings(max_examples=80, deadline=None)
+@examples(25, 300)
 @given(data=st.data())
 def test_forest_and_split_stay_within_their_factor(k, data):
     rows = data.draw(small_tables(3, k))
@@ -39,7 +40,7 @@ def test_forest_and_split_stay_within_their_factor(k, data):
     assert units.cost(group) == cost_of(rows, group.tolist()) <= max(2 * k - 1, 3 * k - 5) * least
 
 
-@settings(max_examples=120, deadline=None)
+@examples(25, 300)
 @given(data=st.data(), symbols=st.sampled_from([2, 3, 4]))
 def test_pairs_and_paths_stay_within_their_factor(data, symbols):
     rows = data.draw(small_tables(symbols, 2))
@@ -54,7 +55,7 @@ def test_pairs_and_paths_stay_within_their_factor(data, symbols):
     assert cost_of(rows, group.tolist()) <= least * (Fraction(3, 2) if symbols == 2 else 2)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(15, 200)
 @given(rows=small_tables(2, 3, most=10))
 def test_runs_of_cycles_stay_within_their_factor_for_bits(rows):
     units, least, everybody = units_of(rows, 3), optimum(rows, 3), np.arange(len(rows))
@@ -67,20 +68,33 @@ def test_runs_of_cycles_stay_within_their_factor_for_bits(rows):
     assert cost_of(rows, group.tolist()) <= min(3 * weight, 2 * least)
 
 
-@given(length=st.integers(3, 40))
-def test_a_cycle_is_cut_into_runs_of_three_and_at_most_two_of_four(length):
-    units = units_of([(i % 7, i // 3) for i in range(length)], 3)
-    runs = cut_cycle(units, list(range(length)))
-    sizes = sorted(map(len, runs))
-    assert sum(sizes) == length
-    assert sizes == [length] if length <= 5 else (set(sizes) <= {3, 4} and sizes.count(4) == length % 3)
+def test_a_cycle_is_cut_into_runs_of_three_and_at_most_two_of_four():
+    for length in range(3, 41):
+        units = units_of([(i % 7, i // 3) for i in range(length)], 3)
+        runs = cut_cycle(units, list(range(length)))
+        sizes = sorted(map(len, runs))
+        assert sizes == [length] if length <= 5 else (set(sizes) <= {3, 4} and sizes.count(4) == length % 3)
+        # The runs follow each other once around the cycle.
+        joined = [v for run in runs for v in run]
+        assert joined == [(joined[0] + step) % length for step in range(length)]
 
 
-@settings(max_examples=300, deadline=None)
+@pytest.mark.parametrize("length", [6, 7, 8, 11, 13])
+def test_a_cycle_is_cut_in_the_cheapest_of_all_ways(length):
+    draw = np.random.default_rng(length)
+    for _ in range(5):
+        rows = [tuple(each) for each in draw.integers(0, 2, size=(length, 4)).tolist()]
+        runs = cut_cycle(units_of(rows, 3), list(range(length)))
+        label = {v: place for place, run in enumerate(runs) for v in run}
+        assert cost_of(rows, [label[v] for v in range(length)]) == cheapest_cut(rows)
+
+
+@examples(60, 4000)
 @given(data=st.data(), k=st.integers(2, 7))
 def test_any_tree_is_split_into_parts_of_the_right_size(data, k):
-    count = data.draw(st.integers(k, 60))
-    parent = [-1, *(data.draw(st.integers(max(v - data.draw(st.integers(1, 6)), 0), v - 1)) for v in range(1, count))]
+    back = data.draw(st.lists(st.one_of(st.integers(1, 6), st.just(60)), min_size=k - 1, max_size=59))
+    count = len(back) + 1
+    parent = [-1, *(max(v - step, 0) for v, step in enumerate(back, 1))]
     parts = split(np.array(parent), k)
     assert sorted(v for part in parts for v in part) == list(range(count))
     assert all(k <= len(part) <= max(2 * k - 1, 3 * k - 5) for part in parts)
@@ -103,7 +117,7 @@ def joining_edges(parent: list[int], part: list[int]) -> set[tuple[int, int]]:
     return {(vertex, parent[vertex]) for vertex, times in above.items() if parent[vertex] >= 0 and times < len(part)}
 
 
-@settings(max_examples=100, deadline=None)
+@examples(30, 300)
 @given(data=st.data(), k=st.integers(2, 4), symbols=st.integers(2, 4))
 def test_the_exact_program_finds_the_optimum_and_bounds_lie_below_it(data, k, symbols):
     rows = data.draw(small_tables(symbols, k))
@@ -114,7 +128,7 @@ def test_the_exact_program_finds_the_optimum_and_bounds_lie_below_it(data, k, sy
     assert nearest_bound(rows, k) <= int(least_prices(units, Context()).sum()) <= least
 
 
-@settings(max_examples=120, deadline=None)
+@examples(30, 300)
 @given(data=st.data(), k=st.integers(1, 4), symbols=st.integers(2, 4))
 def test_fit_tells_its_cost_bounds_and_factor_truly(data, k, symbols):
     rows = data.draw(small_tables(symbols, k))
@@ -130,7 +144,7 @@ def test_fit_tells_its_cost_bounds_and_factor_truly(data, k, symbols):
     assert found.sdcmicro_count <= len(rows) * len(rows[0])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(15, 150)
 @given(data=st.data(), k=st.integers(2, 3))
 def test_weights_are_what_a_cell_costs(data, k):
     rows = data.draw(small_tables(3, k, most=8, columns=3))
@@ -143,7 +157,7 @@ def test_weights_are_what_a_cell_costs(data, k):
     assert rt.Suppress(k=k, exact=True, weights=given_weights).fit(table_of(rows)).cost == least
 
 
-@settings(max_examples=60, deadline=None)
+@examples(15, 150)
 @given(rows=small_tables(3, 2, most=9))
 def test_the_order_of_rows_changes_nothing_but_the_order_of_labels(rows):
     one, other = rt.Suppress(k=2).fit(table_of(rows)), rt.Suppress(k=2).fit(table_of(rows[::-1]))
@@ -174,9 +188,9 @@ def test_the_wildcard_greedy_gives_every_row_enough_compatible_rows():
 
 
 @pytest.mark.slow
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=1000, deadline=None)
 @given(data=st.data(), k=st.integers(2, 5), symbols=st.integers(2, 5))
-def test_campaign_of_factors_on_thousands_of_tables(data, k, symbols):
+def test_campaign_of_factors_on_a_thousand_tables(data, k, symbols):
     rows = data.draw(small_tables(symbols, k, most=11, columns=6))
     found, least = rt.Suppress(k=k).fit(table_of(rows)), optimum(rows, k)
     assert found.lower_bound <= found.pattern_bound <= least <= found.cost <= found.factor * least

@@ -13,7 +13,7 @@ from reticent.anonymize.suppress.factors import by_factor, cycles, factor
 from reticent.anonymize.suppress.forest import split
 from reticent.data import Context
 from tests.anonymize.suppress.instances import table_of, units_of
-from tests.oracles.suppression import cost_of, optimum
+from tests.oracles.suppression import cost_of, optimum, printed_decompose
 
 MEDICAL = pl.DataFrame(
     {
@@ -119,22 +119,15 @@ def test_distances_alone_do_not_tell_the_cost(k, block, truth):
         assert units.cost(np.zeros(k, dtype=np.int64)) == cost
 
 
-def literal_decompose_case_b() -> list[int]:
-    """What the printed DECOMPOSE leaves of the spider: case B cuts off an arm with the centre copied; case C then a part of four rows and a copy."""
-    arm, centre = 4, 1
-    first = [3 * arm, arm + centre]
-    second = [arm, 2 * arm]
-    return [first[1], *second]
-
-
 def test_a_spider_is_split_into_parts_that_are_large_enough():
     """Centre 0 with four arms of four; the printed algorithm emits a part of four rows for k = 5 (KS-G7, E17)."""
-    assert min(literal_decompose_case_b()) == 4
     parent = [-1] * 17
     for arm in range(4):
         for step in range(4):
             vertex = 1 + 4 * arm + step
             parent[vertex] = 0 if step == 0 else vertex - 1
+    assert sorted(map(len, printed_decompose(parent, 4, 5, most=16))) == [5, 12]
+    assert sorted(map(len, printed_decompose(parent, 4, 5))) == [4, 5, 8]
     for root in (0, 4):
         turned = _rooted(parent, root)
         sizes = sorted(map(len, split(np.array(turned), 5)))
@@ -142,6 +135,16 @@ def test_a_spider_is_split_into_parts_that_are_large_enough():
         assert sizes[0] >= 5
         assert sizes[-1] <= 10
     assert sorted(map(len, split(np.array(parent), 5))) == [8, 9]
+
+
+def test_the_printed_split_is_right_as_long_as_there_are_no_copies():
+    """The first cut leaves enough rows on both sides; a cut of what has a copy may not (E17)."""
+    draw = np.random.default_rng(17)
+    for _ in range(100):
+        parent = [-1, *(int(draw.integers(max(v - 5, 0), v)) for v in range(1, 24))]
+        first = printed_decompose(parent, 0, 5, most=23)
+        assert [len(first), sum(map(len, first))] == [2, 24]
+        assert min(map(len, first)) >= 5
 
 
 def _rooted(parent: list[int], root: int) -> list[int]:

@@ -9,7 +9,6 @@ Source: R-KS-5, R-KS-6.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,22 +97,26 @@ def cut_cycle(units: Units, cycle: list[int]) -> list[list[int]]:
         return [cycle]
     fours = length % 3
     runs = (length - 4 * fours) // 3 + fours
-    lengths = []
-    for second in range(1, runs) if fours == 2 else (0,):
-        lengths.append(
-            [4 if place == 0 and fours else 4 if fours == 2 and place == second else 3 for place in range(runs)]
-        )
+    around = np.array(cycle)[np.add.outer(np.arange(length), np.arange(4)) % length]
+    price = {size: _prices(units, around[:, :size]) for size in (3, 4)}
     ways = []
-    for run_lengths in lengths:
-        for start in range(length):
-            turned = cycle[start:] + cycle[:start]
-            ends = np.cumsum([0, *run_lengths]).tolist()
-            ways.append([turned[low:high] for low, high in pairwise(ends)])
-    return min(ways, key=lambda way: sum(_price(units, run) for run in way))
+    for second in range(1, runs) if fours == 2 else (0,):
+        sizes = [4 if fours and place in (0, second) else 3 for place in range(runs)]
+        starts = np.cumsum([0, *sizes[:-1]])
+        # One row for every run, one column for every rotation.
+        places = (starts[:, None] + np.arange(length)) % length
+        cost = np.sum([price[size][mine] for size, mine in zip(sizes, places, strict=True)], axis=0)
+        turn = int(np.argmin(cost))
+        ways.append((int(cost[turn]), sizes, places[:, turn].tolist()))
+    _, sizes, chosen = min(ways, key=lambda way: way[0])
+    return [around[start, :size].tolist() for size, start in zip(sizes, chosen, strict=True)]
 
 
-def _price(units: Units, members: list[int]) -> int:
-    return units.select(np.array(members)).cost(np.zeros(len(members), dtype=np.int64))
+def _prices(units: Units, runs: Ids) -> Ids:
+    """What each of several classes of equal size costs, one a row."""
+    count, size = runs.shape
+    found: Ids = size * units.select(runs.ravel()).prices(np.repeat(np.arange(count), size), count)
+    return found
 
 
 def by_factor(units: Units, context: Context) -> Ids:
