@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime
 import json
+from pathlib import Path
+from shutil import copytree
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reticent as rt
@@ -16,6 +18,7 @@ from reticent.data import Context, Seen
 from reticent.errors import DataError, Infeasible, PolicyError, ReticentError
 from reticent.randomness import Randomness
 from reticent.release import open_public, seen_of
+from tests.anonymize.examples import examples
 from tests.seams.walk import command
 
 ILLNESSES = ("flu", "cold", "ulcer", "asthma")
@@ -54,6 +57,13 @@ EVERY = {
 def mixed(frame=None, **more):
     said = {"quasi": EVERY, "sensitive": "illness", **more}
     return rt.Table(crowd() if frame is None else frame, **said)
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """A release of clusters for tests that damage a copy of it."""
+    release = rt.publish(mixed(), rt.KAnonymity(4), rt.Gather(r=4))
+    return release.save(tmp_path_factory.mktemp("clusters") / "release")
 
 
 PLACES = {"places": [["lat", "lon"]]}
@@ -103,7 +113,7 @@ def test_the_usual_grid_does_not_depend_on_the_extremes():
     assert one.manifest.details["scales"] == other.manifest.details["scales"] == {"x": 100.0}
 
 
-@settings(max_examples=8, deadline=None)
+@examples(5, 60)
 @given(st.integers(0, 10_000), st.sampled_from(["ranges", "mean", "median"]))
 def test_counts_lie_within_their_bounds(seed, numbers):
     frame = crowd(40, seed)
@@ -118,7 +128,7 @@ def test_counts_lie_within_their_bounds(seed, numbers):
         assert low <= frame.filter(true).height <= high
 
 
-@settings(max_examples=12, deadline=None)
+@examples(6, 100)
 @given(st.integers(0, 10_000), st.integers(2, 6), st.sampled_from(["0", "0.1"]))
 def test_any_definition_holds_on_the_clusters(seed, k, epsilon):
     definition = rt.KAnonymity(k) & rt.DistinctLDiversity(2) & rt.TCloseness("0.6") & rt.AverageRisk("1/2")
@@ -232,10 +242,53 @@ def test_huge_numbers_keep_every_digit():
     assert low <= 3 <= high
 
 
-def test_quasi_sets_and_wrong_grids_are_refused():
-    table = mixed(quasi_sets=[["age"], list(EVERY)[1:]])
-    with pytest.raises(PolicyError, match="several sets of them"):
-        rt.publish(table, rt.KAnonymity(2), rt.Gather())
+@pytest.mark.parametrize(
+    "definition",
+    [
+        rt.KAnonymity(3) & rt.TCloseness("0.6"),
+        rt.KAnonymity(2) & rt.AverageRisk("1/4"),
+        rt.KAnonymity(3) & rt.KAnonymity(9, quasi=["age", "town"]),
+    ],
+    ids=str,
+)
+def test_sets_of_columns_are_kept_since_all_columns_together_are(definition, tmp_path):
+    table = mixed(quasi_sets=[["age", "town"], ["town", *(name for name in EVERY if name != "age")]])
+    release = rt.publish(table, definition, rt.Gather(r=3, epsilon="0.1"))
+    assert rt.verify(release.save(tmp_path / "release")).holds
+    assert rt.assess(release, definition).holds
+    assert release.private.evidence.published.sizes.min() >= definition.least_rows()
+
+
+def test_people_of_aggregated_rows_are_counted_as_people(tmp_path):
+    people = crowd(20).select("age", "town").with_columns(who=pl.int_range(20))
+    visits = pl.DataFrame({"who": [i // 3 for i in range(60)], "cost": [i * 7 % 13 for i in range(60)]})
+    table = rt.Table(
+        people.join(visits, on="who"),
+        quasi=["age", "town"],
+        sensitive="cost",
+        key="who",
+        unit="person",
+        identifiers="who",
+    )
+    release = rt.publish(table, rt.KAnonymity(3), rt.Gather(r=3, numbers="mean", aggregate=["cost"]))
+    published = release.private.evidence.published
+    assert (published.people * 3 == published.sizes).all()
+    assert published.people.sum() == 20
+    assert rt.verify(release.save(tmp_path / "release")).holds
+
+
+def test_a_streamed_table_is_refused_with_a_way_out(tmp_path):
+    crowd().write_csv(tmp_path / "people.csv")
+    table = rt.read(tmp_path / "people.csv", quasi=["age", "town"], sensitive="illness", engine="streaming")
+    for asked in (
+        lambda: rt.publish(table, rt.KAnonymity(3), rt.Gather(r=3)),
+        lambda: rt.Cellular(r=3).fit(table),
+    ):
+        with pytest.raises(PolicyError, match=r"needs all rows in memory.*streamed.*engine='local'"):
+            asked()
+
+
+def test_wrong_grids_and_tables_without_quasi_columns_are_refused():
     with pytest.raises(PolicyError, match="grid names 'agee'"):
         rt.publish(mixed(), rt.KAnonymity(2), rt.Gather(grid={"agee": 5}))
     with pytest.raises(PolicyError, match="must be whole"):
@@ -278,8 +331,8 @@ def _by_group(draft):
         lambda groups: groups.with_columns(radius=pl.lit(None, dtype=pl.Float64)),
     ],
 )
-def test_a_table_of_clusters_that_does_not_fit_the_rows_is_found(forge, tmp_path):
-    folder = rt.publish(mixed(), rt.KAnonymity(4), rt.Gather(r=4)).save(tmp_path / "release")
+def test_a_table_of_clusters_that_does_not_fit_the_rows_is_found(forge, tmp_path, published):
+    folder = Path(copytree(published, tmp_path / "release"))
     path = folder / "public" / "groups.csv"
     forge(pl.read_csv(path)).write_csv(path)
     found = rt.verify(folder)
@@ -299,8 +352,8 @@ def test_a_table_of_clusters_that_does_not_fit_the_rows_is_found(forge, tmp_path
         ("grid", []),
     ],
 )
-def test_details_that_make_no_sense_are_found(key, value, tmp_path):
-    folder = rt.publish(mixed(), rt.KAnonymity(4), rt.Gather(r=4)).save(tmp_path / "release")
+def test_details_that_make_no_sense_are_found(key, value, tmp_path, published):
+    folder = Path(copytree(published, tmp_path / "release"))
     path = folder / "public" / "manifest.json"
     manifest = json.loads(path.read_text())
     manifest["details"][key] = value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
@@ -64,7 +65,7 @@ class FittedClusters:
 
 
 @dataclass(frozen=True)
-class ClusterMethod:
+class ClusterMethod(ABC):
     """What ``Gather`` and ``Cellular`` share: how big clusters are, how distances are measured, and what is published of a cluster.
 
     Clusters have at least ``r`` people each; at most ``epsilon`` of all rows are left out. Distances add up over the quasi columns (``norm`` L1 or L2), each divided by its scale and times its
@@ -143,8 +144,6 @@ class ClusterMethod:
         name = type(self).__name__
         if not table.quasi:
             return f"{name}: the table has no quasi columns, so there is nothing to cluster. Declare some with quasi=."
-        if table.quasi_sets is not None:
-            return f"{name} clusters by all quasi columns together, and the table has several sets of them. Use Lattice or Mondrian."
         if self.distances:
             return f"{name}: a release says how distances are measured, and a custom function cannot be written down. Use it with fit()."
         for column in self.aggregate:
@@ -164,7 +163,7 @@ class ClusterMethod:
             self.grid, self.numbers, tuple(self.aggregate), self.centres == "records", tuple(self.categories)
         )
         made = ClusterDraft.of(table, units, shown, solution.labels, context).passing(wanted, self.failing, context)
-        self.check_limits(units, made.labels, made.count)
+        self.check_diameter(units, made.labels, made.count)
         return made.draft(wanted, self.describe(), self._figures(units, solution, made), context)
 
     def _figures(self, units: ClusterUnits, solution: Solution, made: ClusterDraft) -> dict[str, Any]:
@@ -224,15 +223,21 @@ class ClusterMethod:
                 f"{name}: there are {len(units)} people, fewer than the {r} of one cluster. Ask for smaller clusters, or publish nothing."
             )
         solution = self.plan(len(units), r, context).solve(units, context)
-        self.check_limits(units, solution.labels, len(solution))
+        self.check_diameter(units, solution.labels, len(solution))
         return solution
 
-    def check_limits(self, units: ClusterUnits, labels: Ids, count: int) -> None:
-        """Refuse clusters that break a limit of the method."""
+    def check_diameter(self, units: ClusterUnits, labels: Ids, count: int) -> None:
+        """Refuse clusters with a larger diameter than allowed: none were found that keep it, which is no proof that there are none."""
+        most = self._largest_diameter
+        widest = 0.0 if most is None else units.widest(labels, count)
+        if most is not None and widest > most:
+            raise Infeasible(
+                f"{type(self).__name__}: a cluster has the diameter {widest:.4g}, and at most {float(most):.4g} is allowed. Allow more, smaller clusters or a larger epsilon."
+            )
 
+    @abstractmethod
     def plan(self, n: int, r: int, context: Context) -> ClusterPlan:
         """How so many units are clustered."""
-        raise NotImplementedError
 
     def notes(self, units: ClusterUnits, solution: Solution) -> tuple[str, ...]:
         """What a steward should know about the clusters."""
@@ -245,6 +250,10 @@ class ClusterMethod:
                 + ("half of the farthest neighbour." if self._objective == "radius" and not self._share else "0.")
             )
         return tuple(found)
+
+    @property
+    def _largest_diameter(self) -> Fraction | None:
+        return None
 
     @property
     def _setup(self) -> float:
@@ -377,7 +386,7 @@ class Cellular(ClusterMethod):
 
     def plan(self, n: int, r: int, context: Context) -> ClusterPlan:
         """How so many units are clustered."""
-        limit = None if self.diameter is None else float(exact(self.diameter, "diameter"))
+        limit = None if self._largest_diameter is None else float(self._largest_diameter)
         found = self.algorithm
 
         def solved(distances: Floats, spare: int) -> PartSolution:
@@ -394,15 +403,9 @@ class Cellular(ClusterMethod):
         records = self.centres == "records"
         return ClusterPlan(r, self._share, solved, self._WHOLE, max(self._PART, 4 * r), self._setup, r > 1, records)
 
-    def check_limits(self, units: ClusterUnits, labels: Ids, count: int) -> None:
-        """Refuse clusters with a larger diameter than allowed: none were found that keep it, which is no proof that there are none."""
-        if self.diameter is None:
-            return
-        widest, most = units.widest(labels, count), exact(self.diameter, "diameter")
-        if widest > most:
-            raise Infeasible(
-                f"Cellular: a cluster has the diameter {widest:.4g}, and at most {float(most):.4g} is allowed. Allow more, smaller clusters or a larger epsilon."
-            )
+    @property
+    def _largest_diameter(self) -> Fraction | None:
+        return None if self.diameter is None else exact(self.diameter, "diameter")
 
     @property
     def _setup(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -23,14 +23,16 @@ from reticent.anonymize.gather.cells import (
 from reticent.anonymize.gather.radii import OUT, Floats, Ids
 from reticent.anonymize.gather.units import ClusterUnits
 from reticent.anonymize.leaving import Leaving, LeftOut
-from reticent.anonymize.sets import seen_as
+from reticent.anonymize.sets import judged_sets, seen_as
 from reticent.data import (
     POPULATION,
     Allocation,
     BoundHierarchy,
     Codes,
+    Comparison,
     Context,
     Draft,
+    Evidence,
     FrameRows,
     FrequencySet,
     Groups,
@@ -50,6 +52,7 @@ from reticent.data import (
     null_label,
     number,
     pack,
+    sum_by,
 )
 from reticent.definitions import GroupDefinition, require_feasible
 from reticent.engine import engine_of
@@ -172,7 +175,7 @@ class ClusterDraft:
 
     def _people(self) -> Ids:
         """How many people of the population fit what each cluster shows."""
-        shown = Regions(self.columns, (), np.zeros(0, dtype=np.int64)).shown(np.arange(self.count))
+        shown = self._labels()
         sizes = np.bincount(self.group[self.group >= 0], minlength=self.count)
         seen = Seen.in_rows(shown, sizes, self.meanings, []).shaped(dict(zip(self._texts, self.shapes, strict=True)))
         assert self.table.population is not None
@@ -190,17 +193,17 @@ class ClusterDraft:
     def passing(self, definition: GroupDefinition, failing: str, context: Context) -> ClusterDraft:
         """Clusters that satisfy the definition: each that fails is merged with the nearest, until none does.
 
+        They do so for somebody who knows all quasi columns, whichever sets the table names: whoever knows fewer cannot tell some of the clusters apart.
         Those left out pass as a group, or are put into the nearest clusters: what the public may know about them must be as harmless.
         """
         made = self
         while True:
             context.step("judging clusters", note=f"{made.count:,} clusters")
-            judged = made._judged(definition)
-            wrong = definition.failing(judged)[: made.count]
+            wrong = made._failing(definition)
             if not wrong.any():
                 return made if made._harmless(definition) else made._readmitted().passing(definition, failing, context)
             if failing == "refuse":
-                reason = definition.assess(judged.select(~made.left_out)).witness
+                reason = definition.assess(made._judged(definition).select(~made.left_out)).witness
                 raise Infeasible(
                     f"{int(wrong.sum())} of {made.count} clusters do not satisfy {definition}. {'' if reason is None else reason.text} Ask for larger clusters, or merge those that fail."
                 )
@@ -208,6 +211,16 @@ class ClusterDraft:
                 require_feasible(made.rows.groups(), definition)
                 raise Infeasible(f"Even all rows in one cluster do not satisfy {definition}.")
             made = made._joined(np.flatnonzero(wrong))._told_apart()
+
+    def _failing(self, definition: GroupDefinition) -> NDArray[np.bool_]:
+        """The clusters that fail for somebody who knows all quasi columns, or for somebody who knows one of the sets that the table or the definition names."""
+        judged = self._judged(definition)
+        wrong = definition.failing(judged)[: self.count]
+        for each in judged_sets(self.table, definition):
+            if len(each.places) < len(self.columns):
+                mine, groups = self._seen(each.places, ~self.left_out)
+                wrong |= each.definition.failing(replace(groups, reference=judged.reference))[mine]
+        return wrong
 
     def _judged(self, definition: GroupDefinition) -> Groups:
         """The groups, compared with the rows that are published where the definition compares with all rows."""
@@ -279,6 +292,10 @@ class ClusterDraft:
     def meanings(self) -> dict[str, dict[str, Meaning]]:
         """For every column the meaning of each label, as text."""
         return {column.name: dict(zip(_label_texts(column), column.meanings, strict=True)) for column in self.columns}
+
+    def _labels(self) -> pl.DataFrame:
+        """The labels of every cluster, one row each."""
+        return Regions(self.columns, (), np.zeros(0, dtype=np.int64)).shown(np.arange(self.count))
 
     @cached_property
     def _texts(self) -> list[tuple[str, ...]]:
@@ -356,7 +373,7 @@ class ClusterDraft:
     def clusters(self) -> pl.DataFrame:
         """The public table of clusters: their labels, centres, radii and how many rows they have."""
         records, radii = self.centres
-        shown = Regions(self.columns, (), np.zeros(0, dtype=np.int64)).shown(np.arange(self.count))
+        shown = self._labels()
         centres = {}
         bound = {each.column: each for each in self.table.hierarchies}
         for column, values in zip(self.units.metric.columns, records.arrays, strict=True):
@@ -396,11 +413,12 @@ class ClusterDraft:
         recoded = engine_of(table, context).recode(table, recoding, context)
         data = self._aggregated(recoded.tables["data"])
         everybody = Leaving.of(table, definition, self.groups, self._seen, table.rows)
-        compared = "published rows" if definition.needs_reference and self.groups.sizes[-1] else "whole table"
-        evidence = everybody.evidence(LeftOut(self.left_out, compared))  # type: ignore[arg-type]  # one of the two words
+        compared: Comparison = (
+            "published rows" if definition.needs_reference and self.groups.sizes[-1] else "whole table"
+        )
+        evidence = everybody.evidence(LeftOut(self.left_out, compared))
         if self.published.aggregate:
-            seen = Seen.in_rows(data.frame(), None, self.meanings, list(table.sensitive))
-            evidence = replace(evidence, groups={tuple(table.quasi): seen.true_groups})
+            evidence = self._of_aggregated(evidence, data.frame())
         drawn = Regions(self.columns, self.rows.codes, self.group)
         return Draft(
             format="clusters",
@@ -416,6 +434,26 @@ class ClusterDraft:
             domains=declared_domains(table.hierarchies),
             private=recoded.private,
             insecure=not context.randomness.is_secure,
+        )
+
+    def _of_aggregated(self, evidence: Evidence, rows: pl.DataFrame) -> Evidence:
+        """The evidence with the sensitive values that rows show in place of those that people have; who they are about is counted as before."""
+        clusters = self._labels()
+
+        def shown(names: Sequence[str]) -> Groups:
+            meanings = {name: self.meanings[name] for name in names}
+            seen = Seen.in_rows(rows, None, meanings, list(self.table.sensitive))
+            cell = seen.of_rows(clusters)
+            extras = {
+                name: sum_by(cell, counts[: self.count], len(seen.sizes)) for name, counts in self.groups.extras.items()
+            }
+            return replace(seen.true_groups, extras=extras)
+
+        return replace(
+            evidence,
+            groups={names: shown(names) for names in evidence.groups},
+            named={names: shown(names) for names in evidence.named},
+            finest=None if evidence.finest is None else shown(tuple(self.table.quasi)),
         )
 
     def _seen(self, places: tuple[int, ...], kept: NDArray[np.bool_]) -> tuple[NDArray[Any], Groups]:
