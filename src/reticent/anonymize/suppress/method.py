@@ -19,6 +19,7 @@ from reticent.anonymize.suppress.ladders import Hiding, Ids, Mask, ladders_of
 from reticent.anonymize.suppress.partition import (
     ColumnClasses,
     Demand,
+    LowerBounds,
     SetSolver,
     cells_hidden,
     least_possible,
@@ -286,10 +287,14 @@ class _Work:
         return cost, {names[column]: columns[column] for column in sorted(columns)}
 
     @cached_property
-    def bounds(self) -> tuple[Fraction | None, Fraction]:
-        """The lower bounds, by nearest neighbours and by patterns."""
-        nearest, patterns = least_possible(self.solver, self.demands, nearest=True)
-        return None if nearest is None else Fraction(nearest, self.unit), Fraction(patterns, self.unit)
+    def bounds(self) -> LowerBounds:
+        """The lower bounds in whole units, that of nearest neighbours among them."""
+        return least_possible(self.solver, self.demands, nearest=True)
+
+    @cached_property
+    def bound(self) -> Fraction:
+        """The sharpest lower bound."""
+        return Fraction(least_possible(self.solver, self.demands, nearest=False).sharpest, self.unit)
 
     @property
     def factor(self) -> Fraction | None:
@@ -307,35 +312,28 @@ class _Work:
     def told(self) -> dict[str, Any]:
         """What the steward is told about the cost, as plain data."""
         cost, columns = self.hidden
-        nearest, patterns = self.bounds
         return {
             "cost": str(Fraction(cost, self.unit)),
             "cells": columns,
-            "lower_bound": None if nearest is None else str(nearest),
-            "pattern_bound": str(patterns),
+            "lower_bound": str(self.bound),
             "factor": None if self.factor is None else str(self.factor),
             "parts": self.classes[0].solved.parts,
         }
 
     def figures(self) -> list[dict[str, Any]]:
         """The cost beside the least that it could be, and the hidden cells by column, for the report to draw."""
-        nearest, patterns = self.bounds
-        cost, columns = Fraction(self.hidden[0], self.unit), self.hidden[1]
-        bound = max(patterns, nearest or Fraction(0))
+        cost, columns, bound = Fraction(self.hidden[0], self.unit), self.hidden[1], self.bound
         beside = f"at most {float(cost / bound):.3g} times the least possible" if bound else "the least possible"
         proven = (
             ""
             if self.factor is None
             else f" It was proven beforehand to be at most {float(self.factor):.3g} times that."
         )
-        bounds = {"bound (patterns)": float(patterns)}
-        if nearest is not None:
-            bounds["bound (neighbours)"] = float(nearest)
         return [
             {
                 "title": "What was hidden beside the least possible",
                 "words": f"Hidden cells weigh {float(cost):,.6g}, which is {beside}.{proven} A row that is left out counts with all its cells.",
-                "numbers": {"hidden": float(cost), **bounds},
+                "numbers": {"hidden": float(cost), "lower bound": float(bound)},
             },
             {
                 "title": "Hidden cells by column",
@@ -427,19 +425,19 @@ class SuppressionFit(ShownAsCard):
     @property
     def lower_bound(self) -> int | Fraction:
         """No partition costs less: the sum over rows of the distance to the (k-1)-st nearest other row (R-KS-2); by patterns where that takes too long."""
-        nearest, patterns = self._work.bounds
-        return _plain(patterns if nearest is None else nearest)
+        bounds = self._work.bounds
+        return _plain(Fraction(bounds.patterns if bounds.nearest is None else bounds.nearest, self._work.unit))
 
     @property
     def pattern_bound(self) -> int | Fraction:
         """A sharper lower bound: for every row the least cost at which enough rows look alike."""
-        return _plain(self._work.bounds[1])
+        return _plain(Fraction(self._work.bounds.patterns, self._work.unit))
 
     @property
     def ratio(self) -> float:
-        """The cost beside the sharper bound: the least possible cost is at most so many times smaller."""
-        bound = max(Fraction(self.lower_bound), Fraction(self.pattern_bound))
-        return float(Fraction(self.cost) / bound) if bound else 1.0
+        """The cost beside the sharpest bound: the least possible cost is at most so many times smaller."""
+        bound = Fraction(self._work.bounds.sharpest, self._work.unit)
+        return float(self.cost / bound) if bound else 1.0
 
     @property
     def factor(self) -> Fraction | None:

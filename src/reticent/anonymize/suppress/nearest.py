@@ -61,19 +61,18 @@ def _by_patterns(points: Units, context: Context) -> Ids:
         context.step("bounding the cost", place, len(patterns))
         ids, count = points.alike(pattern, everybody)
         counts[place] = sum_by(ids, points.people, count)[ids]
-    exactly = counts.reshape(*shape, len(points))
     for axis in range(len(shape)):
-        # From "at most this rung" to "exactly this rung", column by column.
-        exactly = np.diff(exactly, axis=axis, prepend=0)
-    exactly = exactly.reshape(len(patterns), len(points))
-    costs = np.array(
-        [sum(ladder.costs[rung] for ladder, rung in zip(points.ladders, each, strict=True)) for each in patterns]
-    )
+        # From "at most this rung" to "exactly this rung", column by column, the highest rung first.
+        rungs = np.moveaxis(counts.reshape(*shape, len(points)), axis, 0)
+        for rung in range(shape[axis] - 1, 0, -1):
+            rungs[rung] -= rungs[rung - 1]
+    costs = points.priced(np.array(patterns))
     found: Ids = np.full(len(points), points.full, dtype=np.int64)
     within = np.zeros(len(points), dtype=np.int64)
     open_still = np.ones(len(points), dtype=bool)
     for cost in np.unique(costs):
-        within += exactly[costs == cost].sum(axis=0)
+        for place in np.flatnonzero(costs == cost).tolist():
+            within += counts[place]
         reached = open_still & (within >= points.least)
         found[reached] = cost
         open_still &= ~reached

@@ -23,7 +23,7 @@ from reticent.anonymize.suppress.solving import (
     solve_by_size,
     solve_exactly,
 )
-from reticent.data import Context, FrequencySet, number, pack, sum_by
+from reticent.data import Context, FrequencySet, first_rows, number, pack, sum_by
 from reticent.definitions import GroupDefinition, KAnonymity, against_all, all_of
 
 
@@ -199,26 +199,41 @@ def cells_hidden(solver: SetSolver, partitions: Sequence[ColumnClasses], out: Ma
     return cost, hidden
 
 
-def least_possible(solver: SetSolver, demands: Sequence[Demand], nearest: bool) -> tuple[int | None, int]:
-    """Two lower bounds in whole units: by nearest neighbours (if asked for) and by patterns. Bounds of sets that share no column add up."""
-    found = []
-    for demand in demands:
-        units = solver.units(demand.columns, demand.least)
-        ids, count = units.points
-        rows, people = sum_by(ids, units.rows, count), sum_by(ids, units.people, count)
-        firsts = np.zeros(count, dtype=np.int64)
-        firsts[ids] = np.arange(len(ids))
-        points = replace(units.select(firsts), rows=rows, people=people)
-        sharp = int(least_prices(points, solver.context) @ rows)
-        near = nearest_prices(points, solver.context) if nearest else None
-        found.append((demand.columns, None if near is None else int(near @ rows), sharp))
+@dataclass(frozen=True)
+class LowerBounds:
+    """What no partition costs less than, in whole units: by ``nearest`` neighbours (None: not computed), by ``patterns``, and the ``sharpest`` of what was computed."""
+
+    nearest: int | None = 0
+    patterns: int = 0
+    sharpest: int = 0
+
+    def __add__(self, other: LowerBounds) -> LowerBounds:
+        nearest = None if self.nearest is None or other.nearest is None else self.nearest + other.nearest
+        return LowerBounds(nearest, self.patterns + other.patterns, self.sharpest + other.sharpest)
+
+
+def least_possible(solver: SetSolver, demands: Sequence[Demand], *, nearest: bool) -> LowerBounds:
+    """Lower bounds of the cost. That of nearest neighbours is not above that of patterns if these were found for all rows; then it is computed only if asked for.
+
+    Bounds of sets that share no column add up.
+    """
+    found = [(demand.columns, _bounded(solver, demand, nearest)) for demand in demands]
     taken: set[int] = set()
-    totals: list[int | None] = [0, 0]
-    for columns, near_bound, sharp in sorted(found, key=lambda each: (-each[2], each[0])):
+    total = LowerBounds()
+    for columns, bounds in sorted(found, key=lambda each: (-each[1].sharpest, each[0])):
         if taken.isdisjoint(columns):
             taken |= set(columns)
-            totals = [
-                None if totals[0] is None or near_bound is None else totals[0] + near_bound,
-                (totals[1] or 0) + sharp,
-            ]
-    return totals[0], totals[1] or 0
+            total += bounds
+    return total
+
+
+def _bounded(solver: SetSolver, demand: Demand, nearest: bool) -> LowerBounds:
+    units = solver.units(demand.columns, demand.least)
+    ids, count = units.points
+    rows, people = sum_by(ids, units.rows, count), sum_by(ids, units.people, count)
+    points = replace(units.select(first_rows(ids, count)), rows=rows, people=people)
+    prices, complete = least_prices(points, solver.context)
+    patterns = int(prices @ rows)
+    distances = nearest_prices(points, solver.context) if nearest or not complete else None
+    near = None if distances is None else int(distances @ rows)
+    return LowerBounds(near, patterns, max(patterns, near or 0))

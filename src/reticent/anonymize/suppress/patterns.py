@@ -132,8 +132,8 @@ class PatternGreedy:
                 self._take(*found[best])
 
 
-def least_prices(units: Units, context: Context) -> NDArray[np.int64]:
-    """For every unit the least cost of a row under which enough people look alike, whatever becomes of the others (R-KS-2, sharper).
+def least_prices(units: Units, context: Context) -> tuple[NDArray[np.int64], bool]:
+    """For every unit the least cost of a row under which enough people look alike, whatever becomes of the others (R-KS-2, sharper); and whether it was found for all.
 
     No partition shows a row of the unit for less, so the sum over rows is a lower bound; it is at least that of the nearest neighbours, since people
     who look alike at some cost are at most that far apart. Units for which the affordable patterns are not enough get what the last of these costs.
@@ -142,9 +142,9 @@ def least_prices(units: Units, context: Context) -> NDArray[np.int64]:
     everybody, cost = np.arange(len(units)), 0
     for cost, pattern in cheapest_patterns(units.ladders, affordable(units)):
         context.check("bounding the cost")
-        if (price >= 0).all():
-            return price
         ids, count = units.alike(pattern, everybody)
         large = sum_by(ids, units.people, count) >= units.least
         price[(price < 0) & large[ids]] = cost
-    return np.where(price < 0, cost, price)
+        if (price >= 0).all():
+            return price, True
+    return np.where(price < 0, cost, price), False
