@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.anonymize import Lattice, Mondrian
@@ -47,6 +47,7 @@ from reticent.errors import DataError, PolicyError
 from reticent.release import Release, publish, seen_of
 from tests.attack.test_linkage import MEANINGS
 from tests.oracles.attack_adversaries import excluded, posteriors, similar, skewed
+from tests.sampling import examples
 
 METHODS = {"lattice": Lattice(), "mondrian": Mondrian()}
 
@@ -112,7 +113,7 @@ def test_the_three_diverse_patients_stop_one_exclusion_below_two_thirds_only() -
 lists = st.lists(st.lists(st.sampled_from("abcde"), min_size=1, max_size=8), min_size=1, max_size=4)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(values=lists, exclusions=st.integers(0, 3), threshold=st.sampled_from(["1", "2/3", "1/2", "0.3"]))
 def test_exclusion_agrees_with_trying_every_set_of_values(
     values: list[list[str]], exclusions: int, threshold: str
@@ -121,13 +122,13 @@ def test_exclusion_agrees_with_trying_every_set_of_values(
     assert found.hits == excluded(values, exclusions, Fraction(threshold))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(values=lists, gain=st.sampled_from(["0", "1/4", "1/3", "0.5"]))
 def test_skewness_agrees_with_counting(values: list[list[str]], gain: str) -> None:
     assert attack(groups(values), Skewness(gain))[0].hits == skewed(values, Fraction(gain))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     values=st.lists(st.lists(st.integers(0, 12), min_size=1, max_size=8), min_size=1, max_size=4),
     width=st.integers(0, 5),
@@ -286,7 +287,7 @@ def test_a_short_description_is_enough_for_an_example() -> None:
     assert found.example == "Exactly one person has sex m."
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(data=st.data(), error=st.sampled_from([0.0, 0.05, 0.3]), present=st.sampled_from(["1", "0.5"]))
 def test_posteriors_are_those_of_bayes_row_by_row(data: st.DataObject, error: float, present: str) -> None:
     """Overlapping labels (compared one by one) and single ones (joined by sets of columns) alike."""

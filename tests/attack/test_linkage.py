@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.attack import Homogeneity, Linkage, attack
@@ -18,6 +18,7 @@ from reticent.demo import hospital, hospital_table, ten_people, ten_people_table
 from reticent.engine import count_table, engine_of
 from reticent.errors import DataError, PolicyError
 from tests.oracles.attack_linkage import link
+from tests.sampling import examples
 
 
 def generalized(table: Table, levels: tuple[int, ...]) -> tuple[pl.DataFrame, dict[str, dict[str, Any]]]:
@@ -136,7 +137,7 @@ MEANINGS = {
 }
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(data=st.data())
 def test_overlapping_labels_agree_with_the_row_by_row_twin(data: st.DataObject) -> None:
     row = st.fixed_dictionaries(
@@ -163,7 +164,7 @@ def test_overlapping_labels_agree_with_the_row_by_row_twin(data: st.DataObject) 
     assert findings.details["learned"] == sum(len(values) == 1 for _, values in expected)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(seed=st.integers(0, 10_000), levels=st.tuples(*(st.integers(0, top) for top in (5, 1, 3, 2, 4))))
 def test_full_domain_releases_agree_with_the_row_by_row_twin(seed: int, levels: tuple[int, ...]) -> None:
     register = hospital(40, seed=seed)

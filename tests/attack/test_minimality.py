@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from reticent.anonymize import Datafly, Lattice, Mondrian
@@ -33,6 +33,7 @@ from reticent.demo import twelve_patients_table
 from reticent.errors import DataError, Infeasible, PolicyError
 from reticent.release import publish, seen_of
 from tests.oracles import attack_minimality as oracle
+from tests.sampling import examples
 
 METHODS = {"lattice": Lattice(), "mondrian": Mondrian(), "datafly": Datafly(), "allowance": Lattice(suppression="0.1")}
 
@@ -105,7 +106,7 @@ PASSES = {
 }
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     people=st.lists(st.tuples(st.integers(0, 3), st.sampled_from("aabc")), min_size=2, max_size=6),
     rule=st.sampled_from(sorted(PASSES)),
@@ -130,7 +131,7 @@ def test_chances_are_those_of_trying_every_permutation(people: list[tuple[int, s
     assert found.details["surest"] == str(max(max(each.values()) for each in expected))
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(
     people=st.lists(
         st.tuples(st.integers(20, 23), st.sampled_from("xy"), st.sampled_from("aab")), min_size=3, max_size=5
@@ -170,7 +171,7 @@ def look_of(table: Table, definition: Any, method: Any) -> list[Any] | None:
     return [*sorted(release.frame.rows()), *([release.certificate["reference"]] if definition.needs_reference else [])]
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(
     people=st.lists(st.tuples(st.integers(0, 3), st.sampled_from("ab")), min_size=3, max_size=5),
     definition=st.sampled_from([DistinctLDiversity(2), ConfidenceBounding("1/2", ["a"]), TCloseness("0.3")]),

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.attack.artificial import Linkability
@@ -17,6 +17,7 @@ from reticent.attack.records import COLUMN, RecordIndex, Records, Ruler
 from reticent.data import Context, Hierarchy, Seen, Table
 from reticent.errors import DataError
 from tests.oracles import attack_records as oracle
+from tests.sampling import examples
 
 COLUMNS = ("a", "b", "x", "y")
 
@@ -39,7 +40,7 @@ def lengths_of(ruler: Ruler) -> dict[str, Fraction]:
     return {name: Fraction(scale.length) for name, scale in ruler.scales.items() if scale.is_number}
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(rows=st.integers(1, 200), seed=st.integers(0, 10_000), chosen=st.sets(st.sampled_from(COLUMNS), min_size=1))
 def test_distances_are_those_of_all_pairs(rows: int, seed: int, chosen: set[str]) -> None:
     records, people = world(rows, seed), world(7, seed + 1)
@@ -53,7 +54,7 @@ def test_distances_are_those_of_all_pairs(rows: int, seed: int, chosen: set[str]
         assert abs(found[place] - expected) <= 2 * len(columns)  # two places are rounded in each column
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(rows=st.integers(1, 150), seed=st.integers(0, 10_000))
 def test_a_guess_is_a_value_that_most_of_the_nearest_rows_have(rows: int, seed: int) -> None:
     frame = world(rows, seed).select("a", "b", "x").with_columns(pl.col("x").cast(pl.String))

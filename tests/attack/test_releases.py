@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.anonymize import Lattice
@@ -17,6 +17,7 @@ from reticent.data.meaning import Value
 from reticent.definitions import DistinctLDiversity, KAnonymity
 from reticent.demo import hospital, hospital_table, ten_people, ten_people_table, voter_roll
 from reticent.release import publish
+from tests.sampling import examples
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +104,7 @@ def test_a_bucket_of_one_value_gives_it_away() -> None:
     assert shared.hits == 2
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(seed=st.integers(0, 10_000))
 def test_the_chance_of_the_best_guess_in_buckets_is_that_of_counting_worlds(seed: int) -> None:
     """With exact quasi values, a person with one matching row has each value of the bucket in proportion."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.audit import MaxAuditor
 from tests.oracles import audit_distinct as synopses
 from tests.oracles import audit_maxima as oracle
+from tests.sampling import examples
 
 
 @st.composite
@@ -21,7 +22,7 @@ def sessions(draw, most=7):
 
 
 @given(sessions())
-@settings(max_examples=250, deadline=None)
+@examples(250)
 def test_the_auditor_agrees_with_the_synopsis_in_sets(session):
     data, queries = session
     auditor, synopsis = MaxAuditor(len(data), duplicates=False), []
@@ -36,7 +37,7 @@ def test_the_auditor_agrees_with_the_synopsis_in_sets(session):
 
 
 @given(sessions(most=3))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_the_auditor_agrees_with_enumeration(session):
     """Values two apart or more, so that every gap of the grid holds enough distinct values."""
     data, queries = session

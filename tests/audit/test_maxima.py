@@ -8,12 +8,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reticent as rt
 from reticent.audit import AggregateQuery, MaxAuditor, MinAuditor, QueryHistory
 from tests.oracles import audit_maxima as oracle
+from tests.sampling import examples
 
 
 def told(n, answered, *, duplicates=True):
@@ -69,7 +70,7 @@ def sessions(draw, most=6, values=5):
 
 
 @given(sessions())
-@settings(max_examples=250, deadline=None)
+@examples(250)
 def test_the_linear_auditor_agrees_with_algorithms_1_and_2(session):
     """P2; the history is that of a real data set, so answers repeat."""
     data, queries = session
@@ -84,7 +85,7 @@ def test_the_linear_auditor_agrees_with_algorithms_1_and_2(session):
 
 
 @given(sessions(most=4, values=2))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_the_linear_auditor_agrees_with_enumeration(session):
     """Data on {2, 4, 6}, worlds on 0..8: a grid value lies in every gap. Also P3, nobody is exposed at the end."""
     data, queries = session
@@ -101,7 +102,7 @@ def test_the_linear_auditor_agrees_with_enumeration(session):
 
 
 @given(sessions())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_every_refusal_has_a_consistent_answer_that_exposes_somebody(session):
     """P4; a refused person's own maximum is its value."""
     data, queries = session

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reticent as rt
@@ -15,6 +15,7 @@ from reticent.audit import AggregateQuery, SumAuditor
 from reticent.audit.exact_sums import ExactSums
 from reticent.audit.null_space import NullSpace
 from tests.oracles import audit_sums as oracle
+from tests.sampling import examples
 
 BOTH = [pytest.param(ExactSums, id="exact"), pytest.param(NullSpace, id="null space")]
 ANSWERS = {"implied": True, "safe": True, "exposes": False}
@@ -101,21 +102,21 @@ def sessions(draw, most=7):
 
 
 @given(sessions())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_the_exact_auditor_decides_as_row_reduction_over_people_does(session):
     n, rows = session
     assert asked(ExactSums(n), [AggregateQuery.linear(dict(enumerate(row))) for row in rows]) == oracle.verdicts(rows)
 
 
 @given(sessions())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_the_null_space_auditor_decides_as_row_reduction_over_people_does(session):
     n, rows = session
     assert asked(NullSpace(n), [AggregateQuery.linear(dict(enumerate(row))) for row in rows]) == oracle.verdicts(rows)
 
 
 @given(sessions(most=6))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_nobody_is_exposed_after_any_session_and_every_refusal_would_expose_somebody(session):
     """P3 and P4, with the null space over people as the judge: any answer is a witness, since sums do not depend on answers."""
     n, rows = session
@@ -323,7 +324,7 @@ def test_the_state_of_the_fast_auditor_is_small():
 
 
 @given(sessions(most=5))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_linear_programs_find_no_value_that_is_fixed(session):
     """Another judge: after any session the smallest and the largest value of everybody differ; after a refused query some do not."""
     from scipy.optimize import linprog

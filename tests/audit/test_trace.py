@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.audit import AggregateQuery
 from reticent.audit.trace import Traces
+from tests.sampling import examples
 
 
 @st.composite
@@ -19,7 +20,7 @@ def sessions(draw):
 
 
 @given(sessions())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_classes_are_the_people_with_the_same_coefficients_in_every_query(session):
     n, rows = session
     traces, people = Traces(n), [()] * n

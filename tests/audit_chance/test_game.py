@@ -7,13 +7,14 @@ from math import ceil, log
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 from reticent.audit.chance import Game, PriorCells
 from reticent.errors import PolicyError
 from tests.oracles import audit_chance_worlds as worlds
+from tests.sampling import examples
 
 
 def samples_as_printed(cells: PriorCells) -> int:
@@ -73,7 +74,7 @@ def test_p5_safe_errs_rarely_on_unsafe_cells_and_on_very_safe_ones(lambda_, beta
     assert accepted(1 / (1 + slack / 9)) >= 1 - 2 * eta
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.sampled_from([(1, 5, 4), (1, 5, 8), (3, 2, 3), ("0.5", 4, 7)]),
     st.integers(0, 2**32 - 1),

@@ -6,13 +6,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.audit.chance import Game, Gaussian
 from reticent.audit.chance.gaussian import GaussianSums, tolerated_shift
 from reticent.audit.decision import AggregateQuery
 from tests.oracles import audit_chance_worlds as worlds
+from tests.sampling import examples
 
 GAME = Game(1, 5, "0.1", 10)
 
@@ -36,7 +37,7 @@ def test_g12_a_stricter_game():
     )
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(
     st.floats(0.02, 0.98),
     st.sampled_from([(1, 5), ("0.5", 10), (3, 2), ("0.2", "1.5"), (8, 40)]),
@@ -55,7 +56,7 @@ def test_a_shift_just_inside_is_safe_by_definition_and_one_just_outside_is_not(k
     assert outside[0] < 1 / (1 + lambda_) or outside[1] > 1 + lambda_
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(0, 2**32 - 1))
 def test_the_posterior_is_the_textbook_one(seed):
     rng = np.random.default_rng(seed)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.audit import AggregateQuery
@@ -22,6 +22,7 @@ from reticent.audit.chance import (
 from reticent.audit.chance.maxima import MaximumJudge, Synopsis
 from reticent.errors import DataError, PolicyError
 from tests.oracles import audit_chance_worlds as worlds
+from tests.sampling import examples
 
 GAME = Game(1, 5, "0.1", 10)
 
@@ -40,7 +41,7 @@ def test_g15_only_large_sets_can_be_answered():
     assert by_cells.would_answer(range(600))
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(
     st.integers(2, 60),
     st.sampled_from([(1, 5), ("0.5", 4), (3, 2), ("0.3", "1.25"), (10, 20)]),
@@ -58,7 +59,7 @@ def test_the_safe_bounds_are_those_of_the_definition(size, parameters, held):
             assert (low <= bound <= high) == is_safe(bound), bound
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(2, 400), st.sampled_from([(1, 5, 4), (1, 5, 8), (3, 2, 3)]), st.booleans(), st.floats(0.5, 1.0))
 def test_cells_are_judged_one_by_one(size, parameters, held, bound):
     lambda_, beta, c = parameters

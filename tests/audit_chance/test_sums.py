@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reticent as rt
@@ -14,6 +14,7 @@ from reticent.audit import AggregateQuery, Auditor, QueryHistory
 from reticent.audit.chance import Exponential, Game, Gaussian, ProbabilisticSumAuditor, Uniform, decide
 from reticent.errors import DataError, PolicyError
 from tests.oracles import audit_chance_worlds as worlds
+from tests.sampling import examples
 
 GAME = Game(1, 5, "0.1", 10)
 
@@ -85,7 +86,7 @@ def test_an_auditor_restarted_from_its_record_decides_alike():
     )
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.integers(0, 2**32 - 1), st.booleans())
 def test_p1_two_data_sets_with_the_same_past_answers_get_the_same_decisions(seed, uniform):
     """The auditor sees answers only: swap values inside a trace class and nothing changes."""

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.audit.chance import Game, Uniform
@@ -15,11 +15,12 @@ from reticent.audit.chance.uniform import UniformGroups, split_chance, tolerated
 from reticent.audit.decision import AggregateQuery
 from reticent.errors import DataError
 from tests.oracles import audit_chance_worlds as worlds
+from tests.sampling import examples
 
 GAME = Game(1, 5, "0.1", 10)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(1, 45), st.fractions(0, 1, max_denominator=1000))
 def test_the_distribution_of_a_sum_is_that_of_exact_fractions(m, share):
     value = float(m * share)
@@ -43,7 +44,7 @@ def test_large_sums_are_nearly_normal_and_their_tails_keep_digits():
     assert tail == pytest.approx(float(worlds.sum_chance(300, 60)), rel=1e-11)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(1, 30), st.floats(0, 1))
 def test_the_density_is_the_difference_of_distributions(m, share):
     value = m * share
@@ -68,7 +69,7 @@ def test_g11_the_safe_sums_and_the_chance_of_others(m, deviation, chance):
     assert groups.unsafe_chance(groups.change(AggregateQuery.of(range(m)))) == pytest.approx(chance, abs=5e-6)
 
 
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(st.integers(2, 9), st.sampled_from([(1, 5), ("0.5", 4), (3, 2), ("0.4", "1.5")]))
 def test_a_sum_just_inside_is_safe_by_definition_and_one_just_outside_is_not(m, parameters):
     lambda_, beta = (float(parameter) for parameter in parameters)
@@ -104,7 +105,7 @@ def test_posterior_chances_are_those_of_rejection_sampling_in_thin_bands():
         assert groups.chance(person, 0, 0.3) == pytest.approx(share, abs=5 * (0.25 / len(kept)) ** 0.5 + 0.01)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(1, 8), st.integers(1, 8), st.floats(0.1, 0.9), st.floats(0, 1), st.floats(0, 1))
 def test_the_chance_of_a_split_agrees_with_fine_summation(size, rest, share, first, second):
     total = share * (size + rest)

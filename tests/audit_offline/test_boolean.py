@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.audit import check_log
 from reticent.audit.offline.argument import Argument
 from tests.oracles import audit_offline_brute as brute
+from tests.sampling import examples
 
 PEOPLE = 7
 INTERVALS = st.lists(
@@ -33,31 +34,31 @@ def agrees(log) -> None:
         assert all(report.certificate[person].holds(report.log) for person in report.exposed)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(INTERVALS, BITS)
 def test_intervals_expose_whom_enumeration_exposes(intervals, bits):
     agrees([(members, "sum", sum(bits[j] for j in members)) for members in intervals])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(INTERVALS, st.lists(st.integers(-1, 8), min_size=5, max_size=5))
 def test_intervals_with_any_answers_are_consistent_iff_enumeration_finds_data(intervals, answers):
     agrees([(members, "sum", answer) for members, answer in zip(intervals, answers, strict=False)])
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(SETS, BITS)
 def test_other_sets_expose_whom_enumeration_exposes(sets, bits):
     agrees([(members, "sum", sum(bits[j] for j in members)) for members in sets])
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(SETS, st.lists(st.integers(0, 3), min_size=5, max_size=5))
 def test_other_sets_with_any_answers_are_consistent_iff_enumeration_finds_data(sets, answers):
     agrees([(members, "sum", answer) for members, answer in zip(sets, answers, strict=False)])
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(SETS, st.lists(st.sampled_from(["sum", "max", "min"]), min_size=5, max_size=5), BITS)
 def test_sums_maxima_and_minima_of_bits_expose_whom_enumeration_exposes(sets, functions, bits):
     log = [

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.audit import check_log
@@ -15,13 +15,14 @@ from reticent.audit.offline.argument import ByHolder, Goal, Leaf, proves
 from reticent.audit.offline.region import Region
 from reticent.errors import PolicyError
 from tests.oracles import audit_offline_brute as brute
+from tests.sampling import examples
 
 PEOPLE = 4
 SETS = st.lists(st.frozensets(st.integers(0, PEOPLE - 1), min_size=1), min_size=1, max_size=4)
 VALUES = st.lists(st.integers(0, 4), min_size=PEOPLE, max_size=PEOPLE)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(SETS, VALUES)
 def test_the_intervals_of_a_bounded_column_are_those_of_linear_programs(sets, data):
     log = [(members, "sum", sum(data[j] for j in members)) for members in sets]
@@ -35,7 +36,7 @@ def test_the_intervals_of_a_bounded_column_are_those_of_linear_programs(sets, da
     assert all(report.certificate[person].holds(report.log) for person in report.exposed)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(SETS, st.lists(st.integers(-1, 9), min_size=4, max_size=4))
 def test_a_bounded_log_contradicts_itself_iff_no_program_is_feasible(sets, answers):
     log = [(members, "sum", answer) for members, answer in zip(sets, answers, strict=False)]
@@ -46,7 +47,7 @@ def test_a_bounded_log_contradicts_itself_iff_no_program_is_feasible(sets, answe
         assert report.contradiction.holds(report.log)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(SETS, st.lists(st.sampled_from(["sum", "max", "min"]), min_size=4, max_size=4), VALUES)
 def test_mixed_logs_expose_whom_the_mixed_integer_solver_exposes(sets, functions, data):
     log = [
@@ -63,7 +64,7 @@ def test_mixed_logs_expose_whom_the_mixed_integer_solver_exposes(sets, functions
     assert all(report.certificate[person].holds(report.log) for person in report.exposed)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     SETS,
     st.lists(st.sampled_from(["sum", "max", "min"]), min_size=4, max_size=4),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.audit import check_log
 from tests.oracles import audit_offline_brute as brute
+from tests.sampling import examples
 
 PEOPLE = 3
 QUESTIONS = st.lists(
@@ -19,7 +20,7 @@ QUESTIONS = st.lists(
 GRID = range(-3, 8)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(QUESTIONS, st.sampled_from(["max", "min"]), st.booleans())
 def test_exposed_people_are_those_of_enumeration(questions, function, duplicates):
     sign = 1 if function == "max" else -1

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reticent as rt
+from tests.sampling import examples
 
 PEOPLE = 7
 SESSIONS = st.lists(st.frozensets(st.integers(0, PEOPLE - 1), min_size=1), min_size=1, max_size=12)
 VALUES = st.lists(st.integers(0, 6), min_size=PEOPLE, max_size=PEOPLE)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(SESSIONS, VALUES)
 def test_answered_sums_expose_nobody(session, data):
     auditor = rt.audit.SumAuditor(n=PEOPLE)
@@ -22,7 +23,7 @@ def test_answered_sums_expose_nobody(session, data):
     assert rt.audit.check_log(log, n=PEOPLE).ok
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(SESSIONS, VALUES, st.booleans())
 def test_answered_maxima_expose_nobody(session, data, duplicates):
     if not duplicates:
@@ -37,7 +38,7 @@ def test_answered_maxima_expose_nobody(session, data, duplicates):
     assert rt.audit.check_log(log, n=PEOPLE, duplicates=duplicates).ok
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(SESSIONS, VALUES)
 def test_a_denied_sum_would_have_exposed_somebody(session, data):
     """The other half for sums: what is denied does determine a value, whatever the data."""

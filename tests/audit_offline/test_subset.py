@@ -5,12 +5,13 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.audit import check_log, largest_safe_subset
 from reticent.errors import Infeasible
 from tests.oracles import audit_offline_brute as brute
+from tests.sampling import examples
 
 PEOPLE = 5
 SETS = st.lists(st.frozensets(st.integers(0, PEOPLE - 1), min_size=1), max_size=7)
@@ -24,7 +25,7 @@ def largest_by_enumeration(log) -> int:
     raise AssertionError("no questions expose nobody")
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(SETS, st.lists(st.integers(-5, 5), min_size=PEOPLE, max_size=PEOPLE))
 def test_as_many_questions_are_kept_as_by_enumeration(sets, data):
     log = [(members, "sum", sum(data[j] for j in members)) for members in sets]

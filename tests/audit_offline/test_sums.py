@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.audit import AggregateQuery
@@ -16,13 +16,14 @@ from reticent.audit.offline import sums as sums_room
 from reticent.audit.offline.certificate import Combination
 from reticent.audit.offline.lifting import Basis, reconstruct
 from tests.oracles import audit_offline_brute as brute
+from tests.sampling import examples
 
 PEOPLE = 6
 SETS = st.lists(st.frozensets(st.integers(0, PEOPLE - 1), min_size=1), max_size=7)
 DATA = st.lists(st.fractions(-20, 20, max_denominator=6), min_size=PEOPLE, max_size=PEOPLE)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(SETS, DATA)
 def test_exposed_people_are_those_of_elimination_in_fractions(sets, data):
     log = [(members, "sum", sum(data[j] for j in members)) for members in sets]
@@ -32,7 +33,7 @@ def test_exposed_people_are_those_of_elimination_in_fractions(sets, data):
     assert all(data[person] == value for person, value in report.exposed.items())
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(SETS, st.lists(st.integers(-3, 3), min_size=7, max_size=7))
 def test_contradictions_are_those_of_elimination_and_come_with_a_proof(sets, answers):
     log = [(members, "sum", answer) for members, answer in zip(sets, answers, strict=False)]
@@ -47,7 +48,7 @@ def test_contradictions_are_those_of_elimination_and_come_with_a_proof(sets, ans
         assert dict(report.exposed) == expected
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(SETS.filter(len), DATA)
 def test_a_person_is_exposed_iff_the_linear_program_finds_one_value(sets, data):
     log = [(members, "sum", sum(data[j] for j in members)) for members in sets]
@@ -57,7 +58,7 @@ def test_a_person_is_exposed_iff_the_linear_program_finds_one_value(sets, data):
         assert (high - low < 1e-6) == (person in report.exposed)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(SETS, DATA)
 def test_two_private_primes_find_the_same_people_as_explicit_data_sets(sets, data):
     log = [(members, "sum", sum(data[j] for j in members)) for members in sets]

@@ -6,12 +6,13 @@ import random
 import re
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from reticent.audit.service import AuditService, Statement, StatementError
 from reticent.data.predicate import ConditionError
 from reticent.errors import PolicyError
+from tests.sampling import examples
 
 REFUSED = {
     "SELECT salary FROM staff": "'salary' is sensitive; SELECT takes public columns only",
@@ -202,19 +203,19 @@ def ask_safely(service: AuditService, text: str) -> None:
     assert set(service.statements) == before
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(120, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(words=st.lists(st.sampled_from(WORDS), max_size=25))
 def test_random_sql_words_are_answered_or_refused_and_nothing_else(service, words):
     ask_safely(service, " ".join(words))
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(words=st.lists(st.sampled_from(WORDS), max_size=12))
 def test_random_conditions_are_answered_or_refused_and_nothing_else(service, words):
     ask_safely(service, f"SELECT SUM(salary), COUNT(*) FROM staff WHERE {' '.join(words)}")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(max_size=60))
 def test_random_text_is_answered_or_refused_and_nothing_else(service, text):
     ask_safely(service, text)

@@ -7,11 +7,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.data.covers import cover
 from reticent.data.meaning import Anything, Interval, Missing, Prefix, Value, Values
+from tests.sampling import examples
 
 
 def covers(meaning: dict[str, Any], value: object, column: str) -> bool:
@@ -69,7 +70,7 @@ def test_a_label_of_another_kind_covers_nothing() -> None:
     assert cover(pl.Series([7, 8]), meanings, "c").matrix().tolist() == [[False, True], [False, False]]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     values=st.lists(st.none() | st.integers(-5, 30), min_size=1, max_size=8, unique=True),
     bounds=st.lists(st.tuples(st.integers(-5, 30), st.integers(0, 9)), min_size=1, max_size=5),

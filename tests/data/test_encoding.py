@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.data.encoding import encode, smallest
 from reticent.errors import DataError
+from tests.sampling import examples
 
 INTEGERS = {
     pl.Int8: (-(2**7), 2**7 - 1),
@@ -24,7 +25,7 @@ INTEGERS = {
 }
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(data=st.data(), dtype=st.sampled_from(list(INTEGERS)), known_dtype=st.sampled_from(list(INTEGERS)))
 def test_integers_of_any_width_find_their_place(data: st.DataObject, dtype: Any, known_dtype: Any) -> None:
     low, high = (end(a, b) for end, a, b in zip((max, min), INTEGERS[dtype], INTEGERS[known_dtype], strict=True))

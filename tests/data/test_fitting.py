@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.data import fitting as module
 from reticent.data.covers import Cover
 from reticent.data.fitting import fitting
+from tests.sampling import examples
 
 
 def cover_of(fits: np.ndarray) -> Cover:
@@ -17,7 +18,7 @@ def cover_of(fits: np.ndarray) -> Cover:
     return Cover(values, labels, *fits.shape)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(seed=st.integers(0, 10**6), columns=st.integers(1, 4), most=st.sampled_from([1, 5, 40, 10**6]))
 def test_the_pairs_are_those_of_comparing_everybody_with_every_place(seed: int, columns: int, most: int) -> None:
     random = np.random.default_rng(seed)

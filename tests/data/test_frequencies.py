@@ -7,12 +7,13 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.data import FrequencySet, Hierarchy, Table
 from reticent.engine import count_table
 from reticent.errors import PolicyError
+from tests.sampling import examples
 
 AGES = Hierarchy.intervals([10, 20], domain=(0, 39))
 CITIES = Hierarchy.taxonomy({"north": ["Oslo", "Bergen"], "south": ["Rome"]})
@@ -59,7 +60,7 @@ def generalized(rows: list[Row], levels: tuple[int, int]) -> Counter[tuple[str, 
     return Counter((age(a), city(c), illness) for a, c, illness in rows)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(ROWS, st.integers(0, 3), st.integers(0, 2))
 def test_generalizing_points_is_generalizing_rows(rows: list[Row], age: int, city: int) -> None:
     coarse = counted(rows).generalize((age, city))
@@ -69,7 +70,7 @@ def test_generalizing_points_is_generalizing_rows(rows: list[Row], age: int, cit
     assert len(set(points)) == len(points)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(ROWS, st.integers(0, 3), st.integers(0, 2))
 def test_the_way_up_does_not_matter(rows: list[Row], age: int, city: int) -> None:
     direct = counted(rows).generalize((age, city))
@@ -78,7 +79,7 @@ def test_the_way_up_does_not_matter(rows: list[Row], age: int, city: int) -> Non
     assert direct.reference.tolist() == by_way.reference.tolist() == counted(rows).reference.tolist()
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(ROWS, st.integers(0, 3), st.integers(0, 2))
 def test_merged_groups_are_those_of_the_generalized_set(rows: list[Row], age: int, city: int) -> None:
     frequencies = counted(rows)
@@ -88,7 +89,7 @@ def test_merged_groups_are_those_of_the_generalized_set(rows: list[Row], age: in
     assert [groups.histogram(g) for g in range(count)] == [expected.histogram(g) for g in range(count)]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(ROWS, ROWS)
 def test_counts_of_parts_add_up_and_come_apart_again(first: list[Row], second: list[Row]) -> None:
     one, other = counted(first), counted(second)

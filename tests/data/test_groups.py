@@ -7,12 +7,13 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.data import Groups, Histograms, SensitiveDomain, Table
 from reticent.engine import count_table
 from reticent.errors import DataError, PolicyError
+from tests.sampling import examples
 
 CELLS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 6), st.integers(1, 9)), max_size=40)
 
@@ -36,7 +37,7 @@ def added(cells: list[tuple[int, int, int]], groups: int = 5) -> list[Counter[in
     return sums
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(CELLS)
 def test_cells_add_up_and_rise_by_value(cells: list[tuple[int, int, int]]) -> None:
     histograms = histograms_of(cells)
@@ -45,7 +46,7 @@ def test_cells_add_up_and_rise_by_value(cells: list[tuple[int, int, int]]) -> No
     assert histograms.total(7).tolist() == [sum(c for _, v, c in cells if v == value) for value in range(7)]
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(CELLS)
 def test_a_key_space_too_large_for_a_table_is_sorted_instead(cells: list[tuple[int, int, int]]) -> None:
     spread = [(group, value * 10**8, count) for group, value, count in cells]
@@ -58,7 +59,7 @@ def test_rows_are_counted_without_weights() -> None:
     assert plain(histograms) == [{0: 1}, {2: 2}]
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(CELLS)
 def test_summaries_of_groups_are_those_of_their_counts(cells: list[tuple[int, int, int]]) -> None:
     histograms, sums = histograms_of(cells), added(cells)
@@ -88,14 +89,14 @@ def test_sums_beyond_64_bits_are_carried_by_objects() -> None:
     assert histograms.add_cells(huge).tolist() == [2**70 + 1, 0, 5]
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(CELLS, st.lists(st.integers(0, 2), min_size=5, max_size=5))
 def test_merged_groups_have_the_rows_of_their_parts(cells: list[tuple[int, int, int]], into: list[int]) -> None:
     merged = histograms_of(cells).merge(np.array(into), 3)
     assert plain(merged) == added([(into[group], value, count) for group, value, count in cells], 3)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(CELLS, st.lists(st.booleans(), min_size=5, max_size=5))
 def test_selected_groups_stay_as_they_are(cells: list[tuple[int, int, int]], mask: list[bool]) -> None:
     selected = histograms_of(cells).select(np.array(mask))

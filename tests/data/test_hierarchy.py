@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.data import BoundHierarchy, Hierarchy
 from reticent.data.meaning import Anything, Interval, Missing, Values
 from reticent.errors import DataError, PolicyError, ReticentError
 from reticent.exact import exact
+from tests.sampling import examples
 
 
 def bound(hierarchy: Hierarchy, values: list[Any], dtype: Any = None) -> BoundHierarchy:
@@ -83,7 +84,7 @@ def test_cut_points_are_exact_where_floats_are_not() -> None:
     assert labels(Hierarchy.cuts([[18, 65], [18]]), [17, 18, 64, 65], 1) == ["< 18", "[18, 65)", "[18, 65)", ">= 65"]
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(
     values=st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=8, unique=True),
     width=st.fractions(min_value=Fraction(1, 7), max_value=10**6, max_denominator=7),
@@ -261,7 +262,7 @@ _kinds = st.sampled_from(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(data=st.data(), kind=_kinds)
 def test_every_kind_is_total_disjoint_and_nested(data: st.DataObject, kind: tuple[Hierarchy, Any]) -> None:
     hierarchy, values = kind

@@ -7,13 +7,14 @@ import datetime
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reticent as rt
 from reticent.data import Metric, MetricChoices, metric_over, round_up
 from reticent.data.metric import great_circle, require_metric
 from reticent.errors import DataError, PolicyError
+from tests.sampling import examples
 
 JOBS = rt.Hierarchy.taxonomy({"care": ["nurse", "doctor"], "law": ["judge"]})
 
@@ -136,7 +137,7 @@ records = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(records, st.sampled_from(["L1", "L2"]), st.booleans())
 def test_mixed_columns_with_missing_values_obey_the_triangle_inequality(rows, norm, narrow):
     schema = {"age": pl.Int64, "job": pl.String, "ward": pl.String, "lat": pl.Float64, "lon": pl.Float64}

@@ -3,10 +3,11 @@
 import datetime
 
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.data.ordering import in_order, is_in_order
+from tests.sampling import examples
 
 SCHEMA = {"text": pl.String, "number": pl.Int64, "real": pl.Float64, "truth": pl.Boolean, "day": pl.Date}
 ROWS = st.lists(
@@ -21,7 +22,7 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(rows=ROWS)
 def test_rows_are_sorted_by_all_columns_with_nulls_last(rows) -> None:
     frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")

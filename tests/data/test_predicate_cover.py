@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from reticent.data import ValueType
@@ -19,6 +19,7 @@ from reticent.data.predicate.nodes import positive
 from reticent.data.predicate.regions import LabelProducts
 from reticent.errors import DataError
 from tests.oracles.predicate_region import share
+from tests.sampling import examples
 
 DAY = datetime.date(2024, 1, 1)
 TYPES: dict[str, Any] = {"age": pl.Int64, "score": pl.Int64, "sex": pl.String, "zip": pl.String, "day": pl.Date}
@@ -97,7 +98,7 @@ def verdict_of(fraction: Any) -> RegionMatch:
     return RegionMatch.NONE if fraction == 0 else RegionMatch.ALL if fraction == 1 else RegionMatch.SOME
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(150, suppress_health_check=[HealthCheck.too_slow])
 @given(conditions, regions)
 def test_a_cover_is_what_going_through_every_cell_finds(condition: str, region: Any) -> None:
     expected = share(condition, {name: leaves for name, (_, leaves) in region.items()}, TYPES)
@@ -119,7 +120,7 @@ def cut_region(asked: Condition, region: Any) -> LabelProducts:
     return covering.cut_regions(asked.node, meanings, dict.fromkeys(region, np.zeros(1, dtype=np.int64)), DOMAINS, 1)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(60, suppress_health_check=[HealthCheck.too_slow])
 @given(conditions.filter(lambda condition: Condition.parse(condition).scope), regions)
 def test_writing_a_region_out_finds_the_same(condition: str, region: Any) -> None:
     asked = Condition.parse(condition)
@@ -131,7 +132,7 @@ def test_writing_a_region_out_finds_the_same(condition: str, region: Any) -> Non
     assert expanding.cells_in_all(cut, asked.scope) == math.prod(len(region[name][1]) for name in asked.scope)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(60, suppress_health_check=[HealthCheck.too_slow])
 @given(conditions.filter(lambda condition: Condition.parse(condition).scope), regions)
 def test_the_fallback_never_claims_what_is_not_so(condition: str, region: Any) -> None:
     asked = Condition.parse(condition)
@@ -153,7 +154,7 @@ def test_columns_with_thousands_of_values_that_hang_together_are_written_out() -
     assert found.measured.all()
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(conditions, st.lists(regions, min_size=2, max_size=6))
 def test_many_regions_at_once_are_covered_like_each_alone(condition: str, many: list[Any]) -> None:
     asked = Condition.parse(condition)

@@ -15,6 +15,7 @@ from reticent.data import ValueType
 from reticent.data.meaning import Anything, Interval, Value, Values
 from reticent.data.predicate import Condition, ConditionError, Domain, RegionMatch
 from reticent.randomize import count_domain
+from tests.sampling import examples
 
 
 def remainder(value: int, by: int) -> int:
@@ -83,7 +84,7 @@ def test_labels_are_covered_as_their_values_say(question: tuple, low: int, width
 
 
 @given(asked, asked)
-@settings(deadline=None, max_examples=40)
+@examples(40)
 def test_domains_are_counted_exactly(first: tuple, second: tuple) -> None:
     domain = {"a": range(-9, 12), "b": range(0, 15)}
     expected = sum(holds(first, a) or holds(second, a + b) for a, b in product(*domain.values()))

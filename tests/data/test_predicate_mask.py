@@ -8,11 +8,12 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from reticent.data.predicate import Condition
 from reticent.errors import DataError
+from tests.sampling import examples
 
 DAY = datetime.date(2024, 1, 1)
 TYPES: dict[str, Any] = {
@@ -136,7 +137,7 @@ def chosen_by_duckdb(frame: pl.DataFrame, condition: str) -> list[int]:
     return [row for (row,) in duckdb.sql(f"SELECT row FROM numbered WHERE {condition} ORDER BY row").fetchall()]
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(200, suppress_health_check=[HealthCheck.too_slow])
 @given(frames(), conditions)
 def test_a_mask_is_what_duckdb_selects(frame: pl.DataFrame, condition: str) -> None:
     try:

@@ -16,12 +16,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from reticent.data.readers import Source, read_frame
 from reticent.data.table import Table
 from reticent.errors import DataError, PolicyError
+from tests.sampling import examples
 
 
 def write(path: Path, content: str | bytes, encoding: str = "utf-8") -> Path:
@@ -434,7 +435,7 @@ def test_a_missing_postgres_package_is_told_with_the_line_that_installs_it(monke
 _cells = st.text(st.characters(blacklist_characters="\0\r", blacklist_categories=["Cs"]), max_size=6)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.tuples(_cells, _cells), min_size=1, max_size=8))
 def test_whatever_text_polars_writes_comes_back_as_it_was(tmp_path: Path, rows: list[tuple[str, str]]) -> None:
     frame = pl.DataFrame(rows, schema={"first": pl.String, "second": pl.String}, orient="row")
@@ -444,7 +445,7 @@ def test_whatever_text_polars_writes_comes_back_as_it_was(tmp_path: Path, rows: 
     assert back.rows() == rows
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     numbers=st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=8),
     floats=st.floats(allow_nan=False, allow_infinity=False, width=32),

@@ -8,13 +8,14 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reticent as rt
 from reticent.data import Allocation, Context, Draft, Hierarchy, Levels, Recoding, Regions, Table, read_recoding
 from reticent.data.meaning import Anything
 from reticent.randomness import Randomness
+from tests.sampling import examples
 
 METHODS = {
     "lattice": rt.Lattice(suppression="0.3"),
@@ -65,7 +66,7 @@ def looks(frame: pl.DataFrame) -> Counter:
 
 @pytest.mark.parametrize("name", METHODS)
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=12, deadline=None)
+@examples(12)
 def test_the_rows_of_a_table_are_placed_where_they_were_published(name: str, seed: int) -> None:
     table = table_of(seed)
     draft = drafted(name, table)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.data import (
@@ -24,6 +24,7 @@ from reticent.data import (
 )
 from reticent.engine import engine_of
 from reticent.errors import PolicyError
+from tests.sampling import examples
 
 TEXTS = st.lists(st.sampled_from(["a", "B", "ä", "(missing)", "10", "9", '"', ","]), min_size=1, max_size=30)
 
@@ -56,7 +57,7 @@ def every_kind(frame: pl.DataFrame, folder: Path) -> dict[str, Rows]:
     }
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(TEXTS, st.data())
 def test_rows_answer_alike_wherever_they_are(tmp_path_factory, towns, data):
     ages = data.draw(st.lists(st.integers(1, 3), min_size=len(towns), max_size=len(towns)))
@@ -79,7 +80,7 @@ def test_rows_answer_alike_wherever_they_are(tmp_path_factory, towns, data):
         assert pl.concat(list(longer.chunks())).equals(frame.with_columns(pl.col("age") + 1))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(TEXTS)
 def test_coded_rows_are_written_in_the_bytes_of_their_text(tmp_path_factory, towns):
     frame = pl.DataFrame({"town": towns, "number": range(len(towns))})
@@ -118,7 +119,7 @@ def test_the_engine_is_found_by_the_name_that_rows_give():
     assert type(engine_of(table)).__name__ == "LocalEngine"
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.tuples(st.sampled_from(["a", "", None, '"', "x\ny", "\r", "b,c"]), st.integers(1, 4)), min_size=1))
 def test_repeated_rows_are_sorted_and_written_as_if_each_stood_there(tmp_path_factory, pairs):
     frame = pl.DataFrame(pairs, schema={"town": pl.String, "age": pl.Int64}, orient="row")

@@ -11,13 +11,14 @@ import pandas as pd
 import polars as pl
 import pyreadstat
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent._names import TABLE_FILES
 from reticent.data import TableCodebook, table_file
 from reticent.data.table_files import plain_names
 from reticent.errors import DataError, PolicyError
+from tests.sampling import examples
 
 KINDS = tuple(TABLE_FILES)
 FOREIGN = ("xlsx", "sav", "dta", "xpt")
@@ -103,7 +104,7 @@ _NAMES = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.sampled_from(FOREIGN), _NAMES, st.data())
 def test_whatever_is_written_comes_back_or_is_refused_by_its_column(
     kind: str, names: list[str], data: st.DataObject

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from reticent.data import Groups
 from reticent.definitions import (
@@ -34,6 +34,7 @@ from tests.definitions.making import LETTERS, groups_of, matrices
 from tests.definitions.test_catalogue import NUMBERS
 from tests.oracles import catalogue_models as oracle
 from tests.oracles import lattice
+from tests.sampling import examples
 
 TINY = Fraction(1, 10**6)
 WEIGHTS = {"a": Fraction(1), "b": Fraction(1, 2), "c": Fraction(0)}
@@ -111,7 +112,7 @@ ON_NUMBERS = [KEAnonymity(2, "3.5"), EpsilonMAnonymity(2, 2), RangeDiversity("0.
 
 
 @pytest.mark.parametrize("definition", [*ON_LETTERS, *ON_NUMBERS], ids=str)
-@settings(max_examples=50)
+@examples(50)
 @given(matrix=matrices(highest=6))
 def test_the_achieved_value_is_the_strictest_that_the_twin_accepts(definition, matrix):
     numeric = definition in ON_NUMBERS
@@ -126,7 +127,7 @@ def test_the_achieved_value_is_the_strictest_that_the_twin_accepts(definition, m
     assert judged
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(matrix=matrices(highest=6))
 def test_the_achieved_risk_is_that_of_matching_everybody(matrix):
     chances = [Fraction(1, sum(row)) for row in matrix for _ in range(sum(row))]

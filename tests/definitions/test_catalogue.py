@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from reticent.data import Groups, Hierarchy, SensitiveColumn, Table
 from reticent.definitions import (
@@ -45,6 +45,7 @@ from reticent.engine import count_table
 from reticent.errors import DataError, PolicyError
 from tests.definitions.making import LETTERS, groups_of, matrices, named
 from tests.oracles import catalogue_models as oracle
+from tests.sampling import examples
 
 NUMBERS = SensitiveColumn("value", pl.Series("value", [0, 1, 3, 4, 10]), ordered=True)
 NUMBERS_OF_THREE = SensitiveColumn("value", pl.Series("value", [0, 1, 3]), ordered=True)
@@ -76,7 +77,7 @@ NOT_MONOTONE = {"DeltaDisclosure", "MUnique", "EpsilonMAnonymity"}
 
 
 @pytest.mark.parametrize(("definition", "judge"), ON_LETTERS, ids=[str(each) for each, _ in ON_LETTERS])
-@settings(max_examples=60)
+@examples(60)
 @given(matrix=matrices(highest=6))
 def test_verdicts_are_those_of_the_row_by_row_twin(definition, judge, matrix):
     rows = [[LETTERS[v] for v, count in enumerate(row) for _ in range(count)] for row in matrix]
@@ -90,7 +91,7 @@ def test_verdicts_are_those_of_the_row_by_row_twin(definition, judge, matrix):
 
 
 @pytest.mark.parametrize(("definition", "judge"), ON_NUMBERS, ids=[str(each) for each, _ in ON_NUMBERS])
-@settings(max_examples=60)
+@examples(60)
 @given(matrix=matrices(highest=4))
 def test_verdicts_on_numbers_are_those_of_the_row_by_row_twin(definition, judge, matrix):
     numbers = NUMBERS.labels.to_list()

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.data import Groups, Hierarchy, SensitiveColumn, SensitiveDomain, Table
@@ -22,6 +22,7 @@ from tests.oracles.definitions_transport import (
     hierarchical_ground,
     ordered_ground,
 )
+from tests.sampling import examples
 
 PATHS = [
     ("a", "ab", "left", "*"),
@@ -44,7 +45,7 @@ GROUNDS = {
 
 
 @pytest.mark.parametrize("distance", GROUNDS)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(matrix=matrices())
 def test_the_distance_is_the_optimum_of_the_transport_problem(distance: str, matrix: list[list[int]]) -> None:
     ground, column = GROUNDS[distance]
@@ -60,7 +61,7 @@ def test_the_distance_is_the_optimum_of_the_transport_problem(distance: str, mat
 
 
 @pytest.mark.parametrize("distance", GROUNDS)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(matrix=matrices())
 def test_the_bound_itself_passes_and_nothing_below_it(distance: str, matrix: list[list[int]]) -> None:
     groups = groups_of(matrix, GROUNDS[distance][1])
@@ -69,7 +70,7 @@ def test_the_bound_itself_passes_and_nothing_below_it(distance: str, matrix: lis
     assert worst == 0 or not TCloseness(worst * (1 - Fraction(1, 10**25)), distance).holds(groups)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.lists(st.integers(0, 30), min_size=9, max_size=9).filter(any), st.permutations(range(9)))
 def test_numbers_keep_their_natural_order_in_a_hierarchy_that_lists_them_in_any(
     counts: list[int], order: list[int]

@@ -6,10 +6,11 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.definitions.comparison import at_most, largest_below, largest_ratio, less
+from tests.sampling import examples
 
 COUNTS = st.integers(0, 2**62) | st.integers(0, 20)
 NEAR_TIES = st.integers(2**60 - 3, 2**60 + 3)
@@ -17,7 +18,7 @@ PAIRS = st.lists(st.tuples(COUNTS, COUNTS) | st.tuples(NEAR_TIES, NEAR_TIES), mi
 FACTORS = st.fractions(min_value=0, max_value=10**20) | st.fractions(min_value=0, max_value=3, max_denominator=5)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(PAIRS, FACTORS)
 def test_comparisons_are_those_of_fractions(pairs: list[tuple[int, int]], factor: Fraction) -> None:
     left, right = (np.array(side, dtype=np.int64) for side in zip(*pairs, strict=True))
@@ -26,7 +27,7 @@ def test_comparisons_are_those_of_fractions(pairs: list[tuple[int, int]], factor
     assert largest_below(factor, right).tolist() == [math.ceil(factor * other) - 1 for _, other in pairs]
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(PAIRS)
 def test_the_largest_ratio_is_found_exactly(pairs: list[tuple[int, int]]) -> None:
     numerators, denominators = (np.array(side, dtype=np.int64) for side in zip(*pairs, strict=True))

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.data import Groups
@@ -15,18 +15,19 @@ from reticent.definitions import EntropyLDiversity
 from reticent.definitions.logarithms import sign_of_logarithms
 from tests.definitions.making import LETTERS, groups_of, matrices
 from tests.oracles.definitions_entropy import at_least, effective_l, effective_l_with_dont_care
+from tests.sampling import examples
 
 NUMBERS = st.fractions(min_value=1, max_value=6, max_denominator=12)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(matrices(), NUMBERS)
 def test_verdicts_equal_whole_number_powers(matrix: list[list[int]], wanted: Fraction) -> None:
     expected = [not at_least(row, wanted) for row in matrix]
     assert EntropyLDiversity(wanted).failing(groups_of(matrix)).tolist() == expected
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(matrices(highest=60), st.integers(-3, 3))
 def test_verdicts_stay_exact_within_a_hair_of_the_bound(matrix: list[list[int]], steps: int) -> None:
     wanted = max(Fraction(1), Fraction(effective_l(matrix[0])) + steps * Fraction(1, 10**16))
@@ -47,7 +48,7 @@ def test_thousands_of_ties_are_decided_quickly_and_alike() -> None:
     assert not EntropyLDiversity(4).failing(groups_of(ties)).any()
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(st.integers(1, 40), max_size=3), st.lists(st.integers(1, 60), min_size=1, max_size=3))
 def test_dont_care_counts_are_lowered_as_well_as_an_optimizer_can(fixed: list[int], spared: list[int]) -> None:
     groups = groups_of([[*fixed, *spared]])
@@ -88,7 +89,7 @@ def test_the_achieved_value_is_exp_of_the_entropy_of_the_least_diverse_group() -
     assert found.diagnostics["failing_rows"] == 9
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(st.tuples(st.integers(1, 40), st.integers(-12, 12)), max_size=6))
 def test_the_sign_of_a_sum_of_logarithms_is_that_of_the_product(terms: list[tuple[int, int]]) -> None:
     product = math.prod(Fraction(base) ** exponent for base, exponent in terms)

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.data import Groups, Table
@@ -23,6 +23,7 @@ from reticent.definitions import (
 from reticent.engine import count_table
 from reticent.errors import Infeasible, PolicyError
 from tests.definitions.making import groups_of, matrices
+from tests.sampling import examples
 
 SKEWED = Groups.from_histograms([{"yes": 60, "no": 5}, {"yes": 30, "no": 5}])
 
@@ -59,7 +60,7 @@ def test_several_sensitive_columns_are_prechecked_each() -> None:
         require_feasible(groups, DistinctLDiversity(2))
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(matrices(), st.fractions(min_value=1, max_value=5, max_denominator=6))
 def test_whatever_passes_is_feasible(matrix: list[list[int]], wanted: Fraction) -> None:
     groups = groups_of(matrix)

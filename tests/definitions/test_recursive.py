@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.data import Groups
@@ -14,12 +14,13 @@ from reticent.definitions import NegativePositiveDiversity, RecursiveLDiversity
 from reticent.definitions.diagnostics import largest_l
 from tests.definitions.making import LETTERS, groups_of, matrices, named
 from tests.oracles.definitions_adversary import keeps_possible, surest, withstands
+from tests.sampling import examples
 
 CONSTANTS = st.fractions(min_value=Fraction(1, 8), max_value=6, max_denominator=8)
 SPARED = st.sets(st.sampled_from(LETTERS[:5]))
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(matrices(), CONSTANTS, st.integers(1, 7), SPARED)
 def test_it_holds_exactly_where_no_adversary_gets_too_sure(
     matrix: list[list[int]], c: Fraction, order: int, spared: set[str]
@@ -29,7 +30,7 @@ def test_it_holds_exactly_where_no_adversary_gets_too_sure(
     assert definition.failing(groups_of(matrix)).tolist() == expected
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(matrices(), CONSTANTS, st.integers(1, 6), SPARED, SPARED, st.integers(1, 40))
 def test_negative_positive_diversity_also_keeps_values_possible(
     matrix: list[list[int]], c1: Fraction, order: int, spared: set[str], kept: set[str], c2: int
@@ -43,7 +44,7 @@ def test_negative_positive_diversity_also_keeps_values_possible(
     assert definition.assess(groups_of(matrix)).holds is not any(expected)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(matrices(), st.integers(2, 6), SPARED)
 def test_the_diagnostics_are_what_the_adversary_finds(matrix: list[list[int]], order: int, spared: set[str]) -> None:
     groups = groups_of(matrix)
@@ -59,7 +60,7 @@ def test_the_diagnostics_are_what_the_adversary_finds(matrix: list[list[int]], o
         assert not RecursiveLDiversity(10**12, order, spared).holds(groups)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(matrices(), CONSTANTS, SPARED)
 def test_largest_l_is_the_last_that_holds(matrix: list[list[int]], c: Fraction, spared: set[str]) -> None:
     groups = groups_of(matrix)

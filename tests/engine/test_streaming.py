@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.anonymize import Datafly, Lattice, Mondrian
@@ -20,6 +20,7 @@ from reticent.errors import DataError, Infeasible, PolicyError
 from reticent.release import Release, open_public, publish, verify
 from reticent.release.assessing import assess
 from tests.engine.making import QUASI, frame_of
+from tests.sampling import examples
 
 # So little that every table is streamed, in chunks of a thousand rows.
 LITTLE = "1MB"
@@ -83,7 +84,7 @@ def same_release(first: Release, second: Release, folder: Path) -> None:
     sensitive=st.sampled_from([[], ["illness"], ["illness", "stay"], ["cost"], ["stay", "member", "cost"]]),
     chunk=st.integers(1, 90),
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_both_engines_count_alike(seed, rows, nulls, quasi, sensitive, chunk):
     frame = frame_of(rows, seed, missing=0.0 if nulls == "refuse" else 0.1)
     if nulls == "drop" and frame.fill_nan(None).drop_nulls().height == 0:
@@ -113,7 +114,7 @@ def test_both_engines_count_alike(seed, rows, nulls, quasi, sensitive, chunk):
         [Lattice(suppression="0.2"), Mondrian(), Mondrian(split="loss", values="hierarchy"), Datafly(suppression="0.3")]
     ),
 )
-@settings(max_examples=16, deadline=None)
+@examples(16)
 def test_both_engines_publish_the_same(seed, files, nulls, sensitive, other, several, method, tmp_path_factory):
     frame = frame_of(1500, seed, missing=0.02).with_row_index("id")
     names = ["age", "city", "weight", "day"]

@@ -73,7 +73,7 @@ def test_both_definitions_agree_with_the_curves(histograms, k, data):
         assert definition.failing(groups).any() == (not assessed.holds)
 
 
-@given(bucket_lists, st.integers(0, 2), st.fractions("1/5", 1), examples=60)
+@given(bucket_lists, st.integers(0, 2), st.fractions("1/5", 1), count=60)
 def test_removing_the_named_groups_again_and_again_ends_in_a_safe_rest(histograms, k, c):
     definition = WorstCaseKnowledge(c, k)
     groups = Groups.from_histograms(histograms)
@@ -85,7 +85,7 @@ def test_removing_the_named_groups_again_and_again_ends_in_a_safe_rest(histogram
         groups = groups.select(~failing)
 
 
-@given(bucket_lists, st.integers(0, 2), st.fractions("1/5", 1), examples=60)
+@given(bucket_lists, st.integers(0, 2), st.fractions("1/5", 1), count=60)
 def test_groups_that_fail_the_relaxation_can_be_in_no_safe_release(histograms, k, c):
     for definition in (WorstCaseKnowledge(c, k), NegatedKnowledge(c, k)):
         relaxed = definition.relaxation()

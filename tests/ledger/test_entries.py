@@ -7,12 +7,13 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.errors import LedgerError
 from reticent.giving import Given, Judgement, SeriesState, Spending, allow, refuse, unjudged
 from reticent.ledger import AuditVerdict, Entry, Ledger
+from tests.sampling import examples
 
 
 @pytest.fixture
@@ -73,7 +74,7 @@ def test_an_entry_of_another_ledger_is_refused(ledger: Ledger, tmp_path: Path) -
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=12))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_numbers_rise_by_one_whatever_is_withdrawn(tmp_path_factory, withdrawn: list[bool]) -> None:
     with Ledger(tmp_path_factory.mktemp("ledger") / "ledger.sqlite") as ledger:
         for number, is_withdrawn in enumerate(withdrawn, start=1):

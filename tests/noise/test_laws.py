@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.errors import PolicyError
@@ -24,6 +24,7 @@ from reticent.noise.laws import (
     thresholds,
 )
 from tests.oracles import noise_laws as oracle
+from tests.sampling import examples
 
 EPSILONS = ("0.1", "0.5", "1", "1.3", "3")
 
@@ -223,7 +224,7 @@ def test_the_printed_scale_of_a_histogram_loses_four_times_too_much():
 
 
 @given(st.integers(1, 40), st.sampled_from(EPSILONS), st.sampled_from([1, 2]))
-@settings(max_examples=25)
+@examples(25)
 def test_the_delta_of_discrete_laplace_noise_is_the_sum_over_its_outputs(tenths, epsilon, cells):
     law = DiscreteLaplaceLaw(Fraction(tenths, 10))
     _, chances = law.chances()
@@ -269,7 +270,7 @@ def test_a_description_that_is_no_law_is_refused(written):
 
 
 @given(st.fractions(min_value=-30, max_value=30, max_denominator=50))
-@settings(max_examples=50)
+@examples(50)
 def test_an_exponential_is_enclosed(power):
     low, high = exponential(power, 80)
     assert low < high

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reticent as rt
@@ -16,6 +16,7 @@ from reticent.noise.protocol import take_part
 from reticent.noise.tasks import JointTask
 from tests.noise.lockstep import LockstepNetwork, play
 from tests.oracles import noise_laws as oracle
+from tests.sampling import examples
 
 
 @pytest.mark.parametrize(
@@ -78,7 +79,7 @@ def test_the_quota_is_even_and_enough_without_those_who_lie(parties, faults, quo
     st.sampled_from(["0.2", "0.01", "1e-3"]),
     st.sampled_from([Move(), HISTOGRAM, Move(1, 2)]),
 )
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_the_number_of_coins_is_the_least_one_by_listing_all_outputs(epsilon, delta, move):
     coins = fewest_coins(Fraction(epsilon), Fraction(delta), move)
     if coins > 14:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import tomllib
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.policy.places import Places
 from reticent.propose.document import key, value
+from tests.sampling import examples
 
 TEXT = '''# a comment with [brackets] and = signs
 top = "a # no comment [x]"
@@ -70,7 +71,7 @@ _leaves = st.one_of(st.integers(-5, 5), st.booleans(), _keys, st.lists(st.one_of
 _trees = st.dictionaries(_keys, st.one_of(_leaves, st.dictionaries(_keys, _leaves, max_size=3)), min_size=1, max_size=4)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(content=_trees)
 def test_whatever_is_written_down_is_found_again(content: dict[str, Any]) -> None:
     lines = [f"{key(name)} = {value(item)}" for name, item in content.items() if not isinstance(item, dict)]

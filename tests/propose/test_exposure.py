@@ -6,12 +6,13 @@ from collections import Counter
 from fractions import Fraction
 
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.data import Table
 from reticent.definitions import DistinctLDiversity, KAnonymity
 from reticent.propose import exposures
+from tests.sampling import examples
 
 FRAME = pl.DataFrame(
     {
@@ -56,7 +57,7 @@ def test_people_are_counted_not_rows_where_several_rows_are_one_person() -> None
     assert found.success == Fraction(2, 3)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(rows=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.sampled_from("xyz")), min_size=1, max_size=25))
 def test_the_figures_agree_with_counting_by_hand(rows: list[tuple[int, int, str]]) -> None:
     frame = pl.DataFrame(rows, schema=["a", "b", "s"], orient="row")

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from reticent.data import Table
@@ -19,6 +19,7 @@ from reticent.errors import DataError
 from reticent.policy import Policy
 from reticent.propose import afford, propose, propose_policy
 from reticent.propose.document import key, value
+from tests.sampling import examples
 
 NO_OPTIONS: dict[str, Any] = {"table": None, "query": None, "delimiter": None, "encoding": None}
 
@@ -361,7 +362,7 @@ _tables = st.dictionaries(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(columns=_tables)
 def test_the_policy_for_any_table_publishes_unchanged(tmp_path: Path, columns: dict[str, list[Any]]) -> None:
     path = tmp_path / "any.parquet"
@@ -374,7 +375,7 @@ def test_the_policy_for_any_table_publishes_unchanged(tmp_path: Path, columns: d
         assert policy.definition.holds(draft.evidence.published)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     name=st.text(st.characters(blacklist_categories=["Cs"])), text=st.text(st.characters(blacklist_categories=["Cs"]))
 )

@@ -8,12 +8,13 @@ from fractions import Fraction
 from itertools import combinations
 
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.data import Table
 from reticent.demo import hospital, hospital_table
 from reticent.propose import Risk, risk_views
+from tests.sampling import examples
 
 
 def risk_view(table: Table, shown: int = 10) -> Risk:
@@ -24,7 +25,7 @@ def risk_view(table: Table, shown: int = 10) -> Risk:
 rows_of_three = st.lists(st.tuples(*(st.integers(0, size) for size in (1, 3, 5))), min_size=1, max_size=12)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(rows=rows_of_three)
 def test_sets_and_columns_agree_with_counting_row_by_row(rows: list[tuple[int, ...]]) -> None:
     names = ["a", "b", "c"]
@@ -108,7 +109,7 @@ def test_each_set_of_columns_that_somebody_may_know_has_its_own_risk() -> None:
     assert risk_view(table) == by_zip
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(rows=rows_of_three)
 def test_the_risk_of_a_set_is_that_of_a_table_with_these_columns_only(rows: list[tuple[int, ...]]) -> None:
     frame = pl.DataFrame(rows, schema=["a", "b", "c"], orient="row")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.data.predicate import Condition
@@ -16,6 +16,7 @@ from reticent.errors import DataError, PolicyError
 from reticent.randomize import FrappPlan, Series, View, ViewDomain, perturb, plan, publish
 from reticent.randomize.reader import Reader
 from tests.randomize.examples import printed_view
+from tests.sampling import examples
 
 DOMAIN = {"a": range(6), "b": ["x", "y", None], "c": [0.5, None, 2.0, -3.0], "d": range(50)}
 CONDITIONS = ["true", "a + d < 30", "c > 0 or d < 5", "a between 2 and 3 and b = 'x'", "a > 9"]
@@ -50,7 +51,7 @@ def _cell(row: dict[str, Any], names: list[str], condition: str) -> Condition:
 
 
 @pytest.mark.parametrize("kind", ["uniform", "later", "frozen", "source", "records"])
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(
     rows=st.integers(4, 150),
     seed=st.integers(0, 2**31),

@@ -6,7 +6,7 @@ import itertools
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.data import Evidence, Groups
@@ -22,6 +22,7 @@ from tests.oracles.randomize_enumeration import (
     subsets,
     worst_over_time,
 )
+from tests.sampling import examples
 
 D, GAMMA = Fraction(1, 20), Fraction(1, 5)
 shares = st.fractions(min_value=Fraction(1, 100), max_value=Fraction(99, 100), max_denominator=100)
@@ -62,7 +63,7 @@ def test_every_posterior_stays_below_gamma(d, gamma, preset, part):
 
 
 @given(st.integers(1, 4), st.booleans(), shares)
-@settings(max_examples=30)
+@examples(30)
 def test_ratios_of_a_series_are_those_of_all_patterns_and_histories(views, frozen, part):
     d = Fraction(1, 1000)
     rates = rates_for(d, part, "tight", views=views, frozen=frozen) if part > d * 40 else None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.release.buckets import fewest_pairs, most_pairs
 from tests.oracles.utility_buckets import outcomes
+from tests.sampling import examples
 
 
 @st.composite
@@ -26,7 +27,7 @@ def buckets(draw: st.DrawFn) -> tuple[list[int], list[int], np.ndarray]:
     return people, times, np.array(meets)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(buckets())
 def test_most_and_fewest_are_those_of_all_ways(bucket: tuple[list[int], list[int], np.ndarray]) -> None:
     people, times, meets = bucket

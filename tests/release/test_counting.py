@@ -11,7 +11,7 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import reticent as rt
@@ -24,6 +24,7 @@ from reticent.release import format_of, open_public
 from reticent.release.counting import count_buckets, count_labels
 from tests.oracles.predicate_region import share
 from tests.oracles.utility_buckets import outcomes, summary
+from tests.sampling import examples
 
 DAY = datetime.date(2024, 1, 1)
 ZIPS = ["100", "101", "110", "200"]
@@ -115,7 +116,7 @@ def actual(frame: pl.DataFrame, condition: str) -> int:
     return int(found)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(60, suppress_health_check=[HealthCheck.too_slow])
 @given(tables(), st.data(), combined(any_atoms))
 def test_a_generalized_release_answers_like_brute_force_over_leaves(
     table: Table, data: st.DataObject, condition: str
@@ -143,7 +144,7 @@ def test_a_generalized_release_answers_like_brute_force_over_leaves(
     assert wide.standard_error is None
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(60, suppress_health_check=[HealthCheck.too_slow])
 @given(tables(), st.data(), combined(any_atoms))
 def test_bounds_hold_also_when_no_domain_is_public(table: Table, data: st.DataObject, condition: str) -> None:
     levels = tuple(data.draw(st.integers(0, hierarchy.height)) for hierarchy in table.hierarchies)
@@ -154,7 +155,7 @@ def test_bounds_hold_also_when_no_domain_is_public(table: Table, data: st.DataOb
     assert found.bounds[0] - 1e-9 <= found.value <= found.bounds[1] + 1e-9
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(60, suppress_health_check=[HealthCheck.too_slow])
 @given(tables(least=5), st.data(), st.one_of(across, across, across, combined(any_atoms)), st.booleans())
 def test_a_bucketized_release_answers_like_brute_force_over_all_ways(
     table: Table, data: st.DataObject, condition: str, counted: bool

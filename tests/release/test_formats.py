@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.anonymize import Lattice
@@ -15,8 +15,9 @@ from reticent.definitions.catalogue import definition_from
 from reticent.errors import Infeasible
 from reticent.release import publish
 from reticent.release.claims import check_claims
+from tests.sampling import examples
 
-SOME = settings(max_examples=40, deadline=None)
+SOME = examples(40)
 ROWS = st.lists(
     st.tuples(
         st.sampled_from(["a", "b", "c"]),

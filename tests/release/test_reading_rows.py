@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import polars as pl
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reticent.data import RepeatedRows, ValueType, as_csv
 from reticent.errors import DataError
 from reticent.release.manifest import Manifest, ManifestColumn, ManifestTable
 from reticent.release.tables import read_rows, read_table
+from tests.sampling import examples
 
 COLUMNS = (ManifestColumn("town", "other", ValueType.TEXT), ManifestColumn("age", "other", ValueType.INTEGER))
 MANIFEST = Manifest("generalize", COLUMNS, {"data": ManifestTable(("data.csv",), ("town", "age"))}, {}, "row", None, {})
@@ -42,7 +43,7 @@ def outcome(read, content):
         return str(error)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(st.tuples(PIECES, st.integers(1, 9)), max_size=6), st.sampled_from([HEADER, b"town;age\n", b""]))
 @example([(b"a,1\n", 9)], HEADER)
 @example([(b'"x\n', 4)], HEADER)

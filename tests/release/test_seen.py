@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reticent as rt
@@ -20,6 +20,7 @@ from reticent.errors import PolicyError
 from reticent.knowledge import Subject, watch, what_if
 from reticent.randomness import Randomness
 from reticent.release import seen_of
+from tests.sampling import examples
 
 
 def frame(rows: int = 200, seed: int = 1) -> pl.DataFrame:
@@ -93,7 +94,7 @@ COVERS = {
 }
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     rows=st.lists(
         st.tuples(st.sampled_from(["20s", "25-34", "?"]), st.sampled_from(["f", "any"])), min_size=1, max_size=8

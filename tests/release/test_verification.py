@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from reticent.anonymize import Lattice
@@ -23,8 +23,9 @@ from reticent.release import Verification, generate_keys, publish, verify, wordi
 from reticent.release.certificate import MANIFEST, fingerprint
 from reticent.release.values import readable
 from tests.release.conftest import frame_of_patients, table_of_patients
+from tests.sampling import examples
 
-FEW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 JUNK = [
     None,
     "",

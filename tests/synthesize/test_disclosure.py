@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reticent as rt
@@ -14,6 +14,7 @@ from reticent.errors import PolicyError
 from reticent.synthesize.disclosure import worst_ratio
 from reticent.synthesize.screening import is_good
 from tests.oracles.synthesize_enumeration import good, largest_ratio, plain_law, representative, tables
+from tests.sampling import examples
 
 cells = st.lists(st.integers(0, 4), min_size=2, max_size=4)
 noise = st.lists(st.fractions(Fraction(1, 20), 3, max_denominator=20), min_size=4, max_size=4)
@@ -25,7 +26,7 @@ def sparse(counts):
 
 
 @given(cells.filter(any), cells, noise)
-@settings(max_examples=100)
+@examples(100)
 def test_the_sparse_test_is_the_definition(counts, output, alpha):
     output = (output + [0] * 4)[: len(counts)]
     alpha = alpha[: len(counts)]
@@ -34,7 +35,7 @@ def test_the_sparse_test_is_the_definition(counts, output, alpha):
 
 
 @given(cells.filter(any), cells, st.fractions(Fraction(1, 20), 3, max_denominator=20), st.fractions(Fraction(1, 2), 6))
-@settings(max_examples=100)
+@examples(100)
 def test_good_outputs_are_those_of_the_definition(counts, output, alpha, gamma):
     output = tuple((output + [0] * 4)[: len(counts)])
     expected = good(tuple(counts), output, [alpha] * len(counts), gamma)

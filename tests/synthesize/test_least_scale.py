@@ -7,7 +7,7 @@ from math import exp
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reticent as rt
@@ -19,6 +19,7 @@ from reticent.synthesize.reference import log_reference_mass
 from tests.oracles import synthesize_high_precision as precise
 from tests.oracles.synthesize_enumeration import tail, union_bound
 from tests.oracles.synthesize_tails import least_scale, reference_masses
+from tests.sampling import examples
 
 
 def need(size, drawn, weights, counts, ratio, delta):
@@ -66,7 +67,7 @@ def test_what_is_certified_holds_in_fractions(case):
     st.fractions(Fraction(11, 10), 9, max_denominator=50),
     st.fractions(Fraction(1, 1000), Fraction(1, 2), max_denominator=1000),
 )
-@settings(max_examples=30)
+@examples(30)
 def test_no_certificate_is_wrong(size, drawn, weights, ratio, delta):
     distinct = sorted(set(weights))
     asked = need(size, drawn, distinct, [weights.count(each) for each in distinct], ratio, delta)
@@ -80,7 +81,7 @@ def test_no_certificate_is_wrong(size, drawn, weights, ratio, delta):
     st.integers(1, 60), st.fractions(Fraction(1, 100), 30, max_denominator=100),
     st.fractions(Fraction(1, 100), 200, max_denominator=100), st.floats(0, 1),
 )  # fmt: skip
-@settings(max_examples=40)
+@examples(40)
 def test_tails_have_many_right_digits(drawn, inside, outside, share):
     threshold = int(share * (drawn - 1))
     arrays = [np.array([float(each)]) for each in (drawn, inside, outside, threshold)]
@@ -100,7 +101,7 @@ def test_a_tail_of_ten_to_the_minus_thirteen_is_not_lost():
     st.integers(1, 10**6), st.fractions(Fraction(1, 100), 50, max_denominator=1000),
     st.fractions(Fraction(1, 2), 10**6, max_denominator=100), st.integers(0, 200),
 )  # fmt: skip
-@settings(max_examples=25)
+@examples(25)
 def test_tails_of_large_urns_are_those_of_sixty_digits(drawn, inside, outside, threshold):
     """Relative error below what certificates add to every tail; where the tail is large its complement is summed."""
     arrays = [np.array([float(each)]) for each in (drawn, inside, outside, threshold)]

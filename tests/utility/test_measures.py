@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from reticent.data import FrequencySet, Hierarchy, RegionColumn, Regions, Table
 from reticent.data.meaning import Anything, Interval
@@ -30,6 +30,7 @@ from reticent.utility import (
     non_uniform_entropy,
 )
 from tests.oracles import utility_rows as oracle
+from tests.sampling import examples
 from tests.utility.making import World, worlds
 
 
@@ -37,7 +38,7 @@ def picture_of(world: World) -> Picture:
     return Picture.of_levels(world.frequencies, world.levels, world.suppressed)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(worlds())
 def test_every_measure_is_what_its_definition_gives_row_by_row(world: World) -> None:
     picture, rows = picture_of(world), world.as_rows()
@@ -60,14 +61,14 @@ def test_every_measure_is_what_its_definition_gives_row_by_row(world: World) -> 
         assert -1e-9 <= mixed <= kl(picture, sensitive) + 1e-9
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(worlds(suppression=False))
 def test_divergence_is_the_sum_over_the_whole_domain(world: World) -> None:
     expected = oracle.kl_over_domain(world.as_rows(), ["flu", "hiv", "asthma"])
     assert kl(picture_of(world)) == pytest.approx(expected, abs=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(worlds(suppression=False))
 def test_divergence_is_nothing_for_the_table_itself_and_grows_along_hierarchies(world: World) -> None:
     bottom = (0,) * len(world.levels)
@@ -80,7 +81,7 @@ def test_divergence_is_nothing_for_the_table_itself_and_grows_along_hierarchies(
             assert kl(Picture.of_levels(world.frequencies, above)) >= here - 1e-12
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(worlds())
 def test_regions_that_spell_out_a_generalization_look_like_it(world: World) -> None:
     ids, count = world.frequencies.group_ids(world.levels)
@@ -98,7 +99,7 @@ def test_regions_that_spell_out_a_generalization_look_like_it(world: World) -> N
     assert measure_all(local, world.weights) == pytest.approx(expected, abs=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(worlds(suppression=False))
 def test_buckets_cost_only_the_link_to_the_sensitive_value(world: World) -> None:
     picture = Picture.of_levels(world.frequencies, world.levels, exact=True)

@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.anonymize import Lattice, Mondrian
@@ -14,12 +14,13 @@ from reticent.release import publish
 from reticent.utility import Picture, Workload, measure_all, workload_error
 from tests.engine.making import QUASI, frame_of
 from tests.oracles.weights_repeated import repeated
+from tests.sampling import examples
 
 NAMES = ("loss", "loss_geometric", "ncp")
 
 
 @given(seed=st.integers(0, 10**6), exact=st.booleans(), unit=st.sampled_from([1, 2, 4]))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_weighted_measures_are_those_of_repeated_rows(seed, exact, unit):
     chance = np.random.default_rng(seed)
     weights = chance.integers(0, 6, 60) / unit

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.data import Hierarchy, Table
@@ -18,10 +18,11 @@ from reticent.engine import count_table
 from reticent.errors import DataError, PolicyError
 from reticent.utility import Picture, Workload, log_ratio, workload_error
 from tests.oracles import utility_rows as oracle
+from tests.sampling import examples
 from tests.utility.making import World, worlds
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(worlds(), st.integers(1, 4), st.sampled_from(["0.01", "0.2", "1"]), st.integers(0, 5))
 def test_answers_are_what_going_through_the_rows_gives(world: World, dimensions: int, aim: str, seed: int) -> None:
     workload = Workload.drawn(world.table.hierarchies, queries=6, dimensions=dimensions, selectivity=aim, seed=seed)
@@ -46,7 +47,7 @@ def test_answers_are_what_going_through_the_rows_gives(world: World, dimensions:
         assert found.selectivity == pytest.approx(sum(actual) / len(actual) / len(rows.rows))
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(worlds(suppression=False), st.integers(0, 5))
 def test_without_suppression_intersect_never_counts_too_few(world: World, seed: int) -> None:
     workload = Workload.drawn(world.table.hierarchies, queries=8, dimensions=2, selectivity="0.1", seed=seed)
@@ -55,7 +56,7 @@ def test_without_suppression_intersect_never_counts_too_few(world: World, seed: 
     assert (found.estimates >= found.actual).all()
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(worlds(), st.integers(0, 5))
 def test_a_query_in_words_selects_the_rows_that_it_counts(world: World, seed: int) -> None:
     workload = Workload.drawn(world.table.hierarchies, queries=4, dimensions=3, selectivity="0.3", seed=seed)
@@ -65,7 +66,7 @@ def test_a_query_in_words_selects_the_rows_that_it_counts(world: World, seed: in
         assert condition.mask(world.table.frame).sum() == actual[query]
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(worlds(), st.integers(0, 5))
 def test_the_table_itself_answers_without_error_also_in_buckets(world: World, seed: int) -> None:
     workload = Workload.drawn(world.table.hierarchies, queries=5, dimensions=2, seed=seed)

@@ -7,7 +7,7 @@ import re
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent import views
@@ -26,6 +26,7 @@ from reticent.views.two_sat import NotApplicable, contained_by_two_sat
 from reticent.views.unification import unify
 from tests.oracles import views_queries as q
 from tests.oracles.views_critical import critical_by_witness
+from tests.sampling import examples
 
 CANCER = "Q(n) :- P(p,n), D(p,'cancer',m,w)"
 
@@ -237,7 +238,7 @@ def _random_containment(seed: int) -> tuple[CodedQuery, dict[str, list[tuple[int
     return coded, facts, tuple(rng.choice(values) if code >= 0 else code for code in coded.head)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.integers(0, 10**6))
 def test_the_acyclic_and_two_sat_ways_equal_the_generic_search(seed: int) -> None:
     query, facts, head = _random_containment(seed)
@@ -291,7 +292,7 @@ def test_long_queries_take_a_cheap_way_and_agree() -> None:
         assert answer_remains(union, {"R": facts["R"][:5]}, coded.head, SearchBudget(), fast=fast) is None
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 10**6))
 def test_critical_patterns_cover_exactly_the_critical_rows(seed: int) -> None:
     rng = random.Random(seed)
@@ -402,7 +403,7 @@ def test_a_witness_replays_again() -> None:
     assert witness.replay()
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(st.integers(0, 10**6))
 def test_a_finite_domain_with_room_for_both_queries_counts_as_large(seed: int) -> None:
     """R-PP-14: |D| >= constants of both queries + the larger number of variables."""

@@ -129,7 +129,7 @@ def test_equals_the_plain_recursion(histograms, k):
     assert negation_curve(histograms, k) == [negation(histograms, j) for j in range(k + 1)]
 
 
-@given(varied_lists, st.integers(1, 5), st.integers(2, 3), examples=60)
+@given(varied_lists, st.integers(1, 5), st.integers(2, 3), count=60)
 def test_equals_the_plain_recursion_on_rich_and_repeated_buckets(histograms, repeats, k):
     assert curve(histograms * repeats, k)[k] == disclosure(histograms * min(repeats, k + 1), k)
 

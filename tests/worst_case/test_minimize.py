@@ -54,7 +54,7 @@ def test_the_profile_reaches_the_minimum(counts, atoms):
     assert chance == minimize1(counts, atoms)
 
 
-@given(histogram, st.integers(1, 7), examples=40)
+@given(histogram, st.integers(1, 7), count=40)
 def test_no_profile_with_fewer_people_is_as_good(counts, atoms):
     found = table(counts, 7)
     ordered, n = sorted(counts, reverse=True), sum(counts)

@@ -72,7 +72,7 @@ def test_the_compiled_path_gives_the_same_curve_and_witness(monkeypatch, repeats
     assert (curve(counts, 5), negation_curve(counts, 5), witness(counts, 5)) == wanted
 
 
-@given(st.integers(0, 10_000), examples=30)
+@given(st.integers(0, 10_000), count=30)
 def test_many_buckets_equal_the_plain_recursion(seed):
     generator = np.random.default_rng(seed)
     counts = generator.integers(1, 4, size=(60, 5))

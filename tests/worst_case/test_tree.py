@@ -15,7 +15,7 @@ from reticent.worst_case import merge, merge_all
 from tests.worst_case.strategies import bucket_lists, given, histogram
 
 
-@given(bucket_lists, st.lists(st.tuples(st.booleans(), histogram), max_size=12), st.integers(0, 5), examples=60)
+@given(bucket_lists, st.lists(st.tuples(st.booleans(), histogram), max_size=12), st.integers(0, 5), count=60)
 def test_the_tree_equals_a_full_run_after_every_change(histograms, changes, k):
     present = list(histograms)
     tree = DisclosureTree(present, k)
@@ -29,9 +29,7 @@ def test_the_tree_equals_a_full_run_after_every_change(histograms, changes, k):
         assert len(tree) == len(present)
 
 
-@given(
-    bucket_lists, st.lists(histogram, min_size=1, max_size=3), st.integers(0, 3), st.fractions("1/10", 1), examples=60
-)
+@given(bucket_lists, st.lists(histogram, min_size=1, max_size=3), st.integers(0, 3), st.fractions("1/10", 1), count=60)
 def test_asking_what_a_change_would_do_changes_nothing(histograms, added, k, c):
     tree = DisclosureTree(histograms, k)
     after = [*histograms[1:], *added]
@@ -114,7 +112,7 @@ def test_a_monitor_refuses_a_departure_of_nobody_and_bad_parameters():
 @given(
     st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("vwxyz")), min_size=1, max_size=25),
     st.integers(0, 2),
-    examples=30,
+    count=30,
 )
 def test_a_monitor_fed_row_by_row_equals_the_audit_of_the_table(rows, k):
     monitor = Monitor({}, "0.9", k)
