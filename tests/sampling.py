@@ -1,4 +1,4 @@
-"""How many examples a property test tries: a third of them in ``make test``, all of them, drawn anew, in ``make test-all``."""
+"""How many examples a property is tried on: some in ``make test``, where they are the same every time; all, drawn anew, in ``make test-all``."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from hypothesis import settings
 FEWEST = 10
 
 
-def examples(count: int, **options: Any) -> settings:
-    """Settings for a property that holds on ``count`` examples.
+def examples(count: int, *, few: int | None = None, **options: Any) -> settings:
+    """Settings for a property that holds on ``count`` examples, of which ``make test`` tries ``few``.
 
-    ``make test`` tries the same examples every time (conftest.py), so that a third of them, and never fewer than ``FEWEST`` if there
-    are as many, tells whether a change broke something; new ones are drawn by ``make test-all``.
+    Left out, ``few`` is a third, and not below ``FEWEST``: examples that are the same every time (conftest.py) tell whether a change
+    broke something, and more of them tell hardly more; new ones are drawn by ``make test-all``.
     """
-    few = max(min(count, FEWEST), count // 3)
+    few = max(min(count, FEWEST), count // 3) if few is None else few
     return settings(max_examples=few if settings.default.derandomize else count, **options)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from reticent.anonymize.gather.cellular import Candidates, cellular, grow, primal_dual
 from reticent.errors import Infeasible
-from tests.anonymize.examples import examples
 from tests.oracles.clustering import any_record_radius, best, distances_of, printed_r_cellular, program
+from tests.sampling import examples
 
 
 def table(points):
@@ -69,7 +69,7 @@ def test_a_largest_diameter_that_leaves_somebody_alone_is_refused():
 small = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 6)), min_size=4, max_size=8)
 
 
-@examples(20, 200)
+@examples(200, few=20)
 @given(small, st.integers(0, 6))
 def test_prices_are_at_most_the_program_and_cost_at_most_four_times_them(points, setup):
     plain = distances_of(sorted(points))
@@ -80,7 +80,7 @@ def test_prices_are_at_most_the_program_and_cost_at_most_four_times_them(points,
     assert found.cost >= best(len(points), 1, _price(plain, setup), add=True) - 1e-9
 
 
-@examples(20, 200)
+@examples(200, few=20)
 @given(small, st.integers(0, 6))
 def test_without_a_least_size_cost_is_at_most_three_times_the_prices(points, setup):
     plain = distances_of(sorted(points))
@@ -89,7 +89,7 @@ def test_without_a_least_size_cost_is_at_most_three_times_the_prices(points, set
     assert found.cost <= 3 * found.lower_bound + 1e-9
 
 
-@examples(30, 300)
+@examples(300, few=30)
 @given(small, st.integers(2, 3), st.integers(0, 3))
 def test_clusters_of_a_least_size_stay_within_every_proved_step(points, r, setup):
     plain = distances_of(sorted(points))
@@ -105,7 +105,7 @@ def test_clusters_of_a_least_size_stay_within_every_proved_step(points, r, setup
     assert optimum - 1e-9 <= found.cost <= 60 * optimum + 1e-9
 
 
-@examples(20, 200)
+@examples(200, few=20)
 @given(small, st.integers(2, 3), st.integers(1, 2))
 def test_the_bound_with_outliers_is_below_the_optimum(points, r, spare):
     plain = distances_of(sorted(points))

@@ -12,8 +12,8 @@ from scipy.spatial import cKDTree
 import reticent as rt
 from reticent.data import Context
 from reticent.errors import Cancelled, DataError, Infeasible, PolicyError
-from tests.anonymize.examples import examples
 from tests.oracles.clustering import best, diameter, distances_of
+from tests.sampling import examples
 
 MEDICAL = [(20, 100), (22, 100), (60, 203), (60, 200), (60, 197)]
 
@@ -42,7 +42,7 @@ def test_one_cluster_around_the_record_in_the_middle():
     assert "one cluster only" in found.notes[0]
 
 
-@examples(20, 200)
+@examples(200, few=20)
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=4, max_size=8), st.integers(2, 3), st.randoms()
 )
@@ -59,7 +59,7 @@ def _contents(points, labels):
     return sorted(sorted(points[i] for i in np.flatnonzero(labels == each)) for each in np.unique(labels))
 
 
-@examples(25, 200)
+@examples(200, few=25)
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 6)), min_size=4, max_size=8), st.integers(2, 3))
 def test_radius_and_bound_enclose_the_optimum(points, r):
     found = rt.Gather(r=r).fit(points)

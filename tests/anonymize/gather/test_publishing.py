@@ -18,7 +18,7 @@ from reticent.data import Context, Seen
 from reticent.errors import DataError, Infeasible, PolicyError, ReticentError
 from reticent.randomness import Randomness
 from reticent.release import open_public, seen_of
-from tests.anonymize.examples import examples
+from tests.sampling import examples
 from tests.seams.walk import command
 
 ILLNESSES = ("flu", "cold", "ulcer", "asthma")
@@ -113,7 +113,7 @@ def test_the_usual_grid_does_not_depend_on_the_extremes():
     assert one.manifest.details["scales"] == other.manifest.details["scales"] == {"x": 100.0}
 
 
-@examples(5, 60)
+@examples(60, few=5)
 @given(st.integers(0, 10_000), st.sampled_from(["ranges", "mean", "median"]))
 def test_counts_lie_within_their_bounds(seed, numbers):
     frame = crowd(40, seed)
@@ -128,7 +128,7 @@ def test_counts_lie_within_their_bounds(seed, numbers):
         assert low <= frame.filter(true).height <= high
 
 
-@examples(6, 100)
+@examples(100, few=6)
 @given(st.integers(0, 10_000), st.integers(2, 6), st.sampled_from(["0", "0.1"]))
 def test_any_definition_holds_on_the_clusters(seed, k, epsilon):
     definition = rt.KAnonymity(k) & rt.DistinctLDiversity(2) & rt.TCloseness("0.6") & rt.AverageRisk("1/2")

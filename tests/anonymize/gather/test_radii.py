@@ -18,7 +18,6 @@ from reticent.anonymize.gather.radii import (
     peel,
 )
 from reticent.errors import Infeasible
-from tests.anonymize.examples import examples
 from tests.oracles.clustering import (
     any_record_radius,
     best,
@@ -28,6 +27,7 @@ from tests.oracles.clustering import (
     printed_centres_with_outliers,
     record_radius,
 )
+from tests.sampling import examples
 
 LINE = [0, 1, 2, 10, 11, 12, 1000]
 
@@ -164,7 +164,7 @@ def _worlds(points, r):
     return np.array(distances), distances
 
 
-@examples(30, 300)
+@examples(300, few=30)
 @given(small, st.integers(2, 3))
 def test_the_radius_of_r_gather_is_at_most_twice_the_optimal_one(points, r):
     distances, plain = _worlds(points, r)
@@ -178,7 +178,7 @@ def test_the_radius_of_r_gather_is_at_most_twice_the_optimal_one(points, r):
     assert found.lower_bound <= narrowest / 2 * (1 + 1e-12)
 
 
-@examples(20, 200)
+@examples(200, few=20)
 @given(small, st.integers(2, 3), st.integers(1, 2))
 def test_at_most_k_clusters_within_twice_the_optimal_radius(points, r, k):
     distances, plain = _worlds(points, r)
@@ -189,7 +189,7 @@ def test_at_most_k_clusters_within_twice_the_optimal_radius(points, r, k):
     assert radius(distances, found) <= found.threshold <= narrowest * (1 + 1e-12)
 
 
-@examples(25, 200)
+@examples(200, few=25)
 @given(small, st.integers(2, 3), st.integers(1, 2))
 def test_with_outliers_the_radius_is_at_most_four_times_the_optimal_one(points, r, spare):
     distances, plain = _worlds(points, r)
@@ -202,7 +202,7 @@ def test_with_outliers_the_radius_is_at_most_four_times_the_optimal_one(points, 
     assert radius(distances, found) <= 4 * (narrowest / 2) * (1 + 1e-12)
 
 
-@examples(25, 200)
+@examples(200, few=25)
 @given(small, st.integers(2, 3), st.integers(1, 2))
 def test_around_records_the_radius_is_at_most_three_times_that_of_the_best_records(points, r, spare):
     distances, plain = _worlds(points, r)
@@ -217,7 +217,7 @@ def test_around_records_the_radius_is_at_most_three_times_that_of_the_best_recor
     assert found.labels[found.hearts].tolist() == list(range(len(found.hearts)))
 
 
-@examples(25, 200)
+@examples(200, few=25)
 @given(small, st.integers(2, 3), st.integers(1, 2), st.integers(1, 2))
 def test_k_centres_with_outliers_stay_within_four_times_the_optimal_radius(points, r, k, spare):
     distances, plain = _worlds(points, r)

@@ -15,9 +15,9 @@ from reticent.anonymize.suppress.forest import by_forest, forest, neighbours, sp
 from reticent.anonymize.suppress.optimum import least_cost
 from reticent.anonymize.suppress.patterns import least_prices
 from reticent.data import Context
-from tests.anonymize.examples import examples
 from tests.anonymize.suppress.instances import small_tables, table_of, units_of
 from tests.oracles.suppression import cheapest_cut, compatible, cost_of, nearest_bound, optimum
+from tests.sampling import examples
 
 
 def sizes_of(group: np.ndarray) -> list[int]:
@@ -25,7 +25,7 @@ def sizes_of(group: np.ndarray) -> list[int]:
 
 
 @pytest.mark.parametrize("k", [2, 3, 4])
-@examples(25, 300)
+@examples(300, few=25)
 @given(data=st.data())
 def test_forest_and_split_stay_within_their_factor(k, data):
     rows = data.draw(small_tables(3, k))
@@ -40,7 +40,7 @@ def test_forest_and_split_stay_within_their_factor(k, data):
     assert units.cost(group) == cost_of(rows, group.tolist()) <= max(2 * k - 1, 3 * k - 5) * least
 
 
-@examples(25, 300)
+@examples(300, few=25)
 @given(data=st.data(), symbols=st.sampled_from([2, 3, 4]))
 def test_pairs_and_paths_stay_within_their_factor(data, symbols):
     rows = data.draw(small_tables(symbols, 2))
@@ -55,7 +55,7 @@ def test_pairs_and_paths_stay_within_their_factor(data, symbols):
     assert cost_of(rows, group.tolist()) <= least * (Fraction(3, 2) if symbols == 2 else 2)
 
 
-@examples(15, 200)
+@examples(200, few=15)
 @given(rows=small_tables(2, 3, most=10))
 def test_runs_of_cycles_stay_within_their_factor_for_bits(rows):
     units, least, everybody = units_of(rows, 3), optimum(rows, 3), np.arange(len(rows))
@@ -89,7 +89,7 @@ def test_a_cycle_is_cut_in_the_cheapest_of_all_ways(length):
         assert cost_of(rows, [label[v] for v in range(length)]) == cheapest_cut(rows)
 
 
-@examples(60, 4000)
+@examples(4000, few=60)
 @given(data=st.data(), k=st.integers(2, 7))
 def test_any_tree_is_split_into_parts_of_the_right_size(data, k):
     back = data.draw(st.lists(st.one_of(st.integers(1, 6), st.just(60)), min_size=k - 1, max_size=59))
@@ -117,7 +117,7 @@ def joining_edges(parent: list[int], part: list[int]) -> set[tuple[int, int]]:
     return {(vertex, parent[vertex]) for vertex, times in above.items() if parent[vertex] >= 0 and times < len(part)}
 
 
-@examples(30, 300)
+@examples(300, few=30)
 @given(data=st.data(), k=st.integers(2, 4), symbols=st.integers(2, 4))
 def test_the_exact_program_finds_the_optimum_and_bounds_lie_below_it(data, k, symbols):
     rows = data.draw(small_tables(symbols, k))
@@ -128,7 +128,7 @@ def test_the_exact_program_finds_the_optimum_and_bounds_lie_below_it(data, k, sy
     assert nearest_bound(rows, k) <= int(least_prices(units, Context())[0].sum()) <= least
 
 
-@examples(30, 300)
+@examples(300, few=30)
 @given(data=st.data(), k=st.integers(1, 4), symbols=st.integers(2, 4))
 def test_fit_tells_its_cost_bounds_and_factor_truly(data, k, symbols):
     rows = data.draw(small_tables(symbols, k))
@@ -144,7 +144,7 @@ def test_fit_tells_its_cost_bounds_and_factor_truly(data, k, symbols):
     assert found.sdcmicro_count <= len(rows) * len(rows[0])
 
 
-@examples(15, 150)
+@examples(150, few=15)
 @given(data=st.data(), k=st.integers(2, 3))
 def test_weights_are_what_a_cell_costs(data, k):
     rows = data.draw(small_tables(3, k, most=8, columns=3))
@@ -157,7 +157,7 @@ def test_weights_are_what_a_cell_costs(data, k):
     assert rt.Suppress(k=k, exact=True, weights=given_weights).fit(table_of(rows)).cost == least
 
 
-@examples(15, 150)
+@examples(150, few=15)
 @given(rows=small_tables(3, 2, most=9))
 def test_the_order_of_rows_changes_nothing_but_the_order_of_labels(rows):
     one, other = rt.Suppress(k=2).fit(table_of(rows)), rt.Suppress(k=2).fit(table_of(rows[::-1]))

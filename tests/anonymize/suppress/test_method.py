@@ -14,9 +14,9 @@ import reticent as rt
 from reticent.data import Context
 from reticent.errors import Infeasible, PolicyError
 from reticent.randomness import Randomness
-from tests.anonymize.examples import examples
 from tests.anonymize.suppress.instances import small_tables, table_of
 from tests.oracles.suppression import cost_of
+from tests.sampling import examples
 
 
 def people(many: int = 200, seed: int = 7) -> pl.DataFrame:
@@ -89,7 +89,7 @@ def test_a_column_that_nobody_knows_is_shown_as_it_is():
     assert min(classes(release.frame, ["age", "town"]).values()) >= 6
 
 
-@examples(20, 300)
+@examples(300, few=20)
 @given(data=st.data())
 def test_any_sets_and_any_k_hold_on_the_published_labels(data):
     rows = data.draw(small_tables(3, 5, most=24, columns=4))
