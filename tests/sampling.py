@@ -1,12 +1,19 @@
-"""How many examples a property is tried on: some in ``make test``, where they are the same every time; all, drawn anew, in ``make test-all``."""
+"""How much a test tries: some cases in ``make test``, where they are the same every time; all of them in ``make test-all``, which draws new ones."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+import pytest
 from hypothesis import settings
 
 FEWEST = 10
+
+
+def campaign() -> bool:
+    """Whether this is ``make test-all`` (--hypothesis-profile=random)."""
+    return not settings.default.derandomize
 
 
 def examples(count: int, *, few: int | None = None, **options: Any) -> settings:
@@ -16,4 +23,25 @@ def examples(count: int, *, few: int | None = None, **options: Any) -> settings:
     broke something, and more of them tell hardly more; new ones are drawn by ``make test-all``.
     """
     few = max(min(count, FEWEST), count // 3) if few is None else few
-    return settings(max_examples=few if settings.default.derandomize else count, **options)
+    return settings(max_examples=count if campaign() else few, **options)
+
+
+def first(cases: Iterable[Any], few: int) -> list[Any]:
+    """Parameters of a test: the first few belong to ``make test``, the others are slow."""
+    listed = list(cases)
+    slow = [
+        pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow) for case in listed[few:]
+    ]
+    return [*listed[:few], *slow]
+
+
+def seeds(count: int) -> list[Any]:
+    """Seeds as parameters of a test, of which ``make test`` tries a third."""
+    return first(range(count), -(-count // 3))
+
+
+def spread(cases: Sequence[Any], few: int) -> Sequence[Any]:
+    """What a loop within a test goes through: all cases in ``make test-all``, otherwise ``few`` of them, evenly spread from the first to the last."""
+    if campaign() or len(cases) <= few:
+        return cases
+    return [cases[place * (len(cases) - 1) // (few - 1)] for place in range(few)]

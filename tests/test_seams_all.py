@@ -38,6 +38,7 @@ from reticent.propose import diversity_audits, exposures, risk_views
 from reticent.release import generate_keys, open_public, seen_of
 from reticent.report import write_report, write_stewards_report
 from tests.cli.test_catalogue import EXAMPLES as DEFINITION_EXAMPLES
+from tests.sampling import spread
 from tests.seams.attackers import every_adversary
 from tests.seams.counting_engine import CALLS, elsewhere
 from tests.seams.jobs import DATASET, DISEASES, JOBS, OWN_METHODS, Job, people, registered, rows
@@ -251,7 +252,7 @@ def test_a_stop_at_any_step_records_and_leaves_nothing(job, tmp_path):
     scratch.mkdir()
     steps = _counted(lambda context: job.publish(ledger=tmp_path / "other.sqlite", context=context), scratch)
     assert steps >= 3
-    for number in range(1, steps + 1):
+    for number in spread(range(1, steps + 1), 4):
         with pytest.raises(Cancelled, match="Nothing was recorded and nothing was written") as caught:
             job.publish(ledger=book, context=_stopped_at(number, scratch))
         assert caught.value.stage
@@ -280,7 +281,7 @@ def test_a_policy_that_is_stopped_at_any_step_leaves_no_folder_and_no_entry(tmp_
         tmp_path,
     )
     before = sorted(tmp_path.iterdir())
-    for number in range(1, steps + 1):
+    for number in spread(range(1, steps + 1), 6):
         with pytest.raises(Cancelled):
             publish_policy(policy, tmp_path / "release", ledger=book, context=_stopped_at(number, tmp_path))
         left = [path for path in sorted(tmp_path.iterdir()) if path not in before and path.stem != "ledger"]
@@ -399,7 +400,7 @@ def test_whatever_runs_long_stops_at_any_step_and_writes_nothing(face, releases,
     assert told
     assert all(event.share is None or 0 <= event.share <= 1 for event in told)
     (tmp_path / "report.html").unlink(missing_ok=True)
-    for number in range(1, _counted(run, tmp_path) + 1):
+    for number in spread(range(1, _counted(run, tmp_path) + 1), 5):
         (tmp_path / "report.html").unlink(missing_ok=True)
         with pytest.raises(Cancelled):
             run(_stopped_at(number, tmp_path))
@@ -616,7 +617,7 @@ def test_any_change_of_a_public_file_is_found_with_the_key(job, tmp_path):
     folder = job.publish(signing_key=keys.private).save(tmp_path / "release")
     files = sorted((folder / "public").iterdir())
     for path in files:
-        for how, content in _damages(path, files):
+        for how, content in spread(list(_damages(path, files)), 3):
             if content == path.read_bytes():
                 continue
             damaged = tmp_path / "damaged"
@@ -639,7 +640,7 @@ def test_damage_that_the_certificate_was_made_to_fit_never_breaks_verification(j
     for path in files:
         if path.name == "certificate.json":
             continue
-        for how, content in _damages(path, files):
+        for how, content in spread(list(_damages(path, files)), 3):
             if content is None or content == path.read_bytes():
                 continue
             damaged = tmp_path / "damaged"

@@ -21,6 +21,7 @@ from reticent.data.keys import Distinct, number
 from reticent.definitions import EntropyLDiversity, KAnonymity
 from reticent.engine import count_table
 from tests.anonymize.worlds import random_world
+from tests.sampling import seeds
 
 
 @pytest.mark.parametrize("points", [1, 90, 4000, 40_000])
@@ -99,7 +100,7 @@ def test_an_outlier_fails_exactly_where_its_group_fails(definition):
             assert failing[evaluator.space.at(levels)] == mask[ids[chosen]].any()
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(6))
 def test_small_groups_rule_a_node_out_only_where_counting_does(seed, monkeypatch):
     monkeypatch.setattr("reticent.anonymize.lattice.evaluation._MANY_POINTS", 0)
     draw = np.random.default_rng(seed)

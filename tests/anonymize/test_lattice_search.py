@@ -20,6 +20,7 @@ from reticent.definitions import (
 from reticent.errors import PolicyError
 from tests.anonymize.worlds import random_world
 from tests.oracles import lattice as oracle
+from tests.sampling import seeds
 
 OBJECTIVES = (
     "loss",
@@ -46,7 +47,7 @@ def random_definition(rng: random.Random):
     return definition, [judge for _, judge in chosen]
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_the_search_finds_what_visiting_every_node_row_by_row_finds(seed):
     rng = random.Random(seed)
     for _ in range(40):
@@ -71,7 +72,7 @@ def test_the_search_finds_what_visiting_every_node_row_by_row_finds(seed):
         assert cost == pytest.approx(best[0], rel=1e-9, abs=1e-9), where
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 def test_all_strategies_agree_on_passing_nodes_and_on_the_best_with_ties_by_level_vector(seed):
     rng = random.Random(1000 + seed)
     for _ in range(25):

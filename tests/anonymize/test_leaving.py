@@ -16,6 +16,7 @@ from reticent.anonymize.leaving import Leaving
 from reticent.data import Groups
 from reticent.errors import Infeasible
 from tests.definitions.making import column_of, groups_of
+from tests.sampling import seeds
 
 TWELVE = pl.DataFrame(
     {
@@ -85,7 +86,7 @@ def random_table(rng: random.Random, method: str) -> rt.Table:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", seeds(2))
 def test_whatever_the_files_tell_about_those_left_out_satisfies_every_claim(method, seed, tmp_path):
     """Recomputed by other code, with fractions, from what is public: the remainder of every column is empty or passes as a group."""
     rng, seen = random.Random(seed), Counter()

@@ -15,6 +15,7 @@ import reticent as rt
 from reticent.attack import Remainder, adversaries_for, attack, compare
 from reticent.errors import PolicyError
 from reticent.release.values import readable
+from tests.sampling import seeds
 
 ROWS = {
     "zip": ["1"] * 6 + ["2"] * 5 + ["9"],
@@ -90,7 +91,7 @@ def test_those_left_out_who_differ_are_hit_only_by_a_lower_threshold(tmp_path):
     assert attack(folder, Remainder("1/2"))[0].hits == 2
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", seeds(8))
 def test_whoever_knows_one_column_of_those_left_out_learns_nothing_about_another(seed):
     """The certificate has one histogram a column and no pair of values: every way to put them together is equally likely, so that a known job says nothing about a disease.
 

@@ -21,6 +21,7 @@ from reticent.belief import (
 )
 from reticent.errors import DataError, PolicyError
 from tests.oracles import belief_worlds as oracle
+from tests.sampling import seeds
 
 G5 = PopulationModel.of({"q1": {"s1": ".15", "s2": ".35"}, "q2": {"s1": ".25", "s2": ".25"}})
 
@@ -60,7 +61,7 @@ def test_golden_g7_on_the_back_of_an_envelope():
     assert int(people) == 740
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_beliefs_are_those_of_counting_all_worlds(seed):
     rng = random.Random(seed)
     quasi = ["q1", "q2", "q3"][: rng.randint(2, 3)]

@@ -10,6 +10,7 @@ import pytest
 from reticent.belief import excluding, knowing, worst_knowing
 from reticent.errors import DataError, PolicyError
 from tests.oracles import belief_worlds as oracle
+from tests.sampling import seeds
 
 
 def test_golden_pierre_without_flu():
@@ -18,7 +19,7 @@ def test_golden_pierre_without_flu():
     assert excluding(group, ["Flu"])["HIV"] == Fraction(1, 2)
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", seeds(15))
 def test_chances_are_those_of_counting_all_worlds(seed):
     rng = random.Random(seed)
     group = {value: rng.randint(1, 3) for value in "abc"[: rng.randint(2, 3)]}

@@ -22,6 +22,7 @@ from reticent.definitions import DistinctLDiversity, KAnonymity
 from reticent.demo import hospital, hospital_table
 from reticent.errors import DataError, PolicyError
 from tests.oracles import belief_worlds as oracle
+from tests.sampling import seeds
 
 PEOPLE = pl.DataFrame(
     {
@@ -83,7 +84,7 @@ def test_buckets_are_believed_as_all_worlds_say() -> None:
     assert all(person.exact for person in found)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_a_bucket_is_weighed_as_all_worlds_are(seed: int) -> None:
     rng = random.Random(seed)
     population = {q: {s: rng.choice([0, 0, 1, 1, 2]) for s in "abc"} for q in ("q1", "q2", "q3")}

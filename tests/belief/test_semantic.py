@@ -18,6 +18,7 @@ from reticent.belief import (
 from reticent.data import Groups
 from reticent.definitions import CategoryDiversity, NegativePositiveDiversity, RecursiveLDiversity
 from reticent.errors import DataError, PolicyError
+from tests.sampling import seeds
 
 VALUES = ("a", "b", "c", "d")
 
@@ -34,7 +35,7 @@ def setting(rng: random.Random) -> SemanticSetting:
     return SemanticSetting(tuple(groups), tuple(released), VALUES)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_syntactic_definitions_mean_what_they_say(seed):
     rng = random.Random(seed)
     world = setting(rng)

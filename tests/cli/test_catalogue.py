@@ -17,6 +17,7 @@ from reticent.definitions.catalogue import entries
 from reticent.policy import Policy
 from reticent.policy.expressions import definition_from_text
 from tests.cli.conftest import Command
+from tests.sampling import first
 
 NOT_OF_GROUPS = {
     "BoundedBelief": "judges a randomized view",
@@ -124,8 +125,10 @@ def spelled(name: str, parameters: Mapping[str, Any]) -> str:
     return f"{name}({', '.join(f'{key}={value!r}' for key, value in parameters.items())})"
 
 
-@pytest.mark.parametrize("method", ["Lattice", "Mondrian"])
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize(
+    ("name", "method"),
+    first([*((name, "Lattice") for name in EXAMPLES), *((name, "Mondrian") for name in EXAMPLES)], 36),
+)
 def test_a_definition_works_in_search_and_mondrian_joined_and_verified_by_policy_and_command(
     name: str, method: str, patients: Path, reticent: Command
 ) -> None:

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from reticent.data.readers import Source, read_frame
 from reticent.data.table import Table
 from reticent.errors import DataError, PolicyError
-from tests.sampling import examples
+from tests.sampling import examples, seeds
 
 
 def write(path: Path, content: str | bytes, encoding: str = "utf-8") -> Path:
@@ -45,7 +45,7 @@ def test_the_delimiter_and_the_encoding_are_found_out(tmp_path: Path, delimiter:
     assert frame.rows() == [("José", 31, "Köln"), ("Zoë", 44, "Málaga"), ("Bob", 7, "Oslo")]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_a_text_in_another_encoding_is_cut_behind_records(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

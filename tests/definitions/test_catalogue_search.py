@@ -43,6 +43,7 @@ from reticent.policy import Policy
 from tests.anonymize.worlds import COLUMNS, random_world
 from tests.oracles import catalogue_models as oracle
 from tests.oracles import lattice
+from tests.sampling import seeds, spread
 
 OBJECTIVES = ("loss", "discernibility", "average_group_size", "height", "kl")
 
@@ -67,7 +68,7 @@ def random_definition(rng):
     )
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(6))
 def test_the_search_finds_what_visiting_every_node_row_by_row_finds(seed):
     rng = random.Random(7000 + seed)
     for _ in range(40):
@@ -93,10 +94,10 @@ def test_the_search_finds_what_visiting_every_node_row_by_row_finds(seed):
         assert found.best == every.best, where
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 def test_populations_are_searched_as_row_by_row(seed):
     rng = random.Random(8000 + seed)
-    for _ in range(30):
+    for _ in spread(range(30), 10):
         rows, hierarchies, table = random_world(rng)
         outside = [tuple(rng.choice(column)[0] for column in hierarchies) for _ in range(rng.randint(0, 40))]
         people = [row[:-1] for row in rows] + outside
@@ -123,7 +124,7 @@ def test_populations_are_searched_as_row_by_row(seed):
                     assert expected[chosen] == (True, found.best.suppressed, found.best.groups), where
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_average_risk_is_searched_over_all_groups_together(seed):
     rng = random.Random(9000 + seed)
     for _ in range(25):

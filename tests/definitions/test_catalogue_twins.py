@@ -23,6 +23,7 @@ from reticent.definitions import (
 from tests.anonymize.worlds import COLUMNS, random_world
 from tests.oracles import catalogue_models as oracle
 from tests.oracles import lattice
+from tests.sampling import seeds
 
 TREE = {"low": ["s0", "s1"], "high": ["s2", "s3"]}
 BELOW = {**{leaf: {leaf} for leaves in TREE.values() for leaf in leaves}, **{node: set(TREE[node]) for node in TREE}}
@@ -89,7 +90,7 @@ def definitions_of_numbers(rng):
     ]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_bounds_on_values_and_categories(seed):
     rng, nodes = random.Random(11_000 + seed), Counter()
     for _ in range(10):
@@ -99,7 +100,7 @@ def test_bounds_on_values_and_categories(seed):
     assert min(nodes[True], nodes[False]) > 20
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_distances_between_numbers(seed):
     rng, nodes = random.Random(12_000 + seed), Counter()
     for _ in range(10):
@@ -111,7 +112,7 @@ def test_distances_between_numbers(seed):
     assert min(nodes[True], nodes[False]) > 20
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_wishes_of_people(seed):
     rng, nodes = random.Random(13_000 + seed), Counter()
     for _ in range(30):

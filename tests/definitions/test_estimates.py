@@ -14,6 +14,7 @@ from reticent.errors import PolicyError
 from reticent.propose import exposures
 from tests.engine.making import frame_of
 from tests.oracles.weights_repeated import candidates, repeated
+from tests.sampling import seeds
 
 
 def expected_share(rows: int, people: float) -> float:
@@ -28,7 +29,7 @@ def _log_chance(rows: int, size: int, p: float) -> float:
     return ways + rows * math.log(p) + ((size - rows) * math.log1p(-p) if p < 1 else 0.0)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", seeds(5))
 @pytest.mark.parametrize("engine", ["local", "streaming"])
 def test_a_group_hides_people_among_those_that_its_rows_stand_for(seed, engine):
     weights = np.random.default_rng(seed).integers(1, 30, 300) / 4

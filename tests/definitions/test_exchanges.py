@@ -13,6 +13,7 @@ from reticent.definitions import AverageRisk, KAnonymity, WorstCaseKnowledge
 from reticent.definitions.exchanges import Rejudged, admitted, joined
 from reticent.worst_case import Buckets, curve
 from tests.definitions.making import column_of, groups_of
+from tests.sampling import seeds
 
 
 def shapes(draw: np.random.Generator, count: int) -> np.ndarray:
@@ -57,7 +58,7 @@ def tight(draw: np.random.Generator, rest: Groups, before: Groups, after: Groups
 
 
 @pytest.mark.parametrize("columns", [1, 2])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 def test_a_tally_admits_what_judging_everything_one_by_one_admits(seed, columns):
     draw = np.random.default_rng(seed)
     partly = 0

@@ -15,6 +15,7 @@ from reticent.engine import count_table
 from reticent.errors import DataError, PolicyError
 from reticent.policy import Policy
 from tests.oracles import catalogue_models as oracle
+from tests.sampling import seeds
 
 TREE = {"stomach": ["ulcer", "gastritis"], "airways": ["flu", "cold"]}
 BELOW = {
@@ -50,7 +51,7 @@ def judged(frame: pl.DataFrame, definition: PersonalPrivacy):
     return definition, groups
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 @pytest.mark.parametrize("thresholds", [None, "limit"])
 def test_verdicts_are_those_of_asking_every_person(seed, thresholds):
     rng = random.Random(seed)

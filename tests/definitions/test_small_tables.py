@@ -16,6 +16,7 @@ import pytest
 import reticent as rt
 from reticent.data import Hierarchy, Table
 from tests.oracles import definitions_figures as figures
+from tests.sampling import seeds
 
 TINY = Fraction(1, 10**9)
 LETTERS = list("abcdefg")
@@ -194,7 +195,7 @@ def pairs(rng: random.Random, world: World):
         yield rt.KEAnonymity(order, 6 * share, column), {"k": (figures.DISTINCT, order), "e": (figures.SPAN, 6 * share)}
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_definitions_of_two_parameters_tell_both(seed):
     rng, said = random.Random(500 + seed), Counter()
     for _ in range(30):
@@ -226,7 +227,7 @@ EVERY_EQUAL_DISTANCE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_neither_the_order_of_rows_nor_the_names_of_values_matter(seed):
     rng = random.Random(700 + seed)
     for _ in range(8):

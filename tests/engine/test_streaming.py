@@ -84,7 +84,7 @@ def same_release(first: Release, second: Release, folder: Path) -> None:
     sensitive=st.sampled_from([[], ["illness"], ["illness", "stay"], ["cost"], ["stay", "member", "cost"]]),
     chunk=st.integers(1, 90),
 )
-@examples(60)
+@examples(60, few=10)
 def test_both_engines_count_alike(seed, rows, nulls, quasi, sensitive, chunk):
     frame = frame_of(rows, seed, missing=0.0 if nulls == "refuse" else 0.1)
     if nulls == "drop" and frame.fill_nan(None).drop_nulls().height == 0:
@@ -114,7 +114,7 @@ def test_both_engines_count_alike(seed, rows, nulls, quasi, sensitive, chunk):
         [Lattice(suppression="0.2"), Mondrian(), Mondrian(split="loss", values="hierarchy"), Datafly(suppression="0.3")]
     ),
 )
-@examples(16)
+@examples(16, few=6)
 def test_both_engines_publish_the_same(seed, files, nulls, sensitive, other, several, method, tmp_path_factory):
     frame = frame_of(1500, seed, missing=0.02).with_row_index("id")
     names = ["age", "city", "weight", "day"]

@@ -65,7 +65,7 @@ def test_nothing_recorded_is_lost_and_nothing_is_half_written_when_writers_are_k
     path = tmp_path / "ledger.sqlite"
     with Ledger(path) as ledger:
         ledger.budgets.open("people", "epsilon", 10**6, column="age")
-    check_replay(path, kill_writers(path, rounds=8, seed=1))
+    check_replay(path, kill_writers(path, rounds=3, seed=1))
 
 
 @pytest.mark.slow

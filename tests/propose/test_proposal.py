@@ -362,7 +362,7 @@ _tables = st.dictionaries(
 )
 
 
-@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40, few=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(columns=_tables)
 def test_the_policy_for_any_table_publishes_unchanged(tmp_path: Path, columns: dict[str, list[Any]]) -> None:
     path = tmp_path / "any.parquet"

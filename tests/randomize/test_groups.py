@@ -51,7 +51,7 @@ def _cell(row: dict[str, Any], names: list[str], condition: str) -> Condition:
 
 
 @pytest.mark.parametrize("kind", ["uniform", "later", "frozen", "source", "records"])
-@examples(12)
+@examples(12, few=4)
 @given(
     rows=st.integers(4, 150),
     seed=st.integers(0, 2**31),

@@ -112,7 +112,7 @@ def _compare(kind: Callable[[random.Random], Case], seeds: range) -> None:
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__.strip("_"))
 def test_the_engine_agrees_with_small_witnesses(kind: Callable[[random.Random], Case]) -> None:
     """O2."""
-    _compare(kind, range(250))
+    _compare(kind, range(100))
 
 
 @pytest.mark.slow

@@ -27,7 +27,7 @@ from tests.oracles.clustering import (
     printed_centres_with_outliers,
     record_radius,
 )
-from tests.sampling import examples
+from tests.sampling import examples, seeds
 
 LINE = [0, 1, 2, 10, 11, 12, 1000]
 
@@ -114,7 +114,7 @@ def test_the_gadget_of_a_formula_gathers_within_one_if_the_formula_can_be_satisf
     assert best(9, 7, lambda m: any_record_radius(gadget(1, [[1], [-1]]), m), add=False) == 2
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", seeds(8))
 def test_gadgets_agree_with_a_solver_of_formulas(seed):
     solvers = pytest.importorskip("pysat.solvers")
     draw = np.random.default_rng(seed)
