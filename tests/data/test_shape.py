@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reticent as rt
+from reticent.attack.matching import match
 from reticent.data import SEVERAL, Ball, LabelBox, Nested, Shape, inside, read_shapes, shapes_json
 from reticent.errors import DataError
 from reticent.release import seen_of
@@ -77,7 +78,7 @@ def test_inside_is_what_a_plain_loop_says(
         kept |= {(i, j) for j in covering if shapes[j].depth == deepest}
     points = pl.DataFrame(people, schema=["x", "y"], orient="row")
     point, place = (np.array([pair[k] for pair in pairs], dtype=np.int64) for k in (0, 1))
-    found = inside(shapes, points, point, place)
+    found = inside(shapes, points)(point, place)
     assert {pair for pair, mine in zip(pairs, found.tolist(), strict=True) if mine} == kept
 
 
@@ -88,6 +89,47 @@ def _covers(shape: Shape, person: tuple[int, int]) -> bool:
         ((value - shape.centre[name]) / shape.scales[name]) ** 2 for name, value in zip("xy", person, strict=True)
     ]
     return sum(squares) <= shape.radius**2
+
+
+def test_balls_of_different_columns_and_norms_are_tried_together():
+    """Truth values, texts, numbers and places side by side, each ball beside a plain sum over its own columns."""
+    people = pl.DataFrame(
+        {"ok": [True, False, None], "town": ["Aix", None, "Apt"], "lat": [45.0, 45.5, None], "lon": [5.0, 7.0, 5.0]}
+    )
+    balls = [
+        Ball({"ok": True}, 0.5, {"ok": 1}),
+        Ball({"town": "Apt", "lat": 45.0}, 1.2, {"town": 1, "lat": 1}),
+        Ball({"town": "Apt", "lat": 45.0}, 1.2, {"town": 1, "lat": 1}, "L1"),
+        Ball({"lat": 45.0, "lon": 5.0}, 1.0, {"lat": 60.0, "lon": 60.0}, places=(("lat", "lon"),)),
+        Ball({"lon": 5.0}, 1.0, {"lon": 1}),
+        Ball({}, 0.0, {}),
+    ]
+    expected = [
+        [True, False, True],
+        [True, True, True],
+        [True, True, True],
+        [True, False, True],
+        [True, False, True],
+        [True, True, True],
+    ]
+    point, place = (each.ravel() for each in np.meshgrid(np.arange(3), np.arange(6)))
+    assert inside(balls, people)(point, place).reshape(6, 3).tolist() == expected
+
+
+def test_cells_that_look_alike_in_fewer_columns_are_no_ball_any_more():
+    """Two clusters show the same town. Whoever knows the town and the age only must find those of both."""
+    frame = pl.DataFrame({"town": ["Aix"] * 6, "age": [20] * 3 + [20, 40, 40], "pay": [0, 0, 0, 100, 100, 100]})
+    table = rt.Table(frame, quasi=["town", "age", "pay"])
+    release = rt.publish(table, rt.KAnonymity(3), rt.Gather(r=3, grid={"age": 40, "pay": 1}, scales={"age": 1}))
+    seen = seen_of(release)
+    assert len(seen.shapes) == 2
+    for asked in (frame.select("town"), frame.select("town", "age")):
+        found = seen.known(asked.columns)
+        person, _ = found.covering(asked)
+        assert set(person.tolist()) == set(range(6))
+        matched = match(seen, asked, asked.columns, None)
+        assert matched.candidates.min() >= 3
+    assert seen.known(["town"]).shapes == (LabelBox(),)
 
 
 @pytest.fixture
@@ -133,14 +175,18 @@ def test_a_ball_over_mixed_columns_counts_categories_dates_and_places():
         {"day": days, "town": ["Aix", "Apt", None], "lat": [45.0, 46.0, None], "lon": [5.0, 5.0, 5.0]}
     )
     start = (days[0] - datetime.date(1970, 1, 1)).days
-    assert Ball({"day": start}, 1.0, {"day": 10.0}).covers(points).tolist() == [True, True, True]
-    assert Ball({"day": start}, 0.9, {"day": 10.0}).covers(points).tolist() == [True, False, True]
-    assert Ball({"town": "Aix"}, 0.5, {"town": 1.0}).covers(points).tolist() == [True, False, True]
+
+    def covered(ball: Ball) -> list[bool]:
+        return inside([LabelBox(), ball], points)(np.arange(3), np.ones(3, dtype=np.int64)).tolist()
+
+    assert covered(Ball({"day": start}, 1.0, {"day": 10.0})) == [True, True, True]
+    assert covered(Ball({"day": start}, 0.9, {"day": 10.0})) == [True, False, True]
+    assert covered(Ball({"town": "Aix"}, 0.5, {"town": 1.0})) == [True, False, True]
     place = Ball({"lat": 45.0, "lon": 5.0}, 1.1, {"lat": 100.0, "lon": 100.0}, places=(("lat", "lon"),))
-    assert place.covers(points).tolist() == [True, False, True]
+    assert covered(place) == [True, False, True]
     both = Ball({"day": start, "town": "Aix"}, 1.5, {"day": 10.0, "town": 1.0}, "L1")
-    assert both.covers(points).tolist() == [True, False, True]
-    assert Ball(both.centre, 1.5, both.scales).covers(points).tolist() == [True, True, True]
+    assert covered(both) == [True, False, True]
+    assert covered(Ball(both.centre, 1.5, both.scales)) == [True, True, True]
     for ball in (place, both):
         assert Shape.read(json.loads(json.dumps(ball.as_json())), "here") == ball
     assert place.known(["lat"]) == Ball({}, 1.1, {})

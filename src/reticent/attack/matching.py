@@ -136,7 +136,7 @@ def places_of(seen: Seen, quasi: Sequence[str], sensitive: str | None) -> LabelP
     codes = tuple(column.codes[first] for column in columns)
     candidates, rows = (sum_by(ids, sizes, count) for sizes in (seen.candidates, seen.sizes))
     nothing = np.zeros(0, dtype=np.int64)
-    shapes = seen.shapes_of(first, quasi)
+    shapes = seen.shapes_of(ids, count, quasi)
     if sensitive is None:
         return LabelPlaces(codes, candidates, rows, nothing, nothing, np.zeros(0), 0, shapes)
     groups = seen.true_groups.marginal(sensitive)

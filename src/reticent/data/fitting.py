@@ -69,9 +69,10 @@ class AskedPeople:
 
     def fits(self, codes: Sequence[Array], shapes: Sequence[Shape] = ()) -> Iterator[Fitting]:
         """Who fits which of some places that are all different (``codes[j]``: their label in column j), and lies inside its shape if it has one."""
+        keeps = inside(shapes, self.points) if shapes else None
         for fits in self._fitting(codes):
-            if shapes:
-                kept = inside(shapes, self.points, fits.people[fits.person], fits.place)
+            if keeps is not None:
+                kept = keeps(fits.people[fits.person], fits.place)
                 fits = replace(fits, person=fits.person[kept], place=fits.place[kept])
             yield fits
 

@@ -441,17 +441,16 @@ class Regions(Recoding):
         ids, count = number(*pack(codes, [len(cover) for cover in covers], len(codes[0])))
         firsts = first_rows(ids, count)
         found = np.full(count, -1, dtype=np.int64)
+        points = pl.DataFrame([each.gather(firsts).alias(name) for name, each in zip(self.names, columns, strict=True)])
+        keeps = inside(self.shapes, points) if self.shapes else None
         for start in range(0, count, _ROWS_AT_ONCE):
             chosen = firsts[start : start + _ROWS_AT_ONCE]
             fits = np.ones((len(chosen), len(self.columns[0].of_group)), dtype=bool)
             for column, cover, places in zip(self.columns, covers, codes, strict=True):
                 fits &= cover[places[chosen]][:, column.of_group]
-            if self.shapes:
-                points = pl.DataFrame(
-                    [each.gather(chosen).alias(name) for name, each in zip(self.names, columns, strict=True)]
-                )
+            if keeps is not None:
                 row, group = np.nonzero(fits)
-                fits[row, group] = inside(self.shapes, points, row, group)
+                fits[row, group] = keeps(start + row, group)
             found[start : start + _ROWS_AT_ONCE] = np.where(fits.sum(axis=1) == 1, fits.argmax(axis=1), -1)
         groups: Ids = found[ids]
         return groups

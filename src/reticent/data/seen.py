@@ -22,7 +22,7 @@ from reticent.data.keys import first_rows, number, pack, sum_by
 from reticent.data.meaning import NULL_LABEL, Meaning, Missing, Value, null_label
 from reticent.data.rows import Rows
 from reticent.data.sensitive import SensitiveColumn, bind_sensitive
-from reticent.data.shape import Shape
+from reticent.data.shape import LabelBox, Shape
 from reticent.errors import DataError, PolicyError, did_you_mean
 
 NOWHERE, SEVERAL = -1, -2
@@ -259,13 +259,24 @@ class Seen:
             group_of=np.arange(count) if apart or self.groups is None else self.group_of[firsts],
             groups=self.true_groups.merged(ids, count) if apart else self.groups,
             people=None if self.people is None else sum_by(ids, self.people, count),
-            shapes=self.shapes_of(firsts, columns),
+            shapes=self.shapes_of(ids, count, columns),
         )
 
-    def shapes_of(self, cells: _Array, columns: Sequence[str]) -> tuple[Shape, ...]:
-        """The shapes of some cells for somebody who knows some columns; nothing where cells are boxes."""
-        chosen = [self.shapes[cell] for cell in cells.tolist()] if self.shapes else []
-        return tuple(chosen if set(columns) == set(self.names) else [shape.known(columns) for shape in chosen])
+    def shapes_of(self, ids: NDArray[Any], count: int, columns: Sequence[str]) -> tuple[Shape, ...]:
+        """The shapes of cells that are numbered by what they show in some columns, for somebody who knows these; nothing where cells are boxes.
+
+        Cells that look alike in all columns have the same shape. Those that do so in some may differ, and then all that is known is that somebody is in one of them.
+        """
+        if not self.shapes:
+            return ()
+        firsts = first_rows(ids, count)
+        if set(columns) == set(self.names):
+            return tuple(self.shapes[cell] for cell in firsts.tolist())
+        alone = np.bincount(ids, minlength=count) == 1
+        return tuple(
+            self.shapes[cell].known(columns) if single else LabelBox()
+            for cell, single in zip(firsts.tolist(), alone.tolist(), strict=True)
+        )
 
     def shaped(self, shapes: Mapping[tuple[str, ...], Shape]) -> Seen:
         """The same with the shape of every cell, found by the labels that it shows."""
@@ -305,7 +316,9 @@ class Seen:
         order = np.argsort(ids, kind="stable")
         starts = np.searchsorted(ids[order], np.arange(len(firsts) + 1))
         found: list[tuple[_Array, _Array]] = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))]
-        for fits in asked.fits([each.codes[firsts] for each in self.columns], self.shapes_of(firsts, self.names)):
+        for fits in asked.fits(
+            [each.codes[firsts] for each in self.columns], self.shapes_of(ids, len(firsts), self.names)
+        ):
             people, lengths = fits.people[fits.person], np.diff(starts)[fits.place]
             steps = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
             found.append((np.repeat(people, lengths), order[np.repeat(starts[fits.place], lengths) + steps]))
@@ -330,7 +343,9 @@ class Seen:
         np.maximum.at(most, ids, self.group_of)
         lowest = np.full(len(asked), np.iinfo(np.int64).max)
         highest = np.full(len(asked), -1, dtype=np.int64)
-        for fits in asked.fits([each.codes[firsts] for each in self.columns], self.shapes_of(firsts, self.names)):
+        for fits in asked.fits(
+            [each.codes[firsts] for each in self.columns], self.shapes_of(ids, len(firsts), self.names)
+        ):
             person = fits.people[fits.person]
             np.minimum.at(lowest, person, least[fits.place])
             np.maximum.at(highest, person, most[fits.place])

@@ -7,7 +7,7 @@ corner beyond a ball, or in a region of its own inside a larger one.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -20,6 +20,8 @@ from reticent.data.metric import Norm, great_circle
 from reticent.errors import DataError
 
 _Array = NDArray[np.int64]
+PairTest = Callable[[_Array, _Array], NDArray[np.bool_]]
+"""Which of some pairs pass, given the number of a point and the number of a shape for each."""
 # Distances are compared with this share added: whoever is on the rim is inside, however numbers are rounded.
 _RIM = 1e-9
 _SLACK = 1e-12
@@ -34,9 +36,13 @@ class Shape(ABC):
         """How deep the shape lies inside others; 0 for shapes that overlap as equals."""
         return 0
 
-    def covers(self, points: pl.DataFrame) -> NDArray[np.bool_]:
-        """Which of some points, all of which fit the labels, lie inside; a null is a detail that rules nothing out."""
-        return np.ones(points.height, dtype=bool)
+    @classmethod
+    def test(cls, shapes: Sequence[Any], points: pl.DataFrame) -> PairTest | None:
+        """A test of pairs of a point and one of some shapes of this class, whose labels the point fits: whether it lies inside. None where all do.
+
+        A null is a detail that rules nothing out.
+        """
+        return None
 
     @abstractmethod
     def known(self, columns: Sequence[str]) -> Shape:
@@ -122,33 +128,29 @@ class Ball(Shape):
         if self.norm not in ("L1", "L2") or not all(name in self.centre for pair in self.places for name in pair):
             raise DataError("Ball: the norm is L1 or L2, and both columns of a place are in the centre.")
 
-    def covers(self, points: pl.DataFrame) -> NDArray[np.bool_]:
-        total = np.zeros(points.height)
-        second = {longitude for _, longitude in self.places}
-        for name in self.centre:
-            if name not in second:
-                away = self._away(points, name)
-                total += away if self.norm == "L1" else away**2
-        found: NDArray[np.bool_] = (total if self.norm == "L1" else np.sqrt(total)) <= self.radius * (1 + _RIM) + _SLACK
-        return found
+    @property
+    def coordinates(self) -> tuple[tuple[str, ...], ...]:
+        """The columns of each distance that is added up: one, or two that are a place."""
+        second = {name for pair in self.places for name in pair}
+        return (*self.places, *((name,) for name in self.centre if name not in second))
 
-    def _away(self, points: pl.DataFrame, name: str) -> NDArray[np.float64]:
-        """How far points are from the centre in one column (in two, for a place); nothing where a value is null."""
-        pair = next((pair for pair in self.places if pair[0] == name), None)
-        if pair is not None:
-            here = np.stack([points[each].cast(pl.Float64, strict=False).to_numpy() for each in pair], axis=1)
-            apart = great_circle(here, np.array([self.centre[each] for each in pair])) / self.scales[name]
-            found: NDArray[np.float64] = np.where(np.isnan(apart), 0.0, apart)
+    @classmethod
+    def test(cls, shapes: Sequence[Ball], points: pl.DataFrame) -> PairTest:
+        """Distances are added up column by column, for all pairs at once."""
+        names = dict.fromkeys(names for ball in shapes for names in ball.coordinates)
+        columns = [_Apart.of(shapes, points, each) for each in names]
+        radii = np.array([ball.radius for ball in shapes], dtype=np.float64) * (1 + _RIM) + _SLACK
+        is_sum = np.array([ball.norm == "L1" for ball in shapes], dtype=bool)
+
+        def inside_ball(point: _Array, ball: _Array) -> NDArray[np.bool_]:
+            total, added = np.zeros(len(point)), is_sum[ball]
+            for column in columns:
+                away = column.between(point, ball)
+                total += np.where(added, away, away * away)
+            found: NDArray[np.bool_] = np.where(added, total, np.sqrt(total)) <= radii[ball]
             return found
-        centre, values = self.centre[name], points[name]
-        if isinstance(centre, str | bool):
-            differs = values.cast(pl.String) != (centre if isinstance(centre, str) else str(centre).lower())
-            differing: NDArray[np.float64] = differs.fill_null(False).cast(pl.Float64).to_numpy() / self.scales[name]
-            return differing
-        numbers = values.to_physical() if values.dtype == pl.Date else values
-        away = (numbers.cast(pl.Float64, strict=False) - centre).abs() / self.scales[name]
-        told: NDArray[np.float64] = away.fill_null(0.0).to_numpy()
-        return told
+
+        return inside_ball
 
     def known(self, columns: Sequence[str]) -> Shape:
         """What is left in fewer columns; a place of which one coordinate is known says nothing."""
@@ -196,18 +198,91 @@ def read_shapes(given: Any, where: str) -> dict[tuple[str, ...], Shape]:
     return {tuple(map(str, each["labels"])): Shape.read(each.get("shape"), where) for each in given}
 
 
-def inside(shapes: Sequence[Shape], points: pl.DataFrame, point: _Array, place: _Array) -> NDArray[np.bool_]:
-    """Which of the pairs of a ``point`` (a row of ``points``) and a ``place`` (one of ``shapes``) that fit by labels are kept by the shapes."""
-    kept = np.zeros(len(point), dtype=bool)
-    order = np.argsort(place, kind="stable")
-    starts = np.flatnonzero(np.diff(place[order], prepend=-1))
-    for mine in np.split(order, starts[1:]) if len(order) else ():
-        kept[mine] = shapes[int(place[mine[0]])].covers(points[point[mine]])
+def inside(shapes: Sequence[Shape], points: pl.DataFrame) -> PairTest:
+    """Made ready for many pairs of a ``point`` (a row of ``points``) and a ``place`` (one of ``shapes``) that fit by labels: which of them the shapes keep.
+
+    Of the shapes that cover a point only the deepest keep it, so that all pairs of a point are asked about at once.
+    """
     depth = np.array([shape.depth for shape in shapes], dtype=np.int64)
-    deepest = np.full(points.height, -1, dtype=np.int64)
-    np.maximum.at(deepest, point[kept], depth[place[kept]])
-    found: NDArray[np.bool_] = kept & (depth[place] == deepest[point])
-    return found
+    kinds = list(dict.fromkeys(type(shape) for shape in shapes))
+    kind = np.array([kinds.index(type(shape)) for shape in shapes], dtype=np.int64)
+    tests = [each.test([shape for shape in shapes if type(shape) is each], points) for each in kinds]
+    number = np.empty(len(shapes), dtype=np.int64)
+    for each in range(len(kinds)):
+        number[kind == each] = np.arange(int((kind == each).sum()))
+
+    def kept(point: _Array, place: _Array) -> NDArray[np.bool_]:
+        covered = np.ones(len(point), dtype=bool)
+        for each, test in enumerate(tests):
+            if test is not None:
+                mine = np.flatnonzero(kind[place] == each)
+                covered[mine] = test(point[mine], number[place[mine]])
+        deepest = np.full(points.height, -1, dtype=np.int64)
+        np.maximum.at(deepest, point[covered], depth[place[covered]])
+        found: NDArray[np.bool_] = covered & (depth[place] == deepest[point])
+        return found
+
+    return kept
+
+
+@dataclass(frozen=True, eq=False)
+class _Apart:
+    """One column of points and of the centres of balls, or two that are a place: numbers (NaN: missing), and texts by their number among those of the centres.
+
+    A text that no centre has is -1 and a missing one -2; centres without a text have -1. What is missing on either side is no distance.
+    """
+
+    numbers: NDArray[np.float64]
+    centres: NDArray[np.float64]
+    texts: _Array
+    centre_texts: _Array
+    scales: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, balls: Sequence[Ball], points: pl.DataFrame, names: tuple[str, ...]) -> _Apart:
+        given = [
+            [ball.centre[name] for name in names] if names in ball.coordinates else [None] * len(names)
+            for ball in balls
+        ]
+        words = [_text(each[0]) for each in given]
+        centres = np.array([[_number(value) for value in each] for each in given], dtype=np.float64)
+        texts = {text: at for at, text in enumerate(dict.fromkeys(each for each in words if each is not None))}
+        own = points[names[0]].cast(pl.String).to_list() if texts else [None] * points.height
+        return cls(
+            _numbers(points.select(names))
+            if not np.isnan(centres).all()
+            else np.full((points.height, len(names)), np.nan),
+            centres,
+            np.array([-2 if each is None else texts.get(each, -1) for each in own], dtype=np.int64),
+            np.array([-1 if each is None else texts[each] for each in words], dtype=np.int64),
+            np.array([ball.scales.get(names[0], 1.0) for ball in balls], dtype=np.float64),
+        )
+
+    def between(self, point: _Array, ball: _Array) -> NDArray[np.float64]:
+        """How far each point is from the centre of its ball, in units of the scale."""
+        here, centre = self.numbers[point], self.centres[ball]
+        away = np.abs(here[:, 0] - centre[:, 0]) if here.shape[1] == 1 else great_circle(here, centre)
+        text, other = self.texts[point], self.centre_texts[ball]
+        differs = (other >= 0) & (text > -2) & (text != other)
+        found: NDArray[np.float64] = np.where(other >= 0, differs, np.nan_to_num(away, nan=0.0)) / self.scales[ball]
+        return found
+
+
+def _text(centre: Any) -> str | None:
+    """A coordinate that is compared as text."""
+    if isinstance(centre, bool):
+        return str(centre).lower()
+    return centre if isinstance(centre, str) else None
+
+
+def _number(centre: Any) -> float:
+    return float("nan") if centre is None or isinstance(centre, str | bool) else float(centre)
+
+
+def _numbers(values: pl.DataFrame) -> NDArray[np.float64]:
+    """Values as numbers, dates as days; NaN where they are neither."""
+    columns = [each.to_physical() if each.dtype == pl.Date else each for each in values]
+    return np.stack([each.cast(pl.Float64, strict=False).to_numpy() for each in columns], axis=1)
 
 
 def _values_in(given: Any) -> list[Any]:
