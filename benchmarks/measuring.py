@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import platform
+import resource
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from datetime import date
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -55,6 +58,20 @@ def in_turn(times: int, floor: Callable[[], float], work: Callable[[], Any]) -> 
     """The medians of the floor and of single runs of ours, taken in turn: a machine that others slow down slows both alike."""
     pairs = [(floor(), best_of(1, work)[0]) for _ in range(times)]
     return median(each[0] for each in pairs), median(each[1] for each in pairs)
+
+
+def alone(work: Callable[..., Any], *given: Any) -> tuple[float, str, Any]:
+    """Work in a process of its own: seconds on the clock, what it took in words (processor, memory at most), and what it returned."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        seconds, processor, memory, result = pool.submit(_measured, work, given).result()
+    return seconds, f"{processor:,.0f} s of the processor, {memory:,.0f} MB at most", result
+
+
+def _measured(work: Callable[..., Any], given: Sequence[Any]) -> tuple[float, float, float, Any]:
+    start = time.perf_counter()
+    result = work(*given)
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return time.perf_counter() - start, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, result
 
 
 def report(title: str, command: str, rows: Sequence[Row]) -> None:

@@ -5,9 +5,7 @@ What comes out: starred cells, their number over the lower bounds, the count und
 
 from __future__ import annotations
 
-import resource
-
-from benchmarks.measuring import Row, best_of, group_by_floor, in_turn, report
+from benchmarks.measuring import Row, alone, best_of, group_by_floor, in_turn, report
 from benchmarks.search import Data, adult, ihis
 from reticent.anonymize import Lattice, Mondrian, Suppress
 from reticent.anonymize.suppress import SuppressionFit
@@ -25,6 +23,10 @@ def plain(data: Data) -> Data:
 
 def told(found: SuppressionFit) -> str:
     return f"{found.cost:,} starred cells; bounds {found.lower_bound:,} (neighbours) and {found.pattern_bound:,} (patterns), at most {found.ratio:.3f} times the least"
+
+
+def _fitted() -> str:
+    return told(Suppress(k=5).fit(plain(ihis()).table()))
 
 
 def main(*names: str) -> None:
@@ -54,7 +56,6 @@ def main(*names: str) -> None:
     if "large" in names:
         large = plain(ihis())
         floor = group_by_floor(large.frame, list(large.quasi))
-        seconds, most = best_of(1, lambda: Suppress(k=5).fit(large.table()))
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-        rows.append(Row("1.19 million rows x 9, k=5", floor, seconds, None, f"{told(most)}; {memory:.1f} GB"))
+        seconds, used, note = alone(_fitted)
+        rows.append(Row("1.19 million rows x 9, k=5", floor, seconds, None, f"{note}; {used}"))
     report("Starred cells", "python -m benchmarks suppression" + (" large" if "large" in names else ""), rows)

@@ -106,6 +106,23 @@ def test_ranges_centres_and_radii_lie_on_the_grid():
     assert (ends % 10 == 0).all()
 
 
+def test_values_that_are_not_numbers_are_shown_as_sets_or_as_nodes():
+    frame = pl.DataFrame({"zip": ["13053", "14850", "13068", "14853"] * 2, "job": ["a", "a", "b", "b"] * 2})
+    table = rt.Table(frame, quasi={"zip": rt.Hierarchy.masking(digits=5), "job": None})
+    shown = {
+        values: rt.publish(table, rt.KAnonymity(4), rt.Gather(r=4, values=values, weights={"job": 9})).frame
+        for values in ("sets", "hierarchy")
+    }
+    assert set(shown["sets"].rows()) == {("{13053, 14850}", "a"), ("{13068, 14853}", "b")}
+    assert set(shown["hierarchy"].rows()) == {("1****", "a"), ("1****", "b")}
+
+
+def test_a_limit_of_levels_is_not_passed_over():
+    table = rt.Table(crowd(), quasi={"zip": rt.Hierarchy.masking(digits=5).limited(min_level=1), "age": None})
+    with pytest.raises(PolicyError, match="limits the levels that may be published"):
+        rt.publish(table, rt.KAnonymity(3), rt.Gather(r=3))
+
+
 def test_the_usual_grid_does_not_depend_on_the_extremes():
     one = rt.publish(rt.Table(pl.DataFrame({"x": [*range(0, 61)]}), quasi=["x"]), rt.KAnonymity(5), rt.Gather(r=5))
     other = rt.publish(rt.Table(pl.DataFrame({"x": [*range(3, 98)]}), quasi=["x"]), rt.KAnonymity(5), rt.Gather(r=5))

@@ -14,6 +14,7 @@ import polars as pl
 
 from reticent.anonymize.gather.radii import Floats, Ids
 from reticent.anonymize.gather.units import modes
+from reticent.anonymize.mondrian import column_cells
 from reticent.data import (
     NULL_LABEL,
     SUPPRESSED,
@@ -34,6 +35,7 @@ from reticent.errors import PolicyError
 from reticent.exact import Number, exact
 
 Statistic = Literal["mean", "median", "mode"]
+ShownCategories = Literal["sets", "hierarchy"]
 _STEPS = 20
 
 
@@ -145,31 +147,13 @@ def _range_meaning(grid: NumberGrid, ends: tuple[Fraction, Fraction] | None, mis
     return Value(low) if low == high else Interval(low, high, "both")
 
 
-def node_column(hierarchy: BoundHierarchy, recipe: Hierarchy, leaves: Codes, group: Ids, count: int) -> RegionColumn:
-    """Every cluster as the lowest node of the hierarchy that holds all its values; anything where there is none."""
+def category_column(
+    hierarchy: BoundHierarchy, recipe: Hierarchy, leaves: Codes, group: Ids, count: int, values: ShownCategories
+) -> RegionColumn:
+    """Every cluster as the set of its values, or as the lowest node of the hierarchy that holds them; anything where there is none."""
     inside = group >= 0
-    mine, at = group[inside], leaves[inside]
-    level_of, part_of = np.full(count, -1), np.zeros(count, dtype=np.int64)
-    for number, level in enumerate(hierarchy.levels):
-        low, high = np.full(count, level.size), np.full(count, -1)
-        np.minimum.at(low, mine, level.parts[at])
-        np.maximum.at(high, mine, level.parts[at])
-        first = (level_of < 0) & (low == high)
-        level_of[first], part_of[first] = number, low[first]
-    cells: dict[Meaning, str] = {}
-    places: dict[Meaning, int] = {}
-    of_group = []
-    for number, part in zip(level_of.tolist(), part_of.tolist(), strict=True):
-        meaning = hierarchy.levels[number].meanings[part] if number >= 0 else Anything()
-        if meaning not in cells:
-            label = hierarchy.levels[number].labels[part] if number >= 0 else SUPPRESSED
-            cells[meaning] = unused(label, set(cells.values()))
-            places[meaning] = len(places)
-        of_group.append(places[meaning])
-    shown = pl.Series(hierarchy.column, list(cells.values()), dtype=pl.String)
-    return RegionColumn(
-        hierarchy.column, recipe, hierarchy.leaves, shown, tuple(cells), np.array(of_group, dtype=np.int64)
-    )
+    style: Literal["ranges", "hierarchy"] = "ranges" if values == "sets" else "hierarchy"
+    return column_cells(hierarchy, leaves[inside], group[inside], count, style).as_column(hierarchy, recipe)
 
 
 def statistic_column(ranges: RegionColumn, grid: NumberGrid, numbers: Floats) -> RegionColumn:

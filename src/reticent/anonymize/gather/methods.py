@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from reticent.anonymize.base import GROUPS, fitting
+from reticent.anonymize.gather.cells import ShownCategories
 from reticent.anonymize.gather.cellular import cellular, primal_dual
 from reticent.anonymize.gather.publishing import ClusterDraft, ClusterPublishing
 from reticent.anonymize.gather.radii import (
@@ -71,8 +72,8 @@ class ClusterMethod(ABC):
     Clusters have at least ``r`` people each; at most ``epsilon`` of all rows are left out. Distances add up over the quasi columns (``norm`` L1 or L2), each divided by its scale and times its
     weight; ``places`` are pairs of a latitude and a longitude column, ``categories`` are columns that are equal or not, ``distances`` are custom functions (for :meth:`fit` only).
 
-    A cluster is published as a range or a node of the hierarchy in every column, a centre and a radius, all rounded outward to a ``grid`` (a step for each column). ``centres="records"`` publishes
-    members instead, and so tells that they are in the table. ``numbers`` shows the rounded mean, median or mode of a cluster in place of ranges, and ``aggregate`` lists sensitive columns whose numbers
+    A cluster is published as a range of numbers, a set of other ``values`` (or, with ``"hierarchy"``, the node of the hierarchy that holds them), a centre and a radius; numbers are rounded outward to a
+    ``grid`` (a step for each column). ``centres="records"`` publishes members as centres, and so tells that they are in the table. ``numbers`` shows the rounded mean, median or mode of a cluster in place of ranges, and ``aggregate`` lists sensitive columns whose numbers
     are replaced by it as well. A cluster that fails the definition is merged with the nearest, or refused (``failing="refuse"``).
     """
 
@@ -87,6 +88,7 @@ class ClusterMethod(ABC):
     distances: Mapping[str, PairwiseDistances] = field(default_factory=dict)
     grid: Mapping[str, Number] = field(default_factory=dict)
     numbers: ShownNumbers = "ranges"
+    values: ShownCategories = "sets"
     aggregate: Sequence[str] = ()
     failing: Literal["merge", "refuse"] = "merge"
 
@@ -102,6 +104,7 @@ class ClusterMethod(ABC):
             ("centres", ("synthetic", "records")),
             ("norm", ("L1", "L2")),
             ("numbers", ("ranges", "mean", "median", "mode")),
+            ("values", ("sets", "hierarchy")),
             ("failing", ("merge", "refuse")),
         ):
             _require_one_of(name, key, getattr(self, key), known)
@@ -144,6 +147,12 @@ class ClusterMethod(ABC):
         name = type(self).__name__
         if not table.quasi:
             return f"{name}: the table has no quasi columns, so there is nothing to cluster. Declare some with quasi=."
+        limited = [column for column, each in table.quasi.items() if each.unlimited is not each]
+        if limited:
+            return (
+                f"{name}: the hierarchy of column {limited[0]!r} limits the levels that may be published, and ranges and centres would pass over them. Use Mondrian or Lattice, or drop "
+                "min_level and max_level."
+            )
         if self.distances:
             return f"{name}: a release says how distances are measured, and a custom function cannot be written down. Use it with fit()."
         for column in self.aggregate:
@@ -160,7 +169,12 @@ class ClusterMethod(ABC):
         units = ClusterUnits.of_table(table, self.choices, context)
         solution = self.solve(units, max(self.r, wanted.least_rows()), context)
         shown = ClusterPublishing(
-            self.grid, self.numbers, tuple(self.aggregate), self.centres == "records", tuple(self.categories)
+            self.grid,
+            self.numbers,
+            self.values,
+            tuple(self.aggregate),
+            self.centres == "records",
+            tuple(self.categories),
         )
         made = ClusterDraft.of(table, units, shown, solution.labels, context).passing(wanted, self.failing, context)
         self.check_diameter(units, made.labels, made.count)

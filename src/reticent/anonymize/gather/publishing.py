@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from reticent.anonymize.gather.cells import (
     NumberGrid,
+    ShownCategories,
     Statistic,
+    category_column,
     is_line,
-    node_column,
     range_column,
     statistic_column,
     statistics,
@@ -67,10 +68,11 @@ _MOST_PAIRS, _WINDOW = 1 << 28, 128
 
 @dataclass(frozen=True)
 class ClusterPublishing:
-    """What is published of a cluster: steps of the grid by column, how numbers are shown, and whether centres are members of the clusters."""
+    """What is published of a cluster: steps of the grid by column, how numbers and other values are shown, and whether centres are members of the clusters."""
 
     grid: Mapping[str, Number]
     numbers: Literal["ranges", "mean", "median", "mode"]
+    values: ShownCategories
     aggregate: tuple[str, ...]
     records: bool
     categories: tuple[str, ...]
@@ -131,7 +133,7 @@ class ClusterDraft:
         for hierarchy, leaves in zip(self.table.hierarchies, self.rows.codes, strict=True):
             recipe = self.table.quasi[hierarchy.column]
             if hierarchy.column not in self.grids:
-                found.append(node_column(hierarchy, recipe, leaves, self.group, self.count))
+                found.append(category_column(hierarchy, recipe, leaves, self.group, self.count, self.published.values))
                 continue
             grid = self.grids[hierarchy.column]
             column = range_column(hierarchy, recipe, grid, leaves, self.group, self.count)

@@ -9,8 +9,8 @@
 ``cells``      what is published of a group in each column
 """
 
-from reticent.anonymize.mondrian.cells import ColumnCells
+from reticent.anonymize.mondrian.cells import ColumnCells, column_cells
 from reticent.anonymize.mondrian.method import Mondrian, recoding_of
 from reticent.anonymize.mondrian.shown import Shown
 
-__all__ = ["ColumnCells", "Mondrian", "Shown", "recoding_of"]
+__all__ = ["ColumnCells", "Mondrian", "Shown", "column_cells", "recoding_of"]
