@@ -89,6 +89,7 @@ from reticent.data.metric import (
     PlaceDistance,
     metric_over,
     round_up,
+    width_of,
 )
 from reticent.data.ordering import in_order, is_in_order
 from reticent.data.people import marks_of_people, numbered_marks, people_marks
@@ -302,6 +303,7 @@ __all__ = [
     "texts_of",
     "to_plain",
     "unused",
+    "width_of",
     "write_frame",
 ]
 

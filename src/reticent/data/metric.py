@@ -30,6 +30,7 @@ EARTH_RADIUS = 6371.0
 _TRIPLES = 20_000
 _MOST_OWN = 5_000
 _SLACK = 1e-9
+_NARROWEST, _WIDEST = 1e-250, 1e250
 _ROUND_NUMBERS = (1, 2, 5, 10)
 
 
@@ -230,7 +231,7 @@ def metric_over(
             column, array = _category(hierarchy, leaves, weight, plain=name in choices.categories)
         else:
             numbers = hierarchy.numbers()[leaves]
-            column, array = NumberDistance((name,), weight, *_scale(numbers, scale)), numbers
+            column, array = NumberDistance((name,), weight, *_scale(name, numbers, scale)), numbers
         columns.append(column)
         arrays.append(array)
     return Metric(tuple(columns), choices.norm), MetricRecords(tuple(arrays))
@@ -294,9 +295,23 @@ def _own(
     return OwnDistance((hierarchy.column,), weight, table), leaves.astype(np.int64)
 
 
-def _scale(numbers: Floats, chosen: float | None) -> tuple[float, float]:
+def width_of(column: str, numbers: Floats) -> float:
+    """How far apart the numbers of a column are, NaN left aside; refused where that is infinite or too large or too small to reckon with."""
+    known = numbers[~np.isnan(numbers)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        width = float(known.max() - known.min()) if len(known) else 0.0
+    if width and not _NARROWEST <= width <= _WIDEST:
+        raise DataError(
+            f"The numbers of column {column!r} are {width:g} apart, so that distances between them cannot be computed. Replace infinite values by nulls, scale the column, or pass "
+            f"categories=[{column!r}] to compare its values as equal or not.",
+            column=column,
+        )
+    return width
+
+
+def _scale(column: str, numbers: Floats, chosen: float | None) -> tuple[float, float]:
     """The scale of a column of numbers, and how far from all of them a missing value is."""
-    width = float(np.nanmax(numbers) - np.nanmin(numbers)) if not np.isnan(numbers).all() else 0.0
+    width = width_of(column, numbers)
     scale = chosen if chosen is not None else round_up(width)
     return scale, max(1.0, width / scale)
 

@@ -114,12 +114,28 @@ def test_missing_numbers_are_as_far_from_others_as_these_from_each_other():
         (np.zeros((0, 2)), "no points"),
         ([1, 2, 3], "one row a point"),
         ([["a"], ["b"]], "array of numbers"),
-        ([[np.inf], [0]], "infinite"),
+        ([[np.inf], [0]], "finite numbers"),
+        ([[1e200], [0]], "finite numbers"),
     ],
 )
 def test_points_that_are_none_are_refused(points, why):
     with pytest.raises(DataError, match=why):
         rt.Gather(r=1).fit(points)
+
+
+@pytest.mark.parametrize(
+    "numbers", [[1e308, -1e308, 0, 1], [np.inf, 1, 2, 3], [-np.inf, np.inf, 2, 3], [5e-324, 0, 1e-320, 0]]
+)
+def test_numbers_too_far_apart_or_too_near_are_refused_by_column(numbers):
+    table = rt.Table(pl.DataFrame({"x": numbers, "s": ["a", "b", "c", "d"]}), quasi=["x"], sensitive="s")
+    for method in (rt.Gather(r=2), rt.Cellular(r=2)):
+        with pytest.raises(DataError, match=r"column 'x' are .* apart.*categories=\['x'\]") as caught:
+            rt.publish(table, rt.KAnonymity(2), method)
+        assert caught.value.column == "x"
+    assert len(rt.publish(table, rt.KAnonymity(2), rt.Gather(r=2, categories=["x"])).frame) == 4
+    paid = rt.Table(pl.DataFrame({"age": [1, 2, 30, 31], "x": numbers}), quasi=["age"], sensitive="x")
+    with pytest.raises(DataError, match="column 'x'"):
+        rt.publish(paid, rt.KAnonymity(2), rt.Gather(r=2, numbers="mean", aggregate=["x"]))
 
 
 def test_too_few_people_for_one_cluster_are_refused():

@@ -30,6 +30,7 @@ from reticent.data import (
     ValueType,
     round_up,
     unused,
+    width_of,
 )
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact
@@ -64,9 +65,7 @@ class NumberGrid:
                     value=step,
                 )
             return cls(hierarchy.column, chosen, kind)
-        numbers = hierarchy.numbers()
-        known = numbers[~np.isnan(numbers)]
-        width = float(known.max() - known.min()) if len(known) else 0.0
+        width = width_of(hierarchy.column, hierarchy.numbers())
         found = exact(repr(round_up(round_up(width) / _STEPS)), "grid")
         return cls(hierarchy.column, max(Fraction(1), found) if is_whole else found, kind)
 

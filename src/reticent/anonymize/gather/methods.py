@@ -234,7 +234,7 @@ class ClusterMethod(ABC):
         name = type(self).__name__
         if len(units) < r:
             raise Infeasible(
-                f"{name}: there are {len(units)} people, fewer than the {r} of one cluster. Ask for smaller clusters, or publish nothing."
+                f"{name}: the table has {len(units)} {'person' if len(units) == 1 else 'people'}, fewer than the {r} of one cluster. Ask for smaller clusters, or publish a larger table."
             )
         solution = self.plan(len(units), r, context).solve(units, context)
         self.check_diameter(units, solution.labels, len(solution))

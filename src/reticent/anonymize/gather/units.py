@@ -27,6 +27,7 @@ Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 _NUMBERS_AT_ONCE = 1 << 24
 _MOST_ASKED = 256
+_LARGEST = 1e150
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +53,10 @@ class ClusterUnits:
                 f"Points must be an array of numbers with one row a point, but this has the shape {found.shape} and the type {found.dtype}. Pass a Table for columns of other types."
             )
         numbers = found.astype(np.float64)
-        if np.isinf(numbers).any():
-            raise DataError("Points must not be infinite.")
+        if (np.abs(numbers) > _LARGEST).any():
+            raise DataError(
+                f"Points must be finite numbers of at most {_LARGEST:g}, so that squares of distances can be computed."
+            )
         if not numbers.size:
             raise DataError("There are no points.")
         known = ~np.isnan(numbers)
