@@ -143,7 +143,10 @@ FORMATS: dict[str, Home] = {
 ENGINES: dict[str, Home] = {
     "local": Home("reticent.engine.local", "rows in memory", "LocalEngine"),
     "streaming": Home("reticent.engine.streaming", "rows of a source, a chunk at a time", "StreamingEngine"),
+    "spark": Home("reticent.engine.spark", "rows on a Spark cluster", "SparkEngine"),
 }
+FRAMES = {"pyspark": "spark"}
+"""The engine that reads the frames of a package where they lie."""
 TABLE_FILES: dict[str, Home] = {
     "csv": Home("reticent.data.table_files", "text with commas", "CsvTable"),
     "parquet": Home("reticent.data.table_files", "compressed columns", "ParquetTable"),

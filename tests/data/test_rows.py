@@ -53,7 +53,7 @@ def every_kind(frame: pl.DataFrame, folder: Path) -> dict[str, Rows]:
         "coded": CodedRows(enumerated(frame)),
         "repeated": repeated(frame),
         "stream": StreamRows.of_frame(frame),
-        "stored": StoredRows(frame.schema, path=path, judged=("town",)),
+        "stored": StoredRows(frame.schema, paths=(path,), judged=("town",)),
     }
 
 

@@ -60,8 +60,8 @@ def test_a_small_file_is_read_whole_unless_it_is_said(tmp_path: Path, monkeypatc
     assert rt.read(policy=tmp_path / "policy.toml").streamed
     assert rt.read(policy=tmp_path / "policy.toml", quasi=["zip"]).streamed
     assert not rt.read(policy=tmp_path / "policy.toml", engine="local").streamed
-    with pytest.raises(PolicyError, match="engine must be 'local' or 'streaming', but it is 'spark'"):
-        rt.read(path, quasi=["age"], engine="spark")
+    with pytest.raises(PolicyError, match="engine must be 'local', 'streaming' or 'spark', but it is 'sparc'"):
+        rt.read(path, quasi=["age"], engine="sparc")
 
 
 def test_a_value_that_cannot_be_read_is_named_with_its_row(tmp_path: Path) -> None:

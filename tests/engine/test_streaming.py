@@ -218,8 +218,8 @@ def test_the_engine_is_chosen_by_size_unless_it_is_said(monkeypatch):
     assert Table(frame.lazy(), quasi=["age", "zip", "city"]).streamed
     assert not Table(frame.lazy(), quasi=["age", "zip", "city"], engine="local").streamed
     assert not Table(frame, quasi=["age", "zip", "city"]).streamed
-    with pytest.raises(PolicyError, match="engine must be 'local' or 'streaming', but it is 'spark'"):
-        Table(frame, quasi=["age"], engine="spark")
+    with pytest.raises(PolicyError, match="engine must be 'local', 'streaming' or 'spark', but it is 'sparc'"):
+        Table(frame, quasi=["age"], engine="sparc")
     monkeypatch.setenv("RETICENT_MEMORY", "lots")
     with pytest.raises(PolicyError, match="RETICENT_MEMORY must be a size such as 500MB or 2GB, but it is 'lots'"):
         Table(frame.lazy(), quasi=["age"])

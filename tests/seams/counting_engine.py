@@ -71,6 +71,9 @@ class CountingEngine:
         CALLS.append("count")
         return self.inner.count(table, sensitive=sensitive, floor=floor)
 
+    def finest(self, table: Table, floor: tuple[int, ...]) -> tuple[int, ...]:
+        return self.inner.finest(table, floor)
+
     def points(self, table: Table, counted: FrequencySet) -> Iterator[NDArray[np.int64]]:
         CALLS.append("points")
         return self.inner.points(table, counted)

@@ -18,7 +18,7 @@ from reticent.anonymize.sets import adversary_sets, judged_sets
 from reticent.anonymize.typical import check_values
 from reticent.data import Context, Draft, Kind, NodeLevels, Table
 from reticent.definitions import Definition, own_sets
-from reticent.engine import count_table
+from reticent.engine import count_table, finest_floor
 from reticent.errors import Infeasible
 from reticent.exact import Number, exact
 
@@ -52,7 +52,7 @@ class Datafly:
         context = context or Context()
         wanted = fitting(self, table, definition)
         table = wanted.prepare(table)
-        frequencies = count_table(table, context, floor=levels_of(table, None, "floor"))
+        frequencies = count_table(table, context, floor=self._start(table, context))
         several = judged_sets(table, wanted) if table.quasi_sets is not None or own_sets(wanted) else None
         evaluator = Evaluator(frequencies, wanted, limit, "loss", quasi_sets=several, context=context)
         levels = frequencies.levels
@@ -70,6 +70,11 @@ class Datafly:
             levels = (*levels[:column], levels[column] + 1, *levels[column + 1 :])
         fixed = replace(fixed, node=dict(zip(table.quasi, levels, strict=True)))
         return replace(fixed.draft(table, definition, context), method=self.describe())
+
+    def _start(self, table: Table, context: Context) -> NodeLevels:
+        """The lowest levels, or those at which the engine can hold the points; typical values need the lowest."""
+        lowest = levels_of(table, None, "floor")
+        return finest_floor(table, lowest, context) if self.values == "labels" else lowest
 
     def _lattice(self) -> Lattice:
         return Lattice(suppression=self.suppression, values=self.values)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Seen, Table, as_polars
+from reticent.data import DistantRows, Seen, Table, as_polars
 from reticent.errors import DataError, did_you_mean
 from reticent.exact import whole
 
@@ -32,6 +32,8 @@ def own_people(table: Table, most: int, seed: int = 0) -> pl.DataFrame:
     names = [*table.quasi, *table.sensitive]
     if not table.streamed:
         return table.frame.select(names)
+    if isinstance(table.held, DistantRows):
+        return table.held.drawn(names, most, seed)
     random, drawn_so_far = np.random.default_rng(seed), pl.DataFrame()
     for chunk in table.held.chunks(names):
         dealt = chunk.with_columns(pl.Series(_LOT, random.random(chunk.height)))

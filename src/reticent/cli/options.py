@@ -64,7 +64,10 @@ class DraftOptions:
         typer.Option("--seconds", help="Stop searching after this many seconds and use the best result so far."),
     ] = None
     engine: Annotated[
-        str | None, typer.Option("--engine", help="local: rows in memory; streaming: a table larger than memory.")
+        str | None,
+        typer.Option(
+            "--engine", help="local: rows in memory; streaming: a table larger than memory; spark: on a cluster."
+        ),
     ] = None
 
     def overrides(self) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -111,7 +111,8 @@ def _payload(found: Published, worth: PoorWorth | None, compared: Mapping[str, A
         "path": found.path,
         "report": found.report,
         "format": release.format,
-        "tables": {name: found.path / "public" / each.files[0] for name, each in release.manifest.tables.items()},
+        "tables": {name: _paths(found, each.files) for name, each in release.manifest.tables.items()},
+        "floor": private.search.get("floor"),
         "levels": {column: level for column, level, _ in _levels(found)},
         "groups": _groups(release),
         "rows": release.public.height,
@@ -156,6 +157,12 @@ def _render(
         costs = [(name, shown(value)) for name, value in release.utility.items()]
         if costs:
             console.print(table("What it cost (for your eyes only)", ("measure", "value"), costs))
+    if "floor" in private.search:
+        raised = ", ".join(f"{name} {level}" for name, level in private.search["floor"].items() if level)
+        console.print(
+            f"There are more distinct rows than the driver may hold, so the search began at coarser levels ({raised}): a less distorted release may exist. "
+            "RETICENT_MEMORY allows more."
+        )
     if not private.search.get("proven", True):
         console.print(
             f"The time was up: a better release may exist, but none below {shown(private.search['bound'])}.",
@@ -179,6 +186,12 @@ def _worth(found: Published) -> PoorWorth | None:
     losses = utility.loss_by_column if isinstance(utility, Measured) else {}
     method, loss = found.release.manifest.method, utility.get("loss")
     return poor_worth(found.table, found.definition, method, loss, losses, most_rows=_QUICKLY_COMPARED)
+
+
+def _paths(found: Published, files: Sequence[str]) -> Path | list[Path]:
+    """The file of a table, or its files."""
+    paths = [found.path / "public" / file for file in files]
+    return paths[0] if len(paths) == 1 else paths
 
 
 def _groups(release: Release) -> dict[str, int] | None:

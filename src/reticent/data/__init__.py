@@ -41,7 +41,7 @@ from reticent.data.descriptions import hierarchy_from
 from reticent.data.domains import NAMES as PUBLIC_DOMAINS
 from reticent.data.draft import Draft
 from reticent.data.encoding import looked_up
-from reticent.data.engine import Engine, Order, Written, engine_named
+from reticent.data.engine import Engine, Order, Written, WrittenFile, engine_named, opener, part_names
 from reticent.data.evidence import (
     Columns,
     Comparison,
@@ -76,7 +76,7 @@ from reticent.data.meaning import (
     null_label,
     texts_of,
 )
-from reticent.data.memory import file_fits
+from reticent.data.memory import files_fit, fits, rows_at_once
 from reticent.data.metric import (
     CategoryDistance,
     ColumnDistance,
@@ -108,7 +108,10 @@ from reticent.data.recoding import (
     shown_meanings,
 )
 from reticent.data.rows import (
+    Change,
     CodedRows,
+    Counted,
+    DistantRows,
     DrawnRows,
     FrameRows,
     Profile,
@@ -122,7 +125,7 @@ from reticent.data.rows import (
 from reticent.data.seen import NOT_TRUE, NOWHERE, SEVERAL, Channel, MadeBy, Seen, SeenColumn, WholeColumn
 from reticent.data.sensitive import SensitiveColumn, SensitiveKind
 from reticent.data.shape import Ball, LabelBox, Nested, Shape, balls_around, inside, read_shapes, shapes_json
-from reticent.data.table import PSEUDONYM, EngineName, Table
+from reticent.data.table import PSEUDONYM, EngineName, Table, check_engine
 from reticent.data.table_files import TableFile, table_file, write_frame
 from reticent.data.types import ValueType, to_plain
 from reticent.data.typical import LabelRanges, at_places, places_of
@@ -172,6 +175,7 @@ __all__ = [
     "BoundHierarchy",
     "CalendarUnit",
     "CategoryDistance",
+    "Change",
     "Channel",
     "Checksum",
     "Coarsening",
@@ -181,7 +185,9 @@ __all__ = [
     "Columns",
     "Comparison",
     "Context",
+    "Counted",
     "Digits",
+    "DistantRows",
     "Distinct",
     "Draft",
     "DrawnRows",
@@ -247,6 +253,7 @@ __all__ = [
     "Values",
     "WholeColumn",
     "Written",
+    "WrittenFile",
     "as_csv",
     "as_parquet",
     "as_polars",
@@ -255,6 +262,7 @@ __all__ = [
     "at_places",
     "balls_around",
     "beyond_limits",
+    "check_engine",
     "clock_text",
     "coarsening_from",
     "cover",
@@ -266,9 +274,10 @@ __all__ = [
     "declared_kind",
     "engine_named",
     "fetch_postgres",
-    "file_fits",
+    "files_fit",
     "find_place",
     "first_rows",
+    "fits",
     "hierarchy_from",
     "in_order",
     "inside",
@@ -282,8 +291,10 @@ __all__ = [
     "null_label",
     "number",
     "numbered_marks",
+    "opener",
     "pack",
     "parquet_blocks",
+    "part_names",
     "people_marks",
     "people_of",
     "places_of",
@@ -294,6 +305,7 @@ __all__ = [
     "real",
     "remainder_of",
     "round_up",
+    "rows_at_once",
     "shapes_json",
     "shown_meanings",
     "sort_equal",

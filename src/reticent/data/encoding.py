@@ -33,12 +33,12 @@ def encode(
     column: str,
     null_code: int | None = None,
     found: pl.Series | None = None,
-    first_row: int = 0,
+    first_row: int | None = 0,
 ) -> NDArray[np.integer[Any]]:
     """The position in ``known`` of every value of ``series``, as the smallest unsigned integers that fit.
 
     A null takes ``null_code``; without one, and for any value that is not known, a :class:`DataError` names the
-    first offender, its row (counted from ``first_row``) and the column. ``found`` is what :func:`looked_up` found already.
+    first offender, its row (counted from ``first_row``, where rows have places) and the column. ``found`` is what :func:`looked_up` found already.
     """
     values = known if null_code is None else known.filter(known.is_not_null())
     if found is not None:
@@ -134,7 +134,7 @@ def _from_lookup(lookup: NDArray[np.int64], physical: pl.Series, low: int) -> pl
 
 
 def _fill_nulls(
-    series: pl.Series, codes: pl.Series, values: pl.Series, column: str, null_code: int | None, first_row: int
+    series: pl.Series, codes: pl.Series, values: pl.Series, column: str, null_code: int | None, first_row: int | None
 ) -> pl.Series:
     unknown = codes.is_null() & series.is_not_null()
     if unknown.any():
@@ -142,7 +142,7 @@ def _fill_nulls(
         assert row is not None
         value = series[row]
         raise DataError(
-            f"Column {column!r} has the value {value!r} (row {first_row + row + 1}), which its declared domain of {len(values)} values does not "
+            f"Column {column!r} has the value {value!r}{_place(row, first_row, ' (row {})')}, which its declared domain of {len(values)} values does not "
             f"contain.{did_you_mean(value, values.head(10_000).to_list())} Add it to the hierarchy, or correct the data.",
             setting=("domain", "values"),
             column=column,
@@ -152,9 +152,14 @@ def _fill_nulls(
         row = codes.is_null().arg_max()
         assert row is not None
         raise DataError(
-            f"Column {column!r} has no value in row {first_row + row + 1} ({codes.null_count()} missing in all). "
+            f"Column {column!r} has no value{_place(row, first_row, ' in row {}')} ({codes.null_count()} missing in all). "
             "Use nulls='drop' to leave such rows out, or nulls='category' to treat 'missing' as a value.",
             setting=("nulls",),
             column=column,
         )
     return codes.cast(pl.UInt32).fill_null(null_code)
+
+
+def _place(row: int, first_row: int | None, told: str) -> str:
+    """Where a value stands, as a part of a sentence; nothing where rows have no places."""
+    return "" if first_row is None else told.format(first_row + row + 1)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from reticent._names import load
@@ -25,12 +26,41 @@ Order = Literal["sorted", "own"]
 
 
 @dataclass(frozen=True)
-class Written:
-    """A file that an engine wrote: its rows in their order, its hash and its length in bytes."""
+class WrittenFile:
+    """A file that was written, its hash and its length in bytes."""
 
-    rows: Rows
+    path: Path
     sha256: str
     size: int
+
+
+@dataclass(frozen=True)
+class Written:
+    """What an engine wrote: the rows in their order, and the files that have them, one after the other."""
+
+    rows: Rows
+    files: tuple[WrittenFile, ...]
+
+
+def part_names(name: str, kind: str, count: int) -> tuple[str, ...]:
+    """The names of the files of a table: ``data.csv``, or where there are several, ``data-00001.csv`` and so on."""
+    return (f"{name}.{kind}",) if count == 1 else tuple(f"{name}-{part + 1:05d}.{kind}" for part in range(count))
+
+
+class Opener(Protocol):
+    """An engine that opens sources of its own kind: frames of its package, and what its package reads."""
+
+    def columns(self, source: Any) -> list[str]:
+        """The names of all columns of a source."""
+
+    def open(self, source: Any, columns: Sequence[str]) -> Rows:
+        """Some columns of a source, where they lie."""
+
+    def source(self, location: Any, settings: Any, reading: Mapping[str, Any]) -> Any:
+        """A source by its place and what was said about reading it; ``settings`` say how to reach the machinery."""
+
+    def applied(self, source: Any, recoded: Callable[[pl.DataFrame], pl.DataFrame]) -> Any:
+        """A frame of the same kind, of what ``recoded`` makes of every part of the rows."""
 
 
 class Engine(Protocol):
@@ -41,6 +71,9 @@ class Engine(Protocol):
 
         ``sensitive=False`` leaves the histograms out (one joint value for all), for definitions that only count.
         """
+
+    def finest(self, table: Table, floor: NodeLevels) -> NodeLevels:
+        """The finest levels, from ``floor`` upwards, whose points the engine can hold; ``floor`` itself where these fit."""
 
     def points(self, table: Table, counted: FrequencySet) -> Iterator[NDArray[np.int64]]:
         """Chunk by chunk, the point of ``counted`` that each row is in; -1 for a row that is in none."""
@@ -55,7 +88,12 @@ class Engine(Protocol):
         """The number of rows, and the values and nulls of some columns, in one pass."""
 
     def write(self, rows: Rows, target: Path, kind: TableFile, order: Order = "sorted") -> Written:
-        """Write rows as a new file of a ``kind``, hashed while it is written."""
+        """Write rows as a new file of a ``kind`` or, where they are too many for one, as files beside ``target`` (:func:`part_names`); hashed while they are written."""
+
+
+def opener(name: str) -> Opener:
+    """The engine of a name, which opens sources itself."""
+    return cast(Opener, load("engine", name)())
 
 
 def engine_named(name: str) -> Engine:

@@ -109,7 +109,7 @@ class BoundHierarchy:
             and all(np.array_equal(a.parts, b.parts) for a, b in zip(self.levels, other.levels, strict=True))
         )
 
-    def codes(self, series: pl.Series, found: pl.Series | None = None, first_row: int = 0) -> Codes:
+    def codes(self, series: pl.Series, found: pl.Series | None = None, first_row: int | None = 0) -> Codes:
         """The leaf number of every value; a value that is no leaf is a :class:`DataError` naming it.
 
         ``found`` is what :func:`reticent.data.encoding.looked_up` found for the column, if that was asked already; messages

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from reticent.errors import PolicyError
@@ -35,27 +36,35 @@ def fits(rows: int, columns: int) -> bool:
     return rows * max(columns, 1) * _BYTES_PER_CELL <= budget()
 
 
-def file_fits(path: Path) -> bool:
-    """Whether the table in a CSV or Parquet file can be worked with in memory. A damaged file does: reading it will tell."""
-    size = path.stat().st_size
-    if size * _BYTES_PER_CELL < budget():
+def files_fit(paths: Sequence[Path]) -> bool:
+    """Whether the tables in CSV and Parquet files can be worked with in memory together. A damaged file does: reading it will tell."""
+    if sum(path.stat().st_size for path in paths) * _BYTES_PER_CELL < budget():
         return True
+    return sum(map(_needs, paths)) <= budget()
+
+
+def _needs(path: Path) -> int:
+    """The memory that the table in a file takes."""
     if path.suffix != ".parquet":
-        return text_fits(path)
+        return _text_needs(path)
     from pyarrow import ArrowException
     from pyarrow.parquet import read_metadata
 
     try:
         found = read_metadata(path)
     except (ArrowException, OSError):
-        return True
-    return fits(found.num_rows, found.num_columns)
+        return 0
+    return int(found.num_rows * max(found.num_columns, 1) * _BYTES_PER_CELL)
 
 
 def text_fits(path: Path) -> bool:
     """The same of a text file, which may be packed."""
+    return _text_needs(path) <= budget()
+
+
+def _text_needs(path: Path) -> int:
     packed = _PACKING if path.suffix == ".gz" else 1
-    return path.stat().st_size * packed * _BYTES_PER_TEXT_BYTE <= budget()
+    return path.stat().st_size * packed * _BYTES_PER_TEXT_BYTE
 
 
 def rows_at_once(columns: int) -> int:

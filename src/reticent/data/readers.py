@@ -17,13 +17,15 @@ from typing import Any, cast
 import polars as pl
 from polars import selectors
 
+from reticent._names import FRAMES
 from reticent.data.codebook import TableCodebook
+from reticent.data.engine import opener
 from reticent.data.frames import as_polars
 from reticent.data.memory import fits
 from reticent.data.readers_csv import CsvFile
 from reticent.data.readers_sql import DuckdbSource, PostgresSource, Selection, cast_declared, declared_stream
 from reticent.data.readers_sqlite import SqliteSource
-from reticent.data.rows import StreamRows
+from reticent.data.rows import Rows, StreamRows
 from reticent.data.sources import RowSource, address_of, chosen_columns
 from reticent.data.table import EngineName, Table, check_engine
 from reticent.documents import check_ordinary
@@ -51,7 +53,8 @@ class Source:
 
     ``location`` is a path, the address of a database server, ``env:NAME`` (the address stands in that environment variable, so that no
     password is written down), or a frame. ``table`` and ``query`` are for databases, ``delimiter`` and ``encoding`` for text, ``sheet`` for spreadsheets,
-    ``labels`` (``"text"`` or ``"codes"``) for files of statistics programs.
+    ``labels`` (``"text"`` or ``"codes"``) for files of statistics programs. An ``engine`` with sources of its own (``"spark"``) reads what it knows of: folders and tables
+    too; ``spark`` is its session, or settings for one.
     """
 
     location: Any
@@ -63,15 +66,20 @@ class Source:
     types: Mapping[str, str] = field(default_factory=dict)
     sheet: str | None = None
     labels: str | None = None
+    engine: str | None = None
+    spark: Any = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.location, str | Path | pl.LazyFrame):
+        owner = FRAMES.get(type(self.location).__module__.partition(".")[0])
+        if self.engine is None and (owner is not None or self.spark is not None):
+            object.__setattr__(self, "engine", owner or "spark")
+        if not isinstance(self.location, str | Path | pl.LazyFrame) and not self._distant:
             # A stream can be read once only, and columns are asked for before rows.
             object.__setattr__(self, "location", as_polars(self.location))
         kind = self._kind
         allowed = {
-            "table": kind == "database",
-            "query": kind == "database",
+            "table": kind == "database" or self._distant,
+            "query": kind == "database" or self._distant,
             "sheet": kind == "sheet",
             "labels": kind == "statistics",
         }
@@ -113,9 +121,12 @@ class Source:
         found = self._rows.read(columns)
         return found if isinstance(self._rows, CsvFile) else self._said_of(found, columns)
 
-    def open(self, columns: Sequence[str] | None = None, engine: EngineName | None = None) -> pl.DataFrame | StreamRows:
-        """The wanted columns in memory or, where that was said or they do not fit, as a stream."""
+    def open(self, columns: Sequence[str] | None = None, engine: EngineName | None = None) -> pl.DataFrame | Rows:
+        """The wanted columns in memory or, where that was said or they do not fit, as a stream; where an engine has sources of its own, as it finds them."""
         check_engine(engine)
+        if self._distant:
+            found: Rows = self._rows.rows(columns)
+            return found
         if engine == "local" or not isinstance(self.location, str | Path):
             return self.read(columns)
         wanted = list(dict.fromkeys(columns)) if columns is not None else self.columns()
@@ -139,6 +150,10 @@ class Source:
         return self._rows.codebook(columns)
 
     @property
+    def _distant(self) -> bool:
+        return self.engine in FRAMES.values()
+
+    @property
     def _is_address(self) -> bool:
         return isinstance(self.location, str) and ("://" in self.location or self.location.startswith("env:"))
 
@@ -154,6 +169,10 @@ class Source:
     @cached_property
     def _rows(self) -> RowSource:
         """What reads the rows, by what the location is."""
+        if self._distant:
+            said = ("table", "query", "delimiter", "encoding", "null_values", "types")
+            reading = {name: getattr(self, name) for name in said}
+            return cast(RowSource, opener(str(self.engine)).source(self.location, self.spark, reading))
         if not isinstance(self.location, str | Path):
             return _LazyRows(self.location.lazy, self.name)
         if self._is_address:

@@ -78,11 +78,35 @@ class Rows(Protocol):
 
 @dataclass(frozen=True)
 class Profile:
-    """The number of rows, and of some columns the values (each at least once) and the nulls: how many, and the place of the first."""
+    """The number of rows, and of some columns the values (each at least once) and the nulls: how many, and the place of the first, where rows have places.
+
+    ``distinct`` has the distinct rows of these columns with their counts, where they were found on the way.
+    """
 
     rows: int
     values: Mapping[str, pl.Series]
-    missing: Mapping[str, tuple[int, int]]
+    missing: Mapping[str, tuple[int, int | None]]
+    distinct: Counted | None = field(default=None, repr=False)
+
+
+@runtime_checkable
+class DistantRows(Rows, Protocol):
+    """Rows of machinery that answers questions about all rows where they lie (a cluster), so that they need not come here one by one. They have no order."""
+
+    def watched(self, context: Context, stage: str) -> DistantRows:
+        """The same rows; work on them reports how far it has come and stops when asked."""
+
+    def profiled(self, known: Profile) -> DistantRows:
+        """The same rows with what a pass found out about them."""
+
+    def without_nulls(self, columns: Sequence[str]) -> DistantRows:
+        """Only the rows that have a value in all of some columns."""
+
+    def doubtful(self, columns: Sequence[str], key: str) -> pl.DataFrame:
+        """Some of the distinct rows of some columns whose ``key`` is missing or occurs in several of them (with ``columns`` the key alone: in several rows)."""
+
+    def drawn(self, columns: Sequence[str], most: int, seed: int) -> pl.DataFrame:
+        """At most so many rows of some columns, drawn at random."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -364,9 +388,9 @@ class StreamRows:
 
 @dataclass(frozen=True, eq=False)
 class StoredRows(_CountedRows):
-    """Rows in a CSV or Parquet file, as :mod:`reticent.data.writers` writes them. ``keeps`` is held as long as the rows: the folder of the file."""
+    """Rows in CSV or Parquet files, one after the other, as :mod:`reticent.data.writers` writes them. ``keeps`` is held as long as the rows: the folder of the files."""
 
-    path: Path = field(kw_only=True)
+    paths: tuple[Path, ...] = field(kw_only=True)
     keeps: Any = field(default=None, repr=False, kw_only=True)
 
     engine: ClassVar[str] = "streaming"
@@ -393,26 +417,31 @@ class StoredRows(_CountedRows):
 
     def scan(self) -> pl.LazyFrame:
         """The rows, not yet read."""
-        if self.path.suffix == ".parquet":
-            return pl.scan_parquet(self.path)
-        return pl.scan_csv(self.path, **csv_layout(self.schema))
+        return self._scanned(self.paths)
+
+    def _scanned(self, paths: Sequence[Path]) -> pl.LazyFrame:
+        if paths[0].suffix == ".parquet":
+            return pl.scan_parquet(list(paths))
+        return pl.scan_csv(list(paths), **csv_layout(self.schema))
 
     def check(self) -> None:
-        """Check that the file has the columns that it should have, of the right types."""
+        """Check that each file has the columns that it should have, of the right types."""
+        for path in self.paths:
+            self._check_file(path)
+
+    def _check_file(self, path: Path) -> None:
         try:
-            if self.path.suffix == ".csv":
-                with self.path.open("rb") as file:
-                    check_header(file.read(len(csv_header(self.schema))), self.schema, self.path.name)
-            found = self.scan().collect_schema()
+            if path.suffix == ".csv":
+                with path.open("rb") as file:
+                    check_header(file.read(len(csv_header(self.schema))), self.schema, path.name)
+            found = self._scanned([path]).collect_schema()
         except (pl.exceptions.PolarsError, OSError) as error:
             raise self._unreadable(error) from None
         if list(found) != list(self.schema):
-            raise DataError(
-                f"{self.path.name} has the columns {list(found)}, but the manifest lists {list(self.schema)}."
-            )
+            raise DataError(f"{path.name} has the columns {list(found)}, but the manifest lists {list(self.schema)}.")
         for name, dtype in self.schema.items():
             if found[name] != dtype:
-                raise DataError(f"{self.path.name}: column {name!r} has type {found[name]}, not {dtype}.")
+                raise DataError(f"{path.name}: column {name!r} has type {found[name]}, not {dtype}.")
 
     def _grouped(self, columns: Sequence[str]) -> pl.DataFrame:
         if not columns:
@@ -427,7 +456,8 @@ class StoredRows(_CountedRows):
 
     def _unreadable(self, error: Exception) -> DataError:
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        return DataError(f"{self.path.name} cannot be read as the manifest describes it: {first}")
+        named = f"{self.paths[0].name}{f' (to {self.paths[-1].name})' if len(self.paths) > 1 else ''}"
+        return DataError(f"{named} cannot be read as the manifest describes it: {first}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -504,14 +534,20 @@ def distinct_values(dtype: pl.DataType, parts: Iterator[pl.Series]) -> pl.Series
 
 def without_nulls(rows: Rows, columns: Sequence[str]) -> Rows:
     """Only the rows that have a value in all of some columns."""
+    if isinstance(rows, DistantRows):
+        return rows.without_nulls(columns)
     return rows.mapped(rows.schema, lambda part: part.drop_nulls(columns), needs=columns)
 
 
 def by_person(rows: Rows, columns: Sequence[str], key: str) -> Chunks:
     """Some columns of all rows, all rows of a person in one frame, in as many frames as memory asks for.
 
-    Every frame takes a pass of its own and holds the people whose key hashes to its number: nothing is written to a disk.
+    Every frame takes a pass of its own and holds the people whose key hashes to its number: nothing is written to a disk. Of distant rows only those come that
+    are not one for each person.
     """
+    if isinstance(rows, DistantRows):
+        yield rows.doubtful(columns, key)
+        return
     parts = max(1, -(-rows.height * len(columns) * _BYTES_PER_PERSON_CELL // max(budget() // 2, 1)))
     for number in range(parts):
         chunks = [

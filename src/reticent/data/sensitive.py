@@ -59,7 +59,7 @@ class SensitiveColumn:
         missing = unused(NULL_LABEL, set(series))
         return tuple(missing if label is None else label for label in series.to_list())
 
-    def codes(self, series: pl.Series, found: pl.Series | None = None, first_row: int = 0) -> Codes:
+    def codes(self, series: pl.Series, found: pl.Series | None = None, first_row: int | None = 0) -> Codes:
         """The position of every value; an unknown one is a :class:`DataError` naming it and its row, counted from ``first_row``.
 
         ``found`` is what :func:`reticent.data.encoding.looked_up` found for the column, if that was asked already.

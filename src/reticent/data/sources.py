@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from reticent.data.codebook import TableCodebook
-from reticent.data.rows import StreamRows
+from reticent.data.rows import Rows, StreamRows
 from reticent.errors import DataError, PolicyError, did_you_mean
 
 
@@ -27,6 +27,10 @@ class RowSource(ABC):
     def stream(self, columns: Sequence[str]) -> StreamRows:
         """Some columns, a chunk of rows at a time; in one chunk where the source cannot be read in parts."""
         return StreamRows.of_frame(self.read(columns))
+
+    def rows(self, columns: Sequence[str] | None) -> Rows:
+        """Some columns, where they lie: for sources that an engine of their own reads."""
+        raise PolicyError("These rows are read into memory or streamed, by the engines 'local' and 'streaming'.")
 
     def fits(self, columns: int) -> bool:
         """Whether that many columns can be worked with in memory, as far as that can be told without reading them."""

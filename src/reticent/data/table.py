@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import polars as pl
 
+from reticent._names import FRAMES
 from reticent.cards import Card, ShownAsCard
 from reticent.data.coarsening import Coarsening, Microaggregation, coarse_rows, coarsening_from
 from reticent.data.codebook import TableCodebook
 from reticent.data.context import Context
-from reticent.data.engine import engine_named
+from reticent.data.engine import engine_named, opener
 from reticent.data.frames import as_polars, as_type_of, is_pattern
 from reticent.data.hierarchy import BoundHierarchy, Hierarchy
 from reticent.data.memory import fits
 from reticent.data.plain import plain, plain_rows
-from reticent.data.rows import FrameRows, Rows, StreamRows, by_person, without_nulls
+from reticent.data.rows import DistantRows, FrameRows, Rows, StreamRows, by_person, without_nulls
 from reticent.data.sensitive import SensitiveColumn, SensitiveKind, bind_sensitive
 from reticent.data.weights import Weights
 from reticent.errors import DataError, PolicyError, did_you_mean
 
 Nulls = Literal["refuse", "drop", "category"]
 Unit = Literal["row", "person"]
-EngineName = Literal["local", "streaming"]
+EngineName = Literal["local", "streaming", "spark"]
 PSEUDONYM = "pseudonym"
 """The published column that stands for identifiers."""
 
@@ -49,8 +50,8 @@ class Table(ShownAsCard):
     ``{"income": {"kind": "round", "to": 1000}}`` (see :mod:`reticent.data.coarsening`). Everything else then sees the coarser values only.
 
     ``engine="local"`` holds the columns with a role in memory, ``"streaming"`` only a chunk of rows at a time: then there is no
-    ``frame``. Not said, a lazy frame or a stream that would not fit into memory is streamed (see :mod:`reticent.data.memory`), and
-    everything else is local.
+    ``frame``. A frame of Spark is read by the engine ``"spark"``, where it lies. Not said, a lazy frame or a stream that would not fit into memory is streamed
+    (see :mod:`reticent.data.memory`), and everything else is local.
 
     ``codebook`` is what the source knows about columns beside their values: titles and labels of codes, which files of statistics programs show
     again, and which codes were read as missing.
@@ -95,7 +96,7 @@ class Table(ShownAsCard):
         self.population_source: Any = None
         self.extra_counts: Mapping[str, pl.Series] = {}
         self.prepared_by: tuple[Any, ...] = ()
-        self.first_row = 0
+        self.first_row: int | None = 0
         self.coarsen: Mapping[str, Coarsening] = {
             name: coarsening_from(given, f"coarsen, column {name!r}") for name, given in (coarsen or {}).items()
         }
@@ -130,6 +131,11 @@ class Table(ShownAsCard):
         return self.held.engine != "local"
 
     @property
+    def read_how(self) -> str:
+        """How the rows are read, in a sentence about the table: ``"streamed"``, or by which engine."""
+        return "streamed" if self.held.engine == "streaming" else f"read by the engine {self.held.engine!r}"
+
+    @property
     def frame(self) -> pl.DataFrame:
         """All rows. A streamed table has none: what asks for it needs rows in memory, and says so."""
         return self.held.frame()
@@ -161,8 +167,8 @@ class Table(ShownAsCard):
             yield self.part(chunk, first)
             first += chunk.height
 
-    def part(self, rows: pl.DataFrame, first: int = 0, *, weighted: bool = True) -> Table:
-        """Some of the rows, from row ``first`` on, with the hierarchies, domains and weights of the whole; people are not told apart in it."""
+    def part(self, rows: pl.DataFrame, first: int | None = 0, *, weighted: bool = True) -> Table:
+        """Some of the rows, from row ``first`` on (None: they have no places), with the hierarchies, domains and weights of the whole; people are not told apart in it."""
         part = copy(self)
         if not weighted:
             part.weight = part.__dict__["weights"] = None
@@ -228,7 +234,7 @@ class Table(ShownAsCard):
 
     def watched(self, context: Context, stage: str) -> Table:
         """The same table; a pass over its rows reports how far it has come and stops when asked, if the rows are streamed."""
-        if not context.watched or not isinstance(self.held, StreamRows):
+        if not context.watched or not isinstance(self.held, StreamRows | DistantRows):
             return self
         _ = self.hierarchies, self.sensitive_columns
         told = copy(self)
@@ -268,6 +274,10 @@ class Table(ShownAsCard):
     def _opened(self, source: Any, engine: EngineName | None) -> Rows:
         """The source as rows in memory or as a stream, as was said or as it fits."""
         check_engine(engine)
+        owner = _owner(source, engine)
+        if owner is not None:
+            machine = opener(owner)
+            return machine.open(source, self._wanted(machine.columns(source)))
         if engine == "streaming" and not isinstance(source, pl.LazyFrame | Rows):
             source = StreamRows.of_frame(as_polars(source))
         if isinstance(source, pl.LazyFrame):
@@ -285,7 +295,7 @@ class Table(ShownAsCard):
             return StreamRows(pl.Schema({name: source.schema[name] for name in wanted}), source.make)
         return source if isinstance(source, Rows) else FrameRows(as_polars(source))
 
-    def _wanted(self, available: Mapping[str, pl.DataType]) -> list[str]:
+    def _wanted(self, available: Collection[str]) -> list[str]:
         """The columns with a role; others are left in the source."""
         self._check_roles(list(available))
         named = (*self.quasi, *self.sensitive, *self.other, *self.identifiers, *self.private, self.key, self.weight)
@@ -302,7 +312,7 @@ class Table(ShownAsCard):
     def _refuse_streamed(self, what: str) -> None:
         if self.streamed:
             raise PolicyError(
-                f"{what} needs all rows in memory, and this table is streamed. Pass engine='local' if the table fits in memory."
+                f"{what} needs all rows in memory, and this table is {self.read_how}. Pass engine='local' if the table fits in memory."
             )
 
     def _check_roles(self, columns: Sequence[str]) -> None:
@@ -400,8 +410,9 @@ class Table(ShownAsCard):
         if self.nulls == "refuse":
             for name in (name for name in judged if name in missing):
                 count, first = missing[name]
+                place = "" if first is None else f", the first in row {first + 1}"
                 raise DataError(
-                    f"Column {name!r} has {count} missing values, the first in row {first + 1}. Use nulls='drop' to leave "
+                    f"Column {name!r} has {count} missing values{place}. Use nulls='drop' to leave "
                     "such rows out, or nulls='category' to treat 'missing' as a value of its own.",
                     setting=("nulls",),
                     column=name,
@@ -410,20 +421,21 @@ class Table(ShownAsCard):
 
     @staticmethod
     def _fitted(rows: Rows, name: str, coarsening: Coarsening) -> Coarsening:
-        if isinstance(rows, StreamRows) and isinstance(coarsening, Microaggregation):
+        if rows.engine != "local" and isinstance(coarsening, Microaggregation):
+            how = "streamed" if rows.engine == "streaming" else f"read by the engine {rows.engine!r}"
             raise PolicyError(
-                f"coarsen, column {name!r}: microaggregation needs all rows in memory, and this table is streamed. Use kind = 'round' or 'digits', "
+                f"coarsen, column {name!r}: microaggregation needs all rows in memory, and this table is {how}. Use kind = 'round' or 'digits', "
                 "or engine='local' if the table fits in memory.",
                 setting=("coarsen", name),
             )
         empty = pl.Series(name, [], dtype=rows.schema[name])
-        return coarsening.fitted(empty if isinstance(rows, StreamRows) else rows.frame()[name])
+        return coarsening.fitted(empty if rows.engine != "local" else rows.frame()[name])
 
     @staticmethod
-    def _profiled(rows: Rows, columns: Sequence[str]) -> tuple[Rows, Mapping[str, tuple[int, int]]]:
+    def _profiled(rows: Rows, columns: Sequence[str]) -> tuple[Rows, Mapping[str, tuple[int, int | None]]]:
         """The rows with what one pass found out about them, and which columns have nulls: how many, and where the first is."""
         found = engine_named(rows.engine).profile(rows, columns)
-        return rows.profiled(found) if isinstance(rows, StreamRows) else rows, found.missing
+        return rows.profiled(found) if isinstance(rows, StreamRows | DistantRows) else rows, found.missing
 
     def _check_people(self) -> None:
         _ = self.weights
@@ -458,11 +470,25 @@ class Table(ShownAsCard):
 
 
 def check_engine(engine: str | None) -> None:
-    """An engine has one of two names, or is chosen by size."""
-    if engine not in (None, "local", "streaming"):
+    """An engine has one of three names, or is chosen by size."""
+    if engine not in (None, *get_args(EngineName)):
         raise PolicyError(
-            f"engine must be 'local' or 'streaming', but it is {engine!r}.", setting=("engine",), value=engine
+            f"engine must be 'local', 'streaming' or 'spark', but it is {engine!r}.", setting=("engine",), value=engine
         )
+
+
+def _owner(source: Any, engine: EngineName | None) -> str | None:
+    """The engine that opens a source itself, if one does: that of frames of its package, or the one that was said."""
+    if isinstance(source, Rows):
+        return None
+    owner = FRAMES.get(type(source).__module__.partition(".")[0])
+    if owner is not None and engine not in (None, owner):
+        raise PolicyError(
+            f"A frame of {type(source).__module__.partition('.')[0]} is read by engine={owner!r}, not by {engine!r}. Leave engine= out, or collect the rows first.",
+            setting=("engine",),
+            value=engine,
+        )
+    return engine if engine in FRAMES.values() else owner
 
 
 def _hierarchies(quasi: Sequence[str] | Mapping[str, Hierarchy | None]) -> dict[str, Hierarchy]:

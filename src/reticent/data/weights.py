@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data.rows import Rows
+from reticent.data.rows import DistantRows, Rows
 from reticent.errors import DataError
 
 MOST_PEOPLE = 2**51
@@ -34,6 +34,11 @@ class Weights:
         dtype = rows.schema[column]
         if not dtype.is_numeric():
             raise DataError(f"The weight column {column!r} must be numeric, but it is {dtype}.")
+        if isinstance(rows, DistantRows):
+            distinct, times = rows.counted([column])
+            _check(distinct[column], None)
+            total = float((distinct[column].cast(pl.Float64) * pl.Series(times)).sum())
+            return cls._of(column, total, _decimals(distinct[column]), len(times))
         seen, total, decimals = 0, 0.0, 0
         for chunk in rows.chunks([column]):
             series = chunk[column]
@@ -41,6 +46,10 @@ class Weights:
             total += float(series.cast(pl.Float64).sum())
             decimals = max(decimals, _decimals(series))
             seen += len(series)
+        return cls._of(column, total, decimals, seen)
+
+    @classmethod
+    def _of(cls, column: str, total: float, decimals: int, seen: int) -> Weights:
         if not total > 0 and seen:
             raise DataError(f"All weights in column {column!r} are zero, so the rows stand for nobody.")
         if total >= MOST_PEOPLE:
@@ -61,7 +70,7 @@ class Weights:
         return counts
 
 
-def _check(series: pl.Series, first_row: int) -> None:
+def _check(series: pl.Series, first_row: int | None) -> None:
     plain = series.cast(pl.Float64)
     for wrong, what in (
         (plain.is_null(), "no weight"),
@@ -70,8 +79,9 @@ def _check(series: pl.Series, first_row: int) -> None:
     ):
         if wrong.any():
             row = int(wrong.arg_max() or 0)
+            place = "" if first_row is None else f" in row {first_row + row + 1}"
             raise DataError(
-                f"The weight column {series.name!r} has {what} in row {first_row + row + 1} ({series[row]!r}). A weight says how many people "
+                f"The weight column {series.name!r} has {what}{place} ({series[row]!r}). A weight says how many people "
                 "a row stands for; correct it, or leave the row out."
             )
 

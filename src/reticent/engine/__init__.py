@@ -3,18 +3,30 @@
 ``local``      rows in memory, on polars and numpy
 ``streaming``  rows of a source larger than memory, a chunk at a time
 ``recoding``   the public rows of a table, of all of it or of a part
+``spark``      rows on a cluster, counted and recoded there
 
-An engine is found by the name that a table's rows give (``reticent._names.ENGINES``): call :func:`engine_of` and :func:`count_table`.
+An engine is found by the name that a table's rows give (``reticent._names.ENGINES``): call :func:`engine_of`, :func:`count_table` and :func:`finest_floor`.
 """
 
 from reticent.data import Context, Engine, FrequencySet, NodeLevels, Table, engine_named
 
-__all__ = ["count_table", "engine_of"]
+__all__ = ["count_table", "engine_of", "finest_floor"]
 
 
 def engine_of(table: Table, context: Context | None = None) -> Engine:
     """The engine that scans a table's rows: the one that the context names, or else the one that the rows name."""
     return context.engine if context is not None and context.engine is not None else engine_named(table.held.engine)
+
+
+def finest_floor(table: Table, floor: NodeLevels, context: Context | None = None) -> NodeLevels:
+    """The finest levels from ``floor`` upwards whose points the engine can hold; with a context, found out once for each run."""
+    if context is None:
+        return engine_of(table).finest(table, floor)
+    known: dict[NodeLevels, tuple[Table, NodeLevels]] = context.memo.setdefault(("finest", table.counted_as), {})
+    if floor not in known:
+        watched = table.watched(context, "looking for levels that fit")
+        known[floor] = table, engine_of(table, context).finest(watched, floor)
+    return known[floor][1]
 
 
 def count_table(

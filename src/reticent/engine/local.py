@@ -33,6 +33,7 @@ from reticent.data import (
     Table,
     TableFile,
     Written,
+    WrittenFile,
     first_rows,
     looked_up,
     number,
@@ -51,8 +52,15 @@ _LOOKED_UP: WeakKeyDictionary[Rows, dict[str, tuple[pl.Series, Codes]]] = WeakKe
 class LocalEngine:
     """Counts and recodes a table that fits into memory."""
 
-    def count(self, table: Table, *, sensitive: bool = True, floor: NodeLevels | None = None) -> FrequencySet:
-        """Count the distinct quasi points of the table, at level 0 or at ``floor``."""
+    def count(
+        self,
+        table: Table,
+        *,
+        sensitive: bool = True,
+        floor: NodeLevels | None = None,
+        times: NDArray[np.int64] | None = None,
+    ) -> FrequencySet:
+        """Count the distinct quasi points of the table, at level 0 or at ``floor``; where rows repeat, each is there once and ``times`` says how often it counts."""
         levels = floor if floor is not None else (0,) * len(table.hierarchies)
         if sensitive:
             _looked_up(table, (*table.hierarchies, *table.sensitive_columns))
@@ -61,18 +69,18 @@ class LocalEngine:
         domain, joint = self._sensitive(table) if sensitive else (SensitiveDomain.none(), None)
         if table.population is None:
             points = Distinct(*pack(codes, sizes, table.rows))
-            counted, people = points.sizes, {}
+            counted, people = points.sizes if times is None else sum_by(points.ids, times, len(points.sizes)), {}
         else:
             # The population is counted together with the rows: two counts would have to be merged, which is far dearer.
             codes = [np.concatenate(both) for both in zip(codes, self._people_codes(table, levels), strict=True)]
             points = Distinct(*pack(codes, sizes, table.rows + table.population.height))
-            counted = sum_by(points.ids[: table.rows], None, len(points.sizes))
-            people = {"population": points.sizes - counted}
+            counted = sum_by(points.ids[: table.rows], times, len(points.sizes))
+            people = {"population": sum_by(points.ids[table.rows :], None, len(points.sizes))}
             joint = np.zeros(table.rows, dtype=np.uint8) if joint is None else joint
         if joint is None:
             histograms = Histograms.of_one_value(counted)
         else:
-            histograms = Histograms.from_cells(points.ids[: table.rows], joint, None, len(counted), domain.size)
+            histograms = Histograms.from_cells(points.ids[: table.rows], joint, times, len(counted), domain.size)
         return FrequencySet(
             table.hierarchies,
             levels,
@@ -82,6 +90,10 @@ class LocalEngine:
             domain,
             {**self._extras(table, points), **people},
         )
+
+    def finest(self, table: Table, floor: NodeLevels) -> NodeLevels:
+        """The levels that were asked for: whoever has the rows in memory has room for their points."""
+        return floor
 
     def points(self, table: Table, counted: FrequencySet) -> Iterator[NDArray[np.int64]]:
         """The point of ``counted`` that each row is in (-1: none), all rows at once."""
@@ -107,7 +119,7 @@ class LocalEngine:
         # Rows held as codes or as kinds that repeat are CSV before they are a frame.
         blocks = ordered.csv_blocks() if kind.name == "csv" else kind.write(ordered.frame(), ordered.schema)
         write_new(target, checksum.passing(blocks), mode=0o600, sync=False)
-        return Written(ordered, checksum.sha256, checksum.size)
+        return Written(ordered, (WrittenFile(target, checksum.sha256, checksum.size),))
 
     def single_rows(self, table: Table, order: NDArray[np.int64]) -> FrequencySet:
         """Every row as a point of its own, in the given order: for methods that may part people with equal quasi values."""

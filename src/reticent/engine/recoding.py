@@ -44,7 +44,7 @@ def recode_frame(table: Table, recoding: Recoding, encode: Encode, secrets: Secr
     chosen, times = repeated if repeated is not None else (kept, None)
     unchanged = [table.frame[name].gather(chosen) for name in (*table.sensitive, *table.other)]
     data = recoding.shown(group[chosen], coded=True).with_columns(unchanged)
-    if _listed(table) or table.pseudonyms:
+    if listed_columns(table) or table.pseudonyms:
         data, private = _pseudonymized(table, table.frame[kept], data, randomness)
     rows = CodedRows(data)
     return Recoded({"data": rows if times is None else RepeatedRows(rows, times)}, private)
@@ -79,7 +79,7 @@ def recode_parts(table: Table, recoding: Recoding, encode: Encode) -> Recoded:
     def people(part: Table) -> pl.DataFrame:
         return part.frame.select(listed).filter(pl.Series(_groups(part, recoding, encode) >= 0))
 
-    listed = _listed(table)
+    listed = listed_columns(table)
     shown = recoding.shown(np.zeros(0, dtype=np.int64)).schema
     unchanged = {name: table.schema[name] for name in (*table.sensitive, *table.other)}
     data = _mapped(table, published, pl.Schema({**shown, **unchanged}))
@@ -116,7 +116,7 @@ def _pseudonymized(
     table: Table, rows: pl.DataFrame, data: pl.DataFrame, randomness: Randomness
 ) -> tuple[pl.DataFrame, dict[str, Rows]]:
     """A random name for each row's person, and what stays private: the list that translates it back, and who is where."""
-    listed = _listed(table)
+    listed = listed_columns(table)
     private: dict[str, Rows] = {"people": FrameRows(rows.select(listed))} if listed else {}
     if not table.pseudonyms:
         return data, private
@@ -128,7 +128,7 @@ def _pseudonymized(
     return data.with_columns(names[PSEUDONYM]), {**private, "pseudonyms": FrameRows(translation)}
 
 
-def _listed(table: Table) -> list[str]:
+def listed_columns(table: Table) -> list[str]:
     """What is kept of each published person: the key (or first identifier) and the raw quasi values."""
     name = table.key if table.key is not None else next(iter(table.identifiers), None)
     return [] if name is None else list(dict.fromkeys([name, *table.quasi]))

@@ -31,6 +31,7 @@ from reticent.data import (
     Table,
     TableFile,
     Written,
+    WrittenFile,
 )
 from reticent.data.sorting import in_order
 from reticent.engine.local import LocalEngine
@@ -49,6 +50,10 @@ class StreamingEngine:
         levels = floor if floor is not None else (0,) * len(table.hierarchies)
         counted = self._counted(table, levels)
         return counted if sensitive else counted.bare()
+
+    def finest(self, table: Table, floor: NodeLevels) -> NodeLevels:
+        """The levels that were asked for: how many points there are is known once they are counted."""
+        return floor
 
     def points(self, table: Table, counted: FrequencySet) -> Iterator[NDArray[np.int64]]:
         """Chunk by chunk, the point of ``counted`` that each row is in; -1 for a row that is in none."""
@@ -81,7 +86,7 @@ class StreamingEngine:
             if order == "sorted":
                 chunks = in_order(rows, Path(work.enter_context(TemporaryDirectory(dir=target.parent))))
             write_new(target, checksum.passing(kind.blocks(rows.schema, chunks)), mode=0o600, sync=False)
-        return Written(StoredRows(rows.schema, path=target), checksum.sha256, checksum.size)
+        return Written(StoredRows(rows.schema, paths=(target,)), (WrittenFile(target, checksum.sha256, checksum.size),))
 
     def recode(self, table: Table, recoding: Recoding, context: Context) -> Recoded:
         """Public and private rows, made chunk by chunk whenever they are read."""

@@ -9,7 +9,8 @@ from operator import and_
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reticent.data import Coarsening, EngineName, Source, Table, coarsening_from, hierarchy_from
+from reticent._names import FRAMES
+from reticent.data import Coarsening, EngineName, Source, Table, check_engine, coarsening_from, hierarchy_from
 from reticent.definitions import Definition, definition_from
 from reticent.errors import DataError, PolicyError, ReticentError, did_you_mean
 from reticent.parameters import beside
@@ -45,16 +46,35 @@ class Policy(PolicyFile):
     @cached_property
     def source(self) -> Source:
         """Where the rows are."""
-        data = self.sections.data
+        return self.sourced(self.sections.data.engine)
+
+    def machine(self, engine: str | None) -> dict[str, Any]:
+        """What is said about an engine with sources of its own: its name, and the settings of its session."""
+        if engine not in FRAMES.values():
+            return {}
+        said = self.sections.spark
+        return {"engine": engine, "spark": None if said is None else said.model_dump()}
+
+    def sourced(self, engine: str | None) -> Source:
+        """Where the rows are, for an engine."""
+        data, machine = self.sections.data, self.machine(engine)
+        if machine and data.source is None and (data.table is not None or data.query is not None):
+            return Source("the catalogue", table=data.table, query=data.query, **self.reading, **machine)
         if data.source is None:
             raise self.error(
                 ("data",), "the policy does not say where the rows are. Write [data] source = 'patients.csv'."
             )
-        address = "://" in data.source or data.source.startswith("env:")
+        address = "://" in data.source or data.source.startswith(("env:", "jdbc:"))
         location = data.source if address else str(self.folder / data.source)
         with self.pointing("data"):
             return Source(
-                location, table=data.table, query=data.query, sheet=data.sheet, labels=data.labels, **self.reading
+                location,
+                table=data.table,
+                query=data.query,
+                sheet=data.sheet,
+                labels=data.labels,
+                **self.reading,
+                **machine,
             )
 
     @property
@@ -90,13 +110,15 @@ class Policy(PolicyFile):
 
     def table(self, source: Source | None = None, engine: EngineName | None = None) -> Table:
         """The rows with their roles; ``source`` and ``engine`` replace the policy's own. Only columns with a role are read."""
-        source = source if source is not None else self.source
+        engine = engine or self.sections.data.engine
+        check_engine(engine)
+        source = source if source is not None else self.sourced(engine)
         with self.pointing("data", "source"):
             available = source.columns()
         self._check_available(available, source.name)
         wanted = [name for _, name in self._columns()]
         with self.pointing("data"):
-            rows = source.open(wanted, engine or self.sections.data.engine)
+            rows = source.open(wanted, engine)
         with self.pointing("roles"):
             table = Table(
                 rows,

@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from reticent._names import FRAMES
 from reticent.data import Source, Table
 from reticent.errors import PolicyError, did_you_mean
 from reticent.policy.policy import Policy
 
-_READING = ("table", "query", "delimiter", "encoding", "null_values", "types", "sheet", "labels")
+_READING = ("table", "query", "delimiter", "encoding", "null_values", "types", "sheet", "labels", "spark")
 _TABLE = tuple(name for name in inspect.signature(Table).parameters if name not in ("frame", "left_out"))
 
 
@@ -20,7 +21,8 @@ def read(source: Any = None, policy: str | Path | Policy | None = None, **overri
 
     With ``policy`` the roles and hierarchies come from there, and so does the source unless one is given. ``overrides`` are
     the arguments of :class:`Table` (``quasi=``, ``sensitive=``, ``nulls=``, ...) and of reading (``types=``,
-    ``delimiter=``, ``table=``, ...); they win over the policy.
+    ``delimiter=``, ``table=``, ...); they win over the policy. ``engine="spark"`` reads whatever a Spark session reads: files, folders, tables of its catalogue
+    and ``jdbc:`` addresses; ``spark=`` is the session, or settings for one (``{"master": ..., "conf": {...}}``).
     """
     for name in overrides:
         if name not in (*_READING, *_TABLE):
@@ -30,12 +32,17 @@ def read(source: Any = None, policy: str | Path | Policy | None = None, **overri
     if policy is None:
         if source is None:
             raise PolicyError("Pass what to read: a file, a database address, a frame, or a policy that names one.")
-        return _table(Source(source, **reading), roles)
+        return _table(Source(source, **reading, engine=_own(roles.get("engine"))), roles)
     loaded = policy if isinstance(policy, Policy) else Policy.read(policy)
-    base = loaded.source if source is None else Source(source, **loaded.reading)
-    chosen = replace(base, **reading)
     engine = roles.pop("engine", loaded.sections.data.engine)
+    base = loaded.sourced(engine) if source is None else Source(source, **loaded.reading, **loaded.machine(engine))
+    chosen = replace(base, **reading)
     return _table(chosen, {**loaded.roles, **roles, "engine": engine}) if roles else loaded.table(chosen, engine)
+
+
+def _own(engine: str | None) -> str | None:
+    """The engine, if it has sources of its own."""
+    return engine if engine in FRAMES.values() else None
 
 
 def _table(source: Source, roles: dict[str, Any]) -> Table:

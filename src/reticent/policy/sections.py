@@ -38,7 +38,7 @@ class DataSection(Section):
     types: dict[str, str] = Field(default_factory=dict)
     sheet: str | None = None
     labels: Literal["text", "codes"] | None = None
-    engine: Literal["local", "streaming"] | None = None
+    engine: Literal["local", "streaming", "spark"] | None = None
 
 
 class RolesSection(Section):
@@ -55,6 +55,13 @@ class RolesSection(Section):
     nulls: Literal["refuse", "drop", "category"] = "refuse"
     quasi_sets: list[list[str]] | None = None
     pseudonyms: Names = Field(default_factory=list)
+
+
+class SparkSection(Section):
+    """``[spark]``: the session that reads the rows where ``engine = "spark"``."""
+
+    master: str | None = None
+    conf: dict[str, str | int | float | bool] = Field(default_factory=dict)
 
 
 class ReleaseSection(Section):
@@ -76,6 +83,7 @@ class Sections(Section):
 
     dataset: str | None = None
     data: DataSection = Field(default_factory=DataSection)
+    spark: SparkSection | None = None
     roles: RolesSection = Field(default_factory=RolesSection)
     hierarchies: dict[str, dict[str, Any]] = Field(default_factory=dict)
     coarsen: dict[str, dict[str, Any]] = Field(default_factory=dict)

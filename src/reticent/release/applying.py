@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from reticent.data import Coarsening, Draft, Recoding, Unseen, as_polars, read_recoding
+from reticent._names import FRAMES
+from reticent.data import Allocation, Coarsening, Draft, Recoding, Unseen, as_polars, opener, read_recoding
 from reticent.documents import read_document
 from reticent.errors import DataError, PolicyError
 from reticent.release.values import parsed, settled
@@ -16,7 +18,7 @@ RECODING = "recoding.json"
 POINTS = "recoding.parquet"
 
 
-def apply(scheme: Any, frame: Any, unseen: Unseen = "error") -> pl.DataFrame:
+def apply(scheme: Any, frame: Any, unseen: Unseen = "error") -> Any:
     """Recode new rows as a release recoded the old ones: the same labels, and the same groups.
 
     ``scheme`` is a :class:`Release`, the folder of a saved one, or its ``private/recoding.json``. A value is *unseen* when it lies outside
@@ -25,11 +27,23 @@ def apply(scheme: Any, frame: Any, unseen: Unseen = "error") -> pl.DataFrame:
     them there. So are rows that several groups of a local recoding would cover, unless their quasi values are those of a row of the table.
 
     What comes back are the labels, with the columns that were published beside them (coarser where these were) as far as the new rows have them. It is not a
-    release: nothing was judged or recorded. The order of the rows is kept.
+    release: nothing was judged or recorded. The order of the rows is kept. A frame of Spark gives a frame of Spark, made by its executors.
     """
     if unseen not in ("error", "suppress"):
         raise PolicyError(f"unseen must be 'error' or 'suppress', but it is {unseen!r}.")
-    recoding, rows = _recoding_of(scheme), as_polars(frame)
+    recoding = _recoding_of(scheme)
+    owner = FRAMES.get(type(frame).__module__.partition(".")[0])
+    if owner is None:
+        return _applied(recoding, unseen, as_polars(frame))
+    if isinstance(recoding, Allocation):
+        raise PolicyError(
+            "This release deals people with equal quasi values out to several groups, one row after the other, and the rows of a frame of Spark have no order. "
+            "Collect the rows first."
+        )
+    return opener(owner).applied(frame, partial(_applied, recoding, unseen))
+
+
+def _applied(recoding: Recoding, unseen: Unseen, rows: pl.DataFrame) -> pl.DataFrame:
     labels, kept = recoding.place(rows, unseen)
     there = {name: coarsening for name, coarsening in recoding.carried.items() if name in rows.columns}
     return labels.with_columns(

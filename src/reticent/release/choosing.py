@@ -270,7 +270,7 @@ def _refusal(method: Method, table: Table, definition: Definition) -> str | None
     name = type(method).__name__
     reason = unkept(name, method.keeps, definition)
     if reason is None and table.streamed and not method.streams:
-        reason = f"{name} needs all rows in memory, and this table is streamed."
+        reason = f"{name} needs all rows in memory, and this table is {table.read_how}."
     return reason or method.refusal(table, definition)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from reticent._names import TABLE_FILES
-from reticent.data import Context, Groups, Meaning, Rows, Seen, StoredRows, file_fits
+from reticent.data import Context, Groups, Meaning, Rows, Seen, StoredRows, files_fit, part_names
 from reticent.data.predicate import Condition
 from reticent.errors import DataError
 from reticent.release.certificate import CERTIFICATE, MANIFEST, read_certificate
@@ -133,14 +133,16 @@ def read_files(folder: Path) -> dict[str, PublicFile]:
     Links and folders are refused, since they may lead to the private side.
     """
     files: dict[str, PublicFile] = {}
-    for name in sorted(os.listdir(folder)):
-        path = folder / name
+    paths = [folder / name for name in sorted(os.listdir(folder))]
+    for path in paths:
         if not stat.S_ISREG(path.lstat().st_mode):
-            raise DataError(f"public/{name} is not an ordinary file.")
+            raise DataError(f"public/{path.name} is not an ordinary file.")
+    large = not files_fit([path for path in paths if path.suffix in _STREAMED])
+    for path in paths:
         try:
-            files[name] = path.read_bytes() if path.suffix not in _STREAMED or file_fits(path) else path
+            files[path.name] = path if large and path.suffix in _STREAMED else path.read_bytes()
         except OSError as error:
-            raise DataError(f"public/{name} cannot be read: {error.strerror}.") from None
+            raise DataError(f"public/{path.name} cannot be read: {error.strerror}.") from None
     return files
 
 
@@ -160,24 +162,26 @@ def read_public(files: Mapping[str, PublicFile]) -> PublicSide:
                 f"manifest.json: the role of column {column.name!r} must be one of {known}, but it is {column.role!r}."
             )
     for name, table in manifest.tables.items():
-        if table.files not in [(f"{name}.{kind}",) for kind in TABLE_FILES]:
-            raise DataError(f"manifest.json: table {name!r} cannot be in files called {', '.join(table.files)}.")
-    contents = {name: _needed(files, table.files[0]) for name, table in manifest.tables.items()}
+        kinds = TABLE_FILES if len(table.files) == 1 else [suffix.removeprefix(".") for suffix in _STREAMED]
+        if table.files not in [part_names(name, kind, len(table.files)) for kind in kinds]:
+            raise DataError(f"manifest.json: table {name!r} cannot be in files called {', '.join(table.files[:9])}.")
+    contents = {name: [_needed(files, file) for file in table.files] for name, table in manifest.tables.items()}
     side = PublicSide(
         manifest,
         certificate,
-        {name: _rows(content, name, manifest, form.streams) for name, content in contents.items()},
+        {name: _rows(parts, name, manifest, form.streams) for name, parts in contents.items()},
     )
     form.check(side)
     return side
 
 
-def _rows(content: PublicFile, name: str, manifest: Manifest, streams: bool) -> Rows:
+def _rows(parts: Sequence[PublicFile], name: str, manifest: Manifest, streams: bool) -> Rows:
     """A table in memory, or as it lies on disk."""
     judged = (*manifest.named("quasi"), *manifest.named("sensitive"))
-    if not streams or isinstance(content, bytes):
-        return judging(read_rows(_bytes(content), name, manifest), judged)
-    stored = StoredRows(published_schema(name, manifest), path=content, judged=judged)
+    paths = tuple(part for part in parts if isinstance(part, Path))
+    if not streams or not paths:
+        return judging(read_rows([_bytes(part) for part in parts], name, manifest), judged)
+    stored = StoredRows(published_schema(name, manifest), paths=paths, judged=judged)
     stored.check()
     return stored
 

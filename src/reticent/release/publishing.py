@@ -144,14 +144,14 @@ def judged_draft(
     context.step("sorting and writing rows")
     spool = Spool.of(draft, form, table, table_file(files, table.codebook), context)
     with spool.closed_on_error():
-        return _checked(table, definition, draft, form, spool, files, context)
+        return _checked(table, definition, draft, form, spool, context)
 
 
 def _checked(
-    table: Table, definition: Definition, draft: Draft, form: Format, spool: Spool, files: FileKind, context: Context
+    table: Table, definition: Definition, draft: Draft, form: Format, spool: Spool, context: Context
 ) -> JudgedDraft:
     """The draft with its public side, if this keeps the table's roles and shows what is claimed."""
-    side = PublicSide(_manifest(table, draft, form, spool, files), {}, spool.rows)
+    side = PublicSide(_manifest(table, draft, form, spool), {}, spool.rows)
     _check_roles(table, side.manifest)
     _check_rows(draft, side)
     context.step("checking what the files show")
@@ -190,7 +190,7 @@ def _method(table: Table, definition: Definition, method: Method | None) -> Meth
     name = type(chosen).__name__
     reason = unkept(name, chosen.keeps, definition)
     if reason is None and table.streamed and not chosen.streams:
-        reason = f"{name} needs all rows in memory, and this table is streamed. Pass engine='local' if the table fits in memory, or use Lattice."
+        reason = f"{name} needs all rows in memory, and this table is {table.read_how}. Pass engine='local' if the table fits in memory, or use Lattice."
     reason = reason or chosen.refusal(table, definition) or _unclaimed(getattr(chosen, "format", None), definition)
     if reason is not None:
         raise PolicyError(reason, setting=("method", "name"))
@@ -205,7 +205,7 @@ def _check_files(files: str, table: Table) -> None:
     kind.check()
     if isinstance(table, Table) and table.streamed and not kind.streams:
         raise PolicyError(
-            f"files = {files!r} needs all rows in memory, and this table is streamed. Choose csv or parquet, or pass engine='local' if the table fits in memory.",
+            f"files = {files!r} needs all rows in memory, and this table is {table.read_how}. Choose csv or parquet, or pass engine='local' if the table fits in memory.",
             setting=("files",),
             value=files,
         )
@@ -248,11 +248,11 @@ def _format(draft: Draft, definition: Definition) -> Format:
     return form
 
 
-def _manifest(table: Table, draft: Draft, form: Format, spool: Spool, files: FileKind) -> Manifest:
+def _manifest(table: Table, draft: Draft, form: Format, spool: Spool) -> Manifest:
     return Manifest(
         draft.format,
         form.columns(draft, table, spool.rows),
-        {name: ManifestTable((f"{name}.{files}",), tuple(rows.schema)) for name, rows in spool.rows.items()},
+        {name: ManifestTable(spool.parts[name], tuple(rows.schema)) for name, rows in spool.rows.items()},
         draft.method,
         table.unit,
         table.quasi_sets,

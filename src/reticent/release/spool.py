@@ -32,9 +32,10 @@ from reticent.release.values import settled
 
 @dataclass(frozen=True)
 class Spool:
-    """Public tables as ``rows`` and as files; ``prints`` is what the certificate says about each file."""
+    """Public tables as ``rows`` and as files; ``parts`` are the files of each table in their order, ``prints`` what the certificate says about each file."""
 
     rows: Mapping[str, Rows]
+    parts: Mapping[str, tuple[str, ...]]
     files: Mapping[str, Path]
     prints: Mapping[str, Mapping[str, Any]]
     # The folder goes when nobody refers to it any more.
@@ -47,21 +48,24 @@ class Spool:
         judged = (*table.quasi, *table.sensitive)
         try:
             scratch = Scratch(context.scratch)
-            rows, files, prints = {}, {}, {}
+            rows, parts = {}, {}
+            files: dict[str, Path] = {}
+            prints: dict[str, dict[str, Any]] = {}
             with scratch.closed_on_error():
                 for name, each in public.items():
-                    file = f"{name}.{kind.name}"
-                    files[file] = scratch.folder / file
-                    made = engine_named(each.engine).write(each, files[file], kind, form.order)
+                    target = scratch.folder / f"{name}.{kind.name}"
+                    made = engine_named(each.engine).write(each, target, kind, form.order)
                     rows[name] = judging(made.rows, judged)
-                    prints[file] = {"sha256": made.sha256, "bytes": made.size}
+                    parts[name] = tuple(file.path.name for file in made.files)
+                    files |= {file.path.name: file.path for file in made.files}
+                    prints |= {file.path.name: {"sha256": file.sha256, "bytes": file.size} for file in made.files}
         except OSError as error:
             where = error.filename or context.scratch or "the folder for temporary files (TMPDIR)"
             raise DataError(
                 f"The release could not be written to the scratch folder {str(where)!r}: {error.strerror or error}. Make room there, or name another "
                 "folder with TMPDIR. Nothing was published."
             ) from error
-        return cls(rows, files, prints, scratch)
+        return cls(rows, parts, files, prints, scratch)
 
     def closed_on_error(self) -> AbstractContextManager[None]:
         """Remove the files when the block fails: nothing will be saved."""

@@ -5,7 +5,7 @@ Rows are sorted by their content, so that their order tells nothing about that o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,29 +34,27 @@ def hash_file(path: Path) -> dict[str, Any]:
     return {"sha256": checksum.sha256, "bytes": checksum.size}
 
 
-def read_table(content: bytes, name: str, manifest: Manifest) -> pl.DataFrame:
-    """A public table as the manifest describes it; whatever does not fit is a :class:`DataError` that says what."""
+def read_table(content: bytes, name: str, manifest: Manifest, part: int = 0) -> pl.DataFrame:
+    """A file of a public table as the manifest describes it; whatever does not fit is a :class:`DataError` that says what."""
     table = manifest.tables[name]
-    schema = published_schema(name, manifest)
+    schema, file = published_schema(name, manifest), table.files[part]
     try:
-        frame = table_file(Path(table.files[0]).suffix.removeprefix(".")).read(content, schema, table.files[0])
+        frame = table_file(Path(file).suffix.removeprefix(".")).read(content, schema, file)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
-        raise DataError(f"{table.files[0]} cannot be read as the manifest describes it: {_first_line(error)}") from None
+        raise DataError(f"{file} cannot be read as the manifest describes it: {_first_line(error)}") from None
     if frame.columns != list(table.columns):
-        raise DataError(
-            f"{table.files[0]} has the columns {frame.columns}, but the manifest lists {list(table.columns)}."
-        )
+        raise DataError(f"{file} has the columns {frame.columns}, but the manifest lists {list(table.columns)}.")
     for column, dtype in schema.items():
         if frame[column].dtype != dtype:
-            raise DataError(f"{table.files[0]}: column {column!r} has type {frame[column].dtype}, not {dtype}.")
+            raise DataError(f"{file}: column {column!r} has type {frame[column].dtype}, not {dtype}.")
     return frame
 
 
-def read_rows(content: bytes, name: str, manifest: Manifest) -> FrameRows | RepeatedRows:
-    """The rows of :func:`read_table`; of those that repeat, one is read."""
+def read_rows(contents: Sequence[bytes], name: str, manifest: Manifest) -> FrameRows | RepeatedRows:
+    """The rows of all files of a table (:func:`read_table`); of those that repeat in a single file, one is read."""
     csv = manifest.tables[name].files[0].endswith(".csv")
     try:
-        runs = csv_runs(content, published_schema(name, manifest)) if csv else None
+        runs = csv_runs(contents[0], published_schema(name, manifest)) if csv and len(contents) == 1 else None
         if runs is not None:
             distinct = read_table(runs[0], name, manifest)
             if distinct.height == len(runs[1]):
@@ -64,7 +62,7 @@ def read_rows(content: bytes, name: str, manifest: Manifest) -> FrameRows | Repe
     except (DataError, pl.exceptions.ComputeError):
         # Said about all rows below.
         pass
-    return CodedRows.of(read_table(content, name, manifest))
+    return CodedRows.of(pl.concat(read_table(each, name, manifest, part) for part, each in enumerate(contents)))
 
 
 def published_schema(name: str, manifest: Manifest) -> pl.Schema:

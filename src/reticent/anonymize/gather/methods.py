@@ -297,7 +297,7 @@ class ClusterMethod(ABC):
         if isinstance(given, Table):
             if given.streamed:
                 raise PolicyError(
-                    f"{type(self).__name__} needs all rows in memory, and this table is streamed. Pass engine='local' if the table fits in memory."
+                    f"{type(self).__name__} needs all rows in memory, and this table is {given.read_how}. Pass engine='local' if the table fits in memory."
                 )
             return ClusterUnits.of_table(given, self.choices, context), given
         return ClusterUnits.of_points(given), None

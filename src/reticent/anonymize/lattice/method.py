@@ -34,7 +34,7 @@ from reticent.data import (
     shown_meanings,
 )
 from reticent.definitions import Definition, GroupDefinition, against_all, require_feasible
-from reticent.engine import count_table, engine_of
+from reticent.engine import count_table, engine_of, finest_floor
 from reticent.errors import Infeasible, PolicyError
 from reticent.exact import Number, exact
 from reticent.utility import LevelsDrawing, Measured
@@ -90,7 +90,9 @@ class Lattice:
         context = context or Context()
         table = wanted.prepare(table)
         # Counted with values for the draft; the search takes its own counts from these.
-        frequencies = count_table(table, context, floor=levels_of(table, self.floor, "floor"))
+        asked = levels_of(table, self.floor, "floor")
+        start = finest_floor(table, asked, context) if self.values == "labels" else asked
+        frequencies = count_table(table, context, floor=start)
         best, points, left_out, found = self._chosen(table, wanted, frequencies, context)
         levels, suppressed = points.levels, left_out.mask
         # A group may have people of a population and no rows; nothing of it is published.
@@ -106,6 +108,8 @@ class Lattice:
             else Levels.of(table, levels, codes, exact=exact_values)
         )
         figures = _search_figures(found, best)
+        if start != asked:
+            figures["floor"] = dict(zip(table.quasi, start, strict=True))
         # What the search kept of the lattice is large, and so are the recoded rows.
         del found
         recoded = engine_of(table, context).recode(table, recoding, context)
@@ -139,7 +143,7 @@ class Lattice:
         """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
         whole = "format='bucketize'" if self.format == "bucketize" else "pseudonyms=" if table.pseudonyms else None
         if table.streamed and whole is not None:
-            return _needs_memory(whole)
+            return _needs_memory(whole, table)
         if self.repair == "rows":
             undone = [part for part in definition.parts() if not _absorbs(part, table)]
             if undone:
@@ -261,8 +265,8 @@ def _undone(part: Definition) -> str:
     )
 
 
-def _needs_memory(what: str) -> str:
-    return f"Lattice: {what} needs all rows in memory, and this table is streamed. Pass engine='local' if the table fits in memory, or publish without it."
+def _needs_memory(what: str, table: Table) -> str:
+    return f"Lattice: {what} needs all rows in memory, and this table is {table.read_how}. Pass engine='local' if the table fits in memory, or publish without it."
 
 
 def _meanings(table: Table, recoding: Levels, recoded: Recoded) -> dict[str, dict[str, Meaning]]:

@@ -20,7 +20,7 @@ from reticent.anonymize.sets import adversary_sets, judged_sets
 from reticent.cards import Card, ShownAsCard
 from reticent.data import Context, NodeLevels, Table
 from reticent.definitions import Definition, of_groups, own_sets
-from reticent.engine import count_table
+from reticent.engine import count_table, finest_floor
 from reticent.errors import PolicyError, did_you_mean
 from reticent.exact import Number, exact, whole
 
@@ -118,7 +118,8 @@ def search(
 
     After generalizing, every group that violates the definition is suppressed whole; a node passes when the suppressed
     rows are at most ``suppression`` of all rows. ``seconds`` limits the time and may leave the answer unproven.
-    ``floor`` starts the search above the lowest level (0, or the ``min_level`` of a hierarchy) in some columns; finer nodes are then not searched.
+    ``floor`` starts the search above the lowest level (0, or the ``min_level`` of a hierarchy) in some columns; finer nodes are then not searched. So does an engine
+    that cannot hold all points of the lowest levels (Spark); the ``floor`` of the answer says where the search began.
     ``node`` looks at one node only, with the lowest level for columns that it does not name. A ``deadline`` of the ``context`` limits the time as ``seconds`` does.
     """
     limit = exact(suppression, "suppression", low=0, high=1)
@@ -127,7 +128,7 @@ def search(
     adversary_sets(table)
     context = context or Context()
     deadline = context.until(float(exact(seconds, "seconds", low=0)) if seconds is not None else None)
-    start = levels_of(table, floor, "floor")
+    start = finest_floor(table, levels_of(table, floor, "floor"), context)
     only = None if node is None else levels_of(table, node, "node")
     wants_values = wanted.needs_sensitive or not isinstance(objective, str) or objective == "kl"
     frequencies = count_table(table, context, sensitive=wants_values, floor=start)

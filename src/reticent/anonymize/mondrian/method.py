@@ -109,7 +109,7 @@ class Mondrian:
         """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
         if table.streamed and (self.ties == "divide" or table.pseudonyms):
             what = "ties='divide'" if self.ties == "divide" else "pseudonyms="
-            return f"Mondrian: {what} needs all rows in memory, and this table is streamed. Pass engine='local' if the table fits in memory, or publish without it."
+            return f"Mondrian: {what} needs all rows in memory, and this table is {table.read_how}. Pass engine='local' if the table fits in memory, or publish without it."
         if self.ties == "divide" and table.unit == "person":
             return "ties='divide' would part the rows of one person; use ties='keep' where unit='person'."
         if self.ties == "divide" and definition.needs_population:

@@ -1,0 +1,23 @@
+"""The Spark engine: rows on a cluster, counted and recoded where they lie. Needs the extra ``spark`` and Java 17.
+
+``session``   the Spark session: the caller's, or one of our own
+``running``   jobs with progress and an end on request; errors of Spark in a sentence
+``sources``   what Spark reads: files, folders, tables of a catalogue, queries, JDBC
+``rows``      a frame of Spark as rows
+``maps``      tables that are joined with the rows: values to codes, points to what is shown of them
+``counting``  what the driver may hold: sketches, distinct rows, floors
+``writing``   public files, written by the executors
+``engine``    all of it behind the protocol of engines
+"""
+
+import warnings
+
+from reticent.extras import needed
+
+# PySpark warns about the version of pandas, which is not used here.
+warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+needed("pyspark", "spark", "Reading a table by Spark")
+
+from reticent.engine.spark.engine import SparkEngine  # noqa: E402  (the message about a missing package comes first)
+
+__all__ = ["SparkEngine"]

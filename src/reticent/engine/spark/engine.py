@@ -1,0 +1,176 @@
+"""The Spark engine: distinct rows are counted on the cluster, recodings are joined with the rows there, and executors write the public files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from reticent.data import (
+    WEIGHT,
+    Change,
+    Context,
+    FrequencySet,
+    Histograms,
+    NodeLevels,
+    Order,
+    Profile,
+    Recoded,
+    Recoding,
+    Rows,
+    Table,
+    TableFile,
+    Written,
+)
+from reticent.engine.local import LocalEngine
+from reticent.engine.recoding import listed_columns
+from reticent.engine.spark import counting, writing
+from reticent.engine.spark.maps import coded, shown
+from reticent.engine.spark.rows import TIMES, SparkRows
+from reticent.engine.spark.session import session_from
+from reticent.engine.spark.sources import SparkSource, as_frame
+from reticent.errors import PolicyError
+
+_NO_ORDER = (
+    "The rows of a table that is read by the engine 'spark' have no order and no numbers, so {} cannot be told row by row. Pass engine='local' if the table fits "
+    "in memory."
+)
+
+
+class SparkEngine:
+    """Counts and recodes a table on a cluster. The driver holds distinct rows of the quasi and sensitive columns, and nothing else."""
+
+    def __init__(self) -> None:
+        self._local = LocalEngine()
+
+    def columns(self, source: Any) -> list[str]:
+        """The names of all columns of a frame."""
+        return list(as_frame(source).columns)
+
+    def open(self, source: Any, columns: Sequence[str]) -> SparkRows:
+        """Some columns of a frame, where they lie."""
+        return SparkRows.of(as_frame(source), columns)
+
+    def source(self, location: Any, settings: Any, reading: Mapping[str, Any]) -> SparkSource:
+        """What Spark reads at a place."""
+        return SparkSource(location, session_from(settings), **reading)
+
+    def applied(self, source: Any, recoded: Callable[[pl.DataFrame], pl.DataFrame]) -> DataFrame:
+        """A frame of what ``recoded`` makes of every part of the rows."""
+        frame = cast(DataFrame, source)
+        rows = SparkRows.of(frame, frame.columns)
+        schema = recoded(pl.DataFrame(schema=rows.schema)).schema
+        return rows.through(schema, recoded).source.toDF(*schema)
+
+    def count(self, table: Table, *, sensitive: bool = True, floor: NodeLevels | None = None) -> FrequencySet:
+        """Count the distinct quasi points of the table, at level 0 or at ``floor``."""
+        rows, levels = _rows_of(table), floor if floor is not None else (0,) * len(table.hierarchies)
+        distinct, times = counting.distinct_rows(table, rows, levels)
+        counted = self._local.count(_part(table, distinct), floor=levels, times=times)
+        if table.unit == "person" and table.key is not None:
+            counted = counted + self._beside(table, counted, "persons", F.count_distinct(rows.column(table.key)))
+        if table.weights is not None:
+            units = F.rint(rows.column(table.weights.column).cast("double") * F.lit(10.0**table.weights.decimals))
+            counted = counted + self._beside(table, counted, WEIGHT, F.sum(units.cast("long")))
+        counted = counted if table.population is None else counted + self._local.people(table, counted)
+        return counted if sensitive else counted.bare()
+
+    def finest(self, table: Table, floor: NodeLevels) -> NodeLevels:
+        """The finest levels from ``floor`` upwards whose distinct rows the driver may hold, as sketches tell."""
+        return counting.finest(table, _rows_of(table), floor)
+
+    def points(self, table: Table, counted: FrequencySet) -> Iterator[NDArray[np.int64]]:
+        """Refused: rows have no order."""
+        raise PolicyError(_NO_ORDER.format("which group each row is in"))
+
+    def single_rows(self, table: Table, order: NDArray[np.int64]) -> FrequencySet:
+        """Refused: rows have no order, and all would have to be in memory."""
+        raise PolicyError(_NO_ORDER.format("what becomes of people with equal quasi values"))
+
+    def recode(self, table: Table, recoding: Recoding, context: Context) -> Recoded:
+        """Public and private rows, made on the cluster whenever they are asked for. Equal rows are counted before they are recoded, where all of them is published."""
+        context.step("recoding rows")
+        rows = _rows_of(table.watched(context, "recoding, sorting and writing rows"))
+        unchanged = [*table.sensitive, *table.other]
+        base = rows if table.other else _counted_rows(rows, [*table.quasi, *unchanged])
+        frame, cells = shown(base, coded(base, base.source, table, recoding.coded_at), recoding)
+        data = _published(base, frame, cells, unchanged)
+        listed = listed_columns(table)
+        if not listed:
+            return Recoded({"data": data}, {})
+        kept, _ = shown(rows, coded(rows, rows.source, table, recoding.coded_at), recoding)
+        return Recoded({"data": data}, {"people": _published(rows, kept, pl.Schema(), listed)})
+
+    def profile(self, rows: Rows, columns: Sequence[str]) -> Profile:
+        """The number of rows, and the values and nulls of some columns."""
+        return counting.profile(cast(SparkRows, rows), columns)
+
+    def write(self, rows: Rows, target: Path, kind: TableFile, order: Order = "sorted") -> Written:
+        """Write rows as files beside ``target``, by the executors."""
+        if order != "sorted":
+            raise PolicyError("The rows of a table that is read by the engine 'spark' have no order of their own.")
+        return writing.write(cast(SparkRows, rows), target, kind)
+
+    def _beside(self, table: Table, counted: FrequencySet, name: str, number: Column) -> FrequencySet:
+        """Points without rows, each with a count or a sum of something else."""
+        points, numbers = counting.added_up(table, _rows_of(table), counted.levels, number)
+        found = self._local.count(_part(table, points), sensitive=False, floor=counted.levels, times=numbers)
+        nobody = Histograms(np.zeros(len(found) + 1, dtype=np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64))
+        return replace(
+            found,
+            sizes=np.zeros(len(found), dtype=np.int64),
+            histograms=nobody,
+            domain=counted.domain,
+            extras={name: found.sizes},
+        )
+
+
+@dataclass(frozen=True)
+class OnlyOn:
+    """A change of some columns; others stay as they are, whatever they are called."""
+
+    names: tuple[str, ...]
+    change: Change
+
+    def __call__(self, part: pl.DataFrame) -> pl.DataFrame:
+        there = [name for name in self.names if name in part.columns]
+        return part.with_columns(self.change(part.select(there)).get_columns()) if there else part
+
+
+def _rows_of(table: Table) -> SparkRows:
+    return cast(SparkRows, table.held)
+
+
+def _part(table: Table, rows: pl.DataFrame) -> Table:
+    """Some rows of a table on the driver; they have no numbers."""
+    return table.part(rows, None, weighted=False)
+
+
+def _counted_rows(rows: SparkRows, columns: Sequence[str]) -> SparkRows:
+    """The distinct rows of some columns, each with how often it stands there."""
+    names = pl.Schema({name: rows.held[name] for name in columns})
+    changed = pl.Schema({name: rows.schema[name] for name in columns})
+    return replace(rows, source=rows.grouped(columns), held=names, schema=changed, repeated=True, most=rows.height)
+
+
+def _published(rows: SparkRows, frame: DataFrame, cells: pl.Schema, unchanged: Sequence[str]) -> SparkRows:
+    """What is shown of rows, and beside it some columns as they are."""
+    columns = [
+        *(F.col(f"s{place}").alias(f"c{place}") for place in range(len(cells))),
+        *(rows.column(name).alias(f"c{len(cells) + place}") for place, name in enumerate(unchanged)),
+        *([F.col(TIMES)] if rows.repeated else []),
+    ]
+    held = pl.Schema({**cells, **{name: rows.held[name] for name in unchanged}})
+    schema = pl.Schema({**cells, **{name: rows.schema[name] for name in unchanged}})
+    changes = tuple(OnlyOn(tuple(unchanged), change) for change in rows.changes) if unchanged else ()
+    most = rows.most if rows.most is not None else rows.height
+    return replace(
+        rows, source=frame.select(*columns), held=held, schema=schema, changes=changes, known=None, most=most
+    )

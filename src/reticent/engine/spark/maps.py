@@ -1,0 +1,105 @@
+"""Small tables that are joined with the rows: Spark broadcasts those that are small, and shuffles those that are not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from reticent.data import BoundHierarchy, Codes, Levels, NodeLevels, Recoding, Regions, Table
+from reticent.engine.spark.rows import SparkProfile, SparkRows
+from reticent.errors import PolicyError
+
+_BROADCAST = 1_000_000
+_VALUE = "value"
+
+
+def parts_of(rows: SparkRows, hierarchy: BoundHierarchy, level: int) -> tuple[pl.Series, NDArray[np.int64]]:
+    """The values of a column as the source has them, and the part of each at a level."""
+    raw = known_of(rows).raw[hierarchy.column]
+    values = rows.changed(raw.to_frame(hierarchy.column))[hierarchy.column]
+    leaves = hierarchy.codes(values, None, None)
+    return raw, (leaves if level == 0 else hierarchy.levels[level].parts.take(leaves)).astype(np.int64)
+
+
+def known_of(rows: SparkRows) -> SparkProfile:
+    """What passes found out about the rows of a table."""
+    if rows.known is None:
+        raise PolicyError("The rows of a Spark table are known once they are in a Table: pass the table.")
+    return rows.known
+
+
+def coded(rows: SparkRows, frame: DataFrame, table: Table, levels: NodeLevels) -> DataFrame:
+    """A frame of rows with the part of every quasi column at some levels, under ``k0``, ``k1`` and so on."""
+    for place, (hierarchy, level) in enumerate(zip(table.hierarchies, levels, strict=True)):
+        raw, codes = parts_of(rows, hierarchy, level)
+        column = f"c{list(rows.held).index(hierarchy.column)}"
+        frame = _joined(rows, frame, column, raw, codes, f"k{place}")
+    return frame
+
+
+def coarser(rows: SparkRows, table: Table, levels: NodeLevels) -> DataFrame:
+    """The rows with one value of each part in the place of all: as many distinct points as the table has at some levels."""
+    frame, names = rows.source, list(rows.held)
+    for hierarchy, level in zip(table.hierarchies, levels, strict=True):
+        if level == 0:
+            continue
+        raw, codes = parts_of(rows, hierarchy, level)
+        firsts = np.full(hierarchy.levels[level].size, -1)
+        firsts[codes[::-1]] = np.arange(len(codes))[::-1]
+        column = f"c{names.index(hierarchy.column)}"
+        chosen = raw.gather(firsts[codes])
+        frame = _joined(rows, frame, column, raw, chosen, "chosen").drop(column).withColumnRenamed("chosen", column)
+    return frame
+
+
+def at_all_levels(rows: SparkRows, table: Table) -> tuple[DataFrame, list[list[Column]]]:
+    """The rows, and for every quasi column its values at level 0 and its parts at all levels above, as expressions."""
+    frame, found = rows.source, []
+    for place, hierarchy in enumerate(table.hierarchies):
+        column = f"c{list(rows.held).index(hierarchy.column)}"
+        raw, leaves = parts_of(rows, hierarchy, 0)
+        parts = np.stack([level.parts.take(leaves) for level in hierarchy.levels], axis=1)
+        frame = _joined(rows, frame, column, raw, pl.Series(parts.tolist(), dtype=pl.List(pl.Int64)), f"l{place}")
+        found.append(
+            [F.col(column), *(F.element_at(f"l{place}", level + 1) for level in range(1, hierarchy.height + 1))]
+        )
+    return frame, found
+
+
+def _joined(rows: SparkRows, frame: DataFrame, column: str, raw: pl.Series, codes: Any, name: str) -> DataFrame:
+    """A frame with what a table has for the value of a column; rows whose value it does not have are left out."""
+    listed = pl.DataFrame([raw.alias(_VALUE), pl.Series(name, codes)])
+    looked_up = rows.session.createDataFrame(listed.to_arrow())
+    typed = looked_up.select(F.col(_VALUE).cast(frame.schema[column].dataType).alias(_VALUE), name)
+    hinted = F.broadcast(typed) if listed.height <= _BROADCAST else typed
+    return frame.join(hinted, F.col(column).eqNullSafe(F.col(_VALUE)), "inner").drop(_VALUE)
+
+
+def shown_at(recoding: Recoding) -> tuple[Sequence[Codes], pl.DataFrame]:
+    """The points (or groups) that a recoding publishes, as codes, and what is shown of each."""
+    if isinstance(recoding, Levels) and not recoding.exact:
+        return recoding.published, recoding.shown(np.arange(len(recoding.published[0])))
+    if type(recoding) is not Regions:
+        raise PolicyError(
+            "The engine 'spark' recodes levels and regions. Buckets, and recodings that part people with equal quasi values, need all rows in memory: pass "
+            "engine='local' if the table fits in memory."
+        )
+    kept = np.flatnonzero(recoding.group >= 0)
+    return [codes.take(kept) for codes in recoding.points], recoding.shown(recoding.group[kept])
+
+
+def shown(rows: SparkRows, frame: DataFrame, recoding: Recoding) -> tuple[DataFrame, pl.Schema]:
+    """A coded frame with what is published of every row, under ``s0``, ``s1`` and so on; suppressed rows are left out."""
+    points, cells = shown_at(recoding)
+    keys = [f"k{place}" for place in range(len(points))]
+    columns = [pl.Series(key, codes.astype(np.int64)) for key, codes in zip(keys, points, strict=True)]
+    listed = pl.DataFrame([*columns, *(cells[name].alias(f"s{place}") for place, name in enumerate(cells.columns))])
+    looked_up = rows.session.createDataFrame(listed.to_arrow())
+    hinted = F.broadcast(looked_up) if listed.height <= _BROADCAST else looked_up
+    return frame.join(hinted, keys, "inner"), cells.schema
