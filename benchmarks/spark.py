@@ -81,6 +81,12 @@ def _resident(pid: int) -> int:
         return 0
 
 
+def _shuffled(session: Any) -> int:
+    """The bytes that all executors wrote for shuffles so far."""
+    executors = session.sparkContext._jsc.sc().statusStore().executorList(False)
+    return sum(executors.apply(place).totalShuffleWrite() for place in range(executors.size()))
+
+
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
     start = time.perf_counter()
     result = work()
@@ -109,9 +115,14 @@ def main(rows: str = "50000000", place: str | None = None, streaming: str = "yes
             source.write.mode("overwrite").parquet(str(folder / "bare"))
 
         figures["bare group by s"] = round(timed(lambda: source.groupBy(*quasi).count().toArrow())[0], 1)
+        figures["shuffled by the bare group by, MB"] = round(_shuffled(session) / 1e6, 1)
         figures["bare read and write s"] = round(timed(bare_write)[0], 1)
         hierarchies = {
-            **{name: rt.Hierarchy.from_csv(SHARED / "adult" / f"adult_hierarchy_{name}.csv") for name in quasi if name != "age"},
+            **{
+                name: rt.Hierarchy.from_csv(SHARED / "adult" / f"adult_hierarchy_{name}.csv")
+                for name in quasi
+                if name != "age"
+            },
             "age": rt.Hierarchy.intervals([5, 10, 20], domain=(1, 100)),
         }
         ordered = {name: hierarchies[name] for name in quasi}
@@ -129,6 +140,7 @@ def main(rows: str = "50000000", place: str | None = None, streaming: str = "yes
             figures["publish s"] = round(published, 1)
             saved, _ = timed(lambda: release.save(folder / "release"))
             figures["save s"] = round(saved, 1)
+        figures["shuffled MB"] = round(_shuffled(session) / 1e6)
         figures["driver MB"] = round(memory.peak / 1e6)
         figures["files"] = len(release.manifest.tables["data"].files)
         figures["published rows"] = release.public.height
