@@ -123,6 +123,6 @@ def _advice(text: str) -> str:
         )
     if "No space left on device" in text:
         return " Make room there, or give Spark another folder with spark.local.dir. Nothing was published."
-    if "FILE_NOT_EXIST" in text or "FileNotFoundException" in text or "does not exist" in text:
+    if "FILE_NOT_EXIST" in text or "FileNotFoundException" in text:
         return " A source must stand still while it is read; publish a copy that nobody writes to."
     return ""

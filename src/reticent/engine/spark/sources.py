@@ -119,9 +119,9 @@ class SparkSource(RowSource):
         kind = self._kind(location)
         if kind is None:
             return self._listed(location)
-        if kind == "csv":
-            return self._text(location)
-        return reader.format(kind).load(location)
+        # Relative to this process, not to that of the driver's JVM.
+        place = location if "://" in location else str(Path(location).absolute())
+        return self._text(place) if kind == "csv" else reader.format(kind).load(place)
 
     def _kind(self, location: str) -> str | None:
         """The kind of file, by its ending or, for a folder, by what is in it; None where it is no file."""
