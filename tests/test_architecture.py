@@ -187,7 +187,16 @@ def loaded_by(statement: str) -> set[str]:
 
 
 def test_importing_reticent_loads_nothing_heavy():
-    assert not loaded_by("import reticent") & {"polars", "numpy", "numba", "duckdb", "altair", "psycopg", "pandas", "pyspark"}
+    assert not loaded_by("import reticent") & {
+        "polars",
+        "numpy",
+        "numba",
+        "duckdb",
+        "altair",
+        "psycopg",
+        "pandas",
+        "pyspark",
+    }
 
 
 def test_publishing_needs_no_optional_package_and_no_compiler():

@@ -87,6 +87,6 @@ def test_a_policy_can_say_the_engine_and_the_command_line_wins(place: Path, monk
     told("publish", "policy.toml", "-o", "out", "--ledger", "l.sqlite", "--engine", "local")
     wrong = CliRunner().invoke(app, ["publish", "policy.toml", "-o", "out2", "--engine", "sparc"])
     assert "engine must be 'local', 'streaming' or 'spark', but it is 'sparc'" in str(wrong.exception)
-    (place / "policy.toml").write_text(text.replace('"streaming"', '"spark"'))
+    (place / "policy.toml").write_text(text.replace('"streaming"', '"sparc"'))
     misspelt = CliRunner().invoke(app, ["publish", "policy.toml", "-o", "out2"])
     assert "engine" in str(misspelt.exception)

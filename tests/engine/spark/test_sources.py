@@ -65,6 +65,7 @@ def test_text_is_typed_as_the_other_engines_type_it(session, tmp_path):
     said = rt.read(folder, engine="spark", quasi=["age", "paid"], types={"age": "text"}, nulls="category")
     assert said.schema["age"] == pl.String
     assert said.schema["paid"] == pl.Float64
+    assert (said.rows, there.values("illness").null_count(), "" in there.values("illness").to_list()) == (40, 0, True)
     gone = rt.read(folder, engine="spark", quasi=["zip"], null_values=["00"], nulls="drop")
     assert gone.rows == 26
 

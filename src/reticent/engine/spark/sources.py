@@ -34,6 +34,8 @@ _KINDS = {
 _DELTA = "_delta_log"
 _GLOB = re.compile(r"[*?\[{]")
 _CASTS = {"text": "string", "integer": "long", "number": "double", "boolean": "boolean"}
+# Spark takes an empty text in quotes for a missing one, unless it is called something else.
+_EMPTY = "\x02empty\x02"
 # What a column of text is made of, tried in this order; codes with leading zeros stay text.
 _SHAPES = {
     "boolean": r"^(?i:true|false)$",
@@ -153,11 +155,13 @@ class SparkSource(RowSource):
     def _text(self, location: str) -> DataFrame:
         delimiter = self.delimiter or ("\t" if Path(location.removesuffix(".gz")).suffix == ".tsv" else ",")
         options = {"header": "true", "sep": delimiter, "escape": '"', "encoding": self.encoding or "UTF-8"}
-        frame = self.session.read.options(**options, mode="FAILFAST").csv(location)
-        if not self.null_values:
-            return frame
-        known = [F.when(~_named(name).isin(list(self.null_values)), _named(name)).alias(name) for name in frame.columns]
-        return frame.select(*known)
+        frame = self.session.read.options(**options, emptyValue=_EMPTY, mode="FAILFAST").csv(location)
+        return frame.select(*(self._known(name).alias(name) for name in frame.columns))
+
+    def _known(self, name: str) -> Column:
+        """A column of text: an empty field is missing, a quoted one is the empty text, and some spellings are missing."""
+        text = F.when(_named(name) == _EMPTY, F.lit("")).otherwise(_named(name))
+        return F.when(~text.isin(list(self.null_values)), text) if self.null_values else text
 
     def _typed(self, columns: Sequence[str]) -> DataFrame:
         """The columns with the types that were said and, in text, those that every value fits."""
