@@ -76,7 +76,7 @@ from reticent.data.meaning import (
     null_label,
     texts_of,
 )
-from reticent.data.memory import files_fit, fits, rows_at_once
+from reticent.data.memory import MEMORY, files_fit, fits, rows_at_once
 from reticent.data.metric import (
     CategoryDistance,
     ColumnDistance,
@@ -134,7 +134,9 @@ from reticent.data.writers import (
     as_csv,
     as_parquet,
     csv_blocks,
+    csv_header,
     parquet_blocks,
+    repeated_csv_blocks,
 )
 
 if TYPE_CHECKING:
@@ -142,6 +144,7 @@ if TYPE_CHECKING:
     from reticent.data.readers import Source, people_of, read_frame
     from reticent.data.readers_sql import fetch_postgres
     from reticent.data.readers_types import MISSING_WORDS, declared_kind
+    from reticent.data.sources import RowSource, address_of, chosen_columns
 
 # Readers bring databases and parsers along, which nobody should wait for who has a frame.
 _READERS = {
@@ -152,10 +155,14 @@ _READERS = {
     "fetch_postgres": "readers_sql",
     "MISSING_WORDS": "readers_types",
     "declared_kind": "readers_types",
+    "RowSource": "sources",
+    "address_of": "sources",
+    "chosen_columns": "sources",
 }
 
 __all__ = [
     "BUCKET",
+    "MEMORY",
     "MISSING_WORDS",
     "NOT_TRUE",
     "NOWHERE",
@@ -234,6 +241,7 @@ __all__ = [
     "ReleaseHistory",
     "RepeatedRows",
     "Rounding",
+    "RowSource",
     "Rows",
     "Seen",
     "SeenColumn",
@@ -254,6 +262,7 @@ __all__ = [
     "WholeColumn",
     "Written",
     "WrittenFile",
+    "address_of",
     "as_csv",
     "as_parquet",
     "as_polars",
@@ -263,11 +272,13 @@ __all__ = [
     "balls_around",
     "beyond_limits",
     "check_engine",
+    "chosen_columns",
     "clock_text",
     "coarsening_from",
     "cover",
     "covers_missing",
     "csv_blocks",
+    "csv_header",
     "csv_runs",
     "database_tables",
     "declared_domains",
@@ -304,6 +315,7 @@ __all__ = [
     "read_shapes",
     "real",
     "remainder_of",
+    "repeated_csv_blocks",
     "round_up",
     "rows_at_once",
     "shapes_json",

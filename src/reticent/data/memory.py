@@ -12,7 +12,7 @@ from pathlib import Path
 
 from reticent.errors import PolicyError
 
-VARIABLE = "RETICENT_MEMORY"
+MEMORY = "RETICENT_MEMORY"
 
 _UNITS = {"": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 _UNKNOWN = 4 << 30
@@ -27,7 +27,7 @@ _CHUNK_SHARE = 16
 
 def budget() -> int:
     """How many bytes a job may use."""
-    said = os.environ.get(VARIABLE)
+    said = os.environ.get(MEMORY)
     return _read(said) if said else 2 * _available() // 3
 
 
@@ -76,7 +76,7 @@ def rows_at_once(columns: int) -> int:
 def _read(said: str) -> int:
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([KMGT]B)?", said.strip().upper())
     if found is None:
-        raise PolicyError(f"{VARIABLE} must be a size such as 500MB or 2GB, but it is {said!r}.")
+        raise PolicyError(f"{MEMORY} must be a size such as 500MB or 2GB, but it is {said!r}.")
     return int(float(found[1]) * _UNITS[found[2] or ""])
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from reticent.data.hierarchy import unused
-from reticent.data.memory import VARIABLE, budget, rows_at_once
+from reticent.data.memory import MEMORY, budget, rows_at_once
 from reticent.data.readers_sql import quoted
 from reticent.data.rows import Chunks, Rows
 from reticent.data.writers import as_parquet
@@ -67,7 +67,7 @@ def _sorted(parts: Path, spilled: Path, columns: list[str], times: str, alike: b
         first = str(error).strip().splitlines()[0]
         raise DataError(
             f"The rows could not be sorted in {str(spilled.parent.parent)!r}: {first} Make room there, name another folder with TMPDIR, or allow "
-            f"more memory with {VARIABLE}. Nothing was published."
+            f"more memory with {MEMORY}. Nothing was published."
         ) from None
 
 

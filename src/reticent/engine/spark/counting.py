@@ -8,8 +8,7 @@ import polars as pl
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from reticent.data import Counted, NodeLevels, Table, fits
-from reticent.data.memory import VARIABLE
+from reticent.data import MEMORY, Counted, NodeLevels, Table, fits
 from reticent.engine.spark.maps import at_all_levels, coarser, known_of
 from reticent.engine.spark.rows import TIMES, SparkProfile, SparkRows
 from reticent.errors import DataError, PolicyError
@@ -82,7 +81,7 @@ def distinct_rows(table: Table, rows: SparkRows, levels: NodeLevels) -> Counted:
     if not fits(many, len(judged) + 1):
         raise PolicyError(
             f"At these levels the table has about {many:,} distinct rows of its quasi and sensitive columns, and the driver may not hold so many. Give it more memory "
-            f"({VARIABLE}), or use Lattice or Datafly, which start at coarser levels where they must.",
+            f"({MEMORY}), or use Lattice or Datafly, which start at coarser levels where they must.",
             setting=("method", "name"),
         )
     distinct, times = rows.collected(rows.grouped(judged, frame), judged)
@@ -119,7 +118,7 @@ def finest(table: Table, rows: SparkRows, floor: NodeLevels) -> NodeLevels:
         ]
     raise PolicyError(
         "Even with every quasi column at its coarsest level the driver may not hold the distinct rows of the quasi and sensitive columns. Give it more memory "
-        f"({VARIABLE}), or make sensitive columns coarser (coarsen=)."
+        f"({MEMORY}), or make sensitive columns coarser (coarsen=)."
     )
 
 

@@ -19,7 +19,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (everybody calls them so)
 
 from reticent.data import Change, Context, Counted, Profile, rows_at_once
-from reticent.engine.spark.running import Watch, performed
+from reticent.engine.spark.running import JobWatch, performed
 from reticent.errors import DataError, PolicyError
 
 Result = TypeVar("Result")
@@ -51,7 +51,7 @@ class SparkRows:
     repeated: bool = False
     most: int | None = None
     known: SparkProfile | None = field(default=None, repr=False)
-    watch: Watch | None = field(default=None, repr=False)
+    watch: JobWatch | None = field(default=None, repr=False)
 
     engine: ClassVar[str] = "spark"
     again: ClassVar[bool] = True
@@ -178,7 +178,7 @@ class SparkRows:
 
     def watched(self, context: Context, stage: str) -> SparkRows:
         """The same rows; jobs report how many of their tasks are done and stop when asked."""
-        return replace(self, watch=Watch(context, stage))
+        return replace(self, watch=JobWatch(context, stage))
 
     def profiled(self, known: Profile) -> SparkRows:
         """The same rows with what passes found out about them."""

@@ -27,20 +27,20 @@ _OURS = re.compile(r"^reticent\.errors\.\w+: (.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Watch:
+class JobWatch:
     """Who is told how far a job has come, under which name."""
 
     context: Context
     stage: str
 
 
-def performed(session: SparkSession, watch: Watch | None, what: str, work: Callable[[], Result]) -> Result:
+def performed(session: SparkSession, watch: JobWatch | None, what: str, work: Callable[[], Result]) -> Result:
     """What a job gives; ``what`` it does is told where it fails: ``"count the rows"``."""
     with told(what):
         return work() if watch is None else _watched(session, watch, work)
 
 
-def _watched(session: SparkSession, watch: Watch, work: Callable[[], Result]) -> Result:
+def _watched(session: SparkSession, watch: JobWatch, work: Callable[[], Result]) -> Result:
     """Run a job aside, tell how many of its tasks are done, and cancel it when the run is asked to stop."""
     group, outcome = f"reticent-{uuid.uuid4().hex}", Future[Result]()
     cluster = session.sparkContext

@@ -13,8 +13,16 @@ import polars as pl
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from reticent.data import MISSING_WORDS, StreamRows, TableCodebook, as_polars, declared_kind
-from reticent.data.sources import RowSource, address_of, chosen_columns
+from reticent.data import (
+    MISSING_WORDS,
+    RowSource,
+    StreamRows,
+    TableCodebook,
+    address_of,
+    as_polars,
+    chosen_columns,
+    declared_kind,
+)
 from reticent.engine.spark.rows import SparkRows
 from reticent.engine.spark.running import performed, told
 from reticent.engine.spark.session import session_from
@@ -114,7 +122,7 @@ class SparkSource(RowSource):
         if location.startswith("jdbc:"):
             asked = {"query": self.query} if self.query is not None else {"dbtable": self.table}
             if self.query is None and self.table is None:
-                raise PolicyError("Say what to read from the database: table= or query=.", setting=("table",))
+                raise PolicyError("Name what to read from the database: table= or query=.", setting=("table",))
             return reader.format("jdbc").option("url", location).options(**asked).load()
         if self.query is not None or self.table is not None:
             return self._listed(self.table) if self.table is not None else self.session.sql(str(self.query))

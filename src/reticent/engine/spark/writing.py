@@ -15,8 +15,18 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import functions as F  # noqa: N812
 
-from reticent.data import Checksum, StoredRows, TableFile, Written, WrittenFile, part_names, rows_at_once, table_file
-from reticent.data.writers import csv_header, repeated_csv_blocks
+from reticent.data import (
+    Checksum,
+    StoredRows,
+    TableFile,
+    Written,
+    WrittenFile,
+    csv_header,
+    part_names,
+    repeated_csv_blocks,
+    rows_at_once,
+    table_file,
+)
 from reticent.engine.spark.rows import TIMES, SparkRows
 from reticent.errors import DataError
 from reticent.files import write_new
