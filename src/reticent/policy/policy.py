@@ -10,7 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reticent._names import FRAMES
-from reticent.data import Coarsening, EngineName, Source, Table, check_engine, coarsening_from, hierarchy_from
+from reticent.data import (
+    Coarsening,
+    Context,
+    DistantRows,
+    EngineName,
+    Source,
+    Table,
+    check_engine,
+    coarsening_from,
+    hierarchy_from,
+)
 from reticent.definitions import Definition, definition_from
 from reticent.errors import DataError, PolicyError, ReticentError, did_you_mean
 from reticent.parameters import beside
@@ -108,8 +118,13 @@ class Policy(PolicyFile):
             "coarsen": self.coarsen,
         }
 
-    def table(self, source: Source | None = None, engine: EngineName | None = None) -> Table:
-        """The rows with their roles; ``source`` and ``engine`` replace the policy's own. Only columns with a role are read."""
+    def table(
+        self, source: Source | None = None, engine: EngineName | None = None, context: Context | None = None
+    ) -> Table:
+        """The rows with their roles; ``source`` and ``engine`` replace the policy's own. Only columns with a role are read.
+
+        Where a cluster looks at the rows, the ``context`` hears how far it has come, and can stop it.
+        """
         engine = engine or self.sections.data.engine
         check_engine(engine)
         source = source if source is not None else self.sourced(engine)
@@ -119,6 +134,8 @@ class Policy(PolicyFile):
         wanted = [name for _, name in self._columns()]
         with self.pointing("data"):
             rows = source.open(wanted, engine)
+        if context is not None and context.watched and isinstance(rows, DistantRows):
+            rows = rows.watched(context, "counting rows")
         with self.pointing("roles"):
             table = Table(
                 rows,

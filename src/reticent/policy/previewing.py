@@ -29,7 +29,7 @@ def preview_policy(
     replaced = {name: value for name, value in (method or {}).items() if value is not None}
     wanted = _definition(policy, definition)
     policy.named_method(**replaced)  # a mistake in it is told before any row is read
-    table = policy.table(engine=cast(Any, engine))
+    table = policy.table(engine=cast(Any, engine), context=context)
     how = policy.method(table, wanted, **replaced)
     with policy.hinting("hierarchies", *([] if replaced else ["method"])):
         return preview(table, wanted, how, context=context)
@@ -47,7 +47,7 @@ def compare_policy(
     from reticent.report import compare
 
     wanted = _definition(policy, definition)
-    table = policy.table(engine=cast(Any, engine))
+    table = policy.table(engine=cast(Any, engine), context=context)
     own = policy.method(table, wanted)
     others = [_plain(name) for name in METHODS if name != type(own).__name__]
     ways = [own, *(each for each in others if each is not None and _keeps(each, wanted))]

@@ -66,7 +66,7 @@ def publish_policy(
     replaced = {name: value for name, value in (method or {}).items() if value is not None}
     policy.named_method(**replaced)  # a mistake in it is told before any row is read
     wants_report = said.report if report is None else report
-    table = policy.table(engine=cast(Any, engine))
+    table = policy.table(engine=cast(Any, engine), context=context)
     how = policy.method(table, chosen, **replaced)
     with policy.hinting("hierarchies", *([] if replaced else ["method"])):
         release = publish(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import polars as pl
@@ -104,6 +105,13 @@ def test_what_cannot_be_read_is_told_in_a_sentence(session, tmp_path):
     session.createDataFrame(rows().to_arrow()).createOrReplaceTempView("wards")
     with pytest.raises(DataError, match="has no column 'ages'"):
         rt.read("wards", engine="spark", quasi=["ages"])
+
+
+def test_the_example_of_the_page_runs(session, tmp_path, monkeypatch):
+    page = Path(__file__).parents[3] / "docs" / "large-tables.md"
+    monkeypatch.chdir(tmp_path)
+    (block,) = re.findall(r"^```py\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    exec(compile(block, str(page), "exec"), {})
 
 
 POLICY = """
