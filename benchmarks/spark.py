@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -36,11 +35,13 @@ _CONF = {
 
 
 def write_parts(count: int, folder: Path) -> Path:
-    """The rows, a million in each file."""
+    """The rows, a million in each file; a folder that has them already stays as it is."""
     data, random = adult(), np.random.default_rng(1)
     source = data.frame.select([*data.quasi, "occupation"])
-    parts = folder / "rows"
-    parts.mkdir()
+    parts = folder / f"rows-{count}"
+    if parts.exists():
+        return parts
+    parts.mkdir(parents=True)
     for number, start in enumerate(range(0, count, _ROWS_IN_PART)):
         rows = source[random.integers(0, source.height, min(_ROWS_IN_PART, count - start))]
         older = pl.Series(random.integers(0, 3, rows.height))
@@ -93,68 +94,73 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - start, result
 
 
-def main(rows: str = "50000000", place: str | None = None, streaming: str = "yes") -> None:
+def main(rows: str = "50000000", place: str | None = None, *parts_of_it: str) -> None:
+    """All of it, or parts: ``rows`` (written only), ``spark``, ``streaming``. The rows stay in ``place`` if one is named."""
+    wanted = parts_of_it or ("rows", "spark", "streaming")
+    with tempfile.TemporaryDirectory(dir=place) as scratch:
+        parts = write_parts(int(rows), Path(place or scratch))
+        if "spark" in wanted:
+            print(json.dumps(measured(int(rows), parts, Path(scratch)), indent=2), flush=True)
+        if "streaming" in wanted:
+            write_rows(int(rows), Path(scratch))
+            told = run(Path(scratch), "publish", "policy.toml", "-o", "streamed", "--engine", "streaming")
+            print(f"publish, {int(rows):,} rows x 8, streaming: {told}", flush=True)
+
+
+def measured(count: int, parts: Path, folder: Path) -> dict[str, Any]:
+    """Bare jobs and ours in one session; every figure by its name."""
     import reticent as rt
     from reticent.engine import count_table
     from reticent.engine.spark.session import session_from
 
-    count, folder = int(rows), Path(tempfile.mkdtemp(dir=place))
     os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(rt.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     os.environ.setdefault("RETICENT_MEMORY", "800MB")
     figures: dict[str, Any] = {"rows": count}
-    try:
-        parts = write_parts(count, folder)
-        figures["source MB"] = round(sum(each.stat().st_size for each in parts.iterdir()) / 1e6)
-        session = session_from({"master": "local-cluster[2,1,1536]", "conf": _CONF})
-        data = adult()
-        quasi, columns = list(data.quasi), [*data.quasi, "occupation"]
-        source = session.read.parquet(str(parts)).select(*columns)
-        source.limit(10).toArrow()
+    figures["source MB"] = round(sum(each.stat().st_size for each in parts.iterdir()) / 1e6)
+    session = session_from({"master": "local-cluster[2,1,1536]", "conf": _CONF})
+    data = adult()
+    quasi, columns = list(data.quasi), [*data.quasi, "occupation"]
+    source = session.read.parquet(str(parts)).select(*columns)
+    source.limit(10).toArrow()
 
-        def bare_write() -> None:
-            source.write.mode("overwrite").parquet(str(folder / "bare"))
+    def bare_write() -> None:
+        source.write.mode("overwrite").parquet(str(folder / "bare"))
 
-        figures["bare group by s"] = round(timed(lambda: source.groupBy(*quasi).count().toArrow())[0], 1)
-        figures["shuffled by the bare group by, MB"] = round(_shuffled(session) / 1e6, 1)
-        figures["bare read and write s"] = round(timed(bare_write)[0], 1)
-        hierarchies = {
-            **{
-                name: rt.Hierarchy.from_csv(SHARED / "adult" / f"adult_hierarchy_{name}.csv")
-                for name in quasi
-                if name != "age"
-            },
-            "age": rt.Hierarchy.intervals([5, 10, 20], domain=(1, 100)),
-        }
-        ordered = {name: hierarchies[name] for name in quasi}
-        with DriverMemory() as memory:
-            made, table = timed(lambda: rt.Table(source, quasi=ordered, sensitive="occupation"))
-            counted, points = timed(lambda: count_table(table))
-            figures["table (sketch and distinct rows) s"] = round(made, 1)
-            figures["count s"] = round(counted, 1)
-            figures["points"] = len(points)
-            published, release = timed(
-                lambda: rt.publish(
-                    table, rt.KAnonymity(5), rt.Lattice(suppression="0.05"), files="parquet", scratch=folder
-                )
-            )
-            figures["publish s"] = round(published, 1)
-            saved, _ = timed(lambda: release.save(folder / "release"))
-            figures["save s"] = round(saved, 1)
-        figures["shuffled MB"] = round(_shuffled(session) / 1e6)
-        figures["driver MB"] = round(memory.peak / 1e6)
-        figures["files"] = len(release.manifest.tables["data"].files)
-        figures["published rows"] = release.public.height
-        session.stop()
-        figures["counting / bare group by"] = round((made + counted) / figures["bare group by s"], 2)
-        whole = made + counted + published + saved
-        figures["publishing / bare read and write"] = round(whole / figures["bare read and write s"], 2)
-        figures["verify"] = timed(lambda: rt.verify(folder / "release").holds)
-        if streaming == "yes":
-            write_rows(count, folder)
-            figures["streaming"] = run(folder, "publish", "policy.toml", "-o", "streamed", "--engine", "streaming")
-        print(json.dumps(figures, indent=2), flush=True)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    figures["bare group by s"] = round(timed(lambda: source.groupBy(*quasi).count().toArrow())[0], 1)
+    figures["shuffled by the bare group by, MB"] = round(_shuffled(session) / 1e6, 1)
+    figures["bare read and write s"] = round(timed(bare_write)[0], 1)
+    hierarchies = {
+        **{
+            name: rt.Hierarchy.from_csv(SHARED / "adult" / f"adult_hierarchy_{name}.csv")
+            for name in quasi
+            if name != "age"
+        },
+        "age": rt.Hierarchy.intervals([5, 10, 20], domain=(1, 100)),
+    }
+    ordered = {name: hierarchies[name] for name in quasi}
+    with DriverMemory() as memory:
+        made, table = timed(lambda: rt.Table(source, quasi=ordered, sensitive="occupation"))
+        counted, points = timed(lambda: count_table(table))
+        figures["table (sketch and distinct rows) s"] = round(made, 1)
+        figures["count s"] = round(counted, 1)
+        figures["points"] = len(points)
+        published, release = timed(
+            lambda: rt.publish(table, rt.KAnonymity(5), rt.Lattice(suppression="0.05"), files="parquet", scratch=folder)
+        )
+        figures["publish s"] = round(published, 1)
+        saved, _ = timed(lambda: release.save(folder / "release"))
+        figures["save s"] = round(saved, 1)
+    figures["shuffled MB"] = round(_shuffled(session) / 1e6)
+    figures["driver MB"] = round(memory.peak / 1e6)
+    figures["files"] = len(release.manifest.tables["data"].files)
+    figures["published rows"] = release.public.height
+    session.stop()
+    figures["counting / bare group by"] = round((made + counted) / figures["bare group by s"], 2)
+    whole = made + counted + published + saved
+    figures["publishing / bare read and write"] = round(whole / figures["bare read and write s"], 2)
+    figures["verify"] = timed(lambda: rt.verify(folder / "release").holds)
+    figures["file MB"] = round(sum(each.stat().st_size for each in (folder / "release" / "public").iterdir()) / 1e6)
+    return figures
 
 
 if __name__ == "__main__":

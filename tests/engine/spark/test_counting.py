@@ -149,6 +149,33 @@ def test_people_who_break_the_rules_are_found_on_the_cluster(to_spark):
         Table(to_spark(nobody), quasi=quasi, key="person", unit="person")
 
 
+TYPES = """
+select cast(id % 5 as tinyint) as small, cast(id % 7 as smallint) as short, id % 3 as whole, cast(id % 4 as float) / 10 as thin,
+  if(id % 11 = 0, double('NaN'), if(id % 2 = 0, -0.0D, 0.5D)) as wide, cast(id % 3 as decimal(10, 2)) / 4 as exact,
+  date_add(date'2024-02-27', cast(id % 4 as int)) as day, timestamp_ntz'2024-03-10 02:30:00' + make_dt_interval(0, id % 3) as local_moment,
+  timestamp'2024-03-10 12:00:00' + make_dt_interval(0, id % 2) as moment, id % 2 = 0 as truth, concat('é.', id % 3) as `dotted.name`, concat('E.', id % 2) as `Dotted.Name`
+from range(120)
+"""
+
+
+def test_every_type_of_spark_is_counted_and_published_as_arrow_has_it(session, tmp_path):
+    frame = session.sql(TYPES)
+    there = pl.DataFrame(pl.from_arrow(frame.toArrow()))
+    quasi = dict.fromkeys(["small", "thin", "wide", "exact", "day", "local_moment", "moment", "Dotted.Name"])
+    roles = {
+        "quasi": quasi,
+        "sensitive": ["short", "dotted.name"],
+        "other": ["whole", "truth", "local_moment"][:2],
+        "nulls": "category",
+    }
+    local, spark = Table(there, **roles), Table(frame, **roles)
+    same_counts(count_table(local), count_table(spark))
+    one, two = (rt.publish(each, rt.KAnonymity(2), rt.Lattice(suppression="0.5")) for each in (local, spark))
+    assert one.frame.equals(two.frame)
+    with pytest.raises(DataError, match="cannot be compared or generalized"):
+        Table(session.sql("select array(id) as nested, id from range(3)"), quasi=["nested"])
+
+
 def test_a_table_on_spark_is_not_loaded_behind_anybodys_back(to_spark):
     table = Table(to_spark(frame_of(50, 6)), quasi={"age": QUASI["age"]}, sensitive="illness")
     with pytest.raises(PolicyError, match="the table is read by the engine 'spark'"):

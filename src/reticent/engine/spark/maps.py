@@ -10,9 +10,10 @@ import polars as pl
 from numpy.typing import NDArray
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import StructField, StructType
 
 from reticent.data import BoundHierarchy, Codes, Levels, NodeLevels, Recoding, Regions, Table
-from reticent.engine.spark.rows import SparkProfile, SparkRows
+from reticent.engine.spark.rows import SparkProfile, SparkRows, spark_types
 from reticent.errors import PolicyError
 
 _BROADCAST = 1_000_000
@@ -74,10 +75,11 @@ def at_all_levels(rows: SparkRows, table: Table) -> tuple[DataFrame, list[list[C
 
 def _joined(rows: SparkRows, frame: DataFrame, column: str, raw: pl.Series, codes: Any, name: str) -> DataFrame:
     """A frame with what a table has for the value of a column; rows whose value it does not have are left out."""
-    listed = pl.DataFrame([raw.alias(_VALUE), pl.Series(name, codes)])
-    looked_up = rows.session.createDataFrame(listed.to_arrow())
-    typed = looked_up.select(F.col(_VALUE).cast(frame.schema[column].dataType).alias(_VALUE), name)
-    hinted = F.broadcast(typed) if listed.height <= _BROADCAST else typed
+    listed = pl.DataFrame([raw.alias(_VALUE), pl.Series(name, codes)]).to_arrow()
+    # The value has the very type of the column, so that it is compared as it is.
+    types = StructType([StructField(_VALUE, frame.schema[column].dataType), spark_types(listed.schema)[name]])
+    looked_up = rows.session.createDataFrame(listed, types)
+    hinted = F.broadcast(looked_up) if listed.num_rows <= _BROADCAST else looked_up
     return frame.join(hinted, F.col(column).eqNullSafe(F.col(_VALUE)), "inner").drop(_VALUE)
 
 
@@ -100,6 +102,6 @@ def shown(rows: SparkRows, frame: DataFrame, recoding: Recoding) -> tuple[DataFr
     keys = [f"k{place}" for place in range(len(points))]
     columns = [pl.Series(key, codes.astype(np.int64)) for key, codes in zip(keys, points, strict=True)]
     listed = pl.DataFrame([*columns, *(cells[name].alias(f"s{place}") for place, name in enumerate(cells.columns))])
-    looked_up = rows.session.createDataFrame(listed.to_arrow())
+    looked_up = rows.session.createDataFrame(listed.to_arrow(), spark_types(listed.to_arrow().schema))
     hinted = F.broadcast(looked_up) if listed.height <= _BROADCAST else looked_up
     return frame.join(hinted, keys, "inner"), cells.schema

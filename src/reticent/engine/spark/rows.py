@@ -17,6 +17,8 @@ import polars as pl
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (everybody calls them so)
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
 
 from reticent.data import Change, Context, Counted, Profile, rows_at_once
 from reticent.engine.spark.running import JobWatch, performed
@@ -166,7 +168,7 @@ class SparkRows:
                 columns = _named(rows, [field.name for field in fields]).with_columns([part[TIMES]] if repeated else [])
                 yield from columns.to_arrow().cast(arrow).to_batches()
 
-        frame = self.source.mapInArrow(made, _spark_schema(self.session, arrow))
+        frame = self.source.mapInArrow(made, spark_types(arrow))
         return replace(self, source=frame, held=schema, schema=schema)
 
     def frame(self) -> pl.DataFrame:
@@ -241,9 +243,9 @@ def _named(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     return pl.DataFrame([column.alias(name) for column, name in zip(frame.get_columns(), names, strict=True)])
 
 
-def _spark_schema(session: SparkSession, schema: pa.Schema) -> Any:
-    """The types of Spark for those of Arrow."""
-    return session.createDataFrame(schema.empty_table()).schema
+def spark_types(schema: pa.Schema) -> StructType:
+    """The types of Spark for those of Arrow; a moment without a zone stays one."""
+    return from_arrow_schema(schema, prefer_timestamp_ntz=True)
 
 
 def _packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
