@@ -25,6 +25,7 @@ MODULES = (
     "querying",
     "noise",
     "synthesize",
+    "republish",
 )
 
 

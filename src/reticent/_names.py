@@ -111,6 +111,12 @@ DEFINITIONS: dict[str, Home] = {
         "replacing a row changes the chance of published counts by a factor of at most e^epsilon, and by delta",
     ),
     "AverageRisk": Home("reticent.definitions.risk", "people are picked out with a chance of at most limit on average"),
+    "TauSafety": Home(
+        "reticent.republish", "no value of anybody above 1/m for somebody who follows people through all releases"
+    ),
+    "MInvariance": Home(
+        "reticent.republish", "who stays keeps the set of m or more values of the own group (baseline)"
+    ),
 }
 METHODS: dict[str, Home] = {
     "Lattice": Home("reticent.anonymize", "full-domain generalization, the best one by exact search"),
@@ -126,6 +132,7 @@ METHODS: dict[str, Home] = {
     "JointCounts": Home("reticent.noise.methods", "counts with noise that several parties add together"),
     "CentralCounts": Home("reticent.noise.methods", "counts with noise that a trusted curator adds"),
     "Synthetic": Home("reticent.synthesize", "synthetic rows, drawn group by group from what is there and noise"),
+    "Republish": Home("reticent.republish", "the next release of a table that changes, safe beside all earlier ones"),
 }
 FORMATS: dict[str, Home] = {
     "generalize": Home("reticent.release.formats.generalize", "one table of generalized rows", "GENERALIZE"),
@@ -139,6 +146,7 @@ FORMATS: dict[str, Home] = {
     "records": Home("reticent.randomize.format", "records perturbed one by one", "RECORDS"),
     "noisy counts": Home("reticent.noise.format", "counts of the cells of a domain, with noise", "NOISY_COUNTS"),
     "synthetic": Home("reticent.synthesize.format", "synthetic rows by group, with the public domain", "SYNTHETIC"),
+    "series": Home("reticent.republish.format", "a release of a series, with counterfeits told by group", "SERIES"),
 }
 ENGINES: dict[str, Home] = {
     "local": Home("reticent.engine.local", "rows in memory", "LocalEngine"),

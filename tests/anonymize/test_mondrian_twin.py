@@ -298,7 +298,7 @@ ON_PEOPLE: dict[str, Case] = {
 }
 CASES = {**ON_VALUES, **ON_ONE, **ON_NUMBERS, **ON_PEOPLE}
 # Judged by a plan, not by groups.
-REFUSED = {"BoundedBelief", "NoisyCounts", "ProbabilisticDP"}
+REFUSED = {"BoundedBelief", "MInvariance", "NoisyCounts", "ProbabilisticDP", "TauSafety"}
 HARD = {"unique", "unique and risk", "everything", "epsilon"}
 ONE_ROW_A_PERSON = {"knowledge", "knowledge of nothing", "knowledge and risk", "negations"}
 

@@ -8,7 +8,15 @@ from pathlib import Path
 from reticent.definitions.catalogue import entries
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "definitions.md").read_text(encoding="utf-8")
-OF_OTHER_PAGES = {"BoundedBelief", "NoisyCounts", "ProbabilisticDP", "WorstCaseKnowledge", "NegatedKnowledge"}
+OF_OTHER_PAGES = {
+    "BoundedBelief",
+    "MInvariance",
+    "NegatedKnowledge",
+    "NoisyCounts",
+    "ProbabilisticDP",
+    "TauSafety",
+    "WorstCaseKnowledge",
+}
 
 
 def test_every_definition_of_the_catalogue_has_a_section() -> None:

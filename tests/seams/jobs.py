@@ -154,6 +154,12 @@ EXAMPLES: dict[str, dict[str, Job]] = {
             rt.Synthetic(groups=_SIZES, domain=dict.fromkeys(DISEASES, 2) | {"other": 1}, elsewhere="other"),
         ),
     },
+    "Republish": {
+        "": Job(people, rt.TauSafety(2), rt.Republish(domain=(*DISEASES, "gout"))),
+        "random": Job(
+            tall, rt.TauSafety(2), rt.Republish(domain=(*DISEASES, "gout"), choice="random", balance="blind")
+        ),
+    },
     "NoisyHistogram": {"": Job(people, OnePersonRatio(2), NoisyHistogram("illness", DISEASES))},
     "Starred": {"": Job(towns, _K, Starred(3, "age"))},
     "Holes": {"": Job(tall, _K, Holes(((30, 40), (150, 170))))},

@@ -24,12 +24,13 @@ from reticent.cli import (
     query,
     randomize,
     report,
+    republish,
     synthesize,
     verify,
     views,
 )
 
-_COMMANDS = (demo, inspect, assess, preview, publish, verify, attack, query, apply, report)
+_COMMANDS = (demo, inspect, assess, preview, publish, republish, verify, attack, query, apply, report)
 _GROUPS = (knowledge, belief, randomize, noise, synthesize, views, audit, ledger, keys)
 
 

@@ -225,9 +225,13 @@ class PlanDefinition(Definition):
 
 
 class HistoryDefinition(Definition):
-    """A definition that judges all releases of a changing table together."""
+    """A definition that judges all releases of a changing table together.
+
+    ``judged_alone``: the public files of one release are judged as far as they show something, without those before it.
+    """
 
     kind: ClassVar[Kind] = "history"
+    judged_alone: ClassVar[bool] = False
 
     @abstractmethod
     def assess(self, history: ReleaseHistory) -> Assessment:

@@ -15,9 +15,10 @@
 
 from reticent.release.applying import apply
 from reticent.release.assessing import natural_closeness
+from reticent.release.certificate import certificate_hash
 from reticent.release.choosing import Cheapest, MethodComparison, MethodCost, cost_of
 from reticent.release.claims import Check, read_claims
-from reticent.release.counting import count_labels
+from reticent.release.counting import Count, count_labels
 from reticent.release.format import Answer, Format, GroupFormat, Judged, MechanismFormat, Words, format_of, read_details
 from reticent.release.manifest import EarlierLayout, Manifest, ManifestColumn
 from reticent.release.methods import default_method, method_from, methods_compared
@@ -32,6 +33,7 @@ __all__ = [
     "Answer",
     "Cheapest",
     "Check",
+    "Count",
     "EarlierLayout",
     "FileKind",
     "Format",
@@ -49,6 +51,7 @@ __all__ = [
     "Verification",
     "Words",
     "apply",
+    "certificate_hash",
     "cost_of",
     "count_labels",
     "default_method",

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from reticent.data import Context, people_of
-from reticent.definitions import LEFT_OUT, Definition, columns_compared, definition_from, judge, names, verdict
+from reticent.definitions import (
+    LEFT_OUT,
+    Definition,
+    HistoryDefinition,
+    columns_compared,
+    definition_from,
+    judge,
+    names,
+    verdict,
+)
 from reticent.errors import DataError, ReticentError
 from reticent.release.format import Judged
 from reticent.release.public import PublicSide
@@ -100,7 +109,7 @@ def _judged(about: Judged, side: PublicSide) -> tuple[Status, str]:
         return "fails", refused
     if not definition.shown_by_files:
         return "not re-checked", "It depends on what people asked for, which is not published."
-    if definition.kind == "history" and about.earlier is None:
+    if isinstance(definition, HistoryDefinition) and about.earlier is None and not definition.judged_alone:
         return "not re-checked", "It is about a series of releases. Verify all of its folders together, first to last."
     if definition.needs_population and about.people is None:
         return "not re-checked", "It compares with a population, and none was given."

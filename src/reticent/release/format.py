@@ -108,7 +108,8 @@ class Format(ABC):
 
     ``tables`` are the names of its public tables, the main one first. ``keeps`` are the kinds of definitions that can be claimed. ``roles`` are roles of columns that no column of the original table stands
     behind, such as a bucket. Tables that ``stream`` are judged where they lie when they do not fit in memory. Rows are ``sorted`` by all
-    columns, or in an order of the format's ``own``, which :meth:`check` knows.
+    columns, or in an order of the format's ``own``, which :meth:`check` knows. Releases that are ``chained`` name the one before them, so that their evidence
+    shows a gap in a series by itself.
     """
 
     name: ClassVar[str]
@@ -117,6 +118,7 @@ class Format(ABC):
     roles: ClassVar[tuple[str, ...]] = ()
     streams: ClassVar[bool] = False
     order: ClassVar[Order] = "sorted"
+    chained: ClassVar[bool] = False
 
     def refusal(self, definition: Definition) -> str | None:
         """Why the definition cannot be claimed for this kind of release; None if it can. Publish asks first of all, and verify again."""

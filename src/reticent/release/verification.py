@@ -100,7 +100,7 @@ def verify(
 def _series(folders: Sequence[Path], population: Any, known: Any, context: Context) -> Verification:
     """The releases of a series, each beside those before it, and whether they are one.
 
-    A claim about the history is re-checked only while the ledger's numbers show that no entry is missing: 1, 2, 3 and so on.
+    A claim about the history is re-checked only while no release is missing: the ledger's numbers are 1, 2, 3 and so on, or releases name the one before them.
     """
     if not folders:
         raise PolicyError("verify got an empty list. Give the folders of a series, first to last.")
@@ -108,7 +108,8 @@ def _series(folders: Sequence[Path], population: Any, known: Any, context: Conte
     earlier: list[PublicSide] = []
     signed = True
     for number, folder in enumerate(folders, start=1):
-        whole = [*(_entry_number(side) for side in earlier), _number_told(folder)] == list(range(1, number + 1))
+        chained = bool(earlier) and all(side.form.chained for side in earlier)
+        whole = chained or [*map(_entry_number, earlier), _number_told(folder)] == list(range(1, number + 1))
         found = _verified(folder, population, known, context, tuple(earlier) if whole else None)
         signed = signed and found.signed
         checks += [check._replace(name=f"release {number}, {check.name}") for check in found.checks]

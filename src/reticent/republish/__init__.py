@@ -1,8 +1,29 @@
 """Republishing: a table that changes, in releases that stay safe together (tau-safety, spec 004).
 
+``history``      a series of releases and all that its publisher remembers; ``store`` its folder; ``state`` what is kept after a release; ``feed`` changes instead of a snapshot
+``method``       the method Republish; ``binding`` what happened to whom, ``placing`` who goes where, ``assigning`` new rows into groups, ``scales`` boxes and distances
 ``series``       the releases of a table as columns: who is in which group, what happened to whom, what the public sees
+``definitions``  TauSafety and MInvariance; ``checking`` every violation in a series, independent of the publisher
+``format``       the format ``series`` of a release
+``signatures``   sets of sensitive values as rows of a matrix; ``hilbert`` an order of points
 """
 
+from reticent.republish.checking import SeriesVerdict, TauViolation, check_tau_safety
+from reticent.republish.definitions import MInvariance, TauSafety
+from reticent.republish.history import History, Republication
+from reticent.republish.method import Republish
 from reticent.republish.series import EventKind, PublishedSeries, SeriesRelease
 
-__all__ = ["EventKind", "PublishedSeries", "SeriesRelease"]
+__all__ = [
+    "EventKind",
+    "History",
+    "MInvariance",
+    "PublishedSeries",
+    "Republication",
+    "Republish",
+    "SeriesRelease",
+    "SeriesVerdict",
+    "TauSafety",
+    "TauViolation",
+    "check_tau_safety",
+]

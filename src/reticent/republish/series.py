@@ -141,7 +141,7 @@ class PublishedSeries(Sequence[SeriesRelease]):
                 column = column.replace_strict(
                     list(order), list(range(len(order))), default=None, return_dtype=pl.Float64
                 )
-            found[:, place] = column.cast(pl.Float64).to_numpy()
+            found[:, place] = column.to_physical().cast(pl.Float64).to_numpy()
         return found
 
     def event_lists(self) -> dict[Any, str]:

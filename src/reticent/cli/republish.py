@@ -1,0 +1,149 @@
+"""``reticent republish``: the next release of a table that changes, safe beside all earlier ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reticent.cli.console import Json, answer, table, working
+from reticent.cli.options import PolicyArgument, SeedOption, SignOption, add_commands
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reticent.data import Source
+    from reticent.policy import Policy
+    from reticent.republish import History
+
+_EVENTS = {
+    "inserted": "new",
+    "unchanged": "unchanged",
+    "quasi_updated": "quasi values changed",
+    "sensitive_updated": "sensitive value changed",
+    "returned": "came back",
+    "deleted": "left",
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    add_commands(app, {"republish": republish})
+
+
+def republish(
+    policy: PolicyArgument,
+    history: Annotated[
+        Path, typer.Option("--history", help="The private folder of the series; made by the first release.")
+    ],
+    data: Annotated[
+        str | None, typer.Option("--data", help="The snapshot to publish, instead of the policy's own source.")
+    ] = None,
+    changes: Annotated[
+        Path | None,
+        typer.Option(
+            "--changes",
+            help="A file of changes instead of a snapshot: a column 'change' says insert, update or delete.",
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Show what happened to whom and how many counterfeits it would take; write nothing."
+        ),
+    ] = False,
+    sign: SignOption = None,
+    seed: SeedOption = None,
+    as_json: Json = False,
+) -> None:
+    """Publish the next release of a table that changes: compare it with the last one, person by person, and keep every signature that must be kept.
+
+    The policy names TauSafety as its definition and Republish as its method. The release appears below the history's folder; the folder itself is private.
+
+    Example: reticent republish policy.toml --history /secure/wards --data march.csv
+    """
+    from reticent.data import Source
+    from reticent.policy import Policy
+
+    loaded = Policy.read(policy)
+    source = None if data is None else Source(data, **loaded.reading)
+    given: dict[str, Any] = {}
+    with working("Comparing with the release before ...", as_json) as context:
+        if changes is None:
+            series, rows = _opened(loaded, history, source)
+            given["frame"] = rows
+        else:
+            from reticent.republish import History
+
+            series = History.open(history)
+            given["changes"] = Source(str(changes), **loaded.reading).read()
+        if dry_run:
+            found = series.preview(**given, context=context)
+            payload: dict[str, Any] = {"ok": True, "dry_run": True, **found}
+        else:
+            made = series.publish(insecure_seed=seed, signing_key=sign, context=context, **given)
+            payload = {"ok": True, "number": made.number, "new": made.new, "folder": made.folder, **made.change}
+    answer(payload, as_json, lambda console: _show(console, payload, series))
+
+
+def _opened(policy: Policy, folder: Path, source: Source | None) -> tuple[History, Any]:
+    """The history that a policy describes, and the rows of the snapshot."""
+    from reticent.errors import PolicyError
+    from reticent.republish import History, MInvariance, Republish, TauSafety
+
+    asked, method = policy.definition, policy.named_method()
+    if not isinstance(asked, TauSafety | MInvariance):
+        raise PolicyError(
+            f"{policy.file}: a series promises TauSafety, and the policy asks for {asked}. Write [[definition]] name = 'TauSafety', m = 4."
+        )
+    if not isinstance(method, Republish):
+        raise PolicyError(
+            f"{policy.file}: a series is published by Republish. Write [method] name = 'Republish', domain = [...]."
+        )
+    rows = policy.table(source)
+    key = rows.key or (rows.identifiers[0] if len(rows.identifiers) == 1 else None)
+    if key is None:
+        raise PolicyError(f"{policy.file}: name the column that tells people apart: [roles] key = 'person'.")
+    refused = method.refusal(rows, asked)
+    if refused is not None:
+        raise PolicyError(f"{policy.file}: {refused}")
+    history = History.open(
+        folder,
+        m=asked.m,
+        key=key,
+        sensitive=next(iter(rows.sensitive)),
+        quasi=dict(rows.quasi),
+        domain=method.domain,
+        ranges=method.ranges,
+        choice=method.choice,
+        balance=method.balance,
+        baseline=method.baseline,
+        dataset=rows.dataset,
+    )
+    return history, rows.held.frame()
+
+
+def _show(console: Console, found: Mapping[str, Any], history: History) -> None:
+    if found.get("imported"):
+        console.print("The table is that of an imported release; nothing was published.")
+        return
+    console.print(
+        table(
+            "Since the release before",
+            ("what happened", "people"),
+            [(_EVENTS[name], f"{many:,}") for name, many in found["events"].items()],
+        )
+    )
+    made = f"{found['people']:,} people in {found['groups']:,} groups, {found['counterfeits']:,} counterfeits"
+    if found["waiting"]:
+        made += f"; {found['waiting']:,} people wait for a later release (never tell how many)"
+    if found.get("dry_run"):
+        console.print(f"Release {found['number']} would have {made}. Nothing was written.")
+    elif found["new"]:
+        console.print(
+            f"Release {found['number']}: {made}.\nIt promises {history.settings.definition} for all releases together: {found['folder']}"
+        )
+    else:
+        console.print(f"The table is that of release {found['number']}, which was published already: {found['folder']}")

@@ -1,0 +1,241 @@
+"""Compiled loops of the publisher: changed rows into vacancies and into groups of their own, rows of a bucket matched by distance, places on a curve.
+
+A signature is a row of ``book``: rising codes of values, padded with -1. ``cache=True`` keeps the machine code on disk.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba as nb
+import numpy as np
+
+
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+def _holds(signature: Any, value: int) -> bool:
+    for each in signature:
+        if each == value:
+            return True
+        if each < 0:
+            return False
+    return False
+
+
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+def _disjoint(one: Any, other: Any) -> bool:
+    for each in one:
+        if each < 0:
+            return True
+        if _holds(other, each):
+            return False
+    return True
+
+
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+def fill_vacancies(
+    rows: Any, value: Any, avoid: Any, book: Any, starts: Any, cells: Any, most: Any, found: Any
+) -> None:
+    """Give each of ``rows`` the signature with the most vacancies of its value among those disjoint from the one that it ``avoid``s.
+
+    The vacancies of value ``v`` are ``most[starts[v]:starts[v + 1]]``, falling, each of the signature ``cells[...]``; they are used up. Vacancies only fall, so a
+    search may end at the first place that had no more than the best one has.
+    """
+    left = most.copy()
+    for row in rows:
+        best, where = 0, -1
+        for place in range(starts[value[row]], starts[value[row] + 1]):
+            if most[place] <= best:
+                break
+            if left[place] > best and _disjoint(book[cells[place]], book[avoid[row]]):
+                best, where = left[place], place
+        if where >= 0:
+            left[where] -= 1
+            found[row] = cells[where]
+
+
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+def join_changed(stack: Any, starts: Any, rank: Any, avoid: Any, book: Any, m: int, tries: int, group: Any) -> int:
+    """Put rows together, ``m`` with different values a group, so that every row's avoided signature is disjoint from the group's values.
+
+    ``stack[starts[v]:starts[v + 1]]`` are the rows with value ``v`` in random order. The most frequent values go first, ties by ``rank``. Returns the number of
+    groups; ``group[row]`` stays -1 for a row that found none.
+    """
+    values = len(starts) - 1
+    counts = starts[1:] - starts[:-1]
+    tried = np.zeros(values, dtype=np.bool_)
+    members = np.empty(m, dtype=np.int64)
+    chosen = np.empty(m, dtype=np.int64)
+    groups = 0
+    while True:
+        tried[:] = False
+        size = 0
+        while size < m:
+            value = -1
+            for each in range(values):
+                if tried[each] or counts[each] == 0:
+                    continue
+                same = value >= 0 and counts[each] == counts[value]
+                if value < 0 or counts[each] > counts[value] or (same and rank[each] < rank[value]):
+                    value = each
+            if value < 0:
+                break
+            tried[value] = True
+            wanted = True
+            for place in range(size):
+                if _holds(book[avoid[members[place]]], value):
+                    wanted = False
+            if not wanted:
+                continue
+            last = starts[value] + counts[value] - 1
+            for place in range(last, max(last - tries, starts[value] - 1), -1):
+                row = stack[place]
+                fits = True
+                for other in range(size):
+                    if _holds(book[avoid[row]], chosen[other]):
+                        fits = False
+                if fits:
+                    stack[place], stack[last] = stack[last], row
+                    counts[value] -= 1
+                    members[size], chosen[size] = row, value
+                    size += 1
+                    break
+        if size == 0:
+            return groups
+        if size == m:
+            for place in range(m):
+                group[members[place]] = groups
+            groups += 1
+        else:
+            # The first one found no group; the others may in another one.
+            for place in range(1, size):
+                counts[chosen[place]] += 1
+                stack[starts[chosen[place]] + counts[chosen[place]] - 1] = members[place]
+
+
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+def sign_by_supply(rows: Any, value: Any, avoid: Any, book: Any, supply: Any, rank: Any, m: int, signed: Any) -> Any:
+    """Give each of ``rows`` a signature of its value and m - 1 values of which arrivals have the largest ``supply``, which is used up.
+
+    The signature avoids the row's old one. Ties go by ``rank``. Returns for which rows there were enough values; ``signed`` has their signatures, unsorted.
+    """
+    found = np.zeros(len(rows), dtype=np.bool_)
+    for number in range(len(rows)):
+        row, size = rows[number], 1
+        signed[number, 0] = value[row]
+        while size < m:
+            best = -1
+            for each in range(len(supply)):
+                if supply[each] == 0 or _holds(book[avoid[row]], each):
+                    continue
+                if best >= 0 and (
+                    supply[each] < supply[best] or (supply[each] == supply[best] and rank[each] > rank[best])
+                ):
+                    continue
+                taken = False
+                for place in range(size):
+                    if signed[number, place] == each:
+                        taken = True
+                if not taken:
+                    best = each
+            if best < 0:
+                break
+            signed[number, size] = best
+            size += 1
+        found[number] = size == m
+        if found[number]:
+            for place in range(1, m):
+                supply[signed[number, place]] -= 1
+    return found
+
+
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+def match_near(
+    points: Any, ordered: Any, starts: Any, width: int, totals: Any, first: Any, draws: Any, window: int, slot: Any
+) -> None:
+    """Divide the rows of every bucket into groups of one row a value, by distance.
+
+    The rows of cell ``c = bucket * width + place`` are ``ordered[starts[c]:starts[c + 1]]``, along a curve; a bucket has ``totals[bucket]`` groups. Groups are made in windows
+    of the curve: a random row of the fullest cell, then the nearest of each other cell to the running mean, while there are any.
+    """
+    columns = points.shape[1]
+    mean = np.empty(columns)
+    left = np.empty((width, window + 1), dtype=np.int64)
+    size = np.empty(width, dtype=np.int64)
+    for bucket in range(len(totals)):
+        total = totals[bucket]
+        windows = (total + window - 1) // window
+        full = 0
+        for place in range(width):
+            cell = bucket * width + place
+            if starts[cell + 1] - starts[cell] > starts[bucket * width + full + 1] - starts[bucket * width + full]:
+                full = place
+        for number in range(windows):
+            begin, end = total * number // windows, total * (number + 1) // windows
+            for place in range(width):
+                cell = bucket * width + place
+                many = starts[cell + 1] - starts[cell]
+                low, high = begin * many // total, end * many // total
+                size[place] = high - low
+                for each in range(low, high):
+                    left[place, each - low] = ordered[starts[cell] + each]
+            for place_of_group in range(begin, end):
+                seen = 0
+                for step in range(width):
+                    place = full if step == 0 else step - 1 if step <= full else step
+                    if size[place] == 0:
+                        continue
+                    best = 0
+                    if seen == 0:
+                        best = draws[first[bucket] + place_of_group] % size[place]
+                    else:
+                        least = np.inf
+                        for each in range(size[place]):
+                            distance = 0.0
+                            for column in range(columns):
+                                gap = points[left[place, each], column] - mean[column]
+                                distance += gap * gap
+                            if distance < least:
+                                least, best = distance, each
+                    row = left[place, best]
+                    size[place] -= 1
+                    left[place, best] = left[place, size[place]]
+                    slot[row] = place_of_group
+                    seen += 1
+                    for column in range(columns):
+                        before = 0.0 if seen == 1 else mean[column]
+                        mean[column] = before + (points[row, column] - before) / seen
+
+
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+def trace_curve(cells: Any, bits: int) -> Any:
+    """The place of each cell on the Hilbert curve through a cube of 2^bits cells a side.
+
+    Skilling's transform: undo excess work from the highest bit down, then Gray-decode, then interleave the bits.
+    """
+    count, used = cells.shape
+    found = np.zeros(count, dtype=np.int64)
+    for row in range(count):
+        x = cells[row].copy()
+        bit = 1 << (bits - 1)
+        while bit > 1:
+            low = bit - 1
+            for place in range(used):
+                if x[place] & bit:
+                    x[0] ^= low
+                else:
+                    swapped = (x[0] ^ x[place]) & low
+                    x[0] ^= swapped
+                    x[place] ^= swapped
+            bit >>= 1
+        for place in range(1, used):
+            x[place] ^= x[place - 1]
+        flip = 0
+        bit = 1 << (bits - 1)
+        while bit > 1:
+            if x[used - 1] & bit:
+                flip ^= bit - 1
+            bit >>= 1
+        for level in range(bits - 1, -1, -1):
+            for place in range(used):
+                found[row] = (found[row] << 1) | (((x[place] ^ flip) >> level) & 1)
+    return found

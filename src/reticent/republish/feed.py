@@ -1,0 +1,48 @@
+"""A change feed: what happened to a table since its last release, a row a change, instead of the whole table."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from reticent.errors import DataError, did_you_mean
+
+CHANGE = "change"
+"""The column that says what a row of a feed is."""
+_KINDS = ("insert", "update", "delete")
+
+
+def with_changes(table: pl.DataFrame, feed: pl.DataFrame, key: str) -> pl.DataFrame:
+    """The table after the changes of a feed, one a person: inserted rows, updated ones (whole rows), and deleted keys."""
+    needed = [CHANGE, *table.columns]
+    missing = [name for name in needed if name not in feed.columns]
+    if missing:
+        raise DataError(
+            f"The changes have no column {missing[0]!r}. They need: {', '.join(needed)}.", column=missing[0]
+        )
+    kinds = feed[CHANGE].cast(pl.String)
+    wrong = kinds.filter(~kinds.is_in(_KINDS).fill_null(False))
+    if len(wrong):
+        shown = str(wrong[0])
+        raise DataError(
+            f"A row of the changes says {shown!r}.{did_you_mean(shown, _KINDS)} It must say insert, update or delete.",
+            column=CHANGE,
+            value=wrong[0],
+        )
+    twice = feed[key].is_duplicated()
+    if twice.any():
+        raise DataError(
+            f"{feed[key].filter(twice)[0]!r} has several changes. Give one change a person and release: the last state.",
+            column=key,
+        )
+    rows = feed.select(table.columns).cast(table.schema)
+    there = feed[key].cast(table.schema[key]).is_in(table[key].implode())
+    for kind, known, problem in (
+        ("insert", True, "is inserted, but is in the table already; use update"),
+        ("update", False, "is updated, but is not in the table; use insert"),
+        ("delete", False, "is deleted, but is not in the table"),
+    ):
+        bad = feed.filter((kinds == kind) & (there if known else ~there))
+        if bad.height:
+            raise DataError(f"{bad[key][0]!r} {problem}.", column=key, value=bad[key][0])
+    kept = table.join(rows.select(key), on=key, how="anti")
+    return pl.concat([kept, rows.filter(kinds != "delete")])

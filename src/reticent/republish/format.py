@@ -1,0 +1,207 @@
+"""The format ``series``: one release of a table that changes. People and counterfeits in numbered groups, each with a box; how many are counterfeits is told by group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from reticent.data import Draft, Evidence, FrameRows, Rows, Seen
+from reticent.data.predicate import Condition
+from reticent.definitions import Definition
+from reticent.errors import DataError
+from reticent.release import Count, GroupFormat, Judged, ManifestColumn, Words, certificate_hash, count_labels
+from reticent.republish.definitions import NOT_JUDGED, MInvariance, PublicSeries, TauSafety
+from reticent.republish.method import COUNT, FORMAT
+
+if TYPE_CHECKING:
+    from reticent.release import PublicSide
+
+_DATA, _ROLE, _COUNT_ROLE = "data", "group", "count"
+_FIELDS = {"m", "number", "follows", "choice", "balance", "baseline"}
+_PRINTED = "This release was made by the printed algorithm ({0}), for comparison: whoever sees that a person's set of values changed may learn more than its definition says."
+_ALGORITHM = (
+    "With random choice, blind balance and whole hold-back the bound also holds for somebody who knows the algorithm; the evidence for this are exhaustive checks of small "
+    "histories, not a proof."
+)
+_AWARE = "Nothing is claimed against somebody who knows the algorithm: a counterfeit hints that no new person had its value, and who shares a group may depend on values."
+
+
+@dataclass(frozen=True)
+class SeriesCount(Count):
+    """An answer to a counting query about people: rows are scaled by the share of people in their group, and counterfeits widen the bounds."""
+
+    counterfeits: int = 0
+
+    def describe(self) -> dict[str, Any]:
+        """The answer as plain data."""
+        return {**super().describe(), "counterfeits": self.counterfeits}
+
+    def lines(self) -> list[str]:
+        """The answer for people."""
+        return [
+            *super().lines(),
+            f"{self.counterfeits:,} of the rows are counterfeits; estimate and bounds are about people.",
+        ]
+
+
+class SeriesFormat(GroupFormat):
+    """A group is its number: people of a group share its box, and its values are each other's alternatives."""
+
+    name: ClassVar[str] = FORMAT
+    tables: ClassVar[tuple[str, ...]] = (_DATA, COUNT)
+    roles: ClassVar[tuple[str, ...]] = (_ROLE, _COUNT_ROLE)
+    chained: ClassVar[bool] = True
+
+    def refusal(self, definition: Definition) -> str | None:
+        wrong = next((part for part in definition.parts() if not isinstance(part, TauSafety | MInvariance)), None)
+        if wrong is not None:
+            return f"{wrong} is not about a series; groups hold made-up rows, so nothing about numbers of people can be claimed for them."
+        return super().refusal(definition)
+
+    def own_columns(self, draft: Draft, sensitive: Sequence[str]) -> Mapping[str, str]:
+        group, count = draft.tables[COUNT].schema
+        return {group: _ROLE, count: _COUNT_ROLE}
+
+    def check(self, public: PublicSide) -> None:
+        """Every group has one box, and fewer counterfeits than rows; the details are what a release of a series says."""
+        manifest = public.manifest
+        if len(manifest.named(_ROLE)) != 1 or len(manifest.named(_COUNT_ROLE)) != 1:
+            raise DataError(
+                "manifest.json: a release of a series has one column that numbers its groups, and one that counts counterfeits."
+            )
+        group, count = manifest.named(_ROLE)[0], manifest.named(_COUNT_ROLE)[0]
+        expected = {_DATA: {group, *manifest.named("quasi"), *manifest.named("sensitive")}, COUNT: {group, count}}
+        for name, columns in expected.items():
+            if set(manifest.tables[name].columns) != columns:
+                raise DataError(
+                    f"manifest.json: the table {name!r} of a release of a series has the columns {', '.join(sorted(columns))}."
+                )
+        _check_details(manifest.details)
+        data, made_up = (public.rows[name].frame() for name in self.tables)
+        for frame in (data, made_up):
+            if any(frame[name].null_count() for name in frame.columns):
+                raise DataError("A release of a series has no missing values.")
+        if made_up[group].n_unique() != made_up.height or (made_up[count] < 1).any():
+            raise DataError(f"The table {COUNT!r} lists a group twice, or with no counterfeits.")
+        if not data[group].is_sorted():
+            raise DataError("The rows are not in the order of their groups.")
+        new = data[group] != data[group].shift()
+        if any((~new & (data[name] != data[name].shift())).any() for name in manifest.named("quasi")):
+            raise DataError("Rows of one group show different boxes.")
+        sizes = data.group_by(group).len("rows").join(made_up, on=group, how="full", coalesce=True)
+        wrong = sizes.filter((pl.col(count) >= pl.col("rows")) | pl.col("rows").is_null())
+        if wrong.height:
+            raise DataError(
+                f"Group {wrong[group].to_list()[0]} has as many counterfeits as rows, or none of its rows is there."
+            )
+        super().check(public)
+
+    def evidence(self, public: PublicSide, about: Judged) -> Evidence:
+        """The groups of this release and of those before it, if they are one chain."""
+        found = super().evidence(public, replace(about, earlier=None))
+        earlier = about.earlier or ()
+        before: PublicSide | None = None
+        for side in (*earlier, public):
+            _check_chain(before, side)
+            before = side
+        return replace(found, history=PublicSeries((*(side.groups for side in earlier), public.groups)))
+
+    def seen(self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]) -> Seen:
+        quasi = {column.name: column.labels for column in columns if column.role == "quasi"}
+        sensitive = [column.name for column in columns if column.role == "sensitive"]
+        group = next(column.name for column in columns if column.role == _ROLE)
+        frame = rows[_DATA].frame()
+        return Seen.in_buckets(frame.select(group, *quasi), frame.select(group, *sensitive), quasi, sensitive, group)
+
+    def attested(self, public: PublicSide) -> str:
+        return f"invariance: {NOT_JUDGED}. Files show that groups are m-unique, how many counterfeits each has, and the chain of releases; who is in which group is not public."
+
+    def words(self, public: PublicSide) -> Words:
+        details = _check_details(public.manifest.details)
+        return Words(
+            f"Release {details['number']} of a series about a table that changes. Rows lie in numbered groups; people of a group share its box, and each may have any of its "
+            "values. Some rows are made up (counterfeits); how many is told by group.",
+            (*_risks(details),),
+            group="Whoever looks for somebody finds this many values that the person may have; some of the rows may be made up.",
+            attacked="An attack on one release says nothing about the series: attack the history (reticent attack --history).",
+        )
+
+    def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> SeriesCount:
+        """How many people meet a condition: the rows of groups with equal shares of counterfeits are counted together and scaled by (size - f) / size.
+
+        At most f rows of a group are made up, so the bounds move by as much.
+        """
+        manifest = public.manifest
+        group, count = manifest.named(_ROLE)[0], manifest.named(_COUNT_ROLE)[0]
+        data, made_up = (public.rows[name].frame() for name in self.tables)
+        shares = (
+            data.group_by(group)
+            .len("rows")
+            .join(made_up, on=group, how="left")
+            .with_columns(pl.col(count).fill_null(0))
+        )
+        value, low, high, variance = 0.0, 0, 0, 0.0
+        answer: Count | None = None
+        for (rows, fakes), groups in shares.group_by("rows", count, maintain_order=False):
+            part = FrameRows(data.join(groups.select(group), on=group, how="semi"))
+            answer = count_labels(part, public.meanings, condition, estimator, **self.known(public))
+            real, fake = int(rows) - int(fakes), int(fakes) * groups.height
+            value += answer.value * real / int(rows)
+            low += max(0, answer.bounds[0] - fake)
+            high += min(answer.bounds[1], real * groups.height)
+            variance += (answer.standard_error or 0.0) ** 2
+        assert answer is not None
+        model = answer.model + (" and counterfeits are like people" if made_up.height else "")
+        error = None if answer.standard_error is None else float(np.sqrt(variance))
+        return SeriesCount(
+            answer.condition, answer.estimator, value, (low, high), error, data.height, model, int(made_up[count].sum())
+        )
+
+
+def _check_details(details: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The details of a release of a series, as they are written."""
+    wrong = set(details) != _FIELDS or not all(
+        isinstance(details[name], int) and not isinstance(details[name], bool) and details[name] >= least
+        for name, least in (("m", 2), ("number", 1))
+    )
+    wrong = wrong or not (
+        details["follows"] is None or (isinstance(details["follows"], str) and len(details["follows"]) == 64)
+    )
+    wrong = wrong or details["choice"] not in ("near", "random") or details["balance"] not in ("filled", "blind")
+    if wrong or details["baseline"] not in (None, "tau", "m-invariance"):
+        raise DataError("manifest.json: the details are not those of a release of a series.")
+    return details
+
+
+def _check_chain(before: PublicSide | None, side: PublicSide) -> None:
+    """A release names the certificate of the one before it, and the next number."""
+    details = _check_details(side.manifest.details)
+    if before is None:
+        return
+    number = before.manifest.details["number"]
+    if details["number"] != number + 1 or details["follows"] != certificate_hash(before.certificate):
+        raise DataError(
+            f"Release {details['number']} does not follow release {number} as it lies here: the chain of certificates is broken. A release is missing, or was exchanged."
+        )
+
+
+def _risks(details: Mapping[str, Any]) -> list[str]:
+    """What remains possible, for every release of a series (R-TS-24, 13.1)."""
+    if details["baseline"] is not None:
+        knows = _PRINTED.format(details["baseline"])
+    else:
+        knows = _ALGORITHM if (details["choice"], details["balance"]) == ("random", "blind") else _AWARE
+    return [
+        knows,
+        f"Whoever knows the value of somebody in a group can rule it out for the others{'; with m = 2 one known value can disclose everybody who is linked to that person' if details['m'] == 2 else ''}.",
+        "True totals of sensitive values that are published elsewhere tell which rows are made up, and then values; do not publish them beside a series.",
+        "Values are taken to be equally likely before the releases are seen; who knows better may guess better. Changes of several people that depend on each other are not covered.",
+        "It is not hidden that somebody is in a release: boxes, groups and event lists may show it. Recipients of other publishers' data about the same people may combine them.",
+    ]
+
+
+SERIES = SeriesFormat()

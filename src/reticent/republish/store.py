@@ -1,0 +1,226 @@
+"""The folder of a history: settings, a secret, one folder of bulk state for each release, and the public releases.
+
+A state is written aside, synced and renamed before the ledger hears of it; which one is true is what the ledger says. A process that is killed leaves the
+history before or after a release: what the ledger does not name is swept away, and a release that was reserved and never written is withdrawn.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reticent.errors import DataError
+from reticent.files import folder_aside, write_new, write_whole
+from reticent.republish.scales import ColumnRange, places_on
+from reticent.republish.series import SeriesRelease
+from reticent.republish.state import DeletedPeople, HistoryState, PersonMarks, as_lists, from_lists
+
+_SETTINGS, _SECRET, _STATES, _RELEASES, _STATE = "history.json", "secret", "states", "releases", "state.json"
+_LAYOUT = 1
+
+
+@dataclass(frozen=True)
+class HistoryFolder:
+    """The files of a history. Only their owner may read them."""
+
+    path: Path
+
+    @property
+    def ledger(self) -> Path:
+        """The ledger of a history that has one of its own."""
+        return self.path / "ledger.sqlite"
+
+    def release(self, number: int) -> Path:
+        """The folder of a published release."""
+        return self.path / _RELEASES / f"{number:04d}"
+
+    def read_settings(self) -> dict[str, Any] | None:
+        """The settings, or None where no history is."""
+        return _read_json(self.path / _SETTINGS) if (self.path / _SETTINGS).exists() else None
+
+    def write_settings(self, settings: Mapping[str, Any]) -> None:
+        """Write the settings, whole or not at all."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            content = json.dumps({"layout": _LAYOUT, **settings}, indent=2, ensure_ascii=False).encode() + b"\n"
+            write_whole(self.path / _SETTINGS, content, mode=0o600)
+        except OSError as error:
+            raise DataError(
+                f"The history could not be written to {str(self.path)!r}: {error.strerror or error}."
+            ) from error
+
+    @property
+    def marks(self) -> PersonMarks:
+        """Marks of people under the history's secret, which is made when it is first needed."""
+        place = self.path / _SECRET
+        if not place.exists():
+            write_whole(place, secrets.token_bytes(32), mode=0o600)
+        secret = place.read_bytes()
+        if len(secret) != 32:
+            raise DataError(
+                f"{str(place)!r} is not the secret of a history; without it, people who return cannot be recognized. Restore it from a backup."
+            )
+        return PersonMarks(secret)
+
+    def write_state(self, version: str, state: HistoryState, follows: str | None) -> None:
+        """Write a state aside, under a name that is never used again."""
+        release = state.release
+        offsets = as_lists(release.offsets, release.values)
+        frames = {
+            "people": release.quasi.select(pl.all().name.prefix("quasi ")).with_columns(
+                key=release.people,
+                group=release.group_of.astype(np.int32),
+                value=release.value_of.astype(np.int32),
+                event=release.events,
+            ),
+            "groups": state.ends.with_columns(signature=offsets, counterfeits=release.counterfeits.astype(np.int32)),
+            "left": pl.DataFrame({"key": release.left}),
+            "gone": state.gone.frame(),
+            "waiting": state.waiting,
+        }
+        told = {
+            "layout": _LAYOUT,
+            "number": release.number,
+            "quasi": list(state.orders),
+            "follows": follows,
+            "snapshot": state.snapshot,
+            "domain": list(state.domain),
+            "ranges": {name: [_plain(end) for end in ends] for name, ends in state.ranges.items()},
+            "facts": dict(state.facts),
+        }
+        listed = [
+            pl.Series(name, [order], dtype=pl.List(release.quasi.schema[name]))
+            for name, order in state.orders.items()
+            if order is not None
+        ]
+        try:
+            (self.path / _STATES).mkdir(exist_ok=True, mode=0o700)
+            with folder_aside(self.path / _STATES / version) as aside:
+                os.chmod(aside, 0o700)
+                for name, frame in {**frames, "orders": pl.DataFrame(listed)}.items():
+                    frame.write_parquet(aside / f"{name}.parquet", compression="lz4")
+                    os.chmod(aside / f"{name}.parquet", 0o600)
+                    _sync(aside / f"{name}.parquet")
+                write_new(aside / _STATE, json.dumps(told, ensure_ascii=False).encode(), mode=0o600)
+        except OSError as error:
+            raise DataError(
+                f"The state of the history could not be written to {str(self.path)!r}: {error.strerror or error}. Nothing was published."
+            ) from error
+
+    def read_state(self, version: str, orders: Mapping[str, list[Any] | None] | None = None) -> HistoryState:
+        """A state from its folder; boxes lie on the scales of the given ``orders``, or its own."""
+        folder = self.path / _STATES / version
+        told = _read_json(folder / _STATE)
+        try:
+            frames = {
+                name: pl.read_parquet(folder / f"{name}.parquet")
+                for name in ("people", "groups", "left", "gone", "waiting", "orders")
+            }
+            listed = frames["orders"]
+            kept = {name: listed[name][0].to_list() if name in listed.columns else None for name in told["quasi"]}
+            people, groups = frames["people"], frames["groups"]
+            quasi = people.select(pl.col(f"quasi {name}").alias(name) for name in kept)
+            offsets, values = from_lists(groups["signature"])
+            release = SeriesRelease(
+                number=int(told["number"]),
+                people=people["key"],
+                group_of=people["group"].to_numpy().astype(np.int64),
+                value_of=people["value"].to_numpy().astype(np.int64),
+                quasi=quasi,
+                events=people["event"].to_numpy().astype(np.uint8),
+                left=frames["left"]["key"],
+                offsets=offsets,
+                values=values,
+                counterfeits=groups["counterfeits"].to_numpy().astype(np.int64),
+                low=_ends(groups, orders or kept, "low"),
+                high=_ends(groups, orders or kept, "high"),
+            )
+            ranges = {name: _range(ends, quasi.schema[name]) for name, ends in told["ranges"].items()}
+            return HistoryState(
+                release,
+                DeletedPeople.read(frames["gone"]),
+                frames["waiting"],
+                tuple(told["domain"]),
+                ranges,
+                kept,
+                groups.drop("signature", "counterfeits"),
+                str(told["snapshot"]),
+                told["facts"],
+            )
+        except (OSError, pl.exceptions.PolarsError, KeyError, TypeError, ValueError, IndexError) as problem:
+            raise DataError(
+                f"The state {str(folder)!r} is damaged ({type(problem).__name__}: {str(problem).splitlines()[0]}). Restore it from a backup: the next release must know this one."
+            ) from None
+
+    def chain(self, version: str | None) -> list[str]:
+        """The versions of all states up to one, first to last."""
+        found: list[str] = []
+        while version is not None:
+            if version in found:
+                raise DataError(
+                    f"The states below {str(self.path)!r} go round in a circle at {version!r}. Restore them from a backup."
+                )
+            found.append(version)
+            version = _read_json(self.path / _STATES / version / _STATE).get("follows")
+        return found[::-1]
+
+    def sweep(self, chain: list[str]) -> None:
+        """Remove states that the ledger does not name: drafts that were never recorded, or withdrawn."""
+        for folder in self._states():
+            if folder.name not in chain:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _states(self) -> Iterator[Path]:
+        place = self.path / _STATES
+        if place.is_dir():
+            yield from (each for each in place.iterdir() if each.is_dir() and not each.name.startswith("."))
+
+
+def with_snapshot(state: HistoryState, snapshot: str, facts: Mapping[str, Any]) -> HistoryState:
+    """A state that remembers the table it was made from, and what it cost."""
+    return replace(state, snapshot=snapshot, facts=dict(facts))
+
+
+def _ends(groups: pl.DataFrame, orders: Mapping[str, list[Any] | None], which: str) -> np.ndarray[Any, Any]:
+    return np.stack([places_on(groups[f"{name} {which}"], order) for name, order in orders.items()], axis=1)
+
+
+def _range(ends: list[Any], dtype: pl.DataType) -> ColumnRange:
+    """A range as it was settled; days are written as text."""
+    low, high = (pl.Series([end]).str.to_date()[0] if dtype == pl.Date else end for end in ends[:2])
+    return low, high, ends[2]
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, int | float | str | bool) else str(value)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as problem:
+        raise DataError(
+            f"{str(path)!r} cannot be read ({type(problem).__name__}). Restore the history from a backup."
+        ) from None
+    if not isinstance(found, dict) or found.get("layout") != _LAYOUT:
+        raise DataError(
+            f"{str(path)!r} is not written by this version of Reticent. Restore it from a backup, or use the version that wrote it."
+        )
+    return found
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
