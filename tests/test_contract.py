@@ -334,3 +334,27 @@ def test_parties_compute_joint_noise() -> None:
         assert {each.numbers for each in answer.results if each.party != 2} == {
             tuple(answer.total) if isinstance(answer.total, list) else (answer.total,)
         }
+
+
+def test_a_table_that_changes_is_republished(tmp_path: Path) -> None:
+    rows = pl.DataFrame(
+        {"id": [f"p{i}" for i in range(6)], "age": [21, 22, 24, 23, 41, 42], "disease": ["a", "b", "c", "d", "c", "e"]}
+    )
+    h = rt.republish.History.open(
+        tmp_path / "history", m=2, key="id", sensitive="disease", quasi={"age": None}, domain=list("abcdef"),
+        ranges=None, choice="near", balance="filled", baseline=None,
+    )  # fmt: skip
+    h.import_release(rows, [1, 1, 2, 2, 3, 3], rows["id"].to_list())
+    h.publish(rows.with_columns(age=pl.col("age") + 1), insecure_seed=None)
+    h.publish(rows.filter(pl.col("id") != "p3"), insecure_seed=7)
+    assert len(h.series) == 3
+    assert h.series[1].signature(0) <= set(range(6))
+    assert rt.republish.check_tau_safety(h).holds
+    with pytest.raises(rt.PolicyError, match="at least 5"):
+        rt.republish.History.open(
+            tmp_path / "other", m=2, key="id", sensitive="disease", quasi={"age": None}, domain=list("abcd")
+        )
+    with pytest.raises(rt.Infeasible):
+        rt.republish.History.open(
+            tmp_path / "third", m=3, key="id", sensitive="disease", quasi={"age": None}, domain=list("abcdefgh")
+        ).publish(rows.filter(pl.col("disease") == "c"))

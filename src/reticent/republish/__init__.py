@@ -4,6 +4,7 @@
 ``method``       the method Republish; ``binding`` what happened to whom, ``placing`` who goes where, ``assigning`` new rows into groups, ``scales`` boxes and distances
 ``series``       the releases of a table as columns: who is in which group, what happened to whom, what the public sees
 ``definitions``  TauSafety and MInvariance; ``checking`` every violation in a series, independent of the publisher
+``models``       older models of continuous publication, judged on a history
 ``format``       the format ``series`` of a release
 ``signatures``   sets of sensitive values as rows of a matrix; ``hilbert`` an order of points
 """
@@ -12,12 +13,14 @@ from reticent.republish.checking import SeriesVerdict, TauViolation, check_tau_s
 from reticent.republish.definitions import MInvariance, TauSafety
 from reticent.republish.history import History, Republication
 from reticent.republish.method import Republish
+from reticent.republish.models import ModelVerdict, bcf_anonymity, judge_models
 from reticent.republish.series import EventKind, PublishedSeries, SeriesRelease
 
 __all__ = [
     "EventKind",
     "History",
     "MInvariance",
+    "ModelVerdict",
     "PublishedSeries",
     "Republication",
     "Republish",
@@ -25,5 +28,7 @@ __all__ = [
     "SeriesVerdict",
     "TauSafety",
     "TauViolation",
+    "bcf_anonymity",
     "check_tau_safety",
+    "judge_models",
 ]

@@ -16,7 +16,7 @@ from reticent.republish.state import DeletedPeople, HistoryState, PersonMarks
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A snapshot of the table: a row a person. ``keys`` tell people apart, ``value`` are codes of the sensitive values, ``points`` scaled quasi values."""
+    """A snapshot of the table: a row per person. ``keys`` tell people apart, ``value`` are codes of the sensitive values, ``points`` scaled quasi values."""
 
     keys: pl.Series
     quasi: pl.DataFrame

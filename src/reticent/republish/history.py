@@ -365,7 +365,7 @@ class History:
         if twice.any():
             value = rows[self.settings.key].filter(twice)[0]
             raise DataError(
-                f"Column {self.settings.key!r} has {value!r} more than once. A series needs one row a person: aggregate the rows of a person first.",
+                f"Column {self.settings.key!r} has {value!r} more than once. A series needs one row per person: aggregate the rows of a person first.",
                 column=self.settings.key,
                 value=value,
             )

@@ -130,7 +130,7 @@ class Republish:
             )
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
-        """It keeps one definition of series, on tables with one row a person, one sensitive column and a declared domain."""
+        """It keeps one definition of series, on tables with one row per person, one sensitive column and a declared domain."""
         asked = [part for part in definition.parts() if isinstance(part, TauSafety | MInvariance)]
         if len(asked) != 1 or len(definition.parts()) != 1:
             return f"Republish keeps one definition of series, TauSafety(m), not {definition}. Publish anything else with another method."
@@ -139,7 +139,7 @@ class Republish:
         if not table.quasi:
             return "Republish needs at least one quasi column."
         if table.unit == "person":
-            return "Republish needs one row a person, and rows of this table may belong to one person. Aggregate them first."
+            return "Republish needs one row per person, and rows of this table may belong to one person. Aggregate them first."
         if table.other or table.pseudonyms:
             return "A series publishes quasi columns and the sensitive column only: other columns and pseudonyms would link people from release to release."
         if table.quasi_sets:
@@ -305,7 +305,7 @@ class Republish:
     def _tables(
         self, table: Table, release: SeriesRelease, boxes: Sequence[ColumnBoxes], group: str, count: str
     ) -> dict[str, FrameRows]:
-        """The public rows, a row a person and a counterfeit alike, and how many counterfeits each group has."""
+        """The public rows, a row per person and a counterfeit alike, and how many counterfeits each group has."""
         owner = np.repeat(np.arange(len(release)), release.sizes)
         labels = {box.labels.name: box.labels.gather(owner) for box in boxes}
         sensitive = next(iter(table.sensitive))
