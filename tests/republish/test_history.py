@@ -290,6 +290,27 @@ def test_a_process_that_ends_at_any_step_leaves_the_history_before_or_after(step
     assert rt.verify(again.folders).holds
 
 
+def test_who_opens_a_history_while_another_publishes_takes_nothing_away(tmp_path, monkeypatch):
+    history = begin(tmp_path / "history")
+    history.publish(FRAMES[0], insecure_seed=1)
+    true, opened = Ledger.record, []
+
+    def record(*arguments, **named):
+        # The state is written aside, and the ledger has not heard of it.
+        opened.append(len(rt.republish.History.open(tmp_path / "history")))
+        found = true(*arguments, **named)
+        opened.append(len(rt.republish.History.open(tmp_path / "history").series))
+        return found
+
+    monkeypatch.setattr(Ledger, "record", record)
+    monkeypatch.setattr("reticent.republish.history._PATIENCE", 0.05)
+    assert history.publish(FRAMES[1], insecure_seed=2).new
+    assert opened == [1, 2]
+    with HistoryFolder(history.path).turn(1), pytest.raises(LedgerError, match="Another process is publishing"):
+        history.publish(FRAMES[2])
+    assert rt.verify(history.folders).holds
+
+
 _WORKER = """
 import sys, polars as pl, reticent as rt
 history = rt.republish.History.open(sys.argv[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import numpy as np
@@ -91,6 +92,13 @@ def _check_sticky(before, release):
         if before.counterfeits[group] == 0 and set(people) <= steady:
             assert len({now[person] for person in people}) == 1
             assert release.sizes[now[people[0]]] == len(people)
+
+
+def test_event_lists_follow_the_grammar():
+    grammar = re.compile("_*(i[_u]*(d_*r[_u]*)*(d_*)?)?")
+    found = drafted(8, {}, people=60, months=8).series.event_lists()
+    assert all(grammar.fullmatch(each) for each in found.values())
+    assert {"i", "d", "r", "u", "_"} == set("".join(found.values()))
 
 
 @pytest.mark.parametrize("seed", range(3))

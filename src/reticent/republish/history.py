@@ -16,7 +16,7 @@ import polars as pl
 
 from reticent.cards import Card, ShownAsCard
 from reticent.data import Context, Hierarchy, Table, as_polars, hierarchy_from, to_plain
-from reticent.errors import DataError, PolicyError
+from reticent.errors import DataError, LedgerError, PolicyError
 from reticent.exact import whole
 from reticent.giving import Given, Judgement, SeriesState, allow, refuse
 from reticent.ledger import Entry, Ledger
@@ -35,6 +35,7 @@ from reticent.republish.state import HistoryState
 from reticent.republish.store import HistoryFolder, with_snapshot
 
 _SERIES = "republished table"
+_PATIENCE = 30.0
 _SETTINGS = ("m", "key", "sensitive", "quasi", "domain", "ranges", "choice", "balance", "baseline", "dataset")
 
 
@@ -242,6 +243,12 @@ class History:
         New people may wait for a later release; a first release that is not m-eligible is :class:`Infeasible`. The release is saved below the history's folder, ready
         to be given out. A table that is exactly the one of the last release is not published again.
         """
+        with self._alone():
+            return self._published(frame, insecure_seed, changes, signing_key, context)
+
+    def _published(
+        self, frame: Any, insecure_seed: int | None, changes: Any, signing_key: Any, context: Context | None
+    ) -> Republication:
         snapshot = self._snapshot(frame, changes)
         state, version = self._state(), self._version()
         digest = _digest(snapshot, self.settings)
@@ -279,7 +286,10 @@ class History:
         ``people`` are the keys of the rows (by default the key column), None for a made-up row. Nothing is judged: what is out cannot be taken back. Later releases keep the signatures
         that people have in it, which needs m-unique groups.
         """
-        rows = as_polars(frame).select(pl.all())
+        with self._alone():
+            return self._imported(as_polars(frame), groups, people)
+
+    def _imported(self, rows: pl.DataFrame, groups: Sequence[Any], people: Sequence[Any] | None) -> SeriesRelease:
         keys = pl.Series(self.settings.key, list(people)) if people is not None else rows[self.settings.key]
         if len(keys) != rows.height:
             raise DataError(f"There are {rows.height} rows and {len(keys)} people. Give a key, or None, for each row.")
@@ -321,6 +331,17 @@ class History:
         )
         self._record_import(after)
         return release
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """While the block runs, no other process publishes or cleans up; what a killed one left is settled first."""
+        with self._folder.turn(_PATIENCE) as mine:
+            if not mine:
+                raise LedgerError(
+                    f"Another process is publishing from the history {str(self.path)!r}. Nothing was published. Wait for it to end, and try again."
+                )
+            self._settle_all()
+            yield
 
     def _record_import(self, after: HistoryState) -> None:
         version = self._version()
@@ -418,6 +439,12 @@ class History:
         return None if version is None else self._folder.read_state(version)
 
     def _recover(self) -> None:
+        """Settle what a killed process left, unless somebody is publishing right now: then it is theirs."""
+        with self._folder.turn(0) as mine:
+            if mine:
+                self._settle_all()
+
+    def _settle_all(self) -> None:
         """Finish or take back what a killed process left: a release whose folder is there is out, one that was never written is withdrawn."""
         with self._book() as book:
             for entry in book.entries(self.settings.dataset):

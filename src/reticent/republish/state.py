@@ -105,17 +105,14 @@ class HistoryState:
 
 def as_lists(offsets: Ints, values: NDArray[np.int64]) -> pl.Series:
     """CSR arrays as a column of lists."""
-    sizes = np.diff(offsets)
-    flat = pl.DataFrame({"owner": np.repeat(np.arange(len(sizes)), sizes), "value": values.astype(np.int32)})
-    lists = flat.group_by("owner", maintain_order=True).agg("value")
-    every = pl.DataFrame({"owner": np.arange(len(sizes))}).join(lists, on="owner", how="left", maintain_order="left")
-    return every["value"].fill_null([])
+    import pyarrow as pa
+
+    lists = pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), pa.array(values, pa.int32()))
+    return pl.Series("values", lists)
 
 
 def from_lists(lists: pl.Series) -> tuple[Ints, Ints]:
     """A column of lists as CSR arrays."""
     sizes = lists.list.len().to_numpy().astype(np.int64)
-    values = (
-        lists.explode(empty_as_null=False).to_numpy().astype(np.int64) if len(lists) else np.empty(0, dtype=np.int64)
-    )
+    values = lists.list.explode(keep_nulls=False, empty_as_null=False).to_numpy().astype(np.int64)
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), values

@@ -10,7 +10,9 @@ import json
 import os
 import secrets
 import shutil
+import sqlite3
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,14 @@ from reticent.republish.scales import ColumnRange, places_on
 from reticent.republish.series import SeriesRelease
 from reticent.republish.state import DeletedPeople, HistoryState, PersonMarks, as_lists, from_lists
 
-_SETTINGS, _SECRET, _STATES, _RELEASES, _STATE = "history.json", "secret", "states", "releases", "state.json"
+_SETTINGS, _SECRET, _STATES, _RELEASES, _STATE, _TURN = (
+    "history.json",
+    "secret",
+    "states",
+    "releases",
+    "state.json",
+    "turn",
+)
 _LAYOUT = 1
 
 
@@ -172,6 +181,25 @@ class HistoryFolder:
             found.append(version)
             version = _read_json(self.path / _STATES / version / _STATE).get("follows")
         return found[::-1]
+
+    @contextmanager
+    def turn(self, patience: float) -> Iterator[bool]:
+        """Have the folder to oneself while the block runs, if nobody else has it within ``patience`` seconds; a killed process loses its turn.
+
+        It is an exclusive lock on a small SQLite file, which the operating system lets go of when a process dies.
+        """
+        place = self.path / _TURN
+        os.close(os.open(place, os.O_RDWR | os.O_CREAT, 0o600))
+        connection = sqlite3.connect(place, timeout=patience, isolation_level=None)
+        try:
+            try:
+                connection.execute("BEGIN EXCLUSIVE")
+                taken = True
+            except sqlite3.OperationalError:
+                taken = False
+            yield taken
+        finally:
+            connection.close()
 
     def sweep(self, chain: list[str]) -> None:
         """Remove states that the ledger does not name: drafts that were never recorded, or withdrawn."""
