@@ -163,7 +163,8 @@ def apart(what: str, way_out: str) -> Beside:
 class Spending:
     """An amount that goes out with something: from a budget of the data set, or of one of its columns.
 
-    With ``total`` the budget is opened if it is not there; another total than the budget's own is refused.
+    With ``total`` the budget is opened if it is not there; another total than the budget's own is refused. ``first`` is the total of a budget that is not
+    there and that nobody declared.
     """
 
     budget: str
@@ -171,9 +172,29 @@ class Spending:
     purpose: str = ""
     column: str | None = None
     total: Number | None = None
+    first: Number | None = None
 
     def __post_init__(self) -> None:
         exact(self.amount, f"The amount spent from budget {self.budget!r}", low=0)
+
+
+def privacy_spending(
+    epsilon: Number, delta: Number, totals: Mapping[str, Number | None], purpose: str
+) -> tuple[Spending, ...]:
+    """What a differentially private release spends from the budgets ``epsilon`` and ``delta`` of its data set, which all such releases share: amounts add up.
+
+    ``totals`` are those that the steward declared. A budget that was never declared is opened by the first release, which spends all of it.
+    """
+    amounts = {"epsilon": epsilon, "delta": delta}
+    return tuple(
+        Spending(name, amount, purpose, total=totals.get(name), first=amount)
+        for name, amount in amounts.items()
+        if amount or totals.get(name) is not None
+    )
+
+
+NAMELESS = "A budget is kept in the ledger for a named data set, and this table has no name. Pass dataset= to the table, or leave out the budget."
+"""Why a method with a declared budget refuses a table without a name."""
 
 
 @dataclass(frozen=True)

@@ -178,6 +178,10 @@ def test_a_config_says_who_takes_part_in_what(plain, keys):
         ('name = "clara"', 'name = "bruno"', "same name"),
         ("[data]", "[time]\npatience = 0\n[data]", "patience must be a number of seconds"),
         ("[data]", '[budget]\ndataset = "x"\nepsilon = 1\n[data]', "ledger must name the file"),
+        ("[data]", '[budget]\nledger = "l"\ndataset = "x"\nepsilon = 1\ndelta = -1\n[data]', "delta must be at least 0"),
+        ("[data]", '[budget]\nledger = "l"\ndataset = "x"\nepsilon = "much"\n[data]', "epsilon must be a number"),
+        ("epsilon = 1\n", "epsilon = 1\nmost_rows = 0\n", "most_rows must be at least 1"),
+        ("epsilon = 1\n", 'epsilon = 1\nmost_rows = "many"\n', "most_rows must be a whole number"),
         ("[data]", "[data]\nnothing = 1", "there is no setting 'nothing'"),
         ("[data]", "[other]\n[data]", "there is no setting 'other'"),
         ("[data]", "[data", "not valid TOML"),
@@ -190,6 +194,15 @@ def test_a_config_that_is_wrong_says_where_and_what_to_do(plain, old, new, messa
     with pytest.raises(ReticentError, match=message) as caught:
         PartyConfig.read(plain)
     assert str(caught.value).startswith(str(plain))
+
+
+def test_hosts_agree_beforehand_on_how_many_rows_each_may_have(plain):
+    text = plain.read_text("utf-8")
+    plain.write_text(text.replace("epsilon = 1\n", "epsilon = 1\nmost_rows = 19\n", 1), "utf-8")
+    read = PartyConfig.read(plain)
+    assert read.settings.task.most_rows == 19
+    with pytest.raises(DataError, match="has 20 rows, and the parties agreed on at most 19 of each"):
+        read.run(read.values()[0])
 
 
 def test_a_key_that_others_can_read_is_not_used(plain, keys, tmp_path):
@@ -264,4 +277,7 @@ def test_a_run_that_costs_more_than_is_left_sends_nothing(story, monkeypatch, ca
         book.spend("patients of Doris", "joint noise", "1/2", "something else", beside=unjudged)
     monkeypatch.setattr(sys, "argv", ["reticent", "noise", "party", "--config", str(folder / "Doris.toml")])
     assert run(app) == 2
-    assert "has 1/2 of 2 left, and this run costs 1. Nothing was sent." in " ".join(capsys.readouterr().err.split())
+    assert (
+        "The epsilon budget of data set 'patients of Doris' has 0.5 of 2 left, and this run costs 1. Nothing was sent."
+        in " ".join(capsys.readouterr().err.split())
+    )

@@ -301,7 +301,7 @@ def test_tasks_that_cannot_be_computed_are_refused(given, message):
 
 def test_more_rows_than_fit_the_field_are_refused_before_anything_is_sent():
     task = replace(small_task(4, 1, "sum", bits=8), bits=26)
-    assert task.most_rows == 4
+    assert task.row_limit == 4
     task.check_rows([1] * 4, "Party 1")
     with pytest.raises(DataError, match="at most 4 of each party fit in the field"):
         task.check_rows([1] * 5, "Party 1")
@@ -314,13 +314,31 @@ def test_more_rows_than_fit_the_field_are_refused_before_anything_is_sent():
 def test_rows_that_do_not_fit_the_field_are_refused_and_who_declares_them_is_left_out():
     """Nobody can make the sum wrap around, or end the run, by declaring more than fits."""
     task = replace(small_task(4, 1, "sum", bits=8), bits=16)
-    assert task.most_rows == 4096
+    assert task.row_limit == 4096
     with pytest.raises(DataError, match="at most 4,096 of each party"):
         task.check_rows([0] * 4097, "Party 1")
-    assert small_task(4, 1, "histogram", 3).most_rows > 10**8
+    assert small_task(4, 1, "histogram", 3).room > 10**8
     found = honest_of(joint(small_task(4, 1), [[1], [0], [1], [1]], {2: "boast"}), {2})
     assert {each.numbers for each in found} == {(2,)}
     assert all(each.blamed == {2: "declared an impossible number of rows"} for each in found)
+
+
+@pytest.mark.parametrize(("query", "bits"), [("histogram", 1), ("sum", 2)])
+def test_nobody_may_declare_more_rows_than_were_agreed_on(query, bits):
+    """A liar who declares eight million rows would cost the others minutes; who declares one too many is out before anything is shared."""
+    task = replace(small_task(4, 1, query, 3 if query == "histogram" else None, bits=bits), most_rows=2)
+    rows = [[1, 0], [2], [1, 1, 2], [0]]
+    with pytest.raises(DataError, match="has 3 rows, and the parties agreed on at most 2 of each"):
+        task.check_rows(rows[2], "Party 3")
+    honest = honest_of(joint(task, rows), {2})
+    assert all(each.blamed == {2: "declared an impossible number of rows"} for each in honest)
+    assert {each.included for each in honest} == {(0, 1, 3)}
+    assert list(honest[0].numbers) == counted(task, rows, (0, 1, 3))
+
+
+def test_parties_that_agreed_on_different_numbers_of_rows_notice():
+    task = small_task(4, 1)
+    assert replace(task, most_rows=5).digest != task.digest
 
 
 def test_a_broadcast_that_is_too_long_to_be_echoed_counts_as_none():

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import threading
 import time
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import reticent as rt
 from reticent.data import Context
 from reticent.errors import Cancelled, DataError, LedgerError, PolicyError
 from reticent.ledger import Ledger
-from reticent.noise import Identity, LifetimeBudget, NoiseAborted, PartyPlace, PartySettings, run_local, run_party
+from reticent.noise import (
+    Identity,
+    LifetimeBudget,
+    NoiseAborted,
+    PartyPlace,
+    PartySettings,
+    run_local,
+    run_party,
+    running,
+)
 from reticent.noise.party import bound
 from reticent.noise.running import run_task
 from tests.noise.worlds import small_task
@@ -113,15 +125,23 @@ def test_every_party_charges_its_own_budget_and_the_others_go_on_without_one_tha
     answer = run_local(ROWS, budgets=budgets)
     assert answer.included == (1, 3, 4)
     assert answer.results[1].numbers is None
-    assert "has 1/2 of 1/2 left" in str(answer.results[1].aborted)
+    assert "The epsilon budget of data set 'hospital' has 0.5 of 1/2 left" in str(answer.results[1].aborted)
     for name, left in (("one", "1/2"), ("two", "1/2")):
         with Ledger(tmp_path / f"{name}.sqlite") as ledger:
             assert ledger.budgets.of("hospital", "joint noise").left == Fraction(left)
 
 
-def test_a_run_can_be_stopped():
-    with pytest.raises(Cancelled):
-        run_local(ROWS, context=Context(stop=lambda: True))
+def test_a_run_can_be_stopped_while_the_parties_compute_and_none_is_left(monkeypatch):
+    started, true = [], subprocess.Popen
+    monkeypatch.setattr(
+        running.subprocess, "Popen", lambda *given, **named: started.append(true(*given, **named)) or started[-1]
+    )
+    stages = []
+    context = Context(listen=lambda event: stages.append(event.stage), stop=lambda: "computing jointly" in stages)
+    with pytest.raises(Cancelled, match="while computing jointly"):
+        run_local(ROWS, context=context)
+    assert len(started) == 4
+    assert all(process.poll() is not None for process in started)
 
 
 def test_one_party_runs_from_settings_of_its_own(tmp_path):
@@ -148,13 +168,38 @@ def test_one_party_runs_from_settings_of_its_own(tmp_path):
     assert all(figures.rounds == 31 for _, figures in found.values())
 
 
-def test_a_party_whose_budget_is_spent_does_not_begin(tmp_path):
-    budget = LifetimeBudget(tmp_path / "one.sqlite", "hospital", "1/2")
+def test_runs_are_charged_again_and_again_until_epsilon_or_delta_runs_out(tmp_path):
+    """Losses add up over runs of one data set, whatever was released of it between them; what ran out is named."""
+    task = replace(small_task(4, 1), epsilon="1", delta="1/1000000")
+    book = tmp_path / "one.sqlite"
+    for epsilon, delta, dataset, ran_out in (
+        ("2", "1", "one", "epsilon budget of data set 'one' has 0 of 2 left, and this run costs 1."),
+        ("9", "2e-6", "two", "delta budget of data set 'two' has 0 of 2e-6 left, and this run costs 1e-06."),
+    ):
+        budget = LifetimeBudget(book, dataset, epsilon, delta)
+        budget.check(task)
+        budget.charge(task)
+        frame = pl.DataFrame({"illness": ["flu"] * 4})
+        rt.publish(rt.Table(frame, quasi=["illness"], dataset=dataset), rt.KAnonymity(2), ledger=book, again=True)
+        budget.check(task)
+        budget.charge(task)
+        with pytest.raises(LedgerError, match=ran_out):
+            budget.check(task)
+        with pytest.raises(LedgerError, match="Nothing was spent"):
+            budget.charge(task)
+        with Ledger(book) as ledger:
+            spent = [ledger.budgets.of(dataset, name).spent for name in ("joint noise", "joint noise delta")]
+        assert spent == [2, Fraction("2e-6")]
+
+
+@pytest.mark.parametrize(("budget", "named"), [(("1/2", "1"), "epsilon"), (("2", "1e-4"), "delta")])
+def test_a_party_whose_budget_is_spent_does_not_begin(tmp_path, budget, named):
+    budget = LifetimeBudget(tmp_path / "one.sqlite", "hospital", *budget)
     identities = [Identity.new() for _ in range(4)]
     keys = tuple(each.public for each in identities)
     place = PartyPlace("127.0.0.1", 1)
     settings = PartySettings(small_task(4, 1), 0, identities[0], keys, (place,) * 4, budget=budget)
-    with pytest.raises(LedgerError, match="Nothing was sent"):
+    with pytest.raises(LedgerError, match=f"The {named} budget .* Nothing was sent"):
         run_party(settings, [1])
 
 

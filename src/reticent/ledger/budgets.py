@@ -42,6 +42,8 @@ class Budgets:
         """Spend, all or nothing, in the transaction that writes down what the amount was spent on; more than is left is refused."""
         if spending.total is not None:
             self._open(writing, dataset, spending.budget, spending.total, spending.column)
+        elif spending.first is not None and self._row(writing, dataset, spending.budget, spending.column) is None:
+            self._open(writing, dataset, spending.budget, spending.first, spending.column)
         asked = exact(spending.amount, f"The amount spent from budget {spending.budget!r}", low=0)
         number, budget = self._find(writing, dataset, spending.budget, spending.column)
         if asked > budget.left:

@@ -162,6 +162,14 @@ class Entries:
             with self._store.writing() as writing:
                 self._know(writing, writing.dataset(dataset), people)
 
+    def budgeted(self, people: Callable[[], Sequence[Marks]]) -> list[str]:
+        """The data sets with budgets that are about some ``people``, whom nobody is asked for where there are no budgets."""
+        with self._store.reading() as reading:
+            if not reading.count("budgets"):
+                return []
+            same = self._same_people(reading, (), people())
+            return sorted(reading.name(number) for number in same if reading.rows("budgets", number))
+
     def refusal(self, dataset: str, kind: str, beside: Beside = alone) -> str | None:
         """Why something that goes on little by little may not, beside what other kinds gave out; None where it may."""
         with self._store.reading() as reading:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -108,10 +108,13 @@ class Ledger(Entries):
         beside: Beside = alone,
     ) -> Budget:
         """Spend from a budget for something that is recorded nowhere else; an entry says that the data set has such spendings."""
-        spending = Spending(budget, amount, purpose, column)
+        return self.pay(dataset, [Spending(budget, amount, purpose, column)], beside=beside)[0]
+
+    def pay(self, dataset: str, spend: Sequence[Spending], *, beside: Beside = alone) -> list[Budget]:
+        """Spend from several budgets, all or nothing."""
         with self._store.writing() as writing:
             self.join(writing, dataset, "budget", beside)
-            return self.budgets.spend_within(writing, dataset, spending)
+            return [self.budgets.spend_within(writing, dataset, each) for each in spend]
 
     def turns(self, dataset: str) -> Turns:
         """The turns in which processes decide about a data set; close it after use."""

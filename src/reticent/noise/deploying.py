@@ -18,12 +18,13 @@ from reticent.data.predicate import Condition
 from reticent.definitions import NoisyCounts
 from reticent.documents import LARGEST_SETTINGS, parse_toml, read_document
 from reticent.errors import DataError, PolicyError, ReticentError, did_you_mean
+from reticent.exact import exact
 from reticent.giving import unjudged
 from reticent.noise.certificates import read_certificate
 from reticent.noise.channels import Identity
 from reticent.noise.details import check_size
 from reticent.noise.methods import ComputedCounts, JointCounts, NoisyCells, joint_cells
-from reticent.noise.party import GATHERING, PATIENCE, LifetimeBudget, PartySettings, RunFigures, run_party
+from reticent.noise.party import GATHERING, MOST_DELTA, PATIENCE, LifetimeBudget, PartySettings, RunFigures, run_party
 from reticent.noise.planning import NoisePlan, plan
 from reticent.noise.protocol import PartyResult
 from reticent.noise.rounds import PartyPlace
@@ -40,12 +41,13 @@ _ANSWER: dict[str, Any] = {
     "law": "binomial",
     "level": "byzantine",
     "bits": 1,
+    "most_rows": None,
     "domain": None,
 }
 _SECTIONS: dict[str, dict[str, Any]] = {
     "answer": _ANSWER,
     "data": {"source": _REQUIRED, "where": None, "column": None},
-    "budget": {"ledger": None, "dataset": _REQUIRED, "epsilon": _REQUIRED},
+    "budget": {"ledger": None, "dataset": _REQUIRED, "epsilon": _REQUIRED, "delta": MOST_DELTA},
     "party": {"name": _REQUIRED, "address": _REQUIRED, "certificate": _REQUIRED},
     "time": {"patience": PATIENCE, "gathering": GATHERING},
 }
@@ -201,7 +203,7 @@ def _config(place: Path, written: Mapping[str, Any]) -> PartyConfig:
         raise PolicyError("session must be a name that all parties agree on for this run.", setting=("session",))
     time = _section(sections, "time", {})
     settings = PartySettings(
-        JointTask.of(planned, session, None if domain is None else domain.size),
+        JointTask.of(planned, session, None if domain is None else domain.size, most_rows=answer["most_rows"]),
         me,
         identity,
         keys,
@@ -222,7 +224,9 @@ def _budget(sections: Mapping[str, Any], folder: Path) -> LifetimeBudget | None:
         raise PolicyError(
             "[budget]: ledger must name the file that remembers what was spent.", setting=("budget", "ledger")
         )
-    return LifetimeBudget(folder / str(ledger), str(found["dataset"]), str(found["epsilon"]))
+    for name in ("epsilon", "delta"):
+        exact(found[name], f"[budget]: {name}", low=0)
+    return LifetimeBudget(folder / str(ledger), str(found["dataset"]), str(found["epsilon"]), str(found["delta"]))
 
 
 def _section(sections: Mapping[str, Any], name: str, default: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Context, Draft, Evidence, FrameRows, Kind, Rows, Table, never
+from reticent.data import Context, Draft, Evidence, FrameRows, Kind, Rows, Table
 from reticent.definitions import Definition, NoisyCounts
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.exact import Number, exact, whole
-from reticent.giving import Beside, Spending, alone
+from reticent.giving import NAMELESS, Beside, Spending, alone, privacy_spending
 from reticent.noise.central import central_noise
 from reticent.noise.details import NOISY_COUNT, CountsDetails, JointRun, check_size
 from reticent.noise.laws import BinomialLaw
@@ -66,6 +66,8 @@ class _CountsMethod(ABC):
                 f"{type(self).__name__} protects one row, and people of this table may have several. Keep one row for each person, or count visits with unit='row' "
                 "if that is what may be protected."
             )
+        if table.dataset is None and (self.budget_epsilon is not None or self.budget_delta is not None):
+            return NAMELESS
         return None
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
@@ -92,14 +94,9 @@ class _CountsMethod(ABC):
         """The noisy counts, given the cell of every row."""
 
     def _spend(self, definition: NoisyCounts) -> tuple[Spending, ...]:
-        """What goes out of the data set's budgets for noise; without a declared total the first release spends all there is."""
         epsilon, delta = definition.amounts
         totals = {"epsilon": self.budget_epsilon, "delta": self.budget_delta}
-        return tuple(
-            Spending(name, amount, "noisy counts", total=amount if totals[name] is None else totals[name])
-            for name, amount in (("epsilon", epsilon), ("delta", delta))
-            if amount
-        )
+        return privacy_spending(epsilon, delta, totals, "noisy counts")
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""
@@ -117,7 +114,7 @@ class CentralCounts(_CountsMethod):
 
     Guarantee: NoisyCounts(epsilon, 0): discrete Laplace noise of scale 2/epsilon on each cell, since replacing a row moves two cells (E12).
     Adversary: anybody who sees the counts; not the curator. ``domain`` lists the values of every column; without it they are the leaves of declared hierarchies.
-    ``budget_epsilon`` and ``budget_delta`` are what all noisy counts of the data set may spend together. Cost: one draw a cell.
+    ``budget_epsilon`` and ``budget_delta`` are what all differentially private releases of the data set may spend together. Cost: one draw a cell.
     """
 
     domain: Mapping[str, Any] | None = None
@@ -198,17 +195,8 @@ class JointCounts(_CountsMethod):
         share = 3 if self.level == "byzantine" else 2
         faults = max(1, (len(rows) - 1) // share) if self.faults is None else self.faults
         context.step("computing jointly")
-        # A run is stopped before or after, or interrupted as a whole: the parties' processes are ended either way.
         answer = run_local(
-            rows,
-            epsilon,
-            delta,
-            faults,
-            "histogram",
-            domain.size,
-            law=self.law,
-            level=self.level,
-            context=replace(context, stop=never),
+            rows, epsilon, delta, faults, "histogram", domain.size, law=self.law, level=self.level, context=context
         )
         context.step("joint noise is added")
         blamed = {str(names[party - 1]): why for party, why in answer.blamed.items()}

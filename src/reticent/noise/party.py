@@ -19,6 +19,7 @@ from typing import Any
 
 from reticent.errors import LedgerError, PolicyError, ReticentError
 from reticent.exact import exact
+from reticent.giving import Spending, unjudged
 from reticent.noise.agreement import LONGEST
 from reticent.noise.behaviours import LeftOnPurpose, misbehaving
 from reticent.noise.channels import Identity, LinkSession
@@ -29,35 +30,50 @@ from reticent.noise.tasks import JointTask
 
 PATIENCE = 30.0
 GATHERING = 60.0
-_BUDGET = "joint noise"
+_BUDGETS = {"epsilon": "joint noise", "delta": "joint noise delta"}
+MOST_DELTA = "1e-5"
 _LOOPBACK = "127.0.0.1"
 
 
 @dataclass(frozen=True)
 class LifetimeBudget:
-    """What a party may lose over all runs: a budget of its data set in a ledger of its own. Losses add up (R-DN-14)."""
+    """What a party may lose over all runs: budgets of its data set in a ledger of its own, for epsilon and for delta. Both add up (R-DN-14)."""
 
     ledger: Path
     dataset: str
     epsilon: str
+    delta: str = MOST_DELTA
 
     def check(self, task: JointTask) -> None:
         """Refuse to begin a run that could not be paid for: an abort now is free, and says nothing about anybody's rows."""
         from reticent.ledger import Ledger
 
         with Ledger(self.ledger) as ledger:
-            left = ledger.budgets.open(self.dataset, _BUDGET, self.epsilon).left
-        if exact(task.epsilon, "epsilon") > left:
-            raise LedgerError(
-                f"The budget of data set {self.dataset!r} has {left} of {self.epsilon} left, and this run costs {task.epsilon}. Nothing was sent."
-            )
+            left = {
+                each: ledger.budgets.open(self.dataset, name, getattr(self, each)).left
+                for each, name in _BUDGETS.items()
+            }
+        for each, rest in left.items():
+            if exact(getattr(task, each), each) > rest:
+                raise LedgerError(
+                    f"The {each} budget of data set {self.dataset!r} has {float(rest):g} of {getattr(self, each)} left, and this run costs "
+                    f"{float(exact(getattr(task, each), each)):g}. Nothing was sent."
+                )
 
     def charge(self, task: JointTask) -> None:
-        """Spend the run's epsilon, durably, before anything is opened; a run after that is a new charge, whatever became of this one."""
+        """Spend the run's epsilon and delta, durably, before anything is opened; a run after that is a new charge, whatever became of this one.
+
+        Runs and releases of the same rows are not judged together: each keeps its own promise, and losses add up here.
+        """
         from reticent.ledger import Ledger
 
+        purpose = f"joint {task.query} in session {task.session}"
         with Ledger(self.ledger) as ledger:
-            ledger.spend(self.dataset, _BUDGET, task.epsilon, f"joint {task.query} in session {task.session}")
+            ledger.pay(
+                self.dataset,
+                [Spending(name, getattr(task, each), purpose) for each, name in _BUDGETS.items()],
+                beside=unjudged,
+            )
 
 
 @dataclass(frozen=True)
@@ -181,7 +197,7 @@ def _settings(given: dict[str, Any]) -> PartySettings:
         (),
         given["patience"],
         given["gathering"],
-        LifetimeBudget(Path(budget[0]), budget[1], budget[2]) if budget else None,
+        LifetimeBudget(Path(budget[0]), *budget[1:]) if budget else None,
     )
 
 

@@ -128,7 +128,7 @@ def _read_declarations(
             continue
         if digest != task.digest:
             network.blame(party, "was set up for another task")
-        elif type(count) is not int or not 0 <= count <= task.most_rows:
+        elif type(count) is not int or not 0 <= count <= task.row_limit:
             network.blame(party, "declared an impossible number of rows")
         else:
             found[party] = count

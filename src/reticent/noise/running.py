@@ -29,7 +29,7 @@ from reticent.noise.planning import NoisePlan, plan
 from reticent.noise.tasks import JointTask
 
 _START = 60.0
-_POLL = 0.02
+_POLL, _ASK = 0.02, 0.5
 _GRACE = 5.0
 # Deadlines grow with the rounds; no run has so many that its last deadline is longer.
 _LONGEST = 12
@@ -115,6 +115,7 @@ def run_local(
     behaviours: Mapping[int, str] | None = None,
     *,
     servers: int | None = None,
+    most_rows: int | None = None,
     budgets: Mapping[int, LifetimeBudget] | None = None,
     patience: float = PATIENCE,
     context: Context | None = None,
@@ -123,7 +124,7 @@ def run_local(
 
     ``values[i]`` are the rows of party i + 1: 0 or 1 for a count, a cell below ``cells`` for a histogram, a whole number of ``bits`` bits for a sum. Parties are numbered from 1
     in ``behaviours`` (tests only: a fault by name), ``budgets`` and in what is returned. With ``servers`` the owners of the rows are clients, who share them with
-    that many servers and leave. ``patience`` is the deadline of the first round in seconds.
+    that many servers and leave. ``most_rows`` is how many rows a party may declare (default: as many as the largest has), ``patience`` the deadline of the first round in seconds.
 
     :class:`NoiseAborted` if there is no answer: more parties than ``faults`` were at fault or late.
     """
@@ -136,7 +137,8 @@ def run_local(
     if servers is not None and level != "byzantine":
         raise PolicyError("Clients and servers need level='byzantine'.", setting=("servers",), value=servers)
     clients = len(values) if servers is not None else 0
-    task = JointTask.of(planned, secrets.token_hex(16), cells, clients)
+    largest = max(1, *map(len, values)) if most_rows is None else most_rows
+    task = JointTask.of(planned, secrets.token_hex(16), cells, clients, largest)
     return run_task(planned, task, values, dict(behaviours or {}), budgets or {}, patience, context, began)
 
 
@@ -175,7 +177,7 @@ def run_task(
                 "patience": patience,
                 "gathering": max(_START, patience),
                 "behaviour": behaviours.get(party + 1),
-                "budget": [str(budget.ledger), budget.dataset, budget.epsilon] if budget else None,
+                "budget": [str(budget.ledger), budget.dataset, budget.epsilon, budget.delta] if budget else None,
             }
             processes.append(_Process(given))
         enough = task.parties - task.threshold
@@ -210,6 +212,8 @@ class _Process:
             stderr=subprocess.DEVNULL,
             text=True,
             env={**os.environ, "PYTHONPATH": path, **_ONE_THREAD},
+            # Ctrl-C on a terminal is for the caller, who ends its parties.
+            process_group=0,
         )
         self._said: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._ended = False
@@ -258,13 +262,16 @@ def _answers(
     """One answer of each process: wait for all; once ``enough`` have answered for ``grace`` seconds more, once one has for ``limit`` more."""
     found: dict[int, dict[str, Any]] = {}
     first = last = None
+    asked = float("-inf")
     while len(found) < len(processes):
-        context.step(stage, len(found), len(processes))
         before = len(found)
         for place, each in enumerate(processes):
             if place not in found and (answer := each.answer()) is not None:
                 found[place] = answer
         now = time.monotonic()
+        if len(found) > before or now > asked + _ASK:
+            context.step(stage, len(found), len(processes))
+            asked = now
         if len(found) > before:
             first, last = first or now, now
             continue

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reticent.errors import DataError, PolicyError
+from reticent.exact import whole
 from reticent.noise import field as gf
 from reticent.noise.circuits import products_of_comparison
 from reticent.noise.coins import elements_for
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 MOST_CELLS = 100_000
 # What one dealer may share in a run: beyond it memory and time are out of proportion.
 MOST_SHARINGS = 8_000_000
+# How many rows a party may declare where the parties agree on nothing else. More rows cost a sum many sharings, a count or a histogram few.
+MOST_ROWS = {"count": 10_000_000, "histogram": 10_000_000, "sum": 100_000}
 _SPARE_RANDOMS = 4
 
 
@@ -36,6 +39,7 @@ class JointTask:
     """The public side of one run, the same for every party.
 
     ``threshold`` is the degree of the sharing: how many parties together learn nothing. It is at least 1, so that nobody alone learns anything either.
+    ``most_rows`` is how many rows a party may declare, so that no liar costs the others more time than they agreed to.
     """
 
     session: str
@@ -52,9 +56,12 @@ class JointTask:
     epsilon: str
     delta: str
     clients: int = 0
+    most_rows: int = MOST_ROWS["histogram"]
 
     @staticmethod
-    def of(plan: NoisePlan, session: str, cells: int | None, clients: int = 0) -> JointTask:
+    def of(
+        plan: NoisePlan, session: str, cells: int | None, clients: int = 0, most_rows: int | None = None
+    ) -> JointTask:
         """The task of a plan; what the plan does not know is checked here."""
         if (plan.query == "histogram") != (cells is not None):
             need = "needs cells, the number of its cells" if cells is None else "has no cells"
@@ -82,6 +89,7 @@ class JointTask:
             str(plan.epsilon),
             str(plan.delta),
             clients,
+            MOST_ROWS[plan.query] if most_rows is None else whole(most_rows, "most_rows", low=1, high=gf.PRIME),
         )
         size = task.layout(0, dealer=0).size
         if size > MOST_SHARINGS:
@@ -161,7 +169,13 @@ class JointTask:
                 )
         if len(rows) > self.most_rows:
             raise DataError(
-                f"{owner} has {len(rows):,} rows; at most {self.most_rows:,} of each party fit in the field and in one batch. Use fewer rows, bits or cells.",
+                f"{owner} has {len(rows):,} rows, and the parties agreed on at most {self.most_rows:,} of each. Agree on a larger most_rows, or leave rows out.",
+                setting=("most_rows",),
+                value=len(rows),
+            )
+        if len(rows) > self.room:
+            raise DataError(
+                f"{owner} has {len(rows):,} rows; at most {self.room:,} of each party fit in the field and in one batch. Use fewer rows, bits or cells.",
                 setting=("values",),
                 value=len(rows),
             )
@@ -190,8 +204,13 @@ class JointTask:
         return counts[1:2] if self.query == "count" else counts
 
     @property
-    def most_rows(self) -> int:
-        """How many rows one owner may have: all of them and their noise fit in half of the field, and one dealer's bits in its batch."""
+    def row_limit(self) -> int:
+        """How many rows one owner may declare: as many as were agreed on, and as there is room for."""
+        return min(self.most_rows, self.room)
+
+    @property
+    def room(self) -> int:
+        """How many rows of one owner can be computed with: all of them and their noise fit in half of the field, and one dealer's bits in its batch."""
         noise = self.parties * self.quota + (2 << len(self.thresholds))
         share = (gf.PRIME // 2 - noise) // ((self.clients or self.parties) * ((1 << self.bits) - 1))
         room = MOST_SHARINGS - self.layout(0, 0).size

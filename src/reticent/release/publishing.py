@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from reticent.data import PSEUDONYM, Context, Draft, Table, beyond_limits, marks_of_people, table_file
 from reticent.definitions import Definition, Method, judge, unkept, verdict
-from reticent.errors import Cancelled, DataError, PolicyError
+from reticent.errors import Cancelled, DataError, LedgerError, PolicyError
 from reticent.giving import unjudged
 from reticent.ledger import Entry, Ledger, LedgerPlace, now
 from reticent.randomness import Randomness
@@ -74,6 +74,7 @@ def publish(
         with made.spool.closed_on_error():
             # From here on the ledger may know of it, so nothing stops any more.
             context.step("recording")
+            _check_name(made.draft, table, ledger)
             certificate, entry = _recorded(made, table, book, again, key)
     except Cancelled as stopped:
         raise Cancelled(f"{stopped} Nothing was recorded and nothing was written.", stopped.stage) from None
@@ -224,6 +225,26 @@ def _ledger(table: Table, given: str | Path | LedgerPlace | Ledger | None) -> Le
     if table.dataset is None:
         return None
     return given if isinstance(given, Ledger) else Ledger(given)
+
+
+def _check_name(draft: Draft, table: Table, given: str | Path | LedgerPlace | Ledger | None) -> None:
+    """What spends needs a name where the same people have a budget: nobody gets around a budget by leaving the name out."""
+    if not draft.spend or table.dataset is not None:
+        return
+    place = given if isinstance(given, Ledger | LedgerPlace) else LedgerPlace.of(given)
+    if isinstance(place, LedgerPlace) and not place.path.exists():
+        return
+    book = place if isinstance(place, Ledger) else Ledger(place)
+    try:
+        names = book.budgeted(lambda: marks_of_people(table, book.people_key))
+    finally:
+        if book is not given:
+            book.close()
+    if names:
+        raise LedgerError(
+            f"The table has no name, and its rows are about the same people as the data set {names[0]!r}, which has a budget. What this release spends would "
+            f"not be counted, so it was refused and nothing was published. Pass dataset={names[0]!r} to the table."
+        )
 
 
 def _unclaimed(name: Any, definition: Definition) -> str | None:

@@ -14,7 +14,7 @@ from reticent.data import Context, Draft, DrawnRows, Evidence, FrameRows, Kind, 
 from reticent.definitions import Definition, ProbabilisticDP
 from reticent.errors import PolicyError
 from reticent.exact import exact
-from reticent.giving import Spending
+from reticent.giving import NAMELESS, Spending, privacy_spending
 from reticent.randomness import WordStream
 from reticent.synthesize.counts import GroupedCounts
 from reticent.synthesize.declared import SIZE, WEIGHT, DeclaredDomain, DeclaredGroups, DeclaredParts
@@ -49,8 +49,8 @@ class Synthetic:
     Cost: O(rows); a plan for a few hundred sizes of groups takes a second or two.
     Source: R-SY-1 to R-SY-5, R-SY-10 to R-SY-13, section E.
 
-    One draw a plan: a draw is recorded before anybody sees it, and another one is another release, whose epsilon and delta are spent from ``budget``
-    (``{"epsilon": 10, "delta": "1e-4"}``) where there is one.
+    One draw a plan: a draw is recorded before anybody sees it, and another one is another release. Epsilon and delta of all releases of a named data set are
+    spent from its budgets, whose totals ``budget`` declares (``{"epsilon": 10, "delta": "1e-4"}``); without it the first release spends all there is.
     """
 
     groups: int | str | Path | Mapping[Any, int] | None = None
@@ -120,7 +120,7 @@ class Synthetic:
         if len(table.sensitive) != 1:
             return f"Synthetic draws one sensitive column, and the table has {len(table.sensitive) or 'none'}. Give one column the role sensitive."
         if self.budget is not None and table.dataset is None:
-            return "A budget is kept in the ledger for a named data set, and this table has no name. Pass dataset= to the table, or leave out budget."
+            return NAMELESS
         if table.nulls == "drop":
             return "The table drops rows with missing values, which tells how many there were. Set nulls='category', and missing= in Synthetic."
         if table.unit == "person" and self.rows_per_person == 1:
@@ -205,11 +205,8 @@ class Synthetic:
             exact(total, f"Synthetic: budget: {name}", low=0)
 
     def _spending(self, plan: SynthesisPlan) -> tuple[Spending, ...]:
-        if self.budget is None:
-            return ()
-        totals = {"epsilon": self.budget["epsilon"], "delta": self.budget.get("delta", 0)}
-        amounts = {"epsilon": plan.epsilon, "delta": plan.delta}
-        return tuple(Spending(name, amounts[name], "a synthetic release", total=totals[name]) for name in totals)
+        totals = {} if self.budget is None else {"delta": 0, **self.budget}
+        return privacy_spending(plan.epsilon, plan.delta, totals, "a synthetic release")
 
 
 def _is_input(given: Any) -> bool:
