@@ -255,9 +255,16 @@ def test_a_stop_at_any_step_records_and_leaves_nothing(job, tmp_path):
     steps = _counted(lambda context: job.publish(ledger=tmp_path / "other.sqlite", context=context), scratch)
     assert steps >= 3
     for number in spread(range(1, steps + 1), 4):
-        with pytest.raises(Cancelled, match="Nothing was recorded and nothing was written") as caught:
+        try:
             job.publish(ledger=book, context=_stopped_at(number, scratch))
-        assert caught.value.stage
+        except Cancelled as caught:
+            assert "Nothing was recorded and nothing was written" in str(caught)
+            assert caught.stage
+        else:
+            # A method that waits for other processes asks as often as the time goes; this run ended before it was asked.
+            assert job.waits
+            book = tmp_path / f"ledger {number}.sqlite"
+            continue
         assert list(scratch.iterdir()) == []
         with Ledger(book) as ledger:
             assert ledger.entries(DATASET) == []
@@ -551,7 +558,7 @@ def test_a_parameter_of_a_definition_that_makes_no_sense_is_told_with_its_line(n
 
 
 @every_job
-def test_a_publication_prepares_its_table_once_for_each_part(job, monkeypatch):
+def test_a_publication_prepares_its_table_once_for_each_part(job, monkeypatch, tmp_path):
     prepared: list[str] = []
     for part in job.definition.parts():
         true = type(part).counting
@@ -561,7 +568,7 @@ def test_a_publication_prepares_its_table_once_for_each_part(job, monkeypatch):
             return true(self, table)
 
         monkeypatch.setattr(type(part), "counting", counting)
-    rt.publish(job.table(dataset=None), job.definition, job.method)
+    job.publish(ledger=tmp_path / "ledger.sqlite")
     assert prepared == [part.name for part in job.definition.parts()]
 
 

@@ -124,6 +124,45 @@ def test_the_first_release_without_a_declared_total_spends_all_there_is():
         rt.publish(table(dataset="wards"), rt.NoisyCounts(1), rt.CentralCounts(domain=DOMAIN), again=True)
 
 
+def test_a_later_release_goes_on_with_the_total_that_was_declared(ledger):
+    rt.publish(table(dataset="wards"), rt.NoisyCounts(1), rt.CentralCounts(domain=DOMAIN, budget_epsilon=2))
+    rt.publish(table(dataset="wards"), rt.NoisyCounts(1), rt.CentralCounts(domain=DOMAIN), again=True)
+    with Ledger(ledger) as book:
+        assert book.budgets.of("wards", "epsilon").left == 0
+
+
+def test_all_differentially_private_releases_share_one_budget(ledger):
+    sizes = rows().group_by("town").len("size")
+    synthetic = rt.Synthetic(groups=sizes, domain=DOMAIN["illness"])
+    rt.publish(table(dataset="wards"), rt.NoisyCounts(1), rt.CentralCounts(domain=DOMAIN, budget_epsilon=3))
+    rt.publish(table(dataset="wards"), rt.ProbabilisticDP(2, "1e-3"), synthetic, again=True)
+    with Ledger(ledger) as book:
+        assert [book.budgets.of("wards", name).left for name in ("epsilon", "delta")] == [0, 0]
+    with pytest.raises(LedgerError, match="'epsilon' of data set 'wards' has 0 of 3 left"):
+        rt.publish(table(dataset="wards"), rt.ProbabilisticDP(2, "1e-3"), synthetic, again=True)
+
+
+def test_nobody_gets_around_a_budget_by_leaving_the_name_out(ledger):
+    """A table without a name is not recorded; where the same people have a budget, it needs the name."""
+    with pytest.raises(PolicyError, match="this table has no name"):
+        rt.publish(table(), rt.NoisyCounts(1), rt.CentralCounts(domain=DOMAIN, budget_epsilon=2))
+    rt.publish(table(), rt.NoisyCounts(1), rt.CentralCounts(domain=DOMAIN))
+    assert not ledger.exists()
+    rt.publish(table(dataset="wards"), rt.NoisyCounts(1), rt.CentralCounts(domain=DOMAIN))
+    sizes = rows().group_by("town").len("size")
+    synthetic = rt.Synthetic(groups=sizes, domain=DOMAIN["illness"])
+    for promise, method in (
+        (rt.NoisyCounts(1), rt.CentralCounts(domain=DOMAIN)),
+        (rt.ProbabilisticDP(2, "1e-3"), synthetic),
+    ):
+        with pytest.raises(LedgerError, match="Pass dataset='wards' to the table"):
+            rt.publish(table(), promise, method)
+    # Groups of the same people are judged by other rules, and other people have no budget.
+    rt.publish(table(), rt.KAnonymity(2))
+    others = rows().with_columns(name=pl.lit("q") + pl.col("name"), town=pl.lit("Apt"))
+    rt.publish(table(others), rt.NoisyCounts(1), rt.CentralCounts(domain=DOMAIN))
+
+
 def test_a_preview_spends_nothing(ledger):
     rt.preview(table(dataset="wards"), rt.NoisyCounts(1), rt.CentralCounts(domain=DOMAIN))
     assert not ledger.exists()

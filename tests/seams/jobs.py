@@ -30,12 +30,14 @@ _BUDGET: dict[str, Any] = {"budget_epsilon": 10, "budget_delta": "0.1"}
 
 @dataclass(frozen=True)
 class Job:
-    """A table, what it must keep, and the method; ``series``: what is claimed is about a series of releases."""
+    """A table, what it must keep, and the method; ``series``: what is claimed is about a series of releases; ``waits``: for other processes, so that it
+    asks whether to stop as often as the time goes."""
 
     table: Callable[..., rt.Table]
     definition: Any
     method: Any
     series: bool = False
+    waits: bool = False
 
     def publish(self, **options: Any) -> rt.Release:
         return rt.publish(self.table(), self.definition, self.method, **options)
@@ -141,7 +143,12 @@ EXAMPLES: dict[str, dict[str, Job]] = {
     "AlphaBeta": {"": Job(distinct, rt.BoundedBelief("1/3", "9/10"), rt.AlphaBeta(domain=_DOMAIN))},
     "Frapp": {"": Job(lambda **m: people(**m), rt.BoundedBelief("1/4", "9/10", "record"), rt.Frapp(domain=_DOMAIN))},
     "JointCounts": {
-        "": Job(people, rt.NoisyCounts(1, "0.01"), rt.JointCounts("town", domain=_ILL, level="semi-honest", **_BUDGET))
+        "": Job(
+            people,
+            rt.NoisyCounts(1, "0.01"),
+            rt.JointCounts("town", domain=_ILL, level="semi-honest", **_BUDGET),
+            waits=True,
+        )
     },
     "CentralCounts": {"": Job(people, rt.NoisyCounts(1), rt.CentralCounts(domain=_DOMAIN, **_BUDGET))},
     "Synthetic": {
