@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -38,22 +38,14 @@ class GroupedCounts:
     ) -> GroupedCounts:
         """Count a table by its declared groups and values. A :class:`DataError` tells the steward what does not fit; nothing is dropped."""
         _check_people(table, rows_per_person)
-        value = domain.values.name
-        frame, times = _counted(table, [*groups.columns, value])
-        group, code, rows = (unused(name, frame.columns) for name in ("group", "code", "rows"))
-        frame = frame.with_columns(pl.col(name).cast(plain_type(dtype)) for name, dtype in frame.schema.items())
-        frame = frame.with_columns(pl.Series(rows, times))
-        if groups.columns:
-            listed = groups.frame.select(groups.columns).with_row_index(group)
-            frame = frame.join(listed, on=groups.columns, how="left", nulls_equal=True)
-        else:
-            frame = frame.with_columns(pl.lit(0, pl.UInt32).alias(group))
-        _check_groups(frame, group, rows, groups)
-        frame = _in_domain(_by_part(frame, value, parts), value, rows, domain, elsewhere, missing)
-        coded = domain.values.to_frame().with_row_index(code)
-        frame = frame.join(coded, on=value, how="left").group_by(group, code).agg(pl.col(rows).sum()).sort(group, code)
-        ends = np.cumsum(np.bincount(frame[group].to_numpy(), minlength=len(groups.sizes)))
-        return cls(frame[code].to_numpy().astype(np.int64), frame[rows].to_numpy().astype(np.int64), ends, groups.sizes)
+        coding = _Coding(groups, domain, elsewhere, missing, parts)
+        parts_found = [
+            coding.added(frame, times) for frame, times in _counted(table, [*groups.columns, domain.values.name])
+        ]
+        coding.check()
+        places, times = _summed(parts_found)
+        group, code = np.divmod(places, len(domain.values))
+        return cls(code, times, np.cumsum(np.bincount(group, minlength=len(groups.sizes))), groups.sizes)
 
     def stretches(self, rows: int) -> Iterator[tuple[int, int]]:
         """Stretches of groups with about so many rows each, at least one group."""
@@ -71,20 +63,34 @@ class GroupedCounts:
         return Pools(np.repeat(self.codes[first:last], self.times[first:last]), self.sizes[start:stop])
 
 
-def _counted(table: Table, columns: list[str]) -> tuple[pl.DataFrame, Ints]:
-    """Distinct rows of some columns and how many rows they stand for: with a weight, as many as it says."""
-    if table.weight is None:
-        return table.held.counted(columns)
-    frame, times = table.held.counted([*columns, table.weight])
-    weights = frame[table.weight]
+def _counted(table: Table, columns: list[str]) -> Iterator[tuple[pl.DataFrame, Ints]]:
+    """Distinct rows of some columns and how many rows they stand for, a part of the table at a time: with a weight, as many as it says."""
+    rows = unused("rows", [*columns, table.weight or ""])
+    for chunk in table.held.chunks([*columns, *([] if table.weight is None else [table.weight])]):
+        stands_for = pl.lit(1, pl.Int64) if table.weight is None else _whole_weights(chunk[table.weight])
+        chunk = chunk.select(*columns, stands_for.alias(rows))
+        counted = chunk.group_by(columns).agg(pl.col(rows).sum())
+        yield counted.select(columns), counted[rows].to_numpy()
+
+
+def _whole_weights(weights: pl.Series) -> pl.Series:
     whole = weights.cast(pl.Int64, strict=False)
     if whole.null_count() or (whole != weights).any() or (whole < 0).any():
         raise DataError(
-            f"The weight column {table.weight!r} must hold whole numbers: each row stands for so many, and a part of a row cannot be drawn. Leave the weight out, "
+            f"The weight column {weights.name!r} must hold whole numbers: each row stands for so many, and a part of a row cannot be drawn. Leave the weight out, "
             "or count the rows first.",
-            column=table.weight,
+            column=weights.name,
         )
-    return frame.select(columns), times * whole.to_numpy()
+    return whole
+
+
+def _summed(parts: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
+    """Each place once, in order, with all its rows."""
+    places, times = (np.concatenate(each) for each in zip(*parts, strict=True))
+    order = np.argsort(places, kind="stable")
+    places, times = places[order], times[order]
+    first = np.flatnonzero(np.diff(places, prepend=-1))
+    return places[first], np.add.reduceat(times, first) if len(first) else times
 
 
 def _check_people(table: Table, rows_per_person: int) -> None:
@@ -100,27 +106,89 @@ def _check_people(table: Table, rows_per_person: int) -> None:
         )
 
 
-def _check_groups(frame: pl.DataFrame, group: str, rows: str, groups: DeclaredGroups) -> None:
-    """The table has exactly the groups that were declared, of the declared sizes."""
-    unknown = frame.filter(pl.col(group).is_null())
-    if unknown.height:
-        found = unknown.row(0, named=True)
-        raise DataError(
-            f"The table has the group {_named({name: found[name] for name in groups.columns})}, which groups does not declare. Declare every group that is "
-            "publicly known, with its public size; one that is not must not be published.",
-            setting=("groups",),
-        )
-    found_sizes = np.zeros(len(groups.sizes), dtype=np.int64)
-    np.add.at(found_sizes, frame[group].to_numpy(), frame[rows].to_numpy())
-    wrong = np.flatnonzero(found_sizes != groups.sizes)
-    if len(wrong):
-        first = groups.frame.row(int(wrong[0]), named=True)
-        raise DataError(
-            f"{len(wrong):,} groups of the table do not have the declared size; the first is {_named({name: first[name] for name in groups.columns})}: declared "
-            f"{int(groups.sizes[wrong[0]]):,}, found {int(found_sizes[wrong[0]]):,}. Only sizes that are public already and true can be published. This message "
-            "is about the confidential rows; do not pass it on.",
-            setting=("groups",),
-        )
+class _Coding:
+    """Turns rows into places, a part of the table at a time: the place of a group times the number of values, plus that of the value. What does not fit is
+    counted, and told when all rows were seen."""
+
+    def __init__(
+        self,
+        groups: DeclaredGroups,
+        domain: DeclaredDomain,
+        elsewhere: str | None,
+        missing: str | None,
+        parts: DeclaredParts | None,
+    ) -> None:
+        self.groups, self.domain, self.elsewhere, self.missing, self.parts = groups, domain, elsewhere, missing, parts
+        self.value = domain.values.name
+        self.columns = [*groups.columns, self.value]
+        self.group, self.code, self.rows = (unused(name, self.columns) for name in ("group", "code", "rows"))
+        self.listed = groups.frame.select(groups.columns).with_row_index(self.group)
+        self.coded = domain.values.to_frame().with_row_index(self.code)
+        self.sizes = np.zeros(len(groups.sizes), dtype=np.int64)
+        self.unknown: dict[str, object] | None = None
+        self.lost = self.outside = 0
+        self.stranger: object = None
+
+    def added(self, frame: pl.DataFrame, times: Ints) -> tuple[Ints, Ints]:
+        """The places of distinct rows, and how many rows they stand for."""
+        frame = frame.with_columns(pl.col(name).cast(plain_type(dtype)) for name, dtype in frame.schema.items())
+        frame = frame.with_columns(pl.Series(self.rows, times))
+        if self.groups.columns:
+            frame = frame.join(self.listed, on=self.groups.columns, how="left", nulls_equal=True)
+        else:
+            frame = frame.with_columns(pl.lit(0, pl.UInt32).alias(self.group))
+        unknown = frame.filter(pl.col(self.group).is_null())
+        if unknown.height:
+            self.unknown = self.unknown or unknown.select(self.groups.columns).row(0, named=True)
+            frame = frame.filter(pl.col(self.group).is_not_null())
+        np.add.at(self.sizes, frame[self.group].to_numpy(), frame[self.rows].to_numpy())
+        frame = self._in_domain(_by_part(frame, self.value, self.parts))
+        found = frame.join(self.coded, on=self.value, how="inner").select(self.group, self.code, self.rows)
+        places = found[self.group].to_numpy().astype(np.int64) * len(self.domain.values) + found[self.code].to_numpy()
+        return places, found[self.rows].to_numpy().astype(np.int64)
+
+    def _in_domain(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The rows with every value in the domain: those that are not are shown as ``missing`` or ``elsewhere``."""
+        values = frame[self.value]
+        lost, outside = self.domain.strangers(values)
+        if not lost.any() and not outside.any():
+            return frame
+        self.lost += int(frame.filter(lost)[self.rows].sum())
+        self.outside += int(frame.filter(outside)[self.rows].sum())
+        if self.stranger is None and outside.any():
+            self.stranger = values.filter(outside)[0]
+        return frame.with_columns(self.domain.shown(values, self.elsewhere, self.missing))
+
+    def check(self) -> None:
+        """Refuse what was seen if it has other groups or sizes than were declared, or values that nothing stands for."""
+        if self.unknown is not None:
+            raise DataError(
+                f"The table has the group {_named(self.unknown)}, which groups does not declare. Declare every group that is "
+                "publicly known, with its public size; one that is not must not be published.",
+                setting=("groups",),
+            )
+        wrong = np.flatnonzero(self.sizes != self.groups.sizes)
+        if len(wrong):
+            first = self.groups.frame.row(int(wrong[0]), named=True)
+            raise DataError(
+                f"{len(wrong):,} groups of the table do not have the declared size; the first is {_named({name: first[name] for name in self.groups.columns})}: declared "
+                f"{int(self.groups.sizes[wrong[0]]):,}, found {int(self.sizes[wrong[0]]):,}. Only sizes that are public already and true can be published. This message "
+                "is about the confidential rows; do not pass it on.",
+                setting=("groups",),
+            )
+        if self.lost and self.missing is None:
+            raise DataError(
+                f"{self.lost:,} rows have no value in column {self.value!r}. Rows are never dropped: name a value that stands for them, Synthetic(missing=...).",
+                setting=("missing",),
+                column=self.value,
+            )
+        if self.outside and self.elsewhere is None:
+            raise DataError(
+                f"{self.outside:,} rows have a value in column {self.value!r} that is not in the declared domain, such as {str(self.stranger).removeprefix(_NO_PART)!r}. Rows are never dropped: declare every value that "
+                "is possible, or name a value that stands for all others, Synthetic(elsewhere=...). This message is about the confidential rows; do not pass it on.",
+                setting=("elsewhere",),
+                column=self.value,
+            )
 
 
 def _by_part(frame: pl.DataFrame, value: str, parts: DeclaredParts | None) -> pl.DataFrame:
@@ -138,38 +206,5 @@ def _by_part(frame: pl.DataFrame, value: str, parts: DeclaredParts | None) -> pl
     ).drop(part)
 
 
-def _in_domain(
-    frame: pl.DataFrame, value: str, rows: str, domain: DeclaredDomain, elsewhere: str | None, missing: str | None
-) -> pl.DataFrame:
-    """The counts with every value in the domain: those that are not are shown as ``missing`` or ``elsewhere``, or refused."""
-    lost = frame.filter(pl.col(value).is_null())
-    if lost.height and missing is None:
-        raise DataError(
-            f"{int(lost[rows].sum()):,} rows have no value in column {value!r}. Rows are never dropped: name a value that stands for them, Synthetic(missing=...).",
-            setting=("missing",),
-            column=value,
-        )
-    outside = ~frame[value].is_in(domain.values.implode()) & frame[value].is_not_null()
-    if outside.any() and elsewhere is None:
-        count, first = int(frame.filter(outside)[rows].sum()), frame.filter(outside)[value][0]
-        raise DataError(
-            f"{count:,} rows have a value in column {value!r} that is not in the declared domain, such as {str(first).removeprefix(_NO_PART)!r}. Rows are never dropped: declare every value that "
-            "is possible, or name a value that stands for all others, Synthetic(elsewhere=...). This message is about the confidential rows; do not pass it on.",
-            setting=("elsewhere",),
-            column=value,
-        )
-    if not lost.height and not outside.any():
-        return frame
-    shown = pl.Series([elsewhere, missing]).cast(domain.values.dtype)
-    return frame.with_columns(
-        pl.when(outside)
-        .then(pl.lit(shown[0], dtype=domain.values.dtype))
-        .when(pl.col(value).is_null())
-        .then(pl.lit(shown[1], dtype=domain.values.dtype))
-        .otherwise(pl.col(value))
-        .alias(value)
-    )
-
-
-def _named(values: dict[str, object]) -> str:
+def _named(values: Mapping[str, object]) -> str:
     return ", ".join(f"{name} = {value!r}" for name, value in values.items()) or "(all rows)"

@@ -100,6 +100,25 @@ class DeclaredDomain:
         prior = PublicPrior(len(values)) if weighted is None else PublicPrior.of(dict(enumerate(weighted)))
         return cls(values.gather(order), PublicPrior(len(values), None, prior.weights))
 
+    def strangers(self, values: pl.Series) -> tuple[pl.Series, pl.Series]:
+        """Which of the values are missing, and which are there but not in the domain."""
+        lost = values.is_null()
+        return lost, ~values.is_in(self.values.implode()) & ~lost
+
+    def shown(self, values: pl.Series, elsewhere: str | None, missing: str | None) -> pl.Series:
+        """The values as a release shows them: ``missing`` and ``elsewhere`` stand for those that are missing or not in the domain."""
+        lost, outside = self.strangers(values)
+        dtype = self.values.dtype
+        stands = pl.Series([elsewhere, missing], dtype=pl.String).cast(dtype)
+        chosen = (
+            pl.when(outside)
+            .then(pl.lit(stands[0], dtype=dtype))
+            .when(lost)
+            .then(pl.lit(stands[1], dtype=dtype))
+            .otherwise(values)
+        )
+        return pl.select(chosen.alias(values.name)).to_series()
+
     def table(self) -> pl.DataFrame:
         """The domain as a public table."""
         weights = self.prior.weights
