@@ -226,6 +226,29 @@ def test_counts_are_unbiased_and_their_errors_true():
     assert np.mean([low <= truth <= high for low, high in (each.bounds for each in found)]) > 0.8
 
 
+@pytest.mark.parametrize("people", [["v0"] * 40, [f"v{i}" for i in range(40)]], ids=["alike", "all different"])
+def test_counts_of_dropped_values_are_off_by_no_more_than_they_say(people):
+    """How many values people have is secret: the mean error stays within the stated bias, for people who are alike and for people who all differ."""
+    frame = pl.DataFrame({"work": ["mill"] * 40, "home": people})
+    domain = [f"v{i}" for i in range(60)]
+    dropping = rt.Synthetic(groups={"mill": 40}, domain=domain, keep="1/2")
+    asked = "home in ('v0', 'v1', 'v2', 'v3', 'v4', 'v5', 'v6', 'v7', 'v8', 'v9')"
+    truth = frame.filter(pl.col("home").is_in(domain[:10])).height
+    found = [
+        rt.publish(rt.Table(frame, quasi=["work"], sensitive="home"), rt.ProbabilisticDP(5, "0.05"), dropping, insecure_seed=seed)
+        for seed in range(25)
+    ]  # fmt: skip
+    counts = [each.count(asked) for each in found]
+    errors = np.array([each.value - truth for each in counts])
+    told = np.mean([each.standard_error for each in counts])
+    assert all(each.bias > 0 for each in counts)
+    assert abs(errors.mean()) < np.mean([each.bias for each in counts]) + 5 * told / 5
+    assert np.mean([low <= truth <= high for low, high in (each.bounds for each in counts)]) > 0.8
+    whole = found[0].count("true")
+    assert (whole.value, whole.bias) == (pytest.approx(40), 0)
+    assert "which is secret" in " ".join(counts[0].lines())
+
+
 def test_conditions_on_groups_and_values_together_are_counted(saved):
     public = open_public(saved)
     whole = public.count("home = 'Aix' or work = 'mill'")

@@ -148,6 +148,10 @@ class Format(ABC):
     def seen(self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]) -> Seen:
         """What an adversary sees in public tables with these columns: labels, what they mean, groups."""
 
+    def as_shown(self, public: PublicSide, frame: pl.DataFrame) -> pl.DataFrame | None:
+        """True rows in the values by which the release would show them, so that both can be compared; None where the public side does not say which."""
+        return frame
+
     def attested(self, public: PublicSide) -> str:
         """What the publisher says about how the release was made and no file can show; empty where files show all that is claimed. Verify repeats it."""
         return ""

@@ -57,7 +57,7 @@ class FlowFacts:
 def flow_facts(
     table: Table, side: PublicSide, coordinates: pl.DataFrame | None = None, context: Context | None = None
 ) -> FlowFacts | None:
-    """Drawn rows against true ones; None where a release does not show one drawn value beside groups of the table.
+    """Drawn rows against true ones, in the values by which the release shows them; None where it does not show one drawn value beside groups of the table.
 
     ``coordinates`` has a place in its first column and its latitude and longitude: with them distances are compared, and flows are drawn.
     """
@@ -69,7 +69,11 @@ def flow_facts(
         return None
     value = drawn[0]
     context.step("comparing drawn rows with true ones")
-    coded = CodedFlows.of(_true_rows(table, [*groups, value]), rows.counted([*groups, value]), groups, value)
+    frame, times = _true_rows(table, [*groups, value])
+    shown = side.form.as_shown(side, frame)
+    if shown is None:
+        return None
+    coded = CodedFlows.of((shown, times), rows.counted([*groups, value]), groups, value)
     points = None if coordinates is None else coded.located(coordinates)
     facts = FlowFacts(
         " and ".join(groups),

@@ -25,8 +25,8 @@ _CELLS_AT_ONCE = 5_000_000
 class SyntheticCount:
     """How many real rows meet a condition, as well as synthetic ones tell.
 
-    ``value`` is unbiased and may be negative; ``clipped`` is for display. ``shown`` synthetic rows meet the condition. ``bounds`` hold the true number with about
-    95 per cent confidence (the draws of many groups together are nearly normal).
+    ``value`` may be negative and is unbiased, but for at most ``bias`` where values were dropped (``keep``); ``clipped`` is for display. ``shown`` synthetic rows meet the condition. ``bounds`` hold
+    the true number with about 95 per cent confidence (the draws of many groups together are nearly normal), whatever the bias is.
     """
 
     condition: str
@@ -34,6 +34,7 @@ class SyntheticCount:
     standard_error: float
     shown: int
     most: int
+    bias: float = 0.0
 
     @property
     def clipped(self) -> float:
@@ -43,7 +44,7 @@ class SyntheticCount:
     @property
     def bounds(self) -> tuple[float, float]:
         """Between which the true number lies, with 95 per cent confidence."""
-        spread = _DEVIATIONS * self.standard_error
+        spread = _DEVIATIONS * self.standard_error + self.bias
         return max(self.value - spread, 0.0), max(min(self.value + spread, float(self.most)), 0.0)
 
     def describe(self) -> dict[str, Any]:
@@ -57,13 +58,18 @@ class SyntheticCount:
             "confidence": _CONFIDENCE,
             "shown": self.shown,
             "most": self.most,
+            "bias": self.bias,
         }
 
     def lines(self) -> list[str]:
         """The answer for people."""
         low, high = self.bounds
+        dropped = (
+            f"Values were dropped, and which is secret, so the estimate may be off by up to {self.bias:,.1f} besides."
+        )
         return [
             f"{self.value:,.1f} rows (standard error {self.standard_error:,.1f})",
+            *([dropped] if self.bias else []),
             f"With about 95% confidence between {low:,.1f} and {high:,.1f}. {self.shown:,} synthetic rows meet the condition; noise was taken out.",
         ]
 
@@ -74,24 +80,33 @@ def count_rows(
     """The debiased count of a condition on group columns and the value: in every group m_S (n + A)/m - alpha_S, where S are the values that meet it there.
 
     Its variance follows from that of a beta-binomial count, Var m_S = m p (1 - p) (n + A + m)/(n + A + 1) with p = (n_S + alpha_S)/(n + A).
+
+    Where values of nobody stay with probability f only, the noise of a group is that of its people's distinct values, of which nobody tells how many there are,
+    and of the others that stayed. Half of the values that people can have at most are taken for theirs; the difference is at most ``bias``. How many
+    others stayed is random, and its variance is added.
     """
     value = domain.values.name
     condition.check_names([*groups.columns, value])
     sizes = groups.sizes.astype(np.float64)
     alpha = np.array([float(plan.alpha[size]) for size in groups.sizes.tolist()])
-    # Dropped values have no noise, and most of those that nobody has are dropped; the few that people have are not known.
     stays = 1.0 if plan.options.keep is None else float(plan.options.keep)
-    noise, met_noise = alpha * stays * plan.prior.total, alpha * stays * _weight_meeting(condition, groups, domain)
+    meeting = _weight_meeting(condition, groups, domain)
+    rest = plan.prior.total - meeting
+    held, held_rest = (1 - stays) * np.minimum(sizes, meeting) / 2, (1 - stays) * np.minimum(sizes, rest) / 2
+    met_noise = alpha * (stays * meeting + held)
     shown = _shown(condition, groups, rows)
-    total = sizes + noise
+    total = sizes + met_noise + alpha * (stays * rest + held_rest)
     estimates = shown * total / sizes - met_noise
     # At least nobody and at most everybody of a group meets it, whatever was drawn.
     share = np.clip(shown / sizes, met_noise / total, (sizes + met_noise) / total).clip(0, 1)
     spread = sizes * share * (1 - share) * (total + sizes) / (total + 1) * (total / sizes) ** 2
+    spread += alpha**2 * stays * (1 - stays) * (share**2 * rest + (1 - share) ** 2 * meeting)
+    bias = alpha * ((1 - share) * held + share * held_rest)
     touched = met_noise > 0
     most = int(groups.sizes[touched].sum())
-    variance = float(spread[touched].sum())
-    return SyntheticCount(str(condition), float(estimates[touched].sum()), math.sqrt(variance), int(shown.sum()), most)
+    error = math.sqrt(float(spread[touched].sum()))
+    value = float(estimates[touched].sum())
+    return SyntheticCount(str(condition), value, error, int(shown.sum()), most, float(bias[touched].sum()))
 
 
 def _shown(condition: Condition, groups: DeclaredGroups, rows: Rows) -> Floats:

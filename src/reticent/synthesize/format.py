@@ -138,6 +138,15 @@ class SyntheticFormat(MechanismFormat):
     def seen(self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]) -> Seen:
         return Seen.in_noise(rows[FORMAT].frame())
 
+    def as_shown(self, public: PublicSide, frame: pl.DataFrame) -> pl.DataFrame | None:
+        """True rows with the values that stand for missing ones and for those outside of the domain; None where nothing stands for them (values drawn by part)."""
+        details, (_, domain) = self.details(public), self.declared(public)
+        values = frame[details.value].cast(domain.values.dtype, strict=False)
+        lost, outside = domain.strangers(values)
+        if (outside.any() and details.elsewhere is None) or (lost.any() and details.missing is None):
+            return None
+        return frame.with_columns(domain.shown(values, details.elsewhere, details.missing))
+
     def attested(self, public: PublicSide) -> str:
         return ATTESTED
 
