@@ -105,8 +105,8 @@ def count_rows(
     touched = met_noise > 0
     most = int(groups.sizes[touched].sum())
     error = math.sqrt(float(spread[touched].sum()))
-    value = float(estimates[touched].sum())
-    return SyntheticCount(str(condition), value, error, int(shown.sum()), most, float(bias[touched].sum()))
+    estimate = float(estimates[touched].sum())
+    return SyntheticCount(str(condition), estimate, error, int(shown.sum()), most, float(bias[touched].sum()))
 
 
 def _shown(condition: Condition, groups: DeclaredGroups, rows: Rows) -> Floats:
