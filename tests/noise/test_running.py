@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -28,7 +29,7 @@ from reticent.noise import (
     run_party,
     running,
 )
-from reticent.noise.party import bound
+from reticent.noise.party import _stoppable, bound
 from reticent.noise.running import run_task
 from tests.noise.worlds import small_task
 
@@ -124,6 +125,9 @@ def test_every_party_charges_its_own_budget_and_the_others_go_on_without_one_tha
     }
     answer = run_local(ROWS, budgets=budgets)
     assert answer.included == (1, 3, 4)
+    # 28 coins of each of three parties are in it, not those of the fourth.
+    assert answer.coins == 84
+    assert answer.describe()["standard_error"] == pytest.approx(84**0.5 / 2)
     assert answer.results[1].numbers is None
     assert "The epsilon budget of data set 'hospital' has 0.5 of 1/2 left" in str(answer.results[1].aborted)
     for name, left in (("one", "1/2"), ("two", "1/2")):
@@ -203,6 +207,28 @@ def test_a_party_whose_budget_is_spent_does_not_begin(tmp_path, budget, named):
         run_party(settings, [1])
 
 
+def test_a_party_that_is_stopped_says_what_it_cost(tmp_path):
+    """Before the answer is opened nothing is charged; afterwards it is, and the message says so."""
+    sockets = [bound("127.0.0.1", 0) for _ in range(4)]
+    places = tuple(PartyPlace("127.0.0.1", each.getsockname()[1]) for each in sockets)
+    identities = [Identity.new() for _ in range(4)]
+    budget = LifetimeBudget(tmp_path / "one.sqlite", "hospital", "2", "1")
+    settings = PartySettings(
+        small_task(4, 1), 0, identities[0], tuple(each.public for each in identities), places, budget=budget
+    )
+    with pytest.raises(Cancelled, match="Nothing was opened and nothing was charged"):
+        run_party(settings, [1], sockets[0], stop=lambda: True)
+    with Ledger(tmp_path / "one.sqlite") as ledger:
+        assert ledger.budgets.of("hospital", "joint noise").spent == 0
+
+    async def opened():
+        settings.budget.charge(settings.task)
+        await asyncio.sleep(60)
+
+    with pytest.raises(Cancelled, match="the run was charged where there is a budget"):
+        asyncio.run(_stoppable(opened(), lambda: True, [None]))
+
+
 def test_parties_who_stay_away_end_in_an_abort_that_names_them():
     identities = [Identity.new() for _ in range(4)]
     place = PartyPlace("127.0.0.1", 1)
@@ -218,6 +244,16 @@ def test_parties_who_stay_away_end_in_an_abort_that_names_them():
     ("given", "error", "message"),
     [
         ({"values": []}, DataError, "There are no parties"),
+        ({"values": [1, 0, 1, 1]}, DataError, r"values\[0\] must be the list of rows of party 1, but it is 1"),
+        ({"values": ROWS, "patience": 0}, PolicyError, "patience must be a number of seconds"),
+        ({"values": ROWS, "most_rows": 0}, PolicyError, "most_rows must be at least 1"),
+        ({"values": [[1, 0], [], [], []], "most_rows": 1}, DataError, "agreed on at most 1 of each"),
+        (
+            {"values": ROWS, "budgets": {5: LifetimeBudget(Path("l"), "d", "1")}},
+            PolicyError,
+            "budgets must map parties, 1 to 4",
+        ),
+        ({"values": ROWS, "budgets": {1: "2"}}, PolicyError, "to a LifetimeBudget, but it has 1: '2'"),
         ({"values": [[2], [0], [0], [0]]}, DataError, r"values\[0\], row 1: 2 is not 0 or 1"),
         ({"values": ROWS, "faults": 2}, PolicyError, "fewer than a third"),
         ({"values": ROWS, "behaviours": {1: "dance"}}, PolicyError, "There is no behaviour 'dance'"),

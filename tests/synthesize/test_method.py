@@ -78,6 +78,7 @@ def test_a_table_may_be_one_group():
         ({"groups": pl.DataFrame({"shop": ["a"], "size": [3]})}, "not a quasi column"), ({"domain": None}, "needs domain"), ({"groups": None}, "needs groups"),
         ({"domain": {**dict.fromkeys(TOWNS[:3], 2), "Gap": 0}}, "above 0"), ({"missing": "lost", "domain": dict(zip(TOWNS, range(1, 5), strict=True))}, "none for 'lost'"),
         ({"groups": "nowhere.csv"}, "There is no file"), ({"parts": {"Aix": "east"}}, "Leave domain out"),
+        ({"domain": ["Aix", None]}, "domain has missing values"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused_before_anything_is_recorded(changed, word, tmp_path):
@@ -92,7 +93,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_recorded(changed, word,
     ("parameters", "word"),
     [
         ({"mode": "loose"}, "mode must be one of"), ({"delta_scope": "all"}, "delta_scope must be one of"), ({"rows_per_person": 0}, "at least 1"),
-        ({"screen": True, "keep": "0.5"}, "no proof"), ({"keep": 2}, "at most 1"), ({"keep": "0.5", "mode": "thesis"}, "false"), ({"budget": {"delta": 1}}, "totals of epsilon"),
+        ({"screen": True, "keep": "0.5"}, "no proof"), ({"keep": 2}, "at most 1"), ({"keep": {"Aix": 1}}, "one probability for all values"), ({"keep": "0.5", "mode": "thesis"}, "false"), ({"budget": {"delta": 1}}, "totals of epsilon"),
         ({"groups": [1, 2]}, "groups must be"), ({"domain": 5}, "domain must be"), ({"public": 3}, "must be a text"), ({"parts": 3}, "parts must be"), ({"screen": "yes"}, "true or false"),
     ],
 )  # fmt: skip

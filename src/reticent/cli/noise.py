@@ -154,7 +154,7 @@ def party(
     values, frame = read.values()
     with working("Computing jointly ...", as_json) as context:
         context.step("waiting for the other parties")
-        result, figures = read.run(values)
+        result, figures = read.run(values, context)
         if output is not None:
             read.release(result, figures, frame, _unstoppable(context)).save(output)
     total: Any = list(result.numbers) if read.domain is not None else result.numbers[0]
@@ -271,7 +271,7 @@ def _show_answer(
     plan = made.plan
     console.print(
         f"epsilon {shown(plan.epsilon)}, delta {float(plan.delta):g}; level {plan.level}: holds if at most {max(1, plan.faults)} of {plan.parties} parties are at fault. "
-        f"Standard error {plan.standard_error:.1f}. {made.seconds:.1f} seconds."
+        f"Standard error {made.standard_error:.1f}. {made.seconds:.1f} seconds."
     )
     for number, why in made.blamed.items():
         console.print(f"{names[number - 1]} {why}{'' if number in made.included else '; its rows are not counted'}.")

@@ -89,9 +89,9 @@ class PartyConfig:
         frame = read_frame(self.path.parent / self.rows["source"])
         return encoded(frame, self.plan.query, self.rows["where"], self.rows["column"], self.domain), frame
 
-    def run(self, values: list[int]) -> tuple[PartyResult, RunFigures]:
-        """Take part in the run; :class:`reticent.noise.NoiseAborted` if it has no answer."""
-        result, figures = run_party(self.settings, values)
+    def run(self, values: list[int], context: Context | None = None) -> tuple[PartyResult, RunFigures]:
+        """Take part in the run, unless it is stopped; :class:`reticent.noise.NoiseAborted` if it has no answer."""
+        result, figures = run_party(self.settings, values, stop=(context or Context()).stop)
         assert result is not None
         return result, figures
 

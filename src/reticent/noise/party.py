@@ -12,19 +12,20 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from reticent.errors import LedgerError, PolicyError, ReticentError
+from reticent.errors import Cancelled, LedgerError, PolicyError, ReticentError
 from reticent.exact import exact
 from reticent.giving import Spending, unjudged
 from reticent.noise.agreement import LONGEST
 from reticent.noise.behaviours import LeftOnPurpose, misbehaving
 from reticent.noise.channels import Identity, LinkSession
 from reticent.noise.network import Network, NoiseAborted
-from reticent.noise.protocol import PartyResult, free, take_part, take_part_as_client
+from reticent.noise.protocol import Charge, PartyResult, take_part, take_part_as_client
 from reticent.noise.rounds import PartyPlace, assemble
 from reticent.noise.tasks import JointTask
 
@@ -33,6 +34,7 @@ GATHERING = 60.0
 _BUDGETS = {"epsilon": "joint noise", "delta": "joint noise delta"}
 MOST_DELTA = "1e-5"
 _LOOPBACK = "127.0.0.1"
+_ASK = 0.25
 
 
 @dataclass(frozen=True)
@@ -129,21 +131,55 @@ class RunFigures:
     processor: float
 
 
+_Ended = tuple[PartyResult | None, RunFigures]
+
+
 def run_party(
     settings: PartySettings,
     values: Sequence[int],
     listening: socket.socket | None = None,
     behaviour: str | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> tuple[PartyResult | None, RunFigures]:
     """Take part in one run as one party, and return its result (None for a client, which leaves before there is one).
 
-    It listens where ``settings.places`` has it, unless a bound socket is given. ``behaviour`` (trials only) names a fault to commit. :class:`NoiseAborted` if there is no answer.
+    It listens where ``settings.places`` has it, unless a bound socket is given. ``behaviour`` (trials only) names a fault to commit. ``stop`` is asked often; once it returns true
+    the party leaves, which :class:`reticent.errors.Cancelled` says with what it has cost. :class:`NoiseAborted` if there is no answer.
     """
     _check(settings, values)
     if listening is None and not settings.is_client:
         place = settings.places[settings.me]
         listening = bound(place.host, place.port)
-    return asyncio.run(_run(settings, values, listening, behaviour))
+    paid: list[None] = []
+
+    def charge() -> None:
+        paid.append(None)
+        _charge(settings)
+
+    run = _run(settings, values, listening, behaviour, charge)
+    return asyncio.run(run if stop is None else _stoppable(run, stop, paid))
+
+
+async def _stoppable(run: Coroutine[Any, Any, _Ended], stop: Callable[[], bool], paid: Sequence[None]) -> _Ended:
+    """A run that ends when it is asked to; ``paid`` has something in it from the moment on that the answer may have been opened."""
+    task = asyncio.create_task(run)
+    while not task.done():
+        await asyncio.wait({task}, timeout=_ASK)
+        if not task.done() and stop():
+            task.cancel()
+            await asyncio.wait({task})
+            cost = (
+                "The answer may have been opened, so the run was charged where there is a budget."
+                if paid
+                else "Nothing was opened and nothing was charged."
+            )
+            raise Cancelled(f"Stopped on request while computing jointly. {cost}", "computing jointly")
+    return task.result()
+
+
+def _charge(settings: PartySettings) -> None:
+    if settings.budget is not None:
+        settings.budget.charge(settings.task)
 
 
 def _check(settings: PartySettings, values: Sequence[int]) -> None:
@@ -159,8 +195,12 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 async def _run(
-    settings: PartySettings, values: Sequence[int], listening: socket.socket | None, behaviour: str | None = None
-) -> tuple[PartyResult | None, RunFigures]:
+    settings: PartySettings,
+    values: Sequence[int],
+    listening: socket.socket | None,
+    behaviour: str | None,
+    charge: Charge,
+) -> _Ended:
     task, began = settings.task, time.monotonic()
     links = await assemble(
         LinkSession(task.session, settings.me, settings.identity, settings.keys),
@@ -178,7 +218,6 @@ async def _run(
         if settings.is_client:
             await take_part_as_client(network, task, values)
         else:
-            charge = free if settings.budget is None else lambda: settings.budget.charge(task)  # type: ignore[union-attr]
             result = await take_part(network, task, values, charge)
     finally:
         done = time.monotonic()
@@ -204,7 +243,9 @@ def _settings(given: dict[str, Any]) -> PartySettings:
 def _reported(given: dict[str, Any], settings: PartySettings, listening: socket.socket | None) -> dict[str, Any]:
     """The result of a run as plain data, also of one that ended badly."""
     try:
-        result, figures = asyncio.run(_run(settings, given["values"], listening, given["behaviour"]))
+        result, figures = asyncio.run(
+            _run(settings, given["values"], listening, given["behaviour"], partial(_charge, settings))
+        )
     except NoiseAborted as aborted:
         return {"aborted": str(aborted), "blamed": aborted.blamed, "opened": aborted.opened}
     except ReticentError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import queue
 import secrets
@@ -30,6 +31,7 @@ from reticent.noise.tasks import JointTask
 
 _START = 60.0
 _POLL, _ASK = 0.02, 0.5
+_LONGEST_PATIENCE = 86_400
 _GRACE = 5.0
 # Deadlines grow with the rounds; no run has so many that its last deadline is longer.
 _LONGEST = 12
@@ -79,6 +81,11 @@ class JointAnswer(ShownAsCard):
         """How many parties may be at fault."""
         return self.plan.faults
 
+    @property
+    def standard_error(self) -> float:
+        """That of the noise in each number: coins of parties that were excluded are not in it."""
+        return math.sqrt(self.coins) / 2 if self.coins else self.plan.standard_error
+
     def describe(self) -> dict[str, Any]:
         """The answer as plain data, without the transcript."""
         return {
@@ -91,6 +98,7 @@ class JointAnswer(ShownAsCard):
             "epsilon": self.plan.epsilon,
             "delta": self.plan.delta,
             "coins": self.coins,
+            "standard_error": self.standard_error,
             "included": list(self.included),
             "blamed": self.blamed,
             "session": self.session,
@@ -132,6 +140,19 @@ def run_local(
     context = context or Context()
     if not values:
         raise DataError("There are no parties: values has one list of rows for each.", setting=("values",))
+    for party, rows in enumerate(values):
+        if isinstance(rows, str | bytes) or not hasattr(rows, "__len__"):
+            raise DataError(
+                f"values[{party}] must be the list of rows of party {party + 1}, but it is {rows!r}.",
+                setting=("values",),
+                value=rows,
+            )
+    if not (isinstance(patience, int | float) and 0 < patience <= _LONGEST_PATIENCE):
+        raise PolicyError(
+            f"patience must be a number of seconds up to a day, but it is {patience!r}.",
+            setting=("patience",),
+            value=patience,
+        )
     parties = servers if servers is not None else len(values)
     planned = plan(epsilon, delta, parties, faults, query, law, bits, level)
     if servers is not None and level != "byzantine":
@@ -162,12 +183,19 @@ def run_task(
         behaviour(name)
         if not 1 <= party <= everybody:
             raise PolicyError(f"behaviours: there is no party {party}.", setting=("behaviours",), value=party)
+    for party, budget in budgets.items():
+        if not 1 <= party <= task.parties or not isinstance(budget, LifetimeBudget):
+            raise PolicyError(
+                f"budgets must map parties, 1 to {task.parties}, to a LifetimeBudget, but it has {party!r}: {budget!r}.",
+                setting=("budgets",),
+                value=party,
+            )
     identities = [Identity.new() for _ in range(everybody)]
     keys = [identity.public.hex() for identity in identities]
     processes: list[_Process] = []
     try:
         for party in range(everybody):
-            budget = budgets.get(party + 1)
+            own = budgets.get(party + 1)
             given = {
                 "task": task.to_json(),
                 "me": party,
@@ -177,7 +205,7 @@ def run_task(
                 "patience": patience,
                 "gathering": max(_START, patience),
                 "behaviour": behaviours.get(party + 1),
-                "budget": [str(budget.ledger), budget.dataset, budget.epsilon, budget.delta] if budget else None,
+                "budget": [str(own.ledger), own.dataset, own.epsilon, own.delta] if own else None,
             }
             processes.append(_Process(given))
         enough = task.parties - task.threshold

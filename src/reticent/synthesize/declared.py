@@ -80,6 +80,7 @@ class DeclaredDomain:
     def of(cls, given: Any, name: str, dtype: pl.DataType, added: Sequence[str]) -> DeclaredDomain:
         """A domain from a file or a frame with the column and perhaps ``weight``, from a list, or from a mapping to weights; ``added`` values belong to it too."""
         values, weights = _domain(given, name)
+        _check_listed(values)
         for each in added:
             if each not in values.cast(pl.String).to_list():
                 if weights is not None:
@@ -90,8 +91,7 @@ class DeclaredDomain:
     @classmethod
     def checked(cls, values: pl.Series, weights: Sequence[Any] | None) -> DeclaredDomain:
         """A domain from its values, in order, if each is there once."""
-        if values.null_count():
-            raise _wrong("domain", "has missing values; name the value that stands for them with missing=")
+        _check_listed(values)
         if values.is_duplicated().any():
             twice = values.filter(values.is_duplicated())[0]
             raise _wrong("domain", f"lists {twice!r} twice", twice)
@@ -224,6 +224,11 @@ def _frame(given: Any, columns: Sequence[str]) -> pl.DataFrame:
         parts = {name: [key[place] for key in keys] for place, name in enumerate(columns)}
         return pl.DataFrame({**parts, SIZE: list(given.values())}, strict=False)
     return _read(given, "groups")
+
+
+def _check_listed(values: pl.Series) -> None:
+    if values.null_count():
+        raise _wrong("domain", "has missing values; name the value that stands for them with missing=")
 
 
 def _domain(given: Any, name: str) -> tuple[pl.Series, list[Any] | None]:

@@ -107,6 +107,13 @@ class Synthetic:
     @property
     def options(self) -> PlanOptions:
         """How the plan spends its promise."""
+        if isinstance(self.keep, Mapping | list | tuple):
+            raise PolicyError(
+                "Synthetic: keep is one probability for all values. Different ones can be planned and drawn for one group at a time, with "
+                "rt.synthesize.plan_dropping and sample_dropped.",
+                setting=("keep",),
+                value=self.keep,
+            )
         keep = None if self.keep is None else exact(self.keep, "Synthetic: keep", above=0, high=1)
         return PlanOptions(self.mode, self.delta_scope, self.rows_per_person, self.screen, keep)
 
