@@ -5,7 +5,8 @@ the home. Distances are kilometres between block centroids. Baselines protect th
 group, with group sizes public; theirs protect the place of work too.
 
 Run: python -m benchmarks.reproduce_onthemap [blocks|tracts|baselines]
-With other programs: python -m benchmarks.reproduce_onthemap peers PYTHON, where PYTHON is an interpreter that has dpmm (pip install dpmm).
+With other programs: python -m benchmarks.reproduce_onthemap peers PYTHON, where PYTHON is an interpreter that has dpmm (pip install dpmm); then perhaps models, epsilons (with commas)
+and seconds.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from reticent.utility.flows import DistanceBin, Flows, GeoPoints, distances_by_s
 FOLDER = SHARED / "od"
 DELTA = "1e-5"
 EPSILONS = ("1", "4.6", "8.6")
+PEERS = ("MSTGM", "PrivBayesGM", "AIMGM")
 SHORT = 6.23 * 1.609344
 """The thesis calls commutes below 6.23 miles short."""
 LEAST_KEPT = 0.0378
@@ -302,21 +304,25 @@ def baselines() -> None:
     _table("baseline | epsilon | total variation, one row replaced | one row added or taken away", iter(rows))
 
 
-def peers(python: str) -> None:
-    """The synthesizers of dpmm on the tracts, run by an interpreter that has it."""
+def peers(python: str, models: str = ",".join(PEERS), epsilons: str = ",".join(EPSILONS), seconds: str = "900") -> None:
+    """The synthesizers of dpmm on the tracts, run by an interpreter that has it, each for so many seconds at most."""
     jobs = Commuters.read()
     truth = jobs.in_tracts(jobs.flows)
     folder = Path("peers")
     folder.mkdir(exist_ok=True)
     rows = np.repeat(np.stack([truth.group, truth.value], axis=1), truth.times, axis=0)
     pl.DataFrame({"work": rows[:, 0], "home": rows[:, 1]}).write_csv(folder / "tracts.csv")
-    for model in ("MSTGM", "PrivBayesGM", "AIMGM"):
-        for epsilon in EPSILONS:
+    for model in models.split(","):
+        for epsilon in epsilons.split(","):
             made = folder / f"{model}-{epsilon}.csv"
             call = [python, "-c", _PEER, model, epsilon, str(folder / "tracts.csv"), str(made), str(truth.values)]
             begun = time.perf_counter()
-            done = subprocess.run(call, capture_output=True, text=True, timeout=900, check=False)
-            seconds = time.perf_counter() - begun
+            try:
+                done = subprocess.run(call, capture_output=True, text=True, timeout=int(seconds), check=False)
+            except subprocess.TimeoutExpired:
+                print(f"| dpmm {model}, epsilon {epsilon} | not done after {seconds} s |", flush=True)
+                continue
+            took = time.perf_counter() - begun
             if done.returncode:
                 print(f"| dpmm {model}, epsilon {epsilon} | failed: {done.stderr.strip().splitlines()[-1]} |")
                 continue
@@ -325,7 +331,7 @@ def peers(python: str) -> None:
             codes = [drawn[name].to_numpy().astype(np.int64) for name in ("work", "home")]
             flows = Flows(*codes, ones, truth.groups, truth.values).merged(None, None)
             print(
-                f"| dpmm {model}, epsilon {epsilon} | {total_variation(truth, flows):.3f} | {seconds:.0f} s |",
+                f"| dpmm {model}, epsilon {epsilon} | {total_variation(truth, flows):.3f} | {took:.0f} s |",
                 flush=True,
             )
 
@@ -343,11 +349,11 @@ model.generate(n_records=len(rows)).to_csv(target, index=False)
 """
 
 
-def main(part: str = "", python: str = sys.executable) -> None:
+def main(part: str = "", python: str = sys.executable, *more: str) -> None:
     """Run one part, or all that need no other program."""
     parts = {"blocks": at_blocks, "tracts": at_tracts, "baselines": baselines}
     if part == "peers":
-        peers(python)
+        peers(python, *more)
         return
     for name, run in parts.items():
         if part in ("", name):
