@@ -194,13 +194,20 @@ def _drawn(
 
 
 def _legend(lines: Sequence[ChartLine]) -> list[str]:
-    parts, place = [], float(_LEFT)
-    for number, line in enumerate(lines):
-        parts.append(
-            f'<rect x="{place:.1f}" y="{_HEIGHT - 30}" width="12" height="12" fill="{COLOURS[number % len(COLOURS)]}"/>'
-        )
-        parts.append(_text(place + 18, _HEIGHT - 20, line.name))
-        place += 36 + 7 * len(line.name)
+    """Names of lines below the chart, in a second row where one is too narrow."""
+    places: list[tuple[float, int]] = []
+    place, row = float(_LEFT), 0
+    for line in lines:
+        width = 36 + 7 * len(line.name)
+        if place > _LEFT and place + width > _WIDTH:
+            place, row = float(_LEFT), row + 1
+        places.append((place, row))
+        place += width
+    parts = []
+    for number, (line, (left, at)) in enumerate(zip(lines, places, strict=True)):
+        top = _HEIGHT - 30 + 18 * at - (10 if row else 0)
+        parts.append(f'<rect x="{left:.1f}" y="{top}" width="12" height="12" fill="{COLOURS[number % len(COLOURS)]}"/>')
+        parts.append(_text(left + 18, top + 10, line.name))
     return parts
 
 

@@ -76,10 +76,12 @@ def worlds(
     found: list[dict[Sighting, int]] = []
     seen = [month for month in months if releases is None or month.number in releases]
 
-    def fits(world: World) -> bool:
+    def fits(world: World, last_number: int) -> bool:
         last: dict[Any, int | None] = {}
         differs: dict[Any, int] = {}
         for month in months:
+            if month.number > last_number:
+                break
             for person, kind in month.kinds.items():
                 value = world.get((person, month.number))
                 known = last.get(person)
@@ -108,7 +110,7 @@ def worlds(
             return
         for filling in _fillings(seen[place]):
             grown = world | {(person, seen[place].number): value for person, value in filling.items()}
-            if fits(grown):
+            if fits(grown, seen[place].number):
                 grow(place + 1, grown)
 
     grow(0, {})

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from reticent.cli.attack_series import TrackingOptions, attack_history
 from reticent.cli.console import Json, answer, table, working
 from reticent.cli.options import PeopleOptions, QuasiOption, add_commands, table_or_path
 from reticent.errors import PolicyError
@@ -24,13 +25,14 @@ def register(app: typer.Typer) -> None:
 
 
 def attack(
+    listed: PeopleOptions,
+    tracking: TrackingOptions,
     target: Annotated[
-        str,
+        str | None,
         typer.Argument(
             help="The folder of a release; a policy (.toml): its table before publication; or with --original a file of synthetic records."
         ),
-    ],
-    listed: PeopleOptions,
+    ] = None,
     original: Annotated[
         str | None,
         typer.Option(
@@ -78,10 +80,25 @@ def attack(
     Example: reticent attack release --raw policy.toml
 
     Example: reticent attack synthetic.csv --original patients.csv --control others.csv
+
+    Example: reticent attack --history history --beside separate --person p17
     """
     from reticent.attack.models import checked_model
     from reticent.data import Source
 
+    others_given = {
+        "--original": original,
+        "--quasi": quasi,
+        "--sensitive": sensitive,
+        "--control": control,
+        "--raw": raw,
+        "--people": listed.people,
+        "--limit": limit,
+    }
+    tracking.check(target, others_given)
+    if target is None:
+        attack_history(tracking, as_json)
+        return
     if control is not None and listed.people is None and raw is None and original is None:
         raise PolicyError(
             "--control is compared with people in the data: add --raw, --original, or --people with their sensitive value."

@@ -6,11 +6,32 @@
 ``joining``    the same as the fixpoint where groups are not known, only quasi values and boxes
 ``learned``    the result: values and chances for every person and release
 ``tracing``    the three engines behind one call
+``beside``     the same tables published in a weaker way, for comparison
+``story``      the chain of reasoning about one person, in words
+``cracks``, ``decoys``, ``updates``  BCF-anonymity, HD-composition and m-Distinct, other promises about series
 """
 
 from __future__ import annotations
 
+from reticent.attack.tracking.beside import WORDS, republished
+from reticent.attack.tracking.cracks import BcfAnonymity, bcf_anonymity
+from reticent.attack.tracking.decoys import HdComposition, hd_composition
 from reticent.attack.tracking.learned import Learned
+from reticent.attack.tracking.story import Clue, explain
 from reticent.attack.tracking.tracing import series
+from reticent.attack.tracking.updates import MDistinctness, m_distinct
 
-__all__ = ["Learned", "series"]
+__all__ = [
+    "WORDS",
+    "BcfAnonymity",
+    "Clue",
+    "HdComposition",
+    "Learned",
+    "MDistinctness",
+    "bcf_anonymity",
+    "explain",
+    "hd_composition",
+    "m_distinct",
+    "republished",
+    "series",
+]

@@ -11,9 +11,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.attack.tracking.view import Places, Tracks
+from reticent.attack.tracking.view import Places, Tracks, distinct_values
 from reticent.cards import Card, ShownAsCard
 from reticent.errors import PolicyError
+
+_SMALL = 2_000
+"""Up to this size of groups, distinct chances are looked up in a table instead of sorted."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +31,15 @@ class SightingFigures:
     def of_shares(cls, above: NDArray[np.int64], below: NDArray[np.int64], left: Places) -> SightingFigures:
         """The figures for greatest chances ``above / below``."""
         base = int(below.max(initial=0)) + 1
-        coded, which = np.unique(above * base + below, return_inverse=True)
-        return cls(tuple(Fraction(int(each) // base, int(each) % base) for each in coded), which, left)
+        coded = above * base + below
+        if base <= _SMALL:
+            found = np.flatnonzero(np.bincount(coded))
+            places = np.zeros(base * base, dtype=np.int32)
+            places[found] = np.arange(len(found))
+            which = places[coded]
+        else:
+            found, which = np.unique(coded, return_inverse=True)
+        return cls(tuple(Fraction(int(each) // base, int(each) % base) for each in found), which, left)
 
 
 class Chances(Protocol):
@@ -106,11 +116,7 @@ class Learned(ShownAsCard, Mapping[Any, Mapping[int, Mapping[Any, Fraction]]]):
     @cached_property
     def shown(self) -> Places:
         """How many distinct values the group of each sighting shows."""
-        groups = self.tracks
-        first = np.ones(len(groups.values), dtype=np.int64)
-        first[1:] = groups.values[1:] != groups.values[:-1]
-        first[groups.offsets[:-1]] = 1
-        counts: Places = np.add.reduceat(first, groups.offsets[:-1])[groups.group]
+        counts: Places = distinct_values(self.tracks.values, self.tracks.offsets)[self.tracks.group]
         return counts
 
     def _people(self, chosen: NDArray[np.bool_]) -> list[Any]:

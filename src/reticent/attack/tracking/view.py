@@ -155,6 +155,15 @@ class Tracks:
         return found
 
 
+def distinct_values(values: NDArray[Any], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many distinct values each group shows; values rise within a group."""
+    first = np.ones(len(values), dtype=np.int64)
+    first[1:] = values[1:] != values[:-1]
+    first[offsets[:-1]] = 1
+    found: NDArray[np.int64] = np.add.reduceat(first, offsets[:-1])
+    return found
+
+
 def _wanted(numbers: Sequence[int], releases: Collection[int] | None) -> Collection[int]:
     if not numbers:
         raise DataError("The series has no release yet, so there is nothing to attack.")

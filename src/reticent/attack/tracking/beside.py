@@ -1,0 +1,99 @@
+"""The same people published in a weaker way, to be attacked beside a history: what its protection is worth."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal, get_args
+
+import polars as pl
+
+from reticent.data import Context
+from reticent.errors import Infeasible, PolicyError, did_you_mean
+from reticent.republish import History, PublishedSeries, SeriesRelease
+
+Weaker = Literal["separate", "m-invariance", "tau"]
+WORDS: dict[str, str] = {
+    "separate": "every release made on its own",
+    "m-invariance": "m-invariance",
+    "tau": "plain tau-safety",
+}
+
+
+def republished(history: History, how: str, context: Context | None = None) -> PublishedSeries:
+    """The tables of a history, published again in a weaker way into a folder that is then removed.
+
+    ``separate``: every release as if it were the first, which is what tools without a memory do. ``m-invariance`` and ``tau``: the printed algorithms (R-TS-19).
+    People who wait in the history are left out. Raises :class:`Infeasible` where the weaker way cannot publish some table.
+    """
+    if how not in get_args(Weaker):
+        raise PolicyError(
+            f"A history can be compared with {', '.join(get_args(Weaker))}, not {how!r}.{did_you_mean(how, get_args(Weaker))}",
+            setting=("beside",),
+            value=how,
+        )
+    context = context or Context()
+    with tempfile.TemporaryDirectory(dir=context.scratch) as folder:
+        made = list(
+            _separate(history, Path(folder), context)
+            if how == "separate"
+            else _again(history, how, Path(folder), context)
+        )
+    original = history.series
+    return PublishedSeries(original.domain, original.m, original.sensitive, original.orders, made)
+
+
+def _snapshots(history: History) -> Iterator[tuple[SeriesRelease, pl.DataFrame]]:
+    series, settings = history.series, history.settings
+    for release in series:
+        values = pl.Series(settings.sensitive, list(series.domain)).gather(release.value_of)
+        yield release, release.quasi.with_columns(release.people.alias(settings.key), values)
+
+
+def _opened(history: History, folder: Path, baseline: str | None) -> History:
+    settings = history.settings
+    return History.open(
+        folder,
+        m=settings.m,
+        key=settings.key,
+        sensitive=settings.sensitive,
+        quasi=settings.quasi,
+        domain=settings.domain,
+        ranges=settings.ranges,
+        baseline=baseline,  # type: ignore[arg-type]  # one of the names above
+    )
+
+
+def _separate(history: History, folder: Path, context: Context) -> Iterator[SeriesRelease]:
+    for release, rows in _snapshots(history):
+        context.step("publishing each release on its own", release.number - 1, len(history))
+        alone = _opened(history, folder / str(release.number), None)
+        _publish(alone, rows, release.number, "separate")
+        yield _with_events(alone.series[0], release)
+
+
+def _again(history: History, how: str, folder: Path, context: Context) -> Iterator[SeriesRelease]:
+    other = _opened(history, folder, how)
+    released = []
+    for release, rows in _snapshots(history):
+        context.step(f"publishing with {WORDS[how]}", release.number - 1, len(history))
+        _publish(other, rows, release.number, how)
+        released.append(release)
+    for made, release in zip(other.series, released, strict=True):
+        yield _with_events(made, release)
+
+
+def _publish(history: History, rows: pl.DataFrame, number: int, how: str) -> None:
+    try:
+        history.publish(rows)
+    except Infeasible as problem:
+        raise Infeasible(f"Release {number} cannot be published as {WORDS[how]}: {problem}") from None
+
+
+def _with_events(made: SeriesRelease, release: SeriesRelease) -> SeriesRelease:
+    """A release with the number and the events of the one that it stands for."""
+    events = pl.DataFrame({"person": release.people, "event": release.events})
+    mine = made.people.to_frame("person").join(events, on="person", how="left", maintain_order="left")
+    return replace(made, number=release.number, events=mine["event"].to_numpy(), left=release.left)

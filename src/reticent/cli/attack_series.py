@@ -1,0 +1,219 @@
+"""``reticent attack --history``: what somebody learns who follows people through the releases of a series."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reticent.cli.console import answer, table, working
+from reticent.errors import PolicyError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reticent.attack import Learned
+    from reticent.data import Context
+
+_EXAMPLES, _MANY = 3, 2_000
+
+
+@dataclass(frozen=True)
+class TrackingOptions:
+    """A history of releases to attack."""
+
+    history: Annotated[
+        Path | None, typer.Option("--history", help="The folder of a history: follow its people through all releases.")
+    ] = None
+    mode: Annotated[
+        str | None,
+        typer.Option(
+            "--mode",
+            help="With --history: exact (counts worlds), fixpoint (rules out values; any size), join (groups unknown). Default: exact up to 2,000 people, else fixpoint.",
+        ),
+    ] = None
+    knows_change: Annotated[
+        bool,
+        typer.Option(
+            "--knows-change/--no-knows-change", help="Whether a sensitive update shows that the value changed."
+        ),
+    ] = True
+    returns: Annotated[
+        str, typer.Option("--returns", help="Values of people who return: unknown, or unchanged if you declared that.")
+    ] = "unknown"
+    person: Annotated[
+        list[str] | None, typer.Option("--person", help="A person to explain, by the key; repeat for several.")
+    ] = None
+    beside: Annotated[
+        str | None,
+        typer.Option(
+            "--beside",
+            help="Attack the same tables published in a weaker way too: separate (each release on its own), m-invariance, tau.",
+        ),
+    ] = None
+    page: Annotated[
+        Path | None,
+        typer.Option("--page", help="Write figures over time as an HTML page. For the steward: never publish it."),
+    ] = None
+
+    def check(self, target: str | None, others: dict[str, Any]) -> None:
+        """Options of the other kinds of targets make no sense here, and the other way round."""
+        given = [name for name, value in others.items() if value]
+        if self.history is not None and (target is not None or given):
+            extra = "a release" if target is not None else given[0]
+            raise PolicyError(f"--history is attacked on its own: leave out {extra}.")
+        mine = {
+            "--mode": self.mode,
+            "--person": self.person,
+            "--beside": self.beside,
+            "--page": self.page,
+            "--returns": self.returns != "unknown",
+        }
+        alone = [name for name, value in mine.items() if value]
+        if self.history is None and alone:
+            raise PolicyError(f"{alone[0]} is about a series of releases: add --history.")
+        if self.history is None and target is None:
+            raise PolicyError("Name what to attack: the folder of a release, a policy, or --history with a folder.")
+
+
+def attack_history(options: TrackingOptions, as_json: bool) -> None:
+    """Run the attack and print who is exposed."""
+    from reticent.republish import History
+
+    assert options.history is not None
+    if not (options.history / "history.json").exists():
+        raise PolicyError(f"{options.history} is not the folder of a history (no history.json in it).")
+    with working("Following people ...", as_json) as context:
+        history = History.open(options.history)
+        series = history.series
+        learned = {"this series": _learned(series, options, context)}
+        if options.beside is not None:
+            from reticent.attack.tracking import republished
+
+            weaker = republished(history, options.beside, context)
+            learned[options.beside] = _learned(weaker, options, context)
+        told = _told(learned, options, series.m, context)
+        if options.page is not None:
+            _write_page(
+                learned,
+                {"this series": series} | ({options.beside: weaker} if options.beside else {}),
+                options,
+                context,
+            )
+    limit = Fraction(1, series.m)
+    found = learned["this series"]
+    payload: dict[str, Any] = {
+        "ok": found.highest <= limit,
+        "m": series.m,
+        "mode": found.mode,
+        "worlds": found.worlds,
+        "series": {name: _summary(each, limit) for name, each in learned.items()},
+        "people": told,
+        "page": options.page,
+    }
+    answer(payload, as_json, lambda console: _render(console, payload))
+
+
+def _learned(series: Any, options: TrackingOptions, context: Context) -> Learned:
+    from reticent.attack import series as attack_series
+
+    people = max((len(each.people) for each in series), default=0)
+    mode: Any = options.mode or ("exact" if people <= _MANY else "fixpoint")
+    returns: Any = options.returns
+    return attack_series(series, mode, options.knows_change, returns=returns, context=context)
+
+
+def _summary(learned: Learned, limit: Fraction) -> dict[str, Any]:
+    return {
+        "people": len(learned),
+        "releases": len(learned.tracks.numbers),
+        "disclosed": len(learned.disclosed),
+        "narrowed": len(learned.narrowed),
+        "above": len(learned.above(limit)),
+        "highest": learned.highest,
+    }
+
+
+def _told(learned: dict[str, Learned], options: TrackingOptions, m: int, context: Context) -> list[dict[str, Any]]:
+    """What is learned about the people asked for, or about a few of those who are worst off, in each series."""
+    from reticent.attack.tracking import explain
+
+    told = []
+    for name, each in learned.items():
+        chosen = [_key(each, text) for text in options.person] if options.person else _worst(each, m)
+        for person in chosen:
+            context.step("explaining")
+            clues = explain(each, person)
+            told.append(
+                {
+                    "series": name,
+                    "person": person,
+                    "releases": {number: dict(values) for number, values in each[person].items()},
+                    "reasons": [clue.as_dict() for clue in clues],
+                }
+            )
+    return told
+
+
+def _worst(learned: Learned, m: int) -> list[Any]:
+    """A few people to tell about: disclosed ones first, then those above the limit."""
+    above = learned.above(Fraction(1, m))
+    return list(dict.fromkeys([*learned.disclosed[:_EXAMPLES], *above[:_EXAMPLES]]))[:_EXAMPLES]
+
+
+def _key(learned: Learned, text: str) -> Any:
+    """The key that is written like this."""
+    people = learned.tracks.people
+    found = people.filter(people.cast(str) == text)
+    if not len(found):
+        raise PolicyError(f"No release holds the person {text!r}. Give a key as it is in the key column.", value=text)
+    return found[0]
+
+
+def _write_page(
+    learned: dict[str, Learned], series: dict[str, Any], options: TrackingOptions, context: Context
+) -> None:
+    from reticent.report import measure_series, write_series_page
+
+    measured = {name: measure_series(series[name], each, context=context) for name, each in learned.items()}
+    assert options.page is not None
+    assert options.history is not None
+    write_series_page(measured, options.page, options.history.name)
+
+
+def _render(console: Console, payload: dict[str, Any]) -> None:
+    from reticent.attack.tracking import WORDS
+
+    rows = [
+        (
+            WORDS.get(name, name),
+            f"{each['people']:,}",
+            each["releases"],
+            f"{each['disclosed']:,}",
+            f"{each['narrowed']:,}",
+            f"{each['above']:,}",
+            f"{float(each['highest']):.3g} ({each['highest']})",
+        )
+        for name, each in payload["series"].items()
+    ]
+    heads = ("series", "people", "releases", "disclosed", "narrowed", f"above 1/{payload['m']}", "greatest chance")
+    console.print(table("Who is exposed to somebody who follows people (for your eyes only)", heads, rows))
+    console.print("\nDisclosed: the value is certain. Narrowed: some value that the group shows is ruled out.")
+    for each in payload["people"]:
+        console.print(f"\n{each['person']} in {WORDS.get(each['series'], each['series'])}:")
+        for clue in each["reasons"]:
+            console.print(f"  - {clue['text']}")
+        if not each["reasons"]:
+            console.print("  - No value can be ruled out.")
+        for number, values in each["releases"].items():
+            told = ", ".join(f"{value} {float(chance):.0%}" for value, chance in values.items())
+            console.print(f"  Release {number}: {told}")
+    if payload["page"] is not None:
+        console.print(f"\nThe figures over time are in {payload['page']} (for the steward: do not publish it).")
+    if payload["ok"]:
+        console.print(f"\nNobody's value has a chance above 1/{payload['m']}.")
+    elif not payload["people"]:
+        console.print(f"\nSome people's values have a chance above 1/{payload['m']}.")

@@ -1,0 +1,217 @@
+"""What a series of releases costs and exposes, release by release: the steward's figures, never public (R-UM-1, 2, 4, 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.attack import Learned
+from reticent.data import Context
+from reticent.errors import PolicyError
+from reticent.republish import EventKind, PublishedSeries, SeriesRelease
+
+_FLOOR = 0.001
+"""Counts below this share of the rows are not divided by: the error of a query is measured against at least so many rows."""
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ReleaseMeasures:
+    """The figures of one release.
+
+    ``counterfeits`` were published, ``least_counterfeits`` is the bound that no publisher who keeps signatures can go below (R-TS-9). ``moved`` people got another
+    signature because their value changed or they returned (R-TS-19); of these, ``vulnerable`` ones have a signature that overlaps the old one.
+    ``narrowed`` and ``disclosed`` people are those for whom a value of the group was ruled out, and all but one, by all releases together. ``absent`` people left and did not return.
+    ``cp`` is the summed share of the range that each true row's box covers, ``cp_row`` its mean over rows and columns; ``dcp`` the sum of squared group sizes,
+    ``dcp_true`` without counterfeits. ``error`` and ``error_median`` are relative errors of counting queries.
+    """
+
+    number: int
+    people: int
+    groups: int
+    counterfeits: int
+    least_counterfeits: int
+    moved: int
+    vulnerable: int
+    narrowed: int
+    disclosed: int
+    absent: int
+    cp: float
+    cp_row: float
+    dcp: int
+    dcp_true: int
+    error: float
+    error_median: float
+
+    @property
+    def counterfeit_share(self) -> float:
+        """Counterfeits among published rows."""
+        return self.counterfeits / (self.people + self.counterfeits)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The figures as plain data."""
+        return asdict(self) | {"counterfeit_share": self.counterfeit_share}
+
+
+@dataclass(frozen=True)
+class _Query:
+    """A range for some columns."""
+
+    columns: NDArray[np.int64]
+    low: Floats
+    high: Floats
+
+
+def measure_series(
+    series: PublishedSeries,
+    learned: Learned,
+    *,
+    queries: int = 200,
+    selectivity: float = 0.05,
+    seed: int = 1,
+    context: Context | None = None,
+) -> list[ReleaseMeasures]:
+    """Measure every release of a series; ``learned`` is what tracking people through all of it tells.
+
+    Ranges of columns are those of the whole series, so that months can be compared (R-UM-2). The workload is the same for every release: each query constrains a
+    random number of columns to random ranges that together hold about the share ``selectivity`` of the space (R-UM-5). A count is estimated by spreading the true rows of each
+    group evenly over its box (R-UM-4, ``uniform``); errors are absolute differences relative to the true count, or to 0.1 % of the rows where that is more.
+    """
+    if queries < 1 or not 0 < selectivity <= 1:
+        raise PolicyError("queries must be at least 1, and selectivity a share above 0 and at most 1.")
+    context = context or Context()
+    points = [series.positions(release.quasi) for release in series]
+    low = np.min([each.low.min(axis=0) for each in series], axis=0)
+    width = np.max([each.high.max(axis=0) for each in series], axis=0) - low
+    workload = _workload(queries, selectivity, low, width, np.random.default_rng(seed))
+    sighted = _sighted(learned, len(series))
+    memory = _Memory(series)
+    found = []
+    for place, release in enumerate(series):
+        context.step("measuring releases", place, len(series))
+        boxes = ((release.high - release.low) / np.where(width > 0, width, 1.0)).sum(axis=1)
+        cp = float((boxes * (release.sizes - release.counterfeits)).sum())
+        errors = [_error(query, release, points[place]) for query in workload]
+        people = len(release.people)
+        found.append(
+            ReleaseMeasures(
+                release.number,
+                people,
+                len(release),
+                int(release.counterfeits.sum()),
+                *memory.follow(place, release),
+                *sighted[place],
+                memory.absent,
+                cp,
+                cp / max(people * len(width), 1),
+                int((release.sizes**2).sum()),
+                int(((release.sizes - release.counterfeits) ** 2).sum()),
+                float(np.mean(errors)),
+                float(np.median(errors)),
+            )
+        )
+    return found
+
+
+def measures_frame(measured: Sequence[ReleaseMeasures]) -> pl.DataFrame:
+    """The figures as a table, a row a release."""
+    return pl.DataFrame([each.as_dict() for each in measured])
+
+
+def _sighted(learned: Learned, releases: int) -> list[list[int]]:
+    """How many people of each release are narrowed and disclosed by the whole series."""
+    release = learned.tracks.release
+    narrowed = np.bincount(release[learned.figures.left < learned.shown], minlength=releases)
+    disclosed = np.bincount(release[learned.figures.left == 1], minlength=releases)
+    return np.column_stack([narrowed, disclosed]).tolist()
+
+
+class _Memory:
+    """The last signature of everybody, release after release. It has state because a release is compared with all before it."""
+
+    def __init__(self, series: PublishedSeries) -> None:
+        self._numbers: dict[tuple[int, ...], int] = {}
+        self._domain = len(series.domain)
+        self._last = pl.DataFrame(schema={"person": series[0].people.dtype, "then": pl.Int64, "here": pl.Boolean})
+        self._sets: list[frozenset[int]] = []
+
+    @property
+    def absent(self) -> int:
+        """People who left and did not return."""
+        return self._last.filter(~pl.col("here")).height
+
+    def follow(self, place: int, release: SeriesRelease) -> tuple[int, int, int]:
+        """The least number of counterfeits of this release, how many people moved, and how many of these are vulnerable."""
+        shown = np.array([self._number(release, group) for group in range(len(release))], dtype=np.int64)
+        now = pl.DataFrame(
+            {
+                "person": release.people,
+                "value": release.value_of,
+                "event": release.events,
+                "now": shown[release.group_of],
+            }
+        )
+        both = now.join(self._last.select("person", "then"), on="person", how="left", maintain_order="left")
+        moved = both.filter(
+            (pl.col("then") != pl.col("now"))
+            & pl.col("event").is_in([EventKind.SENSITIVE_UPDATED.value, EventKind.RETURNED.value])
+        )
+        pairs = moved.group_by("then", "now").len()
+        overlapping = sum(count for then, here, count in pairs.iter_rows() if self._sets[then] & self._sets[here])
+        least = self._least_counterfeits(both) if place else 0
+        gone = self._last.join(now.select("person"), on="person", how="anti").with_columns(here=pl.lit(value=False))
+        self._last = pl.concat([now.select("person", then="now", here=pl.lit(value=True)), gone])
+        return least, moved.height, overlapping
+
+    def _number(self, release: SeriesRelease, group: int) -> int:
+        key = tuple(release.values[release.offsets[group] : release.offsets[group + 1]].tolist())
+        if key not in self._numbers:
+            self._numbers[key] = len(self._sets)
+            self._sets.append(frozenset(key))
+        return self._numbers[key]
+
+    def _least_counterfeits(self, both: pl.DataFrame) -> int:
+        """The bound of R-TS-9: what signatures need beyond those who must keep them, less the new rows that could serve."""
+        known = both.select("then").unique().drop_nulls()["then"].to_list()
+        wanted = pl.DataFrame(
+            [(number, value) for number in known for value in sorted(self._sets[number])],
+            schema={"then": pl.Int64, "value": pl.Int64},
+            orient="row",
+        )
+        keeps = both.join(wanted, on=["then", "value"], how="semi")
+        held = wanted.join(keeps.group_by("then", "value").len(), on=["then", "value"], how="left").fill_null(0)
+        need = (
+            held.with_columns(need=pl.col("len").max().over("then") - pl.col("len"))
+            .group_by("value")
+            .agg(pl.col("need").sum())
+        )
+        supply = both.join(keeps.select("person"), on="person", how="anti").group_by("value").len("supply")
+        short = need.join(supply, on="value", how="left").fill_null(0)
+        return int((short["need"].cast(pl.Int64) - short["supply"].cast(pl.Int64)).clip(lower_bound=0).sum())
+
+
+def _workload(queries: int, selectivity: float, low: Floats, width: Floats, draw: np.random.Generator) -> list[_Query]:
+    made = []
+    for _ in range(queries):
+        columns = np.sort(draw.choice(len(low), size=draw.integers(1, len(low) + 1), replace=False))
+        wide = width[columns] * selectivity ** (1 / len(columns))
+        begins = low[columns] + draw.random(len(columns)) * (width[columns] - wide)
+        made.append(_Query(columns, begins, begins + wide))
+    return made
+
+
+def _error(query: _Query, release: SeriesRelease, points: Floats) -> float:
+    part = points[:, query.columns]
+    actual = int(((part >= query.low) & (part <= query.high)).all(axis=1).sum())
+    low, high = release.low[:, query.columns], release.high[:, query.columns]
+    meets = np.minimum(high, query.high) - np.maximum(low, query.low)
+    spread = high - low
+    # A box without width lies inside the range or outside; it has no share.
+    share = np.where(spread > 0, meets.clip(min=0) / np.where(spread > 0, spread, 1.0), meets >= 0)
+    expected = float((share.prod(axis=1) * (release.sizes - release.counterfeits)).sum())
+    return abs(expected - actual) / max(actual, _FLOOR * len(points), 1.0)
