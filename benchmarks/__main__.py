@@ -26,6 +26,7 @@ MODULES = (
     "noise",
     "synthesize",
     "republish",
+    "series_audit",
 )
 
 

@@ -358,3 +358,33 @@ def test_a_table_that_changes_is_republished(tmp_path: Path) -> None:
         rt.republish.History.open(
             tmp_path / "third", m=3, key="id", sensitive="disease", quasi={"age": None}, domain=list("abcdefgh")
         ).publish(rows.filter(pl.col("disease") == "c"))
+
+
+def test_a_series_is_attacked_by_following_people(tmp_path: Path) -> None:
+    values = ["cataract", "pneumonia", "flu", "glaucoma", "gout"]
+    rows = pl.DataFrame({"id": ["a", "b", "c", "d"], "age": [21, 22, 41, 42], "disease": values[:4]})
+    quasi = {"age": None}
+    h = rt.republish.History.open(
+        tmp_path / "history",
+        m=2,
+        key="id",
+        sensitive="disease",
+        quasi=quasi,
+        domain=values,
+        ranges=None,
+        choice="near",
+        balance="filled",
+        baseline=None,
+    )
+    h.publish(rows, insecure_seed=None)
+    h.publish(rows.with_columns(age=pl.col("age") + 1))
+    assert rt.republish.check_tau_safety(h).holds
+    for mode in ("exact", "fixpoint", "join"):
+        learned = rt.attack.series(h, mode=mode, knows_change=True)
+        assert set(learned) == {"a", "b", "c", "d"}
+        assert set(learned["a"]) == {1, 2}
+        assert all(isinstance(chance, Fraction) for chance in learned["a"][1].values())
+    exact = rt.attack.series(h)
+    assert {chance for releases in exact.values() for found in releases.values() for chance in found.values()} == {
+        Fraction(1, 2)
+    }

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
-from reticent.republish.method import SeriesPlace
-from reticent.republish.state import HistoryState, PersonMarks
 
 from reticent.data import Context, Table
 from reticent.errors import Infeasible
 from reticent.giving import SeriesState, alone
 from reticent.randomness import Randomness
 from reticent.republish import MInvariance, PublishedSeries, Republish, SeriesRelease, TauSafety
+from reticent.republish.method import SeriesPlace
+from reticent.republish.state import HistoryState, PersonMarks
 
 QUASI = ("age", "place")
 

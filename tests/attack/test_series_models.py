@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 import reticent as rt
-from reticent.attack.tracking import bcf_anonymity, hd_composition, m_distinct
+from reticent.attack.tracking import bcf_of_releases, hd_composition, m_distinct
 from reticent.republish import EventKind, PublishedSeries
 from tests.attack.series_examples import random_series, release_of
 from tests.oracles.series_models import bcf, least_left
@@ -30,7 +30,7 @@ def test_two_rows_remain_although_both_classes_have_three():
     """qid1 = {a, a, b}, qid2 = {a, b, b, c}: anonymity 2 for those in both releases."""
     old, new = {"x": 0, "y": 0, "z": 1}, {"u": 1, "v": 2, "s": 0, "t": 1}
     groups = [[["x", "y", "z"]], [["x", "z", "u", "v"], ["y", "s", "t"]]]
-    found = bcf_anonymity(*grown(old, new, groups, dict.fromkeys(old | new, 1.0)))
+    found = bcf_of_releases(*grown(old, new, groups, dict.fromkeys(old | new, 1.0)))
     assert (found.forward, found.cross) == (2, 2)
     assert found.worst == (0, 0)
     assert found.achieved == 2
@@ -60,30 +60,30 @@ def compare_with_every_matching(seed: int) -> bool:
     homes = [dict(zip(each.people, each.group_of.tolist(), strict=True)) for each in (first, second)]
     pairs = sorted({(homes[0][name], homes[1][name]) for name in old})
     expected = bcf(*rows, *boxes, pairs, sorted({homes[1][name] for name in new}))
-    found = bcf_anonymity(first, second)
+    found = bcf_of_releases(first, second)
     assert (found.forward, found.backward) == expected
     return bool(new) and found.achieved < min(*first.sizes.tolist(), *second.sizes.tolist())
 
 
-def test_bcf_anonymity_is_what_all_matchings_say():
+def test_bcf_of_releases_is_what_all_matchings_say():
     assert sum(compare_with_every_matching(seed) for seed in range(40)) > 0
 
 
 @pytest.mark.slow
-def test_bcf_anonymity_is_what_all_matchings_say_on_many_tables():
+def test_bcf_of_releases_is_what_all_matchings_say_on_many_tables():
     assert sum(compare_with_every_matching(seed) for seed in range(1000, 3000)) > 50
 
 
 def test_bcf_is_refused_for_tables_that_do_not_only_grow():
     series = unsafe_series()
     with pytest.raises(rt.DataError, match="'p4' is not in the second release"):
-        bcf_anonymity(series[0], series[1])
+        bcf_of_releases(series[0], series[1])
     changed = grown({"x": 0}, {}, [[["x"]], [["x"]]], {"x": 1.0})
     changed[1].value_of[:] = 1
     with pytest.raises(rt.DataError, match="'x' has another sensitive value"):
-        bcf_anonymity(*changed)
+        bcf_of_releases(*changed)
     with pytest.raises(rt.DataError, match="Nobody is in both"):
-        bcf_anonymity(release_of(1, {}, [], [], {}), release_of(2, {}, [], [], {}))
+        bcf_of_releases(release_of(1, {}, [], [], {}), release_of(2, {}, [], [], {}))
 
 
 def test_m_distinct_propagates_updates_and_matchings():

@@ -34,7 +34,7 @@ from reticent.attack.similarity import Similarity
 from reticent.attack.singling_out import SinglingOut
 from reticent.attack.skewness import Skewness
 from reticent.attack.suite import adversaries_for, attack, compare
-from reticent.attack.tracking import Learned, series
+from reticent.attack.tracking import Learned, bcf_of_releases, explain, hd_composition, m_distinct, series
 
 __all__ = [
     "Adversary",
@@ -59,8 +59,12 @@ __all__ = [
     "Skewness",
     "adversaries_for",
     "attack",
+    "bcf_of_releases",
     "compare",
+    "explain",
+    "hd_composition",
     "hold_out",
+    "m_distinct",
     "series",
     "synthetic",
     "wilson",

@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 from reticent.attack.tracking.beside import WORDS, republished
-from reticent.attack.tracking.cracks import BcfAnonymity, bcf_anonymity
+from reticent.attack.tracking.cracks import BcfAnonymity, bcf_of_releases
 from reticent.attack.tracking.decoys import HdComposition, hd_composition
 from reticent.attack.tracking.learned import Learned
 from reticent.attack.tracking.story import Clue, explain
@@ -28,7 +28,7 @@ __all__ = [
     "HdComposition",
     "Learned",
     "MDistinctness",
-    "bcf_anonymity",
+    "bcf_of_releases",
     "explain",
     "hd_composition",
     "m_distinct",

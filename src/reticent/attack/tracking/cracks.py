@@ -38,7 +38,7 @@ class BcfAnonymity:
         return self.forward if self.backward is None else min(self.forward, self.backward)
 
 
-def bcf_anonymity(first: SeriesRelease, second: SeriesRelease, context: Context | None = None) -> BcfAnonymity:
+def bcf_of_releases(first: SeriesRelease, second: SeriesRelease, context: Context | None = None) -> BcfAnonymity:
     """How well people hide who are in two releases of a table that only grows.
 
     *Adversary.* Knows the quasi values of a victim and whether she is in the first release, so her groups; and that every row of the first release is some row
