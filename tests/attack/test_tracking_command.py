@@ -89,6 +89,7 @@ def test_without_a_person_those_worst_off_are_told(unsafe):
         (("--mode", "exact"), "--mode is about a series of releases: add --history"),
         (("release", "--history", "x"), "leave out a release"),
         (("--history", "x", "--limit", "0.5"), "leave out --limit"),
+        (("--history", "x", "--relative"), "add --page and --beside"),
         (("--history", "nowhere"), "nowhere is not the folder of a history"),
     ],
 )

@@ -58,6 +58,9 @@ class TrackingOptions:
         Path | None,
         typer.Option("--page", help="Write figures over time as an HTML page. For the steward: never publish it."),
     ] = None
+    relative: Annotated[
+        bool, typer.Option("--relative", help="With --page and --beside: draw ln(figure / figure of the weaker way).")
+    ] = False
 
     def check(self, target: str | None, others: dict[str, Any]) -> None:
         """Options of the other kinds of targets make no sense here, and the other way round."""
@@ -71,10 +74,13 @@ class TrackingOptions:
             "--beside": self.beside,
             "--page": self.page,
             "--returns": self.returns != "unknown",
+            "--relative": self.relative,
         }
         alone = [name for name, value in mine.items() if value]
         if self.history is None and alone:
             raise PolicyError(f"{alone[0]} is about a series of releases: add --history.")
+        if self.relative and (self.page is None or self.beside is None):
+            raise PolicyError("--relative compares two series on a page: add --page and --beside.")
         if self.history is None and target is None:
             raise PolicyError("Name what to attack: the folder of a release, a policy, or --history with a folder.")
 
@@ -181,7 +187,7 @@ def _write_page(
     measured = {name: measure_series(series[name], each, context=context) for name, each in learned.items()}
     assert options.page is not None
     assert options.history is not None
-    write_series_page(measured, options.page, options.history.name)
+    write_series_page(measured, options.page, options.history.name, relative=options.relative)
 
 
 def _render(console: Console, payload: dict[str, Any]) -> None:

@@ -38,7 +38,8 @@ def explain(learned: Learned, person: Any) -> list[Clue]:
 
     It is that of somebody who knows the groups, whatever the mode in which the series was attacked. An empty list says that nothing is ruled out (R-TS-8).
     """
-    return _reasons(fixpoint(learned.tracks, Context()), person)
+    left = learned.chances
+    return _reasons(left if isinstance(left, ValuesLeft) else fixpoint(learned.tracks, Context()), person)
 
 
 def _reasons(left: ValuesLeft, person: Any) -> list[Clue]:
