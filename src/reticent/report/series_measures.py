@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -98,37 +97,38 @@ def measure_series(
         cp = float((boxes * (release.sizes - release.counterfeits)).sum())
         errors = [_error(query, release, points[place]) for query in workload]
         people = len(release.people)
+        least, moved, vulnerable = memory.follow(place, release)
+        narrowed, disclosed = sighted[place]
+        true_rows = release.sizes - release.counterfeits
         found.append(
             ReleaseMeasures(
-                release.number,
-                people,
-                len(release),
-                int(release.counterfeits.sum()),
-                *memory.follow(place, release),
-                *sighted[place],
-                memory.absent,
-                cp,
-                cp / max(people * len(width), 1),
-                int((release.sizes**2).sum()),
-                int(((release.sizes - release.counterfeits) ** 2).sum()),
-                float(np.mean(errors)),
-                float(np.median(errors)),
+                number=release.number,
+                people=people,
+                groups=len(release),
+                counterfeits=int(release.counterfeits.sum()),
+                least_counterfeits=least,
+                moved=moved,
+                vulnerable=vulnerable,
+                narrowed=narrowed,
+                disclosed=disclosed,
+                absent=memory.absent,
+                cp=cp,
+                cp_row=cp / max(people * len(width), 1),
+                dcp=int((release.sizes**2).sum()),
+                dcp_true=int((true_rows**2).sum()),
+                error=float(np.mean(errors)),
+                error_median=float(np.median(errors)),
             )
         )
     return found
 
 
-def measures_frame(measured: Sequence[ReleaseMeasures]) -> pl.DataFrame:
-    """The figures as a table, a row a release."""
-    return pl.DataFrame([each.as_dict() for each in measured])
-
-
-def _sighted(learned: Learned, releases: int) -> list[list[int]]:
+def _sighted(learned: Learned, releases: int) -> list[tuple[int, int]]:
     """How many people of each release are narrowed and disclosed by the whole series."""
     release = learned.tracks.release
     narrowed = np.bincount(release[learned.figures.left < learned.shown], minlength=releases)
     disclosed = np.bincount(release[learned.figures.left == 1], minlength=releases)
-    return np.column_stack([narrowed, disclosed]).tolist()
+    return list(zip(narrowed.tolist(), disclosed.tolist(), strict=True))
 
 
 class _Memory:

@@ -53,7 +53,8 @@ def bcf_of_releases(first: SeriesRelease, second: SeriesRelease, context: Contex
     context = context or Context()
     common = _common(first, second)
     graphs = {value: _Flow(first, second, value) for value in np.unique(second.values).tolist()}
-    forward, worst = None, ()
+    forward: int | None = None
+    worst: tuple[int, ...] = ()
     pairs = np.unique(common, axis=0).tolist()
     for place, (one, other) in enumerate(pairs):
         context.step("matching groups", place, len(pairs))

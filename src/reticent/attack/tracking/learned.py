@@ -114,10 +114,9 @@ class Learned(ShownAsCard, Mapping[Any, Mapping[int, Mapping[Any, Fraction]]]):
         return self._people(self.figures.left < self.shown)
 
     @cached_property
-    def shown(self) -> Places:
+    def shown(self) -> NDArray[np.int64]:
         """How many distinct values the group of each sighting shows."""
-        counts: Places = distinct_values(self.tracks.values, self.tracks.offsets)[self.tracks.group]
-        return counts
+        return distinct_values(self.tracks.values, self.tracks.offsets)[self.tracks.group]
 
     def _people(self, chosen: NDArray[np.bool_]) -> list[Any]:
         places = np.unique(self.tracks.person[chosen])
