@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 import reticent as rt
 from benchmarks.republish import QUASI, SIZES, ChangingTable, history_of
@@ -52,7 +53,7 @@ def vulnerable(series: PublishedSeries) -> list[int]:
     return found
 
 
-def months(scale: float, seed: int = 1) -> list[ChangingTable]:
+def months(scale: float, seed: int = 1) -> list[pl.DataFrame]:
     """The table of every release."""
     table, found = ChangingTable(seed, round(60_000 * scale)), []
     for _ in range(RELEASES):
@@ -61,7 +62,7 @@ def months(scale: float, seed: int = 1) -> list[ChangingTable]:
     return found
 
 
-def run(frames: list, domain: list[str], m: int, options: dict[str, str]) -> str:
+def run(frames: list[pl.DataFrame], m: int, options: dict[str, str]) -> str:
     """One line of the table: all releases by one publisher."""
     table = ChangingTable(1, 1)
     with tempfile.TemporaryDirectory() as folder:
@@ -94,7 +95,7 @@ def main(scale: str = "1", *sizes: str) -> None:
     print("|---|---|---|---|---|---|---|---|")
     for m in map(int, sizes or ("2", "4", "6", "8", "10")):
         for name, options in PUBLISHERS.items():
-            print(f"| {m} | {name} | {run(frames, [], m, options)} |", flush=True)
+            print(f"| {m} | {name} | {run(frames, m, options)} |", flush=True)
 
 
 if __name__ == "__main__":

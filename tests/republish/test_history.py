@@ -236,6 +236,22 @@ def test_tables_that_cannot_be_published_are_refused_and_leave_nothing(tmp_path,
     assert (len(history), history.folders) == (0, ())
 
 
+def test_columns_of_another_type_are_read_as_before_or_refused(published):
+    history, _ = published
+    texts = FRAMES[3].with_columns(pl.col("id", "age").cast(pl.String))
+    assert history.preview(texts)["events"] == history.preview(FRAMES[3])["events"]
+    with pytest.raises(DataError, match="'age' has type String, and Int64 in the release before"):
+        history.preview(texts.with_columns(age=pl.lit("old")))
+
+
+def test_a_release_without_anybody_is_infeasible(published):
+    history, _ = published
+    new = FRAMES[0][:3].with_columns(id=pl.col("id") + 9000, job=pl.lit("v0"))
+    with pytest.raises(Infeasible, match="Nobody of this table can be published yet"):
+        history.publish(new)
+    assert len(history) == 3
+
+
 def test_an_infeasible_first_release_leaves_nothing(tmp_path):
     history = begin(tmp_path / "history")
     with pytest.raises(Infeasible):

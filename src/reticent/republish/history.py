@@ -217,16 +217,15 @@ class History:
 
     def preview(self, frame: Any = None, *, changes: Any = None, context: Context | None = None) -> dict[str, Any]:
         """What publishing a snapshot would do: what happened to whom, predicted counterfeits, who would wait. Nothing is written."""
-        table = self._table(self._snapshot(frame, changes))
+        state = self._state()
+        table = self._table(_typed(self._snapshot(frame, changes), state, self.settings))
         found: list[PublishedChange] = []
 
         def keep(state: HistoryState, change: PublishedChange) -> SeriesState:
             found.append(change)
             return SeriesState(_SERIES, "preview")
 
-        self.settings.method(self._place(self._state(), keep)).draft(
-            table, self.settings.definition, context or Context()
-        )
+        self.settings.method(self._place(state, keep)).draft(table, self.settings.definition, context or Context())
         return {"number": len(self) + 1, **found[0].as_json()}
 
     def publish(
@@ -249,8 +248,8 @@ class History:
     def _published(
         self, frame: Any, insecure_seed: int | None, changes: Any, signing_key: Any, context: Context | None
     ) -> Republication:
-        snapshot = self._snapshot(frame, changes)
         state, version = self._state(), self._version()
+        snapshot = _typed(self._snapshot(frame, changes), state, self.settings)
         digest = _digest(snapshot, self.settings)
         if state is not None and state.snapshot == digest and self._folder.release(state.release.number).exists():
             return Republication(
@@ -296,8 +295,8 @@ class History:
         rows = rows.with_columns(keys.alias(self.settings.key))
         group_of = _group_numbers(groups, keys)
         real = np.flatnonzero(keys.is_not_null().to_numpy())
-        table = self._table(rows[real])
         state = self._state()
+        table = self._table(_typed(rows[real].select(self.settings.columns), state, self.settings))
         ranges = settled_ranges(table, self.settings.ranges) if state is None else dict(state.ranges)
         scales = scales_of(table, ranges)
         snapshot = self.settings.method().snapshot(table, scales)
@@ -476,6 +475,22 @@ def _next(number: int, given: Sequence[Given]) -> Judgement:
             "what else is published about these people in mind, and publish it under a ledger of its own if you take responsibility for both."
         )
     return allow(f"It is release {number} of a series whose releases were judged together." if number > 1 else "")
+
+
+def _typed(rows: pl.DataFrame, state: HistoryState | None, settings: HistorySettings) -> pl.DataFrame:
+    """The rows with keys and quasi values in the types that the release before had: files of two months may be read differently."""
+    if state is None:
+        return rows
+    known = {settings.key: state.release.people.dtype, **state.release.quasi.schema}
+    for name, dtype in known.items():
+        try:
+            rows = rows.with_columns(pl.col(name).cast(dtype))
+        except pl.exceptions.PolarsError:
+            raise DataError(
+                f"Column {name!r} has type {rows[name].dtype}, and {dtype} in the release before; a value cannot be read as that. Give the column the same type in all snapshots.",
+                column=name,
+            ) from None
+    return rows
 
 
 def _context(given: Context | None, insecure_seed: int | None) -> Context:

@@ -23,7 +23,7 @@ from reticent.data import (
     unused,
 )
 from reticent.definitions import Definition
-from reticent.errors import DataError, PolicyError, did_you_mean
+from reticent.errors import DataError, Infeasible, PolicyError, did_you_mean
 from reticent.giving import Beside, SeriesState, alone
 from reticent.republish.assigning import Shuffler
 from reticent.republish.binding import Snapshot, SnapshotDiff, bind, gone_after
@@ -231,6 +231,11 @@ class Republish:
         placement: Placement,
     ) -> Draft:
         inside = np.flatnonzero(placement.group_of >= 0)
+        if not len(inside):
+            raise Infeasible(
+                f"Nobody of this table can be published yet: all {len(snapshot.keys)} people are new or changed, and must wait for others with different sensitive values. "
+                "Publish when there are more."
+            )
         group_of, quasi = placement.group_of[inside], snapshot.quasi[inside]
         people = PeopleByGroup.of(group_of, len(placement.counterfeits))
         boxes = [scale.boxes(quasi[scale.column], people, not rules.hardened) for scale in scales]

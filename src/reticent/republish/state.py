@@ -84,7 +84,7 @@ class HistoryState:
     """The state after a release: the ``release`` itself, those who are ``gone``, and arrivals who are ``waiting`` (their whole rows).
 
     ``domain`` are the declared sensitive values so far, ``ranges`` the fixed ranges of columns of numbers, ``ends`` the boxes as values of the columns, ``orders`` the values of other columns
-    in the order of their scales. ``snapshot`` is a hash of the table that was published, ``public`` that of the release's certificate; both are empty where there is none.
+    in the order of their scales. ``snapshot`` is a hash of the table that was published, empty for an imported release; ``facts`` is what the release cost.
     """
 
     release: SeriesRelease

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from reticent.data import as_parquet
 from reticent.errors import DataError
 from reticent.files import folder_aside, write_new, write_whole
 from reticent.republish.scales import ColumnRange, places_on
@@ -116,9 +117,7 @@ class HistoryFolder:
             with folder_aside(self.path / _STATES / version) as aside:
                 os.chmod(aside, 0o700)
                 for name, frame in {**frames, "orders": pl.DataFrame(listed)}.items():
-                    frame.write_parquet(aside / f"{name}.parquet", compression="lz4")
-                    os.chmod(aside / f"{name}.parquet", 0o600)
-                    _sync(aside / f"{name}.parquet")
+                    write_new(aside / f"{name}.parquet", as_parquet(frame), mode=0o600)
                 write_new(aside / _STATE, json.dumps(told, ensure_ascii=False).encode(), mode=0o600)
         except OSError as error:
             raise DataError(
@@ -244,11 +243,3 @@ def _read_json(path: Path) -> dict[str, Any]:
             f"{str(path)!r} is not written by this version of Reticent. Restore it from a backup, or use the version that wrote it."
         )
     return found
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
