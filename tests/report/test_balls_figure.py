@@ -33,3 +33,11 @@ def test_of_very_many_groups_the_largest_are_drawn():
     assert drawn is not None
     assert drawn.svg.count("<ellipse") == 400
     assert "400 largest of 1,000" in drawn.description
+
+
+def test_a_column_with_few_values_is_drawn_last():
+    """Groups lie farthest apart by sex, but two heaps of discs tell little."""
+    scales = {"sex": 1.0, "age": 100.0, "pay": 10_000.0}
+    shapes = [Ball({"sex": 1 + at % 2, "age": 20 + at, "pay": 100 * at}, 0.1, scales) for at in range(30)]
+    drawn = balls_in_two_columns(shapes, np.full(30, 5))
+    assert drawn.title == "Centres and radii of the groups by age and pay"

@@ -13,11 +13,14 @@ from reticent.report.figures import Figure
 
 _MOST_DRAWN = 400
 _MOST_LISTED = 50
+_MANY_CENTRES = 8
 _MARGIN = 0.05
 
 
 def balls_in_two_columns(shapes: Sequence[Shape], sizes: NDArray[np.int64]) -> Figure | None:
-    """Centres and radii in the two columns of numbers in which groups lie farthest apart; None where they are no balls, or there are not two such columns.
+    """Centres and radii in the two columns of numbers in which groups lie farthest apart, those with many different centres first.
+
+    None where groups are no balls, or there are not two such columns.
 
     Of very many groups the largest are drawn.
     """
@@ -27,7 +30,7 @@ def balls_in_two_columns(shapes: Sequence[Shape], sizes: NDArray[np.int64]) -> F
     spreads = _spreads([ball for ball, _ in balls])
     if len(spreads) < 2:
         return None
-    across, up = sorted(spreads, key=lambda name: -spreads[name])[:2]
+    across, up = sorted(spreads, key=lambda name: spreads[name], reverse=True)[:2]
     drawn = sorted(
         (each for each in balls if across in each[0].centre and up in each[0].centre), key=lambda each: -each[1]
     )[:_MOST_DRAWN]
@@ -47,14 +50,19 @@ def balls_in_two_columns(shapes: Sequence[Shape], sizes: NDArray[np.int64]) -> F
     )
 
 
-def _spreads(balls: Sequence[Ball]) -> dict[str, float]:
-    """How far apart centres lie in each column of numbers, in units of its scale."""
+def _spreads(balls: Sequence[Ball]) -> dict[str, tuple[int, float]]:
+    """For each column of numbers how many different centres there are, as far as that matters, and how far apart they lie in units of its scale.
+
+    A code with two values would show two heaps of discs.
+    """
     found: dict[str, list[float]] = {}
     for ball in balls:
         for name, centre in ball.centre.items():
             if not isinstance(centre, str | bool):
                 found.setdefault(name, []).append(centre / ball.scales[name])
-    return {name: max(centres) - min(centres) for name, centres in found.items()}
+    return {
+        name: (min(len(set(centres)), _MANY_CENTRES), max(centres) - min(centres)) for name, centres in found.items()
+    }
 
 
 def _disc(ball: Ball, across: str, up: str, size: int) -> ChartDisc:
