@@ -7,7 +7,6 @@ this Python process and of its JVM. All jobs run in one session, one after the o
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import subprocess
@@ -100,23 +99,29 @@ def main(rows: str = "50000000", place: str | None = None, *parts_of_it: str) ->
     with tempfile.TemporaryDirectory(dir=place) as scratch:
         parts = write_parts(int(rows), Path(place or scratch))
         if "spark" in wanted:
-            print(json.dumps(measured(int(rows), parts, Path(scratch)), indent=2), flush=True)
+            measured(int(rows), parts, Path(scratch))
         if "streaming" in wanted:
             write_rows(int(rows), Path(scratch))
             told = run(Path(scratch), "publish", "policy.toml", "-o", "streamed", "--engine", "streaming")
             print(f"publish, {int(rows):,} rows x 8, streaming: {told}", flush=True)
 
 
-def measured(count: int, parts: Path, folder: Path) -> dict[str, Any]:
-    """Bare jobs and ours in one session; every figure by its name."""
+def measured(count: int, parts: Path, folder: Path) -> None:
+    """Bare jobs and ours in one session; every figure is printed under its name as soon as it is there."""
     import reticent as rt
     from reticent.engine import count_table
     from reticent.engine.spark.session import session_from
 
     os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(rt.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     os.environ.setdefault("RETICENT_MEMORY", "800MB")
-    figures: dict[str, Any] = {"rows": count}
-    figures["source MB"] = round(sum(each.stat().st_size for each in parts.iterdir()) / 1e6)
+    figures: dict[str, Any] = {}
+
+    def note(name: str, value: Any) -> None:
+        figures[name] = value
+        print(f"{name}: {value}", flush=True)
+
+    note("rows", count)
+    note("source MB", round(sum(each.stat().st_size for each in parts.iterdir()) / 1e6))
     session = session_from({"master": "local-cluster[2,1,1536]", "conf": _CONF})
     data = adult()
     quasi, columns = list(data.quasi), [*data.quasi, "occupation"]
@@ -126,9 +131,9 @@ def measured(count: int, parts: Path, folder: Path) -> dict[str, Any]:
     def bare_write() -> None:
         source.write.mode("overwrite").parquet(str(folder / "bare"))
 
-    figures["bare group by s"] = round(timed(lambda: source.groupBy(*quasi).count().toArrow())[0], 1)
-    figures["shuffled by the bare group by, MB"] = round(_shuffled(session) / 1e6, 1)
-    figures["bare read and write s"] = round(timed(bare_write)[0], 1)
+    note("bare group by s", round(timed(lambda: source.groupBy(*quasi).count().toArrow())[0], 1))
+    note("shuffled by the bare group by, MB", round(_shuffled(session) / 1e6, 1))
+    note("bare read and write s", round(timed(bare_write)[0], 1))
     hierarchies = {
         **{
             name: rt.Hierarchy.from_csv(SHARED / "adult" / f"adult_hierarchy_{name}.csv")
@@ -141,26 +146,25 @@ def measured(count: int, parts: Path, folder: Path) -> dict[str, Any]:
     with DriverMemory() as memory:
         made, table = timed(lambda: rt.Table(source, quasi=ordered, sensitive="occupation"))
         counted, points = timed(lambda: count_table(table))
-        figures["table (sketch and distinct rows) s"] = round(made, 1)
-        figures["count s"] = round(counted, 1)
-        figures["points"] = len(points)
+        note("table (sketch and distinct rows) s", round(made, 1))
+        note("count s", round(counted, 1))
+        note("points", len(points))
         published, release = timed(
             lambda: rt.publish(table, rt.KAnonymity(5), rt.Lattice(suppression="0.05"), files="parquet", scratch=folder)
         )
-        figures["publish s"] = round(published, 1)
+        note("publish s", round(published, 1))
         saved, _ = timed(lambda: release.save(folder / "release"))
-        figures["save s"] = round(saved, 1)
-    figures["shuffled MB"] = round(_shuffled(session) / 1e6)
-    figures["driver MB"] = round(memory.peak / 1e6)
-    figures["files"] = len(release.manifest.tables["data"].files)
-    figures["published rows"] = release.public.height
+        note("save s", round(saved, 1))
+    note("shuffled MB", round(_shuffled(session) / 1e6))
+    note("driver MB", round(memory.peak / 1e6))
+    note("files", len(release.manifest.tables["data"].files))
+    note("published rows", release.public.height)
     session.stop()
-    figures["counting / bare group by"] = round((made + counted) / figures["bare group by s"], 2)
+    note("counting / bare group by", round((made + counted) / figures["bare group by s"], 2))
     whole = made + counted + published + saved
-    figures["publishing / bare read and write"] = round(whole / figures["bare read and write s"], 2)
-    figures["verify"] = timed(lambda: rt.verify(folder / "release").holds)
-    figures["file MB"] = round(sum(each.stat().st_size for each in (folder / "release" / "public").iterdir()) / 1e6)
-    return figures
+    note("publishing / bare read and write", round(whole / figures["bare read and write s"], 2))
+    note("verify", timed(lambda: rt.verify(folder / "release").holds))
+    note("file MB", round(sum(each.stat().st_size for each in (folder / "release" / "public").iterdir()) / 1e6))
 
 
 if __name__ == "__main__":

@@ -160,12 +160,14 @@ from range(120)
 
 def test_every_type_of_spark_is_counted_and_published_as_arrow_has_it(session, tmp_path):
     frame = session.sql(TYPES)
-    there = pl.DataFrame(pl.from_arrow(frame.toArrow()))
+    # Whole numbers are as wide as they are published.
+    narrow = pl.DataFrame(pl.from_arrow(frame.toArrow()))
+    there = narrow.with_columns(pl.col(pl.Int8, pl.Int16, pl.Int32).cast(pl.Int64))
     quasi = dict.fromkeys(["small", "thin", "wide", "exact", "day", "local_moment", "moment", "Dotted.Name"])
     roles = {
         "quasi": quasi,
         "sensitive": ["short", "dotted.name"],
-        "other": ["whole", "truth", "local_moment"][:2],
+        "other": ["whole", "truth"],
         "nulls": "category",
     }
     local, spark = Table(there, **roles), Table(frame, **roles)
