@@ -201,7 +201,7 @@ class HistoryFolder:
             connection.close()
 
     def sweep(self, chain: list[str]) -> None:
-        """Remove states that the ledger does not name: drafts that were never recorded, or withdrawn."""
+        """Remove states that the ledger does not name: half written, never recorded, or withdrawn. For whoever has the turn."""
         for folder in self._states():
             if folder.name not in chain:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -209,7 +209,7 @@ class HistoryFolder:
     def _states(self) -> Iterator[Path]:
         place = self.path / _STATES
         if place.is_dir():
-            yield from (each for each in place.iterdir() if each.is_dir() and not each.name.startswith("."))
+            yield from (each for each in place.iterdir() if each.is_dir())
 
 
 def with_snapshot(state: HistoryState, snapshot: str, facts: Mapping[str, Any]) -> HistoryState:
