@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 import reticent as rt
-from reticent.attack.tracking import explain, republished
+from reticent.attack.tracking import counting, explain, republished
 from reticent.cli.app import app
 from reticent.report import measure_series, series_figures, write_series_page
 from reticent.republish import History
@@ -80,6 +81,20 @@ def test_without_a_person_those_worst_off_are_told(unsafe):
     told = json.loads(said)
     assert (code, told["ok"], told["mode"]) == (1, False, "fixpoint")
     assert [each["person"] for each in told["people"]] == ["p1", "p2", "p3"]
+
+
+def test_the_fixpoint_steps_in_where_worlds_are_too_many(tmp_path, monkeypatch):
+    history = opened(tmp_path / "changed")
+    rows = pl.DataFrame({"id": ["x", "y"], "age": [30, 31], "zip": [1, 2], "disease": ["cataract", "pneumonia"]})
+    history.import_release(rows, [0, 0])
+    history.import_release(rows.with_columns(id=pl.Series(["x", "z"]), disease=pl.Series(["flu", "cataract"])), [0, 0])
+    told = json.loads(run("--history", history.path, "--person", "x", "--json")[1])
+    assert (told["mode"], told["worlds"]) == ("exact", 3)
+    assert told["people"][0]["releases"]["2"] == {"cataract": "1/3", "flu": "2/3"}
+    monkeypatch.setattr(counting, "MOST_TRANSITIONS", 0)
+    assert json.loads(run("--history", history.path, "--json")[1])["mode"] == "fixpoint"
+    assert "too many to count" in run("--history", history.path, "--mode", "exact")[1]
+    assert "returns must be" in run("--history", history.path, "--returns", "same")[1]
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ class TrackingOptions:
         str | None,
         typer.Option(
             "--mode",
-            help="With --history: exact (counts worlds), fixpoint (rules out values; any size), join (groups unknown). Default: exact up to 2,000 people, else fixpoint.",
+            help="With --history: exact (counts worlds), fixpoint (rules out values; any size), join (groups unknown). Default: exact up to 2,000 people and where worlds can be counted, else fixpoint.",
         ),
     ] = None
     knows_change: Annotated[
@@ -126,10 +126,20 @@ def attack_history(options: TrackingOptions, as_json: bool) -> None:
 def _learned(series: Any, options: TrackingOptions, context: Context) -> Learned:
     from reticent.attack import series as attack_series
 
-    people = max((len(each.people) for each in series), default=0)
-    mode: Any = options.mode or ("exact" if people <= _MANY else "fixpoint")
-    returns: Any = options.returns
-    return attack_series(series, mode, options.knows_change, returns=returns, context=context)
+    def attacked(mode: Any) -> Learned:
+        returns: Any = options.returns
+        return attack_series(series, mode, options.knows_change, returns=returns, context=context)
+
+    if options.mode is not None:
+        return attacked(options.mode)
+    if max((len(each.people) for each in series), default=0) > _MANY:
+        return attacked("fixpoint")
+    try:
+        return attacked("exact")
+    except PolicyError as refused:
+        if refused.setting != ("mode",):
+            raise
+        return attacked("fixpoint")
 
 
 def _summary(learned: Learned, limit: Fraction) -> dict[str, Any]:

@@ -25,6 +25,7 @@ class _Picture:
     words: str
     unit: str
     figures: Mapping[str, Callable[[ReleaseMeasures], float]]
+    whole: bool = False
 
 
 _PICTURES = (
@@ -33,6 +34,7 @@ _PICTURES = (
         "Made-up rows in each release, and the least number that keeps everybody's signature. More than the least come from new rows that could not be used.",
         "rows",
         {"published": lambda each: each.counterfeits, "least": lambda each: each.least_counterfeits},
+        whole=True,
     ),
     _Picture(
         "People who can be tracked",
@@ -43,6 +45,7 @@ _PICTURES = (
             "disclosed": lambda each: each.disclosed,
             "vulnerable": lambda each: each.vulnerable,
         },
+        whole=True,
     ),
     _Picture(
         "Lost detail",
@@ -129,7 +132,7 @@ def _drawn(picture: _Picture, measured: Mapping[str, Measured], relative: bool) 
     return line_chart(
         lines,
         ChartAxis("release", min(numbers) - 0.25, max(numbers) + 0.25, whole=True),
-        ChartAxis(unit, low * 1.08, high * 1.08 if high > low else low + 1.0),
+        ChartAxis(unit, low * 1.08, high * 1.08 if high > low else low + 1.0, whole=picture.whole and not relative),
     )
 
 
