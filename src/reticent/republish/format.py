@@ -24,8 +24,8 @@ _DATA, _ROLE, _COUNT_ROLE = "data", "group", "count"
 _FIELDS = {"m", "number", "follows", "choice", "balance", "baseline"}
 _PRINTED = "This release was made by the printed algorithm ({0}), for comparison: whoever sees that a person's set of values changed may learn more than its definition says."
 _ALGORITHM = (
-    "With random choice, blind balance and whole hold-back the bound also holds for somebody who knows the algorithm; the evidence for this are exhaustive checks of small "
-    "histories, not a proof."
+    "With random choice, blind balance and whole hold-back the bound is meant to hold also for somebody who knows the algorithm; the evidence for this are adversaries who ran on "
+    "small histories, not a proof."
 )
 _AWARE = "Nothing is claimed against somebody who knows the algorithm: a counterfeit hints that no new person had its value, and who shares a group may depend on values."
 
