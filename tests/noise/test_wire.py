@@ -16,6 +16,7 @@ import pytest
 from reticent.noise import Identity, NoiseAborted, PartyPlace, PartySettings
 from reticent.noise.channels import HandshakeFailed, LinkSession, connect
 from reticent.noise.party import _run, bound
+from reticent.noise.protocol import free
 from tests.noise.worlds import small_task
 
 ROWS = [[0, 1], [2, 2], [1, 1], [0, 2]]
@@ -42,7 +43,7 @@ class Table:
             self.task, party, self.identities[party], self.keys, self.places, PATIENCE, self.gathering
         )
         try:
-            return (await _run(settings, ROWS[party], self.sockets[party]))[0]
+            return (await _run(settings, ROWS[party], self.sockets[party], None, free))[0]
         except NoiseAborted as aborted:
             return aborted
 
