@@ -19,10 +19,10 @@ def campaign() -> bool:
 def examples(count: int, *, few: int | None = None, **options: Any) -> settings:
     """Settings for a property that holds on ``count`` examples, of which ``make test`` tries ``few``.
 
-    Left out, ``few`` is a third, and not below ``FEWEST``: examples that are the same every time (conftest.py) tell whether a change
+    Left out, ``few`` is a quarter, and not below ``FEWEST``: examples that are the same every time (conftest.py) tell whether a change
     broke something, and more of them tell hardly more; new ones are drawn by ``make test-all``.
     """
-    few = max(min(count, FEWEST), count // 3) if few is None else few
+    few = max(min(count, FEWEST), count // 4) if few is None else few
     return settings(max_examples=count if campaign() else few, **options)
 
 

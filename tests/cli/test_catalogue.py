@@ -127,7 +127,7 @@ def spelled(name: str, parameters: Mapping[str, Any]) -> str:
 
 @pytest.mark.parametrize(
     ("name", "method"),
-    first([*((name, "Lattice") for name in EXAMPLES), *((name, "Mondrian") for name in EXAMPLES)], 36),
+    first([*((name, "Lattice") for name in EXAMPLES), *((name, "Mondrian") for name in EXAMPLES)], len(EXAMPLES)),
 )
 def test_a_definition_works_in_search_and_mondrian_joined_and_verified_by_policy_and_command(
     name: str, method: str, patients: Path, reticent: Command

@@ -17,6 +17,7 @@ from reticent.errors import DataError
 from reticent.ledger import Ledger
 from tests.engine.making import QUASI, frame_of
 from tests.engine.spark.test_counting import plain
+from tests.sampling import first
 
 pytestmark = pytest.mark.xdist_group("spark")
 ROLES = {"quasi": {"age": QUASI["age"], "zip": QUASI["zip"]}, "sensitive": "illness", "dataset": "wards"}
@@ -68,7 +69,7 @@ def test_a_full_disk_leaves_nothing(session, scratch, tmp_path):
         subprocess.run(["umount", str(small)], check=True)
 
 
-@pytest.mark.parametrize("change", ["more rows", "other people", "gone"])
+@pytest.mark.parametrize("change", first(["other people", "more rows", "gone"], 1))
 def test_a_source_that_changes_between_passes_is_found(change, session, scratch, tmp_path):
     frame, folder = plain(frame_of(300, 3)), tmp_path / "rows"
     folder.mkdir()
