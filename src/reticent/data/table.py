@@ -479,8 +479,6 @@ def check_engine(engine: str | None) -> None:
 
 def _owner(source: Any, engine: EngineName | None) -> str | None:
     """The engine that opens a source itself, if one does: that of frames of its package, or the one that was said."""
-    if isinstance(source, Rows):
-        return None
     owner = FRAMES.get(type(source).__module__.partition(".")[0])
     if owner is not None and engine not in (None, owner):
         raise PolicyError(
@@ -488,7 +486,10 @@ def _owner(source: Any, engine: EngineName | None) -> str | None:
             setting=("engine",),
             value=engine,
         )
-    return engine if engine in FRAMES.values() else owner
+    if engine not in FRAMES.values():
+        return owner
+    # Asked last: whether something is Rows is told by its properties, and the height of a stream costs a pass over it.
+    return None if isinstance(source, Rows) else engine
 
 
 def _hierarchies(quasi: Sequence[str] | Mapping[str, Hierarchy | None]) -> dict[str, Hierarchy]:
