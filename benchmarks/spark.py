@@ -1,4 +1,4 @@
-"""Spark beside the streaming engine and beside bare Spark jobs. Run ``python -m benchmarks.spark [rows] [folder]``.
+"""Spark beside the streaming engine and beside bare Spark jobs. Run ``python -m benchmarks.spark [rows] [folder] [rows | spark | streaming]``.
 
 The rows are those of ``benchmarks.big`` (Adult drawn with replacement, age plus 0, 1 or 2) as a folder of Parquet files; k=5, 5 % suppression, loss. A cluster of
 two executors of one core each runs on this machine (``local-cluster``), so that the driver is a process of its own whose memory can be told: that of
@@ -163,7 +163,9 @@ def measured(count: int, parts: Path, folder: Path) -> None:
     note("counting / bare group by", round((made + counted) / figures["bare group by s"], 2))
     whole = made + counted + published + saved
     note("publishing / bare read and write", round(whole / figures["bare read and write s"], 2))
-    note("verify", timed(lambda: rt.verify(folder / "release").holds))
+    seconds, verified = timed(lambda: rt.verify(folder / "release").holds)
+    note("verify s", round(seconds, 1))
+    assert verified
     note("file MB", round(sum(each.stat().st_size for each in (folder / "release" / "public").iterdir()) / 1e6))
 
 

@@ -1,87 +1,65 @@
-"""What a table of billions of rows needs on Spark, computed from measurements. Run ``python -m benchmarks.spark_model [rows] [points] [cores]``.
+"""What a table of billions of rows needs on Spark, computed from a measurement. Run ``python -m benchmarks.spark_model FIGURES [rows] [distinct] [cores]``.
 
-The measurements are those of ``benchmarks.spark`` in RESULTS.md: seconds of a core for each million rows of every step, and bytes for each distinct row. Steps that
-look at every row grow with the rows and shrink with the cores. What the driver holds, and the search, grow with the distinct rows of the quasi and sensitive columns
-alone. Shuffled are the distinct rows that every task of the first stage finds, at most; where other columns are published, all published rows.
+``FIGURES`` is a file with what ``python -m benchmarks.spark`` printed on two cores. Steps that look at every row grow with the rows and shrink with the cores. What the
+driver holds grows with the distinct rows of the quasi and sensitive columns alone; what it judges and copies grows with the public files. Shuffled are, at most, the distinct rows that
+every task of the first stage finds (or all rows, where other columns are published).
 """
 
 from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from pathlib import Path
+
+_CORES = 2
+_ROWS_IN_TASK = 1_000_000
+_CELLS = 10
+_BYTES_PER_CELL = 72
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One run of ``benchmarks.spark``: rows x 9 columns on so many cores."""
+    """The figures of a run by the names under which it printed them."""
 
-    rows: int = 50_000_000
-    cores: int = 2
-    distinct: int = 0
-    sketch_and_count: float = 0.0
-    recode_and_write: float = 0.0
-    judge_on_driver: float = 0.0
-    save: float = 0.0
-    source_bytes: int = 0
-    file_bytes: int = 0
-    driver_bytes: int = 0
-    driver_bytes_at_rest: int = 0
-    rows_in_task: int = 1_000_000
+    figures: dict[str, float]
+
+    @classmethod
+    def read(cls, path: Path) -> Measured:
+        """Lines of a name, a colon and a number; anything else is passed over."""
+        pairs = (line.rpartition(": ") for line in path.read_text(encoding="utf-8").splitlines())
+        return cls({name: float(value) for name, _, value in pairs if name and value.replace(".", "", 1).isdigit()})
+
+    def __getitem__(self, name: str) -> float:
+        return self.figures[name]
 
 
-@dataclass(frozen=True)
-class Needed:
-    """What a table needs; seconds are of the wall clock."""
-
-    scan: float
-    write: float
-    judge: float
-    save: float
-    shuffled: float
-    driver: float
-    source: float
-    files: float
-
-    def lines(self) -> list[str]:
-        return [
-            f"reading, sketch and count       {self.scan:12,.0f} s",
-            f"recoding, sorting and writing   {self.write:12,.0f} s",
-            f"judging the files (driver)      {self.judge:12,.0f} s",
-            f"saving (driver, copies)         {self.save:12,.0f} s",
-            f"shuffled, at most               {self.shuffled / 1e9:12,.1f} GB for each of two shuffles",
-            f"memory of the driver            {self.driver / 1e9:12,.1f} GB",
-            f"read from Parquet, twice or more{self.source / 1e9:12,.0f} GB each time",
-            f"public files                    {self.files / 1e9:12,.0f} GB",
-        ]
-
-
-_BYTES_OF_A_DISTINCT_ROW_SHUFFLED = 150
-_BYTES_OF_A_DISTINCT_ROW_HELD = 9 * 72
-
-
-def needed(measured: Measured, rows: int, distinct: int, cores: int) -> Needed:
-    """What ``rows`` with so many ``distinct`` ones need on ``cores``."""
-    more, share = rows / measured.rows, measured.cores / cores
-    tasks = max(rows / measured.rows_in_task, 1)
-    return Needed(
-        scan=measured.sketch_and_count * more * share,
-        write=measured.recode_and_write * more * share,
-        judge=measured.judge_on_driver * more,
-        save=measured.save * more,
-        shuffled=min(rows, distinct * tasks) * _BYTES_OF_A_DISTINCT_ROW_SHUFFLED,
-        driver=measured.driver_bytes_at_rest + distinct * _BYTES_OF_A_DISTINCT_ROW_HELD,
-        source=measured.source_bytes * more,
-        files=measured.file_bytes * more,
+def needed(measured: Measured, rows: int, distinct: int, cores: int) -> dict[str, str]:
+    """What ``rows`` with so many ``distinct`` ones need on ``cores``, each with its unit."""
+    more, share = rows / measured["rows"], _CORES / cores
+    judged = measured["verify s"]
+    bytes_of_a_row = (
+        1e6 * measured["shuffled by the bare group by, MB"] / (measured["points"] * measured["rows"] / _ROWS_IN_TASK)
     )
+    shuffled = min(rows, distinct * max(rows / _ROWS_IN_TASK, 1)) * bytes_of_a_row
+    # The driver at rest, and the distinct rows at the bytes that the engine reckons with.
+    driver = 1e6 * measured["driver MB"] + distinct * _CELLS * _BYTES_PER_CELL
+    return {
+        "read, sketch and count": f"{measured['table (sketch and distinct rows) s'] * more * share:,.0f} s",
+        "recode, sort and write": f"{(measured['publish s'] - judged) * more * share:,.0f} s",
+        "judge the files (driver)": f"{judged * more:,.0f} s",
+        "save (driver)": f"{measured['save s'] * more:,.0f} s",
+        "shuffled, at most": f"{shuffled / 1e9:,.1f} GB",
+        "memory of the driver": f"{driver / 1e9:,.1f} GB",
+        "read from Parquet, three times": f"{measured['source MB'] * more / 1e3:,.0f} GB each",
+        "public files": f"{measured['file MB'] * more / 1e3:,.0f} GB",
+    }
 
 
-MEASURED = Measured()
-
-
-def main(rows: str = "10000000000", distinct: str = "10000000", cores: str = "200") -> None:
-    found = needed(MEASURED, int(rows), int(distinct), int(cores))
+def main(figures: str, rows: str = "10000000000", distinct: str = "10000000", cores: str = "200") -> None:
+    found = needed(Measured.read(Path(figures)), int(rows), int(distinct), int(cores))
     print(f"{int(rows):,} rows with {int(distinct):,} distinct ones, on {int(cores):,} cores:")
-    print("\n".join(found.lines()))
+    for what, much in found.items():
+        print(f"{what:32}{much:>16}")
 
 
 if __name__ == "__main__":
