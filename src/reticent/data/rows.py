@@ -89,22 +89,29 @@ class Profile:
     distinct: Counted | None = field(default=None, repr=False)
 
 
-@runtime_checkable
-class DistantRows(Rows, Protocol):
-    """Rows of machinery that answers questions about all rows where they lie (a cluster), so that they need not come here one by one. They have no order."""
+class DistantRows(ABC):
+    """Rows of machinery that answers questions about all rows where they lie (a cluster), so that they need not come here one by one. They have no order.
 
-    def watched(self, context: Context, stage: str) -> DistantRows:
+    A class of its own and no protocol: to ask whether something keeps a protocol is to ask for its height, which costs a pass.
+    """
+
+    @abstractmethod
+    def watched(self, context: Context, stage: str) -> Rows:
         """The same rows; work on them reports how far it has come and stops when asked."""
 
-    def profiled(self, known: Profile) -> DistantRows:
+    @abstractmethod
+    def profiled(self, known: Profile) -> Rows:
         """The same rows with what a pass found out about them."""
 
-    def without_nulls(self, columns: Sequence[str]) -> DistantRows:
+    @abstractmethod
+    def without_nulls(self, columns: Sequence[str]) -> Rows:
         """Only the rows that have a value in all of some columns."""
 
+    @abstractmethod
     def doubtful(self, columns: Sequence[str], key: str) -> pl.DataFrame:
         """Some of the distinct rows of some columns whose ``key`` is missing or occurs in several of them (with ``columns`` the key alone: in several rows)."""
 
+    @abstractmethod
     def drawn(self, columns: Sequence[str], most: int, seed: int) -> pl.DataFrame:
         """At most so many rows of some columns, drawn at random."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import polars as pl
 
@@ -274,6 +274,8 @@ class Table(ShownAsCard):
     def _opened(self, source: Any, engine: EngineName | None) -> Rows:
         """The source as rows in memory or as a stream, as was said or as it fits."""
         check_engine(engine)
+        if isinstance(source, DistantRows):
+            return cast(Rows, source)
         owner = _owner(source, engine)
         if owner is not None:
             machine = opener(owner)

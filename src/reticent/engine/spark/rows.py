@@ -20,7 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody calls them so)
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from reticent.data import Change, Context, Counted, Profile, rows_at_once
+from reticent.data import Change, Context, Counted, DistantRows, Profile, rows_at_once
 from reticent.engine.spark.running import JobWatch, performed
 from reticent.errors import DataError, PolicyError
 
@@ -40,7 +40,7 @@ class SparkProfile(Profile):
 
 
 @dataclass(frozen=True, eq=False)
-class SparkRows:
+class SparkRows(DistantRows):
     """The rows of a frame. ``held`` are its columns with their types there, ``schema`` their types after the ``changes``.
 
     Rows that are ``repeated`` stand there once, with a column that says how often. ``most`` is how many rows there can be at most, as far as that is known.
