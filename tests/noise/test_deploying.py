@@ -23,6 +23,7 @@ from reticent.noise.certificates import make_party_keys
 from reticent.noise.deploying import PartyConfig, encoded
 from reticent.randomize import ViewDomain
 
+pytestmark = pytest.mark.xdist_group("deploying")
 NAMES = ("anna", "bruno", "clara", "doris")
 DOMAIN = '[answer.domain]\ndiagnosis = ["flu", "cold", "gout"]\n'
 ROOT = Path(__file__).resolve().parents[2]
