@@ -188,9 +188,9 @@ def test_the_wildcard_greedy_gives_every_row_enough_compatible_rows():
 
 
 @pytest.mark.slow
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=2000, deadline=None)
 @given(data=st.data(), k=st.integers(2, 5), symbols=st.integers(2, 5))
-def test_campaign_of_factors_on_a_thousand_tables(data, k, symbols):
+def test_campaign_of_factors_on_thousands_of_tables(data, k, symbols):
     rows = data.draw(small_tables(symbols, k, most=11, columns=6))
     found, least = rt.Suppress(k=k).fit(table_of(rows)), optimum(rows, k)
     assert found.lower_bound <= found.pattern_bound <= least <= found.cost <= found.factor * least
