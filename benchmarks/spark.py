@@ -146,7 +146,7 @@ def measured(count: int, parts: Path, folder: Path) -> None:
     with DriverMemory() as memory:
         made, table = timed(lambda: rt.Table(source, quasi=ordered, sensitive="occupation"))
         counted, points = timed(lambda: count_table(table))
-        note("table (sketch and distinct rows) s", round(made, 1))
+        note("table (distinct rows) s", round(made, 1))
         note("count s", round(counted, 1))
         note("points", len(points))
         published, release = timed(

@@ -44,7 +44,7 @@ def needed(measured: Measured, rows: int, distinct: int, cores: int) -> dict[str
     # The driver at rest, and the distinct rows at the bytes that the engine reckons with.
     driver = 1e6 * measured["driver MB"] + distinct * _CELLS * _BYTES_PER_CELL
     return {
-        "read, sketch and count": f"{measured['table (sketch and distinct rows) s'] * more * share:,.0f} s",
+        "read and count": f"{measured['table (distinct rows) s'] * more * share:,.0f} s",
         "recode, sort and write": f"{(measured['publish s'] - judged) * more * share:,.0f} s",
         "judge the files (driver)": f"{judged * more:,.0f} s",
         "save (driver)": f"{measured['save s'] * more:,.0f} s",

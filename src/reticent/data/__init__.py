@@ -76,7 +76,7 @@ from reticent.data.meaning import (
     null_label,
     texts_of,
 )
-from reticent.data.memory import MEMORY, files_fit, fits, rows_at_once
+from reticent.data.memory import MEMORY, files_fit, fits, most_rows, rows_at_once
 from reticent.data.metric import (
     CategoryDistance,
     ColumnDistance,
@@ -298,6 +298,7 @@ __all__ = [
     "looked_up",
     "marks_of_people",
     "metric_over",
+    "most_rows",
     "never",
     "null_label",
     "number",

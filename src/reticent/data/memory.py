@@ -33,7 +33,12 @@ def budget() -> int:
 
 def fits(rows: int, columns: int) -> bool:
     """Whether a table of this size can be published with all its rows in memory."""
-    return rows * max(columns, 1) * _BYTES_PER_CELL <= budget()
+    return rows <= most_rows(columns)
+
+
+def most_rows(columns: int) -> int:
+    """How many rows of so many columns can be worked with in memory."""
+    return budget() // (max(columns, 1) * _BYTES_PER_CELL)
 
 
 def files_fit(paths: Sequence[Path]) -> bool:

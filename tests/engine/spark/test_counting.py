@@ -190,3 +190,32 @@ def test_a_table_on_spark_is_not_loaded_behind_anybodys_back(to_spark):
         rt.assess(table, rt.KAnonymity(50)).failing_rows()
     with pytest.raises(PolicyError, match="A frame of pyspark is read by engine='spark', not by 'local'"):
         Table(to_spark(frame_of(50, 6)), quasi=["age"], engine="local")
+
+
+def profiled(frame):
+    """What the engine finds out about a frame of people and secrets."""
+    from reticent.engine.spark.counting import profile
+    from reticent.engine.spark.rows import SparkRows
+
+    return profile(SparkRows.of(frame, frame.columns), frame.columns)
+
+
+@pytest.mark.parametrize(("people", "sketches"), [(1, 0), (150_000, 1)], ids=["rows that repeat", "rows that do not"])
+def test_rows_that_repeat_are_counted_without_a_sketch(people, sketches, session, monkeypatch):
+    from reticent.engine.spark import counting
+
+    asked, sketch = [], counting._sketch
+    monkeypatch.setattr(counting, "_sketch", lambda *given: asked.append(given) or sketch(*given))
+    frame = session.range(150_000).selectExpr(f"id % {people} as person", "'x' as secret")
+    monkeypatch.setattr(counting, "most_rows", lambda _: 100_000)
+    found = profiled(frame)
+    assert (found.rows, len(found.values["person"])) == (150_000, people)
+    assert len(asked) == sketches
+    assert (found.distinct is None) == (people > 100_000)
+
+
+def test_no_more_distinct_rows_come_to_the_driver_than_it_may_hold(session, monkeypatch):
+    monkeypatch.setattr("reticent.engine.spark.counting.most_rows", lambda _: 10)
+    found = profiled(session.range(1_000).selectExpr("id % 20 as person", "'x' as secret"))
+    assert (found.rows, sorted(found.values["person"])) == (1_000, list(range(20)))
+    assert found.distinct is None

@@ -1,4 +1,4 @@
-"""Counting: what the driver may hold is estimated from a sketch, before distinct rows are sent to it."""
+"""Counting: distinct rows come to the driver in one shuffle, and never more of them than it may hold."""
 
 from __future__ import annotations
 
@@ -8,37 +8,55 @@ import polars as pl
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from reticent.data import MEMORY, Counted, NodeLevels, Table, fits
+from reticent.data import MEMORY, Counted, NodeLevels, Table, fits, most_rows
 from reticent.engine.spark.maps import at_all_levels, coarser, known_of
 from reticent.engine.spark.rows import TIMES, SparkProfile, SparkRows
 from reticent.errors import DataError, PolicyError
+
+_FIRST = 100_000
 
 
 def profile(rows: SparkRows, columns: Sequence[str]) -> SparkProfile:
     """What is to be known of the rows: how many there are, and the values and nulls of some columns.
 
-    A sketch says first how many distinct rows these columns have. If the driver may hold these, they are counted at once, and all the rest follows from them;
-    if not, each column's values are collected alone.
+    All of it follows from the distinct rows of these columns, if the driver may hold them. Where the first rows repeat each other, they are counted at once; where
+    those hardly do, a sketch says first how many there are. No more than the driver may hold are sent to it: if there are more, each column's values are collected
+    alone.
     """
-    total, distinct = _sketch(rows, rows.source, columns)
-    if fits(distinct, len(columns) + 1):
-        return _from_distinct(rows, columns, total)
-    return _column_by_column(rows, columns, total)
+    most = most_rows(len(columns) + 1)
+    total = None
+    if not _repeated(rows, columns):
+        total, many = _sketch(rows, rows.source, columns)
+        if many > most:
+            return _column_by_column(rows, columns, total)
+    found = rows.run("count the distinct rows", rows.grouped(columns).limit(most + 1).toArrow)
+    if found.num_rows > most:
+        return _column_by_column(rows, columns, rows.height if total is None else total)
+    return _from_distinct(rows, columns, total, pl.DataFrame(pl.from_arrow(found)))
+
+
+def _repeated(rows: SparkRows, columns: Sequence[str]) -> bool:
+    """Whether a tenth of the first rows repeat others in some columns, so that counting distinct rows sends few of them over the network."""
+    if not columns:
+        return True
+    hashes = rows.source.select(F.xxhash64(*map(rows.column, columns))).limit(_FIRST)
+    first = [hashed for (hashed,) in rows.run("look at the first rows", hashes.collect)]
+    return len(first) < _FIRST or 10 * len(set(first)) <= 9 * len(first)
 
 
 def _sketch(rows: SparkRows, frame: DataFrame, columns: Sequence[str]) -> tuple[int, int]:
     """How many rows there are, and about how many distinct ones in some columns."""
-    many = F.approx_count_distinct(F.xxhash64(*map(rows.column, columns))) if columns else F.lit(1)
+    many = F.approx_count_distinct(F.xxhash64(*map(rows.column, columns)))
     found = rows.run("look at the rows", frame.agg(F.count(F.lit(1)), many).toArrow)
     return int(found.column(0)[0].as_py()), int(found.column(1)[0].as_py())
 
 
-def _from_distinct(rows: SparkRows, columns: Sequence[str], total: int) -> SparkProfile:
-    grouped = rows.run("count the distinct rows", rows.grouped(columns).toArrow)
-    raw = pl.DataFrame(pl.from_arrow(grouped))
+def _from_distinct(rows: SparkRows, columns: Sequence[str], total: int | None, raw: pl.DataFrame) -> SparkProfile:
+    """What the distinct rows of some columns tell; a ``total`` that was counted before must be theirs."""
     times = raw[TIMES].cast(pl.Int64).to_numpy()
-    if int(times.sum()) != total:
-        raise _changed(total, int(times.sum()))
+    counted = int(times.sum())
+    if total is not None and counted != total:
+        raise _changed(total, counted)
     named = pl.DataFrame([raw[f"c{place}"].alias(name) for place, name in enumerate(columns)])
     changed = rows.changed(named) if columns else named
     missing: dict[str, tuple[int, int | None]] = {
@@ -48,7 +66,7 @@ def _from_distinct(rows: SparkRows, columns: Sequence[str], total: int) -> Spark
     }
     values = {name: changed[name].unique() for name in columns}
     held = {name: named[name].unique() for name in columns}
-    return SparkProfile(total, values, missing, (changed, times) if columns else None, raw=held)
+    return SparkProfile(counted, values, missing, (changed, times) if columns else None, raw=held)
 
 
 def _column_by_column(rows: SparkRows, columns: Sequence[str], total: int) -> SparkProfile:

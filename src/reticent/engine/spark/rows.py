@@ -101,10 +101,8 @@ class SparkRows(DistantRows):
     def grouped(self, columns: Sequence[str], frame: DataFrame | None = None) -> DataFrame:
         """The distinct rows of some columns as the source has them, renumbered, with how often each occurs."""
         chosen = [self.column(name).alias(f"c{place}") for place, name in enumerate(columns)]
-        times = F.col(TIMES) if self.repeated else F.lit(1).cast("long")
-        selected = (self.source if frame is None else frame).select(*chosen, times.alias(TIMES))
-        keys = [f"c{place}" for place in range(len(columns))]
-        return selected.groupBy(*keys).agg(F.sum(TIMES).alias(TIMES))
+        times = F.sum(TIMES) if self.repeated else F.count(F.lit(1))
+        return (self.source if frame is None else frame).groupBy(*chosen).agg(times.alias(TIMES))
 
     def collected(self, grouped: DataFrame, columns: Sequence[str]) -> Counted:
         """What :meth:`grouped` gives, on the driver and with the changes made; rows that became alike stand there several times."""
