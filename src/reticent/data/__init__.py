@@ -120,6 +120,7 @@ from reticent.data.rows import (
     StoredRows,
     StreamRows,
     csv_runs,
+    held_frame,
     stand_in_order,
 )
 from reticent.data.seen import NOT_TRUE, NOWHERE, SEVERAL, Channel, MadeBy, Seen, SeenColumn, WholeColumn
@@ -289,6 +290,7 @@ __all__ = [
     "find_place",
     "first_rows",
     "fits",
+    "held_frame",
     "hierarchy_from",
     "in_order",
     "inside",

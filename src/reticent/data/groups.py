@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.data.hierarchy import Codes
-from reticent.data.keys import first_rows, number, pack, sum_by
+from reticent.data.keys import first_rows, number, pack, sort_equal, sum_by
 from reticent.data.sensitive import SensitiveColumn
 from reticent.errors import DataError, PolicyError, did_you_mean
 
@@ -48,8 +48,9 @@ class Histograms:
             distinct = np.flatnonzero(table != 0)
             totals = table[distinct]
         else:
-            distinct, inverse = np.unique(keys, return_inverse=True)
-            totals = sum_by(inverse, counts, len(distinct))
+            order, starts = sort_equal(keys, space)
+            distinct = keys[order[starts]]
+            totals = np.diff(starts, append=len(keys)) if counts is None else np.add.reduceat(counts[order], starts)
             distinct, totals = distinct[totals != 0], totals[totals != 0]
         owners = distinct // size if size else distinct
         offsets = np.searchsorted(owners, np.arange(groups + 1))

@@ -499,6 +499,11 @@ class DrawnRows:
         raise PolicyError(_NOT_DRAWN_YET)
 
 
+def held_frame(rows: Rows) -> pl.DataFrame:
+    """All rows in memory, with text as codes (enums) where it is held so: for whoever compares and counts values without reading them."""
+    return rows.held if isinstance(rows, FrameRows) else rows.frame()
+
+
 def stand_in_order(rows: Rows) -> bool:
     """Whether rows are sorted by all columns in turn, nulls last."""
     if isinstance(rows, FrameRows | RepeatedRows):

@@ -50,7 +50,8 @@ class SeenColumn:
     @classmethod
     def of(cls, series: pl.Series, meanings: Mapping[str, Meaning] | None = None) -> SeenColumn:
         """A published column, cell by cell. Without ``meanings`` every label stands for itself."""
-        labels = sorted_values(series)
+        coded = series.dtype == pl.Categorical or series.dtype == pl.Enum
+        labels = sorted_values(series.unique().cast(pl.String) if coded else series)
         codes: Any = encode(series, labels, series.name, len(labels) - 1 if labels.null_count() else None)
         if meanings is None:
             own = tuple(Missing() if value is None else Value(value) for value in labels.to_list())
@@ -157,10 +158,11 @@ class Seen:
         sensitive: Sequence[str],
         bucket: str,
         times: _Array | None = None,
+        many: _Array | None = None,
     ) -> Seen:
         """Exact labels in one table and sensitive values in another, tied together by a bucket only: a bucket is a group.
 
-        ``times`` says how many rows each row of ``values`` stands for.
+        ``times`` says how many rows each row of ``values`` stands for, ``many`` each of ``people``.
         """
         columns = [SeenColumn.of(people[name], known) for name, known in meanings.items()]
         numbers = values[bucket].unique().sort()
@@ -170,7 +172,7 @@ class Seen:
         firsts = first_rows(ids, count)
         groups = _grouped(owner, len(numbers), values, sensitive, times)
         cells = tuple(each.at(firsts) for each in columns)
-        return cls(cells, sum_by(ids, None, count), place[firsts], groups, (tuple(meanings),), called=numbers)
+        return cls(cells, sum_by(ids, many, count), place[firsts], groups, (tuple(meanings),), called=numbers)
 
     @classmethod
     def in_noise(cls, rows: pl.DataFrame) -> Seen:

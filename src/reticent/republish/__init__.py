@@ -6,7 +6,7 @@
 ``definitions``  TauSafety and MInvariance; ``checking`` every violation in a series, independent of the publisher
 ``models``       older models of continuous publication, judged on a history
 ``format``       the format ``series`` of a release
-``signatures``   sets of sensitive values as rows of a matrix; ``hilbert`` an order of points
+``signatures``   sets of sensitive values as rows of a matrix; ``people`` who is who by their keys; ``hilbert`` an order of points
 """
 
 from reticent.republish.checking import SeriesVerdict, TauViolation, check_tau_safety

@@ -1,4 +1,4 @@
-"""Compiled loops of the publisher: changed rows into vacancies and into groups of their own, rows of a bucket matched by distance, places on a curve.
+"""Compiled loops of the publisher: changed rows into vacancies and into groups of their own, rows of a bucket matched by distance, places on a curve and in signatures, random orders.
 
 A signature is a row of ``book``: rising codes of values, padded with -1. ``cache=True`` keeps the machine code on disk.
 """
@@ -9,6 +9,8 @@ from typing import Any
 
 import numba as nb
 import numpy as np
+
+_BLOCK = 1024
 
 
 @nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
@@ -160,7 +162,10 @@ def match_near(
     columns = points.shape[1]
     mean = np.empty(columns)
     left = np.empty((width, window + 1), dtype=np.int64)
+    # The points of a window side by side: looking them up among all rows takes longer than measuring them.
+    near = np.empty((width, columns, window + 1))
     size = np.empty(width, dtype=np.int64)
+    gaps = np.empty(window + 1)
     for bucket in range(len(totals)):
         total = totals[bucket]
         windows = (total + window - 1) // window
@@ -176,66 +181,99 @@ def match_near(
                 many = starts[cell + 1] - starts[cell]
                 low, high = begin * many // total, end * many // total
                 size[place] = high - low
-                for each in range(low, high):
-                    left[place, each - low] = ordered[starts[cell] + each]
+                for each in range(high - low):
+                    row = ordered[starts[cell] + low + each]
+                    left[place, each] = row
+                    for column in range(columns):
+                        near[place, column, each] = points[row, column]
             for place_of_group in range(begin, end):
                 seen = 0
                 for step in range(width):
                     place = full if step == 0 else step - 1 if step <= full else step
-                    if size[place] == 0:
+                    many = size[place]
+                    if many == 0:
                         continue
                     best = 0
                     if seen == 0:
-                        best = draws[first[bucket] + place_of_group] % size[place]
+                        best = draws[first[bucket] + place_of_group] % many
                     else:
-                        least = np.inf
-                        for each in range(size[place]):
-                            distance = 0.0
-                            for column in range(columns):
-                                gap = points[left[place, each], column] - mean[column]
-                                distance += gap * gap
-                            if distance < least:
-                                least, best = distance, each
-                    row = left[place, best]
-                    size[place] -= 1
-                    left[place, best] = left[place, size[place]]
-                    slot[row] = place_of_group
+                        gaps[:many] = 0.0
+                        for column in range(columns):
+                            for each in range(many):
+                                gap = near[place, column, each] - mean[column]
+                                gaps[each] += gap * gap
+                        for each in range(1, many):
+                            if gaps[each] < gaps[best]:
+                                best = each
+                    slot[left[place, best]] = place_of_group
                     seen += 1
+                    size[place] -= 1
+                    left[place, best] = left[place, many - 1]
                     for column in range(columns):
                         before = 0.0 if seen == 1 else mean[column]
-                        mean[column] = before + (points[row, column] - before) / seen
+                        mean[column] = before + (near[place, column, best] - before) / seen
+                        near[place, column, best] = near[place, column, many - 1]
 
 
 @nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
-def trace_curve(cells: Any, bits: int) -> Any:
-    """The place of each cell on the Hilbert curve through a cube of 2^bits cells a side.
+def trace_curve(points: Any, bits: int) -> Any:
+    """The place of each point of the unit cube on the Hilbert curve through its 2^bits cells a side (in all at most 2^30); points outside are clipped.
 
-    Skilling's transform: undo excess work from the highest bit down, then Gray-decode, then interleave the bits.
+    Skilling's transform: undo excess work from the highest bit down, then Gray-decode, then interleave the bits. Points are taken in blocks, and nothing branches, so
+    that the compiler does several at once.
     """
-    count, used = cells.shape
-    found = np.zeros(count, dtype=np.int64)
-    for row in range(count):
-        x = cells[row].copy()
-        bit = 1 << (bits - 1)
-        while bit > 1:
-            low = bit - 1
+    count, used = points.shape
+    found = np.zeros(count, dtype=np.int32)
+    x = np.empty((used, _BLOCK), dtype=np.int32)
+    flip = np.empty(_BLOCK, dtype=np.int32)
+    one, side = np.int32(1), 1 << bits
+    for start in range(0, count, _BLOCK):
+        size = min(_BLOCK, count - start)
+        for place in range(used):
+            for row in range(size):
+                x[place, row] = np.int32(min(max(points[start + row, place] * side, 0.0), side - 1.0))
+        for level in range(bits - 1, 0, -1):
+            low = np.int32((1 << level) - 1)
             for place in range(used):
-                if x[place] & bit:
-                    x[0] ^= low
-                else:
-                    swapped = (x[0] ^ x[place]) & low
-                    x[0] ^= swapped
-                    x[place] ^= swapped
-            bit >>= 1
+                for row in range(size):
+                    # Inverted where the bit is set, exchanged where it is not.
+                    inverted = -((x[place, row] >> level) & one) & low
+                    swapped = (x[0, row] ^ x[place, row]) & (low ^ inverted)
+                    x[0, row] ^= swapped | inverted
+                    x[place, row] ^= swapped
         for place in range(1, used):
-            x[place] ^= x[place - 1]
-        flip = 0
-        bit = 1 << (bits - 1)
-        while bit > 1:
-            if x[used - 1] & bit:
-                flip ^= bit - 1
-            bit >>= 1
+            for row in range(size):
+                x[place, row] ^= x[place - 1, row]
+        flip[:] = 0
+        for level in range(bits - 1, 0, -1):
+            low = np.int32((1 << level) - 1)
+            for row in range(size):
+                flip[row] ^= -((x[used - 1, row] >> level) & one) & low
+        where = found[start : start + size]
         for level in range(bits - 1, -1, -1):
             for place in range(used):
-                found[row] = (found[row] << 1) | (((x[place] ^ flip) >> level) & 1)
+                for row in range(size):
+                    where[row] = (where[row] << 1) | (((x[place, row] ^ flip[row]) >> level) & one)
     return found
+
+
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+def find_places(book: Any, signature: Any, value: Any) -> Any:
+    """The place of each ``value`` in its ``signature``, a row of ``book``; -1 where it is not in it."""
+    found = np.full(len(value), -1, dtype=np.int64)
+    for row in range(len(value)):
+        for place in range(book.shape[1]):
+            if book[signature[row], place] == value[row]:
+                found[row] = place
+                break
+    return found
+
+
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+def shuffle(words: Any) -> Any:
+    """A random order of as many things as there are random ``words`` of 64 bits (Fisher and Yates)."""
+    order = np.arange(len(words))
+    for place in range(len(words) - 1, 0, -1):
+        other = np.int64(words[place] % np.uint64(place + 1))
+        order[place], order[other] = order[other], order[place]
+    return order

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.randomness import Randomness
+from reticent.republish._kernels import shuffle
 
 Ints = NDArray[np.int64]
 
@@ -20,8 +21,9 @@ class Shuffler:
         self._words = randomness.words()
 
     def order(self, count: int) -> Ints:
-        """A uniformly random order of ``count`` things: sorted by 64 random bits each."""
-        return np.argsort(self._words(count), kind="stable").astype(np.int64)
+        """A uniformly random order of ``count`` things, but for a bias below ``count`` / 2^64."""
+        order: Ints = shuffle(self._words(count))
+        return order
 
     def numbers(self, count: int) -> Ints:
         """``count`` random whole numbers of 62 bits."""

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from reticent.republish.people import places_among
 from reticent.republish.placing import BoundRows, Placement, PublishingRules
 from reticent.republish.series import EventKind
 from reticent.republish.signatures import Ints, SignatureBook
@@ -59,7 +60,7 @@ def bind(snapshot: Snapshot, state: HistoryState | None, marks: PersonMarks, rul
         inserted = np.full(count, EventKind.INSERTED, dtype=np.uint8)
         return SnapshotDiff(rows, inserted, nothing, nothing, np.empty(0, dtype=np.int64))
     last = state.release
-    before = _places(snapshot.keys, last.people)
+    before = places_among(snapshot.keys, last.people)
     known, new = before >= 0, np.flatnonzero(before < 0)
     returned = nothing.copy()
     returned[new] = state.gone.find(marks.of(snapshot.keys.gather(new)))
@@ -68,8 +69,7 @@ def bind(snapshot: Snapshot, state: HistoryState | None, marks: PersonMarks, rul
     events = _events(snapshot, state, before, same, returned)
 
     book, of_group = SignatureBook.of(state.signatures)
-    book, moved, of_gone = book.with_more(state.gone.signatures[returned[returned >= 0]])
-    of_group = moved[of_group]
+    book, of_gone = book.with_more(state.gone.signatures[returned[returned >= 0]])
     old = nothing.copy()
     old[known] = of_group[last.group_of[before[known]]]
     if rules.baseline != "m-invariance":
@@ -89,7 +89,9 @@ def bind(snapshot: Snapshot, state: HistoryState | None, marks: PersonMarks, rul
         stays[known] = np.where(whole[last.group_of[before[known]]], last.group_of[before[known]], -1)
         bound = np.where(stays >= 0, -1, bound)
     rows = BoundRows(snapshot.value, snapshot.points, stays, bound, avoid, book, of_group)
-    left = np.setdiff1d(np.arange(len(last.people)), before[known], assume_unique=True)
+    stayed = np.zeros(len(last.people), dtype=bool)
+    stayed[before[known]] = True
+    left = np.flatnonzero(~stayed)
     return SnapshotDiff(rows, events, before, returned, left)
 
 
@@ -107,13 +109,6 @@ def gone_after(
     return state.gone.changed(back, marks.of(left), signatures), left
 
 
-def _places(keys: pl.Series, known: pl.Series) -> Ints:
-    """Where each key stands among the known ones; -1 where it does not."""
-    among = pl.DataFrame({"key": known}).with_row_index("place")
-    found = pl.DataFrame({"key": keys}).join(among, on="key", how="left", maintain_order="left")["place"]
-    return found.cast(pl.Int64).fill_null(-1).to_numpy()
-
-
 def _events(
     snapshot: Snapshot, state: HistoryState, before: Ints, same: NDArray[np.bool_], returned: Ints
 ) -> NDArray[np.uint8]:
@@ -121,11 +116,10 @@ def _events(
     events[returned >= 0] = EventKind.RETURNED
     known = before >= 0
     events[known] = np.where(same[known], EventKind.UNCHANGED, EventKind.SENSITIVE_UPDATED)
-    places = np.flatnonzero(known)
-    then = state.release.quasi[before[places]]
-    now = snapshot.quasi[places]
+    places = np.flatnonzero(same)
     moved = np.zeros(len(places), dtype=bool)
-    for name in now.columns:
-        moved |= (now[name] != then[name].cast(now[name].dtype)).to_numpy()
-    events[places[moved & same[places]]] = EventKind.QUASI_UPDATED
+    for now in snapshot.quasi[places]:
+        then = state.release.quasi[now.name].gather(before[places])
+        moved |= (now != then.cast(now.dtype)).to_numpy()
+    events[places[moved]] = EventKind.QUASI_UPDATED
     return events

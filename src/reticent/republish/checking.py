@@ -1,4 +1,4 @@
-"""Checks of a series against its definition. Shares nothing with the publisher: it looks at who is where in each release and at nothing else."""
+"""Checks of a series against its definition. Shares nothing with the publisher but the lookup of keys: it looks at who is where in each release and at nothing else."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.cards import Card, ShownAsCard
+from reticent.republish.people import places_among
 from reticent.republish.series import PublishedSeries, SeriesRelease
 from reticent.republish.state import DeletedPeople, PersonMarks
 
@@ -112,26 +113,35 @@ def find_violations(
 
 @dataclass(frozen=True)
 class _LastSeen:
-    """Everybody seen so far: their value, the signature of their group (rising codes, padded with -1) and the release that they were last in."""
+    """Everybody seen so far: their value, the group that they were last in, and the number of that release.
+
+    ``signatures`` are those of the groups: rising codes, padded with -1.
+    """
 
     people: pl.Series
     value: NDArray[np.int64]
-    signature: NDArray[np.int32]
+    group: NDArray[np.int64]
     number: NDArray[np.int64]
+    signatures: NDArray[np.int32]
 
     @classmethod
     def of(cls, release: SeriesRelease, width: int) -> _LastSeen:
-        shown = _signatures(release, width)[release.group_of]
-        return cls(release.people, release.value_of, shown, np.full(len(release.people), release.number))
+        number = np.full(len(release.people), release.number)
+        return cls(release.people, release.value_of, release.group_of, number, _signatures(release, width))
+
+    def signature(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
+        """The signatures of the groups of some people."""
+        return self.signatures[self.group[rows]]
 
     def updated(self, now: _LastSeen) -> _LastSeen:
-        old = pl.DataFrame({"person": self.people}).with_row_index("row")
-        stay = old.join(pl.DataFrame({"person": now.people}), on="person", how="anti")["row"].to_numpy()
+        stay = np.flatnonzero(places_among(self.people.cast(now.people.dtype), now.people) < 0)
+        groups, moved = np.unique(self.group[stay], return_inverse=True)
         return _LastSeen(
             pl.concat([now.people, self.people.gather(stay).cast(now.people.dtype)]),
             np.concatenate([now.value, self.value[stay]]),
-            np.concatenate([now.signature, self.signature[stay]]),
+            np.concatenate([now.group, len(now.signatures) + moved]),
             np.concatenate([now.number, self.number[stay]]),
+            np.concatenate([now.signatures, self.signatures[groups]]),
         )
 
 
@@ -140,20 +150,20 @@ def _broken_returns(
 ) -> list[TauViolation]:
     """Those who were gone before the first release given, and are in the last one."""
     last, before = series[-1], series[0].people
-    here = pl.DataFrame({"person": last.people}).with_row_index("row")
-    rows = here.join(pl.DataFrame({"person": before}), on="person", how="anti")["row"].to_numpy()
+    rows = np.flatnonzero(places_among(last.people, before) < 0)
     place = gone.find(marks.of(last.people.gather(rows)))
     rows, place = rows[place >= 0], place[place >= 0]
     width = max(int(last.sizes.max(initial=1)), gone.signatures.shape[1])
     now = _LastSeen(
         last.people.gather(rows),
         last.value_of[rows],
-        _signatures(last, width)[last.group_of[rows]],
+        last.group_of[rows],
         np.full(len(rows), last.number),
+        _signatures(last, width),
     )
     old = np.full((len(rows), width), -1, dtype=np.int32)
     old[:, : gone.signatures.shape[1]] = gone.signatures[place]
-    then = _LastSeen(now.people, np.full(len(rows), -1), old, np.full(len(rows), -1))
+    then = _LastSeen(now.people, np.full(len(rows), -1), np.arange(len(rows)), np.full(len(rows), -1), old)
     return _broken(now, then, series, hardened, returns=True)
 
 
@@ -161,21 +171,17 @@ def _broken(
     now: _LastSeen, then: _LastSeen, series: PublishedSeries, hardened: bool, returns: bool
 ) -> list[TauViolation]:
     """Violations among people who are in a release and were in one before."""
-    known = pl.DataFrame({"person": then.people}).with_row_index("then")
-    both = (
-        pl.DataFrame({"person": now.people})
-        .with_row_index("now")
-        .join(known, on="person", how="inner", maintain_order="left")
-    )
-    here, there = both["now"].to_numpy(), both["then"].to_numpy()
-    same = (now.signature[here] == then.signature[there]).all(axis=1)
+    place = places_among(now.people, then.people)
+    here = np.flatnonzero(place >= 0)
+    there = place[here]
+    same = (now.signature(here) == then.signature(there)).all(axis=1)
     # Whoever keeps the signature breaks no rule but one: a new value outside of it, which its group cannot show.
     here, there = here[~same], there[~same]
-    old, new = then.signature[there], now.signature[here]
+    old, new = then.signature(there), now.signature(here)
     back = now.number[here] != then.number[there] + 1
     changed = now.value[here] != then.value[there]
     inside = (old == now.value[here][:, None]).any(axis=1)
-    apart = np.array([not set(one[one >= 0]) & set(other) for one, other in zip(new, old, strict=True)], dtype=bool)
+    apart = ~np.any([((old == shown[:, None]) & (shown >= 0)[:, None]).any(axis=1) for shown in new.T], axis=0)
     away = ~inside & (apart if hardened else True)
     fine = np.where(back, away | (not returns), changed & (away if hardened else True))
     rules = np.where(back, "return", np.where(changed, "change", "stay"))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from reticent.data import Draft, Evidence, FrameRows, Rows, Seen
+from reticent.data import Draft, Evidence, FrameRows, Rows, Seen, held_frame
 from reticent.data.predicate import Condition
 from reticent.definitions import Definition
 from reticent.errors import DataError
@@ -81,7 +81,7 @@ class SeriesFormat(GroupFormat):
                     f"manifest.json: the table {name!r} of a release of a series has the columns {', '.join(sorted(columns))}."
                 )
         _check_details(manifest.details)
-        data, made_up = (public.rows[name].frame() for name in self.tables)
+        data, made_up = (held_frame(public.rows[name]) for name in self.tables)
         for frame in (data, made_up):
             if any(frame[name].null_count() for name in frame.columns):
                 raise DataError("A release of a series has no missing values.")
@@ -92,13 +92,18 @@ class SeriesFormat(GroupFormat):
         new = data[group] != data[group].shift()
         if any((~new & (data[name] != data[name].shift())).any() for name in manifest.named("quasi")):
             raise DataError("Rows of one group show different boxes.")
-        sizes = data.group_by(group).len("rows").join(made_up, on=group, how="full", coalesce=True)
+        first = new.fill_null(True).arg_true().to_numpy()
+        sizes = pl.DataFrame({group: data[group].gather(first), "rows": np.diff(first, append=data.height)})
+        sizes = made_up.join(sizes, on=group, how="left")
         wrong = sizes.filter((pl.col(count) >= pl.col("rows")) | pl.col("rows").is_null())
         if wrong.height:
             raise DataError(
                 f"Group {wrong[group].to_list()[0]} has as many counterfeits as rows, or none of its rows is there."
             )
         super().check(public)
+
+    def labels_shown(self, rows: Rows, quasi: Sequence[str]) -> Mapping[str, pl.Series]:
+        return {name: rows.values(name) for name in quasi}
 
     def evidence(self, public: PublicSide, about: Judged) -> Evidence:
         """The groups of this release and of those before it, if they are one chain."""
@@ -114,8 +119,13 @@ class SeriesFormat(GroupFormat):
         quasi = {column.name: column.labels for column in columns if column.role == "quasi"}
         sensitive = [column.name for column in columns if column.role == "sensitive"]
         group = next(column.name for column in columns if column.role == _ROLE)
-        frame = rows[_DATA].frame()
-        return Seen.in_buckets(frame.select(group, *quasi), frame.select(group, *sensitive), quasi, sensitive, group)
+        frame = held_frame(rows[_DATA])
+        # Rows of a group stand together and look alike: one of each run is looked at.
+        shown = frame.select(group, *quasi)
+        differs = [(column != column.shift()).fill_null(True).to_numpy() for column in shown]
+        first = np.flatnonzero(np.logical_or.reduce(differs))
+        many = np.diff(first, append=frame.height)
+        return Seen.in_buckets(shown[first], frame.select(group, *sensitive), quasi, sensitive, group, many=many)
 
     def attested(self, public: PublicSide) -> str:
         return f"invariance: {NOT_JUDGED}. Files show that groups are m-unique, how many counterfeits each has, and the chain of releases; who is in which group is not public."

@@ -5,22 +5,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.data import sort_equal
 from reticent.republish._kernels import trace_curve
 
-_BITS = 62
+_BITS = 30
 _FINEST = 16
 
 
-def hilbert_places(points: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The place on the curve of each point of the unit cube (points by columns); points outside are clipped.
+def curve_order(points: NDArray[np.float64], ties: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The order of points of the unit cube (points by columns) along the curve; those of one cell in the order ``ties``.
 
-    A column is cut into 2^b cells, with as many bits as fit into one machine word.
+    A column is cut into 2^b cells: about 2^30 in all are finer than any table needs, and few enough to sort quickly. Columns beyond the 30th do not matter.
     """
-    count, columns = points.shape
-    used = min(columns, _BITS)
+    used = min(points.shape[1], _BITS)
     if used == 0:
-        return np.zeros(count, dtype=np.int64)
-    bits = max(1, min(_FINEST, _BITS // used))
-    cells = np.clip(points[:, :used] * (1 << bits), 0, (1 << bits) - 1).astype(np.int64)
-    places: NDArray[np.int64] = trace_curve(cells, bits)
-    return places
+        return ties
+    bits = min(_FINEST, _BITS // used)
+    places = trace_curve(points[:, :used], bits)[ties]
+    order: NDArray[np.int64] = ties[sort_equal(places, 1 << (bits * used))[0]]
+    return order

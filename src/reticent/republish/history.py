@@ -381,9 +381,9 @@ class History:
                     f"Column {name!r} has no value in row {place + 1}. A series needs every value: complete the row, or leave the person out.",
                     column=name,
                 )
-        twice = rows[self.settings.key].is_duplicated()
-        if twice.any():
-            value = rows[self.settings.key].filter(twice)[0]
+        keys = rows[self.settings.key]
+        if keys.n_unique() < len(keys):
+            value = keys.filter(keys.is_duplicated())[0]
             raise DataError(
                 f"Column {self.settings.key!r} has {value!r} more than once. A series needs one row per person: aggregate the rows of a person first.",
                 column=self.settings.key,

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from reticent.data import (
+    CodedRows,
     Context,
     Draft,
     Evidence,
@@ -314,11 +315,14 @@ class Republish:
         owner = np.repeat(np.arange(len(release)), release.sizes)
         labels = {box.labels.name: box.labels.gather(owner) for box in boxes}
         sensitive = next(iter(table.sensitive))
-        shown = self._domain(sensitive, table.schema[sensitive]).gather(release.values)
+        domain = self._domain(sensitive, table.schema[sensitive])
+        # Sorted, so that the rows are put into order and written without their text.
+        coded = domain.cast(pl.Enum(domain.sort())) if domain.dtype == pl.String else domain
+        shown = coded.gather(release.values)
         made_up = np.flatnonzero(release.counterfeits)
         return {
             COUNT: FrameRows(pl.DataFrame({group: made_up + 1, count: release.counterfeits[made_up]})),
-            "data": FrameRows(pl.DataFrame({group: owner + 1, **labels, shown.name: shown})),
+            "data": CodedRows(pl.DataFrame({group: owner + 1, **labels, shown.name: shown})),
         }
 
     def _evidence(

@@ -7,17 +7,18 @@ Rows with one signature are a *bucket*. Who is where afterwards is a :class:`Pla
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from reticent.data import Context
+from reticent.data import Context, sort_equal
 from reticent.errors import Infeasible
 from reticent.republish._kernels import fill_vacancies, join_changed, match_near, sign_by_supply
 from reticent.republish.assigning import Shuffler, assign_steps, is_eligible, missing_for_eligibility
-from reticent.republish.hilbert import hilbert_places
+from reticent.republish.hilbert import curve_order
 from reticent.republish.signatures import SignatureBook
 
 Ints = NDArray[np.int64]
@@ -117,19 +118,26 @@ class _Placing:
     def __init__(self, rows: BoundRows, rules: PublishingRules, domain: int, shuffler: Shuffler) -> None:
         self.rules, self.domain, self.shuffler = rules, domain, shuffler
         self.value, self.points, self.stays = rows.value, rows.points, rows.stays
-        self.avoid, self.book, self.kept = rows.avoid.copy(), rows.book, rows.kept.copy()
+        self.avoid, self.book, self.kept = rows.avoid, rows.book, rows.kept
         self.signature = rows.bound.copy()
         self.added = np.zeros(domain, dtype=np.int64)
         self.fakes: list[tuple[int, int, int]] = []
         self.held_back = self.unplaced = self.fresh = self.eligibility = self.needed = 0
-        self._places: Ints | None = None
 
-    @property
-    def curve(self) -> Ints:
-        """The place of every row on the Hilbert curve, worked out when it is first needed."""
-        if self._places is None:
-            self._places = hilbert_places(self.points)
-        return self._places
+    @cached_property
+    def _along(self) -> Ints:
+        """All rows that are to be placed along the Hilbert curve, those of one cell at random; worked out when it is first needed."""
+        rows = np.flatnonzero(self.stays < 0)
+        along: Ints = rows[curve_order(self.points[rows], self.shuffler.order(len(rows)))]
+        return along
+
+    def _arranged(self, rows: Ints) -> Ints:
+        """Rows in the order in which they are chosen: along the curve, or at random."""
+        if not self.rules.near:
+            return rows[self.shuffler.order(len(rows))]
+        wanted = np.zeros(len(self.value), dtype=bool)
+        wanted[rows] = True
+        return self._along[wanted[self._along]]
 
     def place_changed(self) -> None:
         """People whose new value is outside their old signature (R-TS-21): into vacancies, together, or with a fresh signature.
@@ -254,9 +262,9 @@ class _Placing:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         wanted = np.repeat(signature, vacant)
         value = np.repeat(self.book.rows[signature, place], vacant)
-        shuffled, among = self.shuffler.order(len(wanted)), arrivals[self.shuffler.order(len(arrivals))]
+        shuffled, among = self.shuffler.order(len(wanted)), self._arranged(arrivals)
         wanted, value = wanted[shuffled], value[shuffled]
-        order, own = np.argsort(value, kind="stable"), np.argsort(self.value[among], kind="stable")
+        order, own = (sort_equal(each, self.domain)[0] for each in (value, self.value[among]))
         wanted, among = wanted[order], among[own]
         needs, has = (np.searchsorted(each, np.arange(self.domain + 1)) for each in (value[order], self.value[among]))
         centres = self._centres() if self.rules.near else None
@@ -284,9 +292,8 @@ class _Placing:
         return found
 
     def _nearest(self, rows: Ints, cells: Ints, centres: NDArray[np.float64]) -> tuple[Ints, Ints]:
-        """Rows matched with vacancies, nearest centres first: exactly in windows along the curve, then the leftovers in its order."""
-        rows = rows[np.argsort(self.curve[rows], kind="stable")]
-        cells = cells[np.argsort(hilbert_places(centres[cells]), kind="stable")]
+        """Rows along the curve matched with vacancies, nearest centres first: exactly in windows of the curve, then the leftovers in its order."""
+        cells = cells[curve_order(centres[cells], np.arange(len(cells)))]
         windows = -(-max(len(rows), len(cells)) // _EXACT)
         matched_rows, matched_cells = [], []
         free_rows, free_cells = np.ones(len(rows), dtype=bool), np.ones(len(cells), dtype=bool)
@@ -325,12 +332,10 @@ class _Placing:
 
     def _assign(self, rows: Ints) -> None:
         counts = self._counted(rows) + self.added
-        rows = rows[self.shuffler.order(len(rows))]
-        if self.rules.near:
-            rows = rows[np.argsort(self.curve[rows], kind="stable")]
-        rows = rows[np.argsort(self.value[rows], kind="stable")]
-        starts = np.searchsorted(self.value[rows], np.arange(self.domain + 1))
-        left = [rows[starts[value] : starts[value + 1]] for value in range(self.domain)]
+        rows = self._arranged(rows)
+        order = sort_equal(self.value[rows], self.domain)[0]
+        starts = np.searchsorted(self.value[rows[order]], np.arange(self.domain + 1))
+        left = [order[starts[value] : starts[value + 1]] for value in range(self.domain)]
         members, signatures, number = [], [], []
         for step, each in enumerate(assign_steps(counts, self.rules.m, self.shuffler.order)):
             signatures.append(sorted(each.values))
@@ -347,23 +352,20 @@ class _Placing:
             return
         width = max(map(len, signatures))
         padded = np.array([each + [-1] * (width - len(each)) for each in signatures], dtype=np.int64)
-        numbers = self._sign(np.concatenate(members), padded, np.concatenate(number))
+        numbers = self._sign(rows[np.concatenate(members)], padded, np.concatenate(number))
         self.fakes = [(int(numbers[step]), value, many) for step, value, many in self.fakes]
 
-    def _taken(self, rows: Ints, many: int, seed: int) -> tuple[Ints, Ints]:
-        """``many`` of some rows, and the others: those around the seed on the curve, or the first ones of a random order."""
+    def _taken(self, places: Ints, many: int, seed: int) -> tuple[Ints, Ints]:
+        """``many`` of some rising places in the order of rows, and the others: those around the seed on the curve, or the first ones of a random order."""
         begin = 0
-        if self.rules.near and seed >= 0 and many < len(rows):
-            where = int(np.searchsorted(self.curve[rows], self.curve[seed]))
-            begin = min(max(where - many // 2, 0), len(rows) - many)
-        return rows[begin : begin + many], np.concatenate([rows[:begin], rows[begin + many :]])
+        if self.rules.near and seed >= 0 and many < len(places):
+            where = int(np.searchsorted(places, seed))
+            begin = min(max(where - many // 2, 0), len(places) - many)
+        return places[begin : begin + many], np.concatenate([places[:begin], places[begin + many :]])
 
     def _sign(self, rows: Ints, signatures: Ints, number: Ints) -> Ints:
         """Give rows the signature that ``number`` says, in a book that has these signatures too; returns where each stands in it."""
-        self.book, before, added = self.book.with_more(signatures)
-        for held in (self.signature, self.avoid, self.kept):
-            known = held >= 0
-            held[known] = before[held[known]]
+        self.book, added = self.book.with_more(signatures)
         self.signature[rows] = added[number]
         return added
 
@@ -384,54 +386,42 @@ class _Placing:
 
     def grouped(self) -> Placement:
         """Every bucket divided into groups of one row a value (R-TS-15), beside the groups that stay; groups are numbered at random."""
-        rows = np.flatnonzero(self.signature >= 0)
-        width = self.book.width
-        cells = self._cells(rows) if len(rows) else np.empty(0, np.int64)
+        rows = self._arranged(np.flatnonzero(self.signature >= 0))
+        cells, width = self._cells(rows), self.book.width
+        order = sort_equal(cells, len(self.book) * width)[0]
+        rows, cells = rows[order], cells[order]
         counts = np.bincount(cells, minlength=len(self.book) * width).reshape(len(self.book), width)
         filled = counts.copy()
         for signature, value, many in self.fakes:
             filled[signature, np.flatnonzero(self.book.rows[signature] == value)[0]] += many
         totals = filled.max(axis=1, initial=0).astype(np.int64)
         first = np.concatenate([[0], np.cumsum(totals)]).astype(np.int64)
-        slot = self._slots(rows, cells, counts, totals, first)
-        before, stayed = np.unique(self.stays[self.stays >= 0], return_inverse=True)
-        group_of = np.full(len(self.value), -1, dtype=np.int64)
-        group_of[self.stays >= 0] = stayed
-        group_of[rows] = len(before) + first[self.signature[rows]] + slot[rows]
-        signatures = self.book.rows[np.concatenate([self.kept[before], np.repeat(np.arange(len(self.book)), totals)])]
-        # A group of counterfeits alone, which eligibility of the printed algorithm may leave, is none.
-        real, group_of[group_of >= 0] = np.unique(group_of[group_of >= 0], return_inverse=True)
-        signatures = signatures[real]
-        number = self.shuffler.order(len(signatures))
-        group_of[group_of >= 0] = number[group_of[group_of >= 0]]
-        shuffled = np.empty_like(signatures)
-        shuffled[number] = signatures
-        people = np.bincount(group_of[group_of >= 0], minlength=len(shuffled))
+        group_of = self.stays.copy()
+        group_of[rows] = len(self.kept) + first[self.signature[rows]] + self._slots(rows, cells, counts, totals, first)
+        inside = group_of >= 0
+        people = np.bincount(group_of[inside], minlength=len(self.kept) + int(first[-1]))
+        # Neither a group that did not stay nor one of counterfeits alone, which eligibility of the printed algorithm may leave, is a group.
+        real = np.flatnonzero(people)
+        number = np.empty(len(people), dtype=np.int64)
+        number[real] = shuffled = self.shuffler.order(len(real))
+        group_of[inside] = number[group_of[inside]]
+        shown = np.concatenate([self.kept, np.repeat(np.arange(len(self.book)), totals)])[real]
+        signatures, fakes = np.empty((len(real), width), dtype=np.int64), np.empty(len(real), dtype=np.int64)
+        signatures[shuffled] = self.book.rows[shown]
+        fakes[shuffled] = self.book.sizes[shown] - people[real]
         return Placement(
-            group_of,
-            shuffled,
-            (shuffled >= 0).sum(axis=1) - people,
-            self.held_back,
-            self.unplaced,
-            self.fresh,
-            self.eligibility,
-            self.needed,
+            group_of, signatures, fakes, self.held_back, self.unplaced, self.fresh, self.eligibility, self.needed
         )
 
     def _slots(self, rows: Ints, cells: Ints, counts: Ints, totals: Ints, first: Ints) -> Ints:
-        """Which group of its bucket each row is in."""
-        slot = np.zeros(len(self.value), dtype=np.int64)
-        order = self.shuffler.order(len(rows))
-        if self.rules.near:
-            order = order[np.argsort(self.curve[rows[order]], kind="stable")]
-        order = order[np.argsort(cells[order], kind="stable")]
-        if not self.rules.near:
-            slot[rows[order]] = _ranks(cells[order])
-            return slot
+        """Which group of its bucket each row is in; rows come cell by cell, in the order in which they are chosen."""
         starts = np.concatenate([[0], np.cumsum(counts.reshape(-1))]).astype(np.int64)
+        if not self.rules.near:
+            return np.arange(len(rows)) - starts[cells]
+        slot = np.empty(len(self.value), dtype=np.int64)
         draws = self.shuffler.numbers(int(totals.sum()))
-        match_near(self.points, rows[order], starts, self.book.width, totals, first, draws, _WINDOW, slot)
-        return slot
+        match_near(self.points, rows, starts, self.book.width, totals, first, draws, _WINDOW, slot)
+        return slot[rows]
 
 
 def _ranks(sorted_keys: Ints) -> Ints:

@@ -17,7 +17,19 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import BoundHierarchy, Hierarchy, Interval, Meaning, Table, Value, unused
+from reticent.data import (
+    BoundHierarchy,
+    Hierarchy,
+    Interval,
+    Meaning,
+    Table,
+    Value,
+    first_rows,
+    number,
+    pack,
+    sort_equal,
+    unused,
+)
 from reticent.errors import PolicyError
 
 Ints = NDArray[np.int64]
@@ -26,11 +38,12 @@ ColumnRange = tuple[Any, Any, Any]
 """The declared lowest and highest value of a column of numbers, and the width of its ranges."""
 
 _PARTS = 64
+_LARGEST_WHOLE = 2**60
 
 
 @dataclass(frozen=True)
 class ColumnBoxes:
-    """One quasi column of the boxes of all groups: labels with what they mean, and the ends as values of the column."""
+    """One quasi column of the boxes of all groups: labels (an enum in their order) with what they mean, and the ends as values of the column."""
 
     labels: pl.Series
     meanings: Mapping[str, Meaning]
@@ -49,7 +62,7 @@ class PeopleByGroup:
     @classmethod
     def of(cls, group_of: Ints, groups: int) -> PeopleByGroup:
         """Everybody by the group that they are in."""
-        rows = np.argsort(group_of, kind="stable")
+        rows = sort_equal(group_of, groups)[0]
         sizes = np.bincount(group_of, minlength=groups)
         return cls(rows, np.cumsum(sizes) - sizes, sizes)
 
@@ -118,8 +131,9 @@ class NumberScale(QuasiScale):
             meaning: Meaning = Value(least) if least == most else Interval(least, most, "both")
             texts.append(str(least) if isinstance(meaning, Value) else meaning.text)  # type: ignore[attr-defined]
             meanings[texts[-1]] = meaning
-        labels = pl.Series(self.column, texts, dtype=pl.String).gather(chosen)
-        return ColumnBoxes(labels, meanings, lows.gather(chosen), highs.gather(chosen))
+        return ColumnBoxes(
+            _coded(self.column, texts).gather(chosen), meanings, lows.gather(chosen), highs.gather(chosen)
+        )
 
     @property
     def _physical(self) -> pl.DataType | type[pl.DataType]:
@@ -172,10 +186,10 @@ class NodeScale(QuasiScale):
         lowest = np.where((people.sizes == 1) & (not exact), min(1, self.hierarchy.height), 0)
         lowest = np.maximum(lowest, self.hierarchy.lowest)
         level_of, part_of = np.full(groups, -1), np.zeros(groups, dtype=np.int64)
-        for number, level in enumerate(self.hierarchy.levels):
+        for height, level in enumerate(self.hierarchy.levels):
             low, high = people.ends(level.parts[leaves].astype(np.int64))
-            fits = (level_of < 0) & (low == high) & (lowest <= number)
-            level_of[fits], part_of[fits] = number, low[fits]
+            fits = (level_of < 0) & (low == high) & (lowest <= height)
+            level_of[fits], part_of[fits] = height, low[fits]
         if (level_of < 0).any():
             raise PolicyError(
                 f"The hierarchy of column {self.column!r} has no level at which all people of a group are alike. Let its last level cover every value.",
@@ -197,7 +211,7 @@ class NodeScale(QuasiScale):
             lows.append(int(by_place[held.min()]))
             highs.append(int(by_place[held.max()]))
         low_leaf, high_leaf = (self.hierarchy.leaves.gather(each).gather(chosen) for each in (lows, highs))
-        return ColumnBoxes(pl.Series(self.column, texts, dtype=pl.String).gather(chosen), meanings, low_leaf, high_leaf)
+        return ColumnBoxes(_coded(self.column, texts).gather(chosen), meanings, low_leaf, high_leaf)
 
 
 def is_range_column(dtype: pl.DataType, hierarchy: Hierarchy) -> bool:
@@ -289,11 +303,25 @@ def merged_order(known: Sequence[Any] | None, new: Sequence[Any] | None) -> list
 
 
 def _distinct_pairs(one: NDArray[Any], other: NDArray[Any]) -> tuple[Ints, Ints]:
-    """Where each distinct pair of numbers stands first, in rising order, and which of them each pair is."""
-    _, first_of = np.unique(one, return_inverse=True)
-    others, second_of = np.unique(other, return_inverse=True)
-    _, first, chosen = np.unique(first_of * len(others) + second_of, return_index=True, return_inverse=True)
-    return first.astype(np.int64), chosen.astype(np.int64)
+    """Where one of each distinct pair of numbers stands, in rising order, and which of them each pair is."""
+    codes, sizes = zip(*(_places_in_order(each) for each in (one, other)), strict=True)
+    chosen, count = number(*pack(codes, sizes, len(one)))
+    return first_rows(chosen, count), chosen.astype(np.int64)
+
+
+def _places_in_order(numbers: NDArray[Any]) -> tuple[Ints, int]:
+    """Whole numbers that rise as the given ones do, from 0, and below what."""
+    if numbers.dtype.kind in "iu" and len(numbers):
+        low, high = int(numbers.min()), int(numbers.max())
+        if max(-low, high) < _LARGEST_WHOLE:
+            return numbers.astype(np.int64) - low, high - low + 1
+    distinct, places = np.unique(numbers, return_inverse=True)
+    return places.astype(np.int64), max(len(distinct), 1)
+
+
+def _coded(name: str, labels: Sequence[str]) -> pl.Series:
+    """Labels as an enum in their order, which sorts and is compared without their text."""
+    return pl.Series(name, labels, dtype=pl.String).cast(pl.Enum(sorted(set(labels))))
 
 
 def _width(share: float, whole: bool) -> float:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.data import first_rows, number, pack
+from reticent.republish._kernels import find_places
+
 Ints = NDArray[np.int64]
-_MIXER = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
@@ -33,20 +35,27 @@ class SignatureBook:
 
     def places(self, signature: Ints, value: Ints) -> Ints:
         """The place of each ``value`` in its ``signature``; -1 where it is not in it."""
-        hits = self.rows[signature] == value[:, None]
-        return np.where(hits.any(axis=1), hits.argmax(axis=1), -1)
+        found: Ints = find_places(self.rows, signature, value)
+        return found
 
     @classmethod
     def of(cls, rows: Ints) -> tuple[SignatureBook, Ints]:
         """The distinct ones of some padded rows, and which of them each row is."""
-        distinct, number = _distinct(rows)
-        return cls(distinct), number
+        return cls(np.empty((0, 1), dtype=np.int64)).with_more(rows)
 
-    def with_more(self, rows: Ints) -> tuple[SignatureBook, Ints, Ints]:
-        """A book with further padded rows; where each signature of this book stands in it, and each of the ``rows``."""
+    def with_more(self, rows: Ints) -> tuple[SignatureBook, Ints]:
+        """A book with further padded rows, and where each of them stands in it; what is in this book stays where it is."""
         width = max(self.width, rows.shape[1])
-        book, number = SignatureBook.of(np.concatenate([_padded(self.rows, width), _padded(rows, width)]))
-        return book, number[: len(self)], number[len(self) :]
+        both = np.concatenate([_padded(self.rows, width), _padded(rows, width)])
+        codes = [both[:, place] + 1 for place in range(width)]
+        ids, count = number(*pack(codes, [int(both.max(initial=-1)) + 2] * width, len(both)))
+        place = np.full(count, -1, dtype=np.int64)
+        place[ids[: len(self)]] = np.arange(len(self))
+        new = np.flatnonzero(place < 0)
+        place[new] = np.arange(len(self), len(self) + len(new))
+        return SignatureBook(np.concatenate([both[: len(self)], both[first_rows(ids, count)[new]]])), place[
+            ids[len(self) :]
+        ]
 
 
 def padded_rows(offsets: Ints, values: Ints) -> Ints:
@@ -68,17 +77,3 @@ def flat_rows(rows: Ints) -> tuple[Ints, Ints]:
 
 def _padded(rows: Ints, width: int) -> Ints:
     return np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=-1)
-
-
-def _distinct(rows: Ints) -> tuple[Ints, Ints]:
-    """Distinct rows and which one each row is: by a hash of the row, which is then compared in full."""
-    mixed = np.zeros(len(rows), dtype=np.uint64)
-    for place in range(rows.shape[1]):
-        mixed = (mixed ^ (rows[:, place] + 2).astype(np.uint64)) * _MIXER
-        mixed ^= mixed >> np.uint64(29)
-    _, first, number = np.unique(mixed, return_index=True, return_inverse=True)
-    distinct = rows[first]
-    if np.array_equal(distinct[number], rows):
-        return distinct, number.astype(np.int64)
-    distinct, number = np.unique(rows, axis=0, return_inverse=True)
-    return distinct, number.reshape(-1).astype(np.int64)

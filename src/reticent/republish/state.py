@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from reticent.republish.people import places_among
 from reticent.republish.series import SeriesRelease
 from reticent.republish.signatures import Ints, flat_rows, padded_rows
 
@@ -30,14 +31,7 @@ class DeletedPeople:
 
     def find(self, marks: pl.Series) -> Ints:
         """Where each mark stands in the map; -1 where it does not."""
-        known = pl.DataFrame({"mark": self.marks}).with_row_index("place")
-        asked = pl.DataFrame({"mark": marks})
-        return (
-            asked.join(known, on="mark", how="left", maintain_order="left")["place"]
-            .cast(pl.Int64)
-            .fill_null(-1)
-            .to_numpy()
-        )
+        return places_among(marks, self.marks)
 
     def changed(self, returned: Ints, marks: pl.Series, signatures: Ints) -> DeletedPeople:
         """The map without those who ``returned`` (places) and with those who left."""
