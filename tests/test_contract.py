@@ -94,6 +94,12 @@ def test_search_says_what_it_found(table: rt.Table) -> None:
         rt.publish(table, rt.KAnonymity(13))
 
 
+def test_anatomy_publishes_two_tables(table: rt.Table) -> None:
+    release = rt.publish(table, rt.DistinctLDiversity(3), method=rt.Anatomy())
+    assert release.tables["quasi"].height == 12
+    assert release.tables["sensitive"]["count"].sum() == 12
+
+
 @pytest.mark.parametrize("form", ["generalize", "bucketize"])
 def test_publish_save_verify_and_count(table: rt.Table, tmp_path: Path, form: str) -> None:
     private = rt.KAnonymity(3) if form == "generalize" else rt.DistinctLDiversity(3)

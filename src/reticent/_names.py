@@ -127,6 +127,7 @@ METHODS: dict[str, Home] = {
     ),
     "Gather": Home("reticent.anonymize", "clusters of people with the least radius, as centres and radii"),
     "Cellular": Home("reticent.anonymize", "clusters of people at the least total cost, as centres and radii"),
+    "Anatomy": Home("reticent.anonymize", "exact quasi values, and sensitive values in buckets of different ones"),
     "AlphaBeta": Home("reticent.randomize", "a noisy view: true rows kept at random among false ones"),
     "Frapp": Home("reticent.randomize", "every record replaced at random"),
     "JointCounts": Home("reticent.noise.methods", "counts with noise that several parties add together"),

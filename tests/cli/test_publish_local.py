@@ -28,6 +28,8 @@ HEAD = POLICY[: POLICY.index("[method]")]
         ('name = "Datafly"\nsuppression = -1', [], 2, "Datafly: suppression must be at least 0, but it is -1"),
         ('name = "Mondrian"', ["--suppression", "1.5"], 2, "Mondrian: suppression must be at most 1, but it is 1.5"),
         ('name = "Mondrian"', ["--format", "bucketize"], 2, "Mondrian has no parameter 'format'"),
+        ('name = "Mondrian"', ["--method", "anatmy"], 2, "There is no method 'anatmy'. Did you mean 'Anatomy'?"),
+        ('name = "Mondrian"', ["--method", "anatomy"], 2, "promises that nobody can be singled out by quasi values"),
         ('name = "Datafly"', ["--seconds", "1"], 2, "Datafly has no parameter 'seconds'"),
         ('name = "Mondrian"', ["--definition", "KAnonymity(500)"], 1, "even all 120 rows in one group do not"),
         (
@@ -67,3 +69,13 @@ def test_several_sets_and_streams_are_published_and_verified(method: str, patien
     assert (first.code, second.code) == (0, 0), (first.out, second.out)
     assert (patients / "local/public/data.csv").read_bytes() == (patients / "streamed/public/data.csv").read_bytes()
     assert (reticent("verify", "local").code, reticent("verify", "streamed").code) == (0, 0)
+
+
+def test_another_method_comes_without_the_parameters_of_the_policy_s(patients: Path, reticent: Command) -> None:
+    (patients / "policy.toml").write_text(f'{HEAD}[method]\nname = "Mondrian"\nties = "divide"\n')
+    wanted = ["--method", "anatomy", "--definition", "DistinctLDiversity(2)"]
+    assert reticent("preview", "policy.toml", *wanted, "--no-attacks", "--json").code == 0
+    assert reticent("publish", "policy.toml", "-o", "release", *wanted).code == 0
+    shown = reticent("verify", "release", "--json")
+    assert (shown.code, shown.json["ok"]) == (0, True)
+    assert (patients / "release" / "public" / "sensitive.csv").exists()

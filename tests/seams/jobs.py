@@ -140,6 +140,14 @@ EXAMPLES: dict[str, dict[str, Job]] = {
         "people": Job(visits, _K, rt.Gather(r=3)),
     },
     "Cellular": {"": Job(people, _BOTH, rt.Cellular(r=3)), "points": Job(tall, _K, rt.Cellular(r=3, epsilon="0.1"))},
+    "Anatomy": {
+        "": Job(people, rt.DistinctLDiversity(3), rt.Anatomy()),
+        "compared": Job(
+            lambda **m: people(**{"quasi_sets": [["age"], ["town"]], **m}),
+            rt.ProbabilisticLDiversity(2) & rt.TCloseness("0.5"),
+            rt.Anatomy(l=3),
+        ),
+    },
     "AlphaBeta": {"": Job(distinct, rt.BoundedBelief("1/3", "9/10"), rt.AlphaBeta(domain=_DOMAIN))},
     "Frapp": {"": Job(lambda **m: people(**m), rt.BoundedBelief("1/4", "9/10", "record"), rt.Frapp(domain=_DOMAIN))},
     "JointCounts": {

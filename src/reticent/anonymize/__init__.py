@@ -5,10 +5,13 @@
 ``mondrian``  local recoding by repeated cuts
 ``suppress``  local suppression: single cells are starred
 ``gather``    clusters with centres and radii, by radius or by cost
+``anatomy``   buckets of different sensitive values beside exact quasi values
+``buckets``   what methods that publish buckets have in common
 ``sets``      what each adversary sees, where there are several sets of quasi columns
 ``leaving``   which groups are left out, and what may be told about the people in them
 """
 
+from reticent.anonymize.anatomy import Anatomy
 from reticent.anonymize.datafly import Datafly
 from reticent.anonymize.gather import Cellular, Gather
 from reticent.anonymize.lattice import Lattice, Node, NodeView, Search, search
@@ -16,6 +19,7 @@ from reticent.anonymize.mondrian import Mondrian
 from reticent.anonymize.suppress import Suppress
 
 __all__ = [
+    "Anatomy",
     "Cellular",
     "Datafly",
     "Gather",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from reticent._names import METHODS
 from reticent.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ class DraftOptions:
     definition: Annotated[
         str | None, typer.Option("--definition", help="Such as 'KAnonymity(5) & EntropyLDiversity(l=3)'.")
     ] = None
+    method: Annotated[
+        str | None, typer.Option("--method", help="Another method than the policy's, such as Mondrian or Anatomy.")
+    ] = None
     suppression: Annotated[
         str | None, typer.Option("--suppression", help="The share of rows that may be left out, such as 0.05.")
     ] = None
@@ -73,6 +77,7 @@ class DraftOptions:
     def overrides(self) -> dict[str, Any]:
         """The keywords of :func:`reticent.policy.publish_policy` and ``preview_policy``."""
         method = {
+            "name": None if self.method is None else _method_name(self.method),
             "suppression": self.suppression,
             "objective": self.objective,
             "format": self.release_format,
@@ -80,6 +85,11 @@ class DraftOptions:
             "seconds": self.seconds,
         }
         return {"definition": self.definition, "engine": self.engine, "method": method}
+
+
+def _method_name(given: str) -> str:
+    """The name of a method in its own spelling, whatever the case it was typed in."""
+    return next((name for name in METHODS if name.lower() == given.lower()), given)
 
 
 @dataclass(frozen=True)

@@ -46,8 +46,10 @@ def recoded_examples(recoding: Recoding | None, rows: Table) -> dict[str, str]:
     if recoding is None:
         return {}
     frame = next(iter(rows.held.chunks(list(rows.quasi)))).head(_ROWS_LOOKED_AT)
-    labels, kept = recoding.place(frame, "suppress")
-    original = frame.filter(kept)
+    original = labels = frame
+    if not recoding.exact:
+        labels, kept = recoding.place(frame, "suppress")
+        original = frame.filter(kept)
     found: dict[str, str] = {}
     for name in rows.quasi:
         pairs = [(_short(value), _short(label)) for value, label in zip(original[name], labels[name], strict=True)]

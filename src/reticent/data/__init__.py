@@ -96,7 +96,10 @@ from reticent.data.people import marks_of_people, numbered_marks, people_marks
 from reticent.data.plain import clock_text, real
 from reticent.data.recoding import (
     BUCKET,
+    COUNT,
+    DRAWN,
     Allocation,
+    Deal,
     Levels,
     Recoded,
     Recoding,
@@ -163,6 +166,8 @@ _READERS = {
 
 __all__ = [
     "BUCKET",
+    "COUNT",
+    "DRAWN",
     "MEMORY",
     "MISSING_WORDS",
     "NOT_TRUE",
@@ -194,6 +199,7 @@ __all__ = [
     "Comparison",
     "Context",
     "Counted",
+    "Deal",
     "Digits",
     "DistantRows",
     "Distinct",

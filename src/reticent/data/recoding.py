@@ -37,7 +37,9 @@ Carried = Mapping[str, Coarsening | None]
 """The columns that are published beside the recoded ones, and how each is made coarser."""
 
 LAYOUT = 2
-BUCKET = "bucket"
+BUCKET, COUNT = "bucket", "count"
+DRAWN = {"people": "drawn"}
+"""What a manifest says of buckets into which people were drawn."""
 _ROWS_AT_ONCE = 512
 _GROUP, _COUNT = "group", "count"
 
@@ -56,6 +58,8 @@ class Recoding(ABC):
     kind: ClassVar[str]
     uniform: ClassVar[bool] = False
     """Whether a value becomes the same label in every row."""
+    exact: bool = False
+    """Whether quasi values are published as they are, and the groups are buckets."""
     carried: Carried
 
     @property
@@ -112,7 +116,7 @@ class Recoding(ABC):
 
 def read_recoding(payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Recoding:
     """The recoding that was saved; whatever does not fit is a :class:`DataError`."""
-    known: dict[str, type[Recoding]] = {each.kind: each for each in (Levels, Regions, Allocation)}
+    known: dict[str, type[Recoding]] = {each.kind: each for each in (Levels, Regions, Allocation, Deal)}
     if payload.get("layout") != LAYOUT or payload.get("kind") not in known:
         raise DataError(f"{where} is not a recoding that this version of Reticent reads.")
     try:
@@ -600,6 +604,95 @@ class Allocation(Regions):
             shapes=head.shapes,
             numbered=head.numbered,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Deal(Recoding):
+    """Rows dealt out to buckets one by one, whatever their quasi values, which are published as they are.
+
+    ``entries`` has a row for each kind of rows: its quasi values (``value 0`` ...), its sensitive values (``secret 0`` ...), its ``bucket`` (from 0) and how
+    many rows there are (``count``). ``rows`` has the bucket of each row of the table that it was made for; it is not saved. No bucket has a place for a later row.
+    """
+
+    kind: ClassVar[str] = "dealt"
+
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    entries: pl.DataFrame
+    carried: Carried = field(default_factory=dict)
+    rows: Ids | None = None
+    exact: bool = field(default=True, init=False)
+
+    @classmethod
+    def of(cls, table: Table, rows: Ids) -> Deal:
+        """The rows of a table with the bucket of each."""
+        quasi, sensitive = tuple(table.quasi), tuple(table.sensitive)
+        held = cls._keyed(table.frame, quasi, sensitive).with_columns(pl.Series(BUCKET, rows))
+        return cls(quasi, sensitive, held.group_by(held.columns, maintain_order=True).len(_COUNT), table.carried, rows)
+
+    @staticmethod
+    def _keyed(frame: pl.DataFrame, quasi: Sequence[str], sensitive: Sequence[str]) -> pl.DataFrame:
+        """The columns that tell kinds of rows apart, under names of our own."""
+        values = [plain(frame[name]).alias(f"value {place}") for place, name in enumerate(quasi)]
+        secrets = [plain(frame[name]).alias(f"secret {place}") for place, name in enumerate(sensitive)]
+        return pl.DataFrame([*values, *secrets])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns by which rows find their bucket."""
+        return (*self.quasi, *self.sensitive)
+
+    @property
+    def coded_at(self) -> tuple[int, ...]:
+        """The values themselves."""
+        return (0,) * len(self.quasi)
+
+    def groups_of(self, codes: Sequence[Codes]) -> Ids:
+        """The bucket of every row of the table; codes do not tell it, since people with equal values are in different buckets."""
+        if self.rows is None or len(codes[0]) != len(self.rows):
+            raise DataError(
+                "Rows that were dealt out to buckets are known to the table that they are rows of, and to no other."
+            )
+        return self.rows
+
+    def shown(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame:
+        """The number of each row's bucket, counted from 1."""
+        return pl.DataFrame({BUCKET: groups + 1})
+
+    def _placed(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]:
+        """Rows like those of the table take their places, one after the other; for any further one there is none."""
+        keys = [name for name in self.entries.columns if name not in (BUCKET, _COUNT)]
+        asked = self._keyed(rows, self.quasi, self.sensitive)
+        asked = asked.with_columns(pl.col(name).cast(self.entries.schema[name], strict=False) for name in keys)
+        turn = pl.int_range(pl.len()).over(keys).alias("turn")
+        places = self.entries.select(pl.exclude(_COUNT).repeat_by(_COUNT)).explode([*keys, BUCKET]).with_columns(turn)
+        found = asked.with_columns(turn).join(
+            places, on=[*keys, "turn"], how="left", maintain_order="left", nulls_equal=True
+        )
+        group = found[BUCKET].fill_null(-1).to_numpy().astype(np.int64)
+        if unseen == "error" and (group < 0).any():
+            raise DataError(
+                f"Row {int(np.argmax(group < 0)) + 1} is not a row that was published, and the buckets of this release have no place for later ones: whose values "
+                "meet in a bucket was settled for all rows together. Pass unseen='suppress' to leave such rows out, or publish anew."
+            )
+        return self.shown(group[group >= 0]), group >= 0
+
+    def as_json(self) -> dict[str, Any]:
+        """The names of the columns."""
+        return {**self._head([{"name": name} for name in self.quasi]), "secrets": list(self.sensitive)}
+
+    def stored(self) -> pl.DataFrame:
+        """Every kind of rows with its bucket."""
+        return self.entries
+
+    @classmethod
+    def from_json(cls, payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Deal:
+        """The recoding that was saved."""
+        quasi, sensitive = tuple(item["name"] for item in payload["columns"]), tuple(payload["secrets"])
+        keys = [*(f"value {i}" for i in range(len(quasi))), *(f"secret {i}" for i in range(len(sensitive)))]
+        if stored[BUCKET].dtype != pl.Int64 or not stored[_COUNT].dtype.is_integer():
+            raise DataError(f"{where} is damaged: buckets and counts are not whole numbers.")
+        return cls(quasi, sensitive, stored.select(*keys, BUCKET, _COUNT), _carried_from(payload, where))
 
 
 def shown_meanings(

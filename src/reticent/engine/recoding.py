@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from reticent.data import (
     BUCKET,
+    COUNT,
     PSEUDONYM,
     Allocation,
     CodedRows,
     Codes,
+    Deal,
     Distinct,
     FrameRows,
-    Levels,
     Recoded,
     Recoding,
     RepeatedRows,
@@ -36,8 +37,8 @@ Secrets = Callable[[Table], tuple[Codes | None, int]]
 def recode_frame(table: Table, recoding: Recoding, encode: Encode, secrets: Secrets, randomness: Randomness) -> Recoded:
     """The public rows of a table in memory, and what stays private: pseudonyms, and who is where."""
     group = _groups(table, recoding, encode)
-    if isinstance(recoding, Levels) and recoding.exact:
-        return _bucketized(table, group, len(recoding.published[0]), randomness)
+    if recoding.exact:
+        return _bucketized(table, group, randomness, counted=isinstance(recoding, Deal))
     kept = np.flatnonzero(group >= 0)
     private: dict[str, Rows] = {}
     repeated = None if table.other or table.pseudonyms else _repeated(group, kept, *secrets(table))
@@ -52,7 +53,7 @@ def recode_frame(table: Table, recoding: Recoding, encode: Encode, secrets: Secr
 
 def _groups(part: Table, recoding: Recoding, encode: Encode) -> NDArray[np.int64]:
     """The published group of every row of a part of a table; -1 where it has none."""
-    if isinstance(recoding, Allocation) and recoding.rows is not None:
+    if isinstance(recoding, Allocation | Deal) and recoding.rows is not None:
         return recoding.rows
     return recoding.groups_of(encode(part, recoding.coded_at))
 
@@ -96,16 +97,20 @@ def _mapped(table: Table, made: Callable[[Table], pl.DataFrame], schema: pl.Sche
     return StreamRows(schema, make)
 
 
-def _bucketized(table: Table, bucket: NDArray[np.int64], count: int, randomness: Randomness) -> Recoded:
+def _bucketized(table: Table, bucket: NDArray[np.int64], randomness: Randomness, *, counted: bool) -> Recoded:
     """Two tables joined by a bucket number only: exact quasi values, and sensitive values in random order (R-WK-23).
 
     Buckets are numbered at random, and the sensitive rows of a bucket are shuffled by the operating system's randomness, so
-    that nothing but the bucket's histogram connects the two.
+    that nothing but the bucket's histogram connects the two. ``counted``: equal values of a bucket are one row with their number (R-PM-34).
     """
     rows = table.frame.filter(pl.Series(bucket >= 0))
-    names = pl.Series(BUCKET, randomness.order(count)[bucket[bucket >= 0]] + 1)
+    names = pl.Series(BUCKET, randomness.order(int(bucket.max()) + 1)[bucket[bucket >= 0]] + 1)
     quasi = rows.select([*table.quasi, *table.other]).with_columns(names)
     quasi, private = _pseudonymized(table, rows, quasi, randomness)
+    if counted:
+        histograms = rows.select(names, *table.sensitive).group_by(BUCKET, *table.sensitive).len(COUNT)
+        values = histograms.with_columns(pl.col(COUNT).cast(pl.Int64)).sort(pl.all())
+        return Recoded({"quasi": FrameRows(quasi), "sensitive": FrameRows(values)}, private)
     shuffled = randomness.order(len(rows))
     sensitive = rows.select(list(table.sensitive)).with_columns(names)[shuffled].sort(BUCKET, maintain_order=True)
     shuffled_values = sensitive.select([BUCKET, *table.sensitive])

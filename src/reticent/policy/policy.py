@@ -202,8 +202,13 @@ class Policy(PolicyFile):
         return reduce(and_, self.definitions)
 
     def named_method(self, **overrides: Any) -> Method | None:
-        """The method that the policy names, with some parameters replaced (None leaves one as it is); None if it names none."""
-        given = self.sections.method
+        """The method that the policy names, with some parameters replaced (None leaves one as it is); None if it names none.
+
+        Another ``name`` is another method, for which the parameters of the one in the policy are not meant.
+        """
+        given, replaced = self.sections.method, _said(overrides)
+        if replaced.get("name", given.get("name")) != given.get("name"):
+            return _named(replaced)
         if "name" not in given:
             return None
         with self.pointing("method"):
@@ -211,7 +216,6 @@ class Policy(PolicyFile):
                 raise PolicyError(f"name must be the name of a method, but it is {given['name']!r}.", setting=("name",))
             given = {"name": given["name"], **beside(self.folder, "method", given["name"], _parameters(given))}
             said = _named(given)
-        replaced = _said(overrides)
         return _named({**given, **replaced}) if replaced else said
 
     def method(self, table: Table, definition: Definition, **overrides: Any) -> Method:

@@ -36,10 +36,11 @@ from reticent.utility.measures import (
     ncp,
     non_uniform_entropy,
 )
-from reticent.utility.picture import CellsDrawing, LevelsDrawing, Picture, RegionsDrawing
+from reticent.utility.picture import BucketsDrawing, CellsDrawing, LevelsDrawing, Picture, RegionsDrawing
 from reticent.utility.workload import Workload, WorkloadError, log_ratio, workload_error
 
 __all__ = [
+    "BucketsDrawing",
     "Cells",
     "CellsDrawing",
     "CodedFlows",

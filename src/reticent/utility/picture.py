@@ -75,6 +75,15 @@ class Picture:
         return cls._made(frequencies, group_of_point, int(kept.sum()), cells, blocks, exact, tuple(levels))
 
     @classmethod
+    def of_buckets(cls, rows: FrequencySet, bucket: NDArray[np.int64], count: int) -> Picture:
+        """The release that shows the quasi values of ``rows``, each a point of its own, as they are, and puts them into buckets one by one."""
+        cells = tuple(
+            Cells.of_level(hierarchy, 0, codes, histogram)
+            for hierarchy, codes, histogram in zip(rows.hierarchies, rows.codes, _columns(rows), strict=True)
+        )
+        return cls._made(rows, bucket, count, cells, rows.sizes, True, None)
+
+    @classmethod
     def of_cells(
         cls, frequencies: FrequencySet, group_of_point: NDArray[np.int64], count: int, columns: Sequence[LeafSets]
     ) -> Picture:
@@ -184,6 +193,18 @@ class LevelsDrawing:
 
     def picture(self) -> Picture:
         return Picture.of_levels(self.frequencies, self.levels, self.suppressed, self.exact)
+
+
+@dataclass(frozen=True, eq=False)
+class BucketsDrawing:
+    """The release that :meth:`Picture.of_buckets` draws."""
+
+    rows: FrequencySet
+    bucket: NDArray[np.int64]
+    count: int
+
+    def picture(self) -> Picture:
+        return Picture.of_buckets(self.rows, self.bucket, self.count)
 
 
 class ShowsLeaves(Protocol):

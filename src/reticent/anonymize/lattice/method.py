@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.anonymize.base import GROUPS, fitting
+from reticent.anonymize.buckets import not_in_buckets, value_meanings
 from reticent.anonymize.lattice.objectives import NodeView, describe
 from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.lattice.search import Node, Search, Strategy, levels_of, search
@@ -18,7 +19,6 @@ from reticent.anonymize.sets import Columns, seen_as
 from reticent.anonymize.typical import FORMAT as TYPICAL
 from reticent.anonymize.typical import check_values, level_regions, refused, refused_sets, with_groups
 from reticent.data import (
-    BUCKET,
     Context,
     Draft,
     FrequencySet,
@@ -152,17 +152,7 @@ class Lattice:
             return refused_sets("Lattice", table) or refused("Lattice", table, definition)
         if self.format == "generalize":
             return None
-        if not table.sensitive:
-            return "format='bucketize' separates sensitive values from people, but the table has no sensitive column."
-        if BUCKET in table.schema:
-            return f"A bucketized release calls its bucket {BUCKET!r}. Rename the column of that name."
-        hidden = [part for part in definition.parts() if part.hides_identity]
-        if hidden:
-            return (
-                f"{hidden[0]} promises that nobody can be singled out by quasi values, but format='bucketize' publishes these values "
-                "exactly. Use format='generalize', or ask only for definitions about the sensitive values."
-            )
-        return None
+        return not_in_buckets(table, definition, "format='bucketize'", "Use format='generalize'")
 
     def _search(self, table: Table, definition: GroupDefinition, suppression: Number, context: Context) -> Search:
         return search(
@@ -273,9 +263,7 @@ def _meanings(table: Table, recoding: Levels, recoded: Recoded) -> dict[str, dic
     """The meanings of what is shown: the labels of published groups, or in buckets the values themselves."""
     if not recoding.exact:
         return shown_meanings(table.hierarchies, tuple(recoding.levels.values()), recoding.published)
-    rows = recoded.tables["quasi"]
-    leaves = [hierarchy.codes(rows.values(hierarchy.column).unique()) for hierarchy in table.hierarchies]
-    return shown_meanings(table.hierarchies, (0,) * len(leaves), leaves)
+    return value_meanings(table, recoded)
 
 
 def _search_figures(found: Search, best: Node) -> dict[str, Any]:

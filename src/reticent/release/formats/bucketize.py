@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Draft, FrameRows, Rows, Seen, Table, in_order, unused
+from reticent.data import DRAWN, Draft, FrameRows, Rows, Seen, Table, in_order, unused
 from reticent.data.predicate import Condition
 from reticent.errors import DataError, PolicyError
 from reticent.release.format import CHOSEN, Answer, GroupFormat, Words
@@ -19,8 +19,21 @@ if TYPE_CHECKING:
     from reticent.release.public import PublicSide
 
 
+_ATTESTED = (
+    "Mechanism attested, not checkable from files: that which values meet in a bucket followed from the numbers of all values alone, and that who went to which bucket was drawn "
+    "at random among the people who share a value."
+)
+_DRAWN_RISK = (
+    "Nobody's presence or identity is protected. What is claimed about values also holds for somebody who knows how buckets are made, since people were drawn into them at random; it "
+    "holds for somebody who finds all ways to give a bucket's values to its people equally likely, and knows nobody's value."
+)
+
+
 class Bucketize(GroupFormat):
-    """Two tables that share only a bucket number. The sensitive table may count rows in a column of its own."""
+    """Two tables that share only a bucket number. The sensitive table may count rows in a column of its own.
+
+    The details say whether people were ``drawn`` into their buckets, whatever their quasi values, or are empty: then buckets hold people with like values.
+    """
 
     name: ClassVar[str] = "bucketize"
     tables: ClassVar[tuple[str, ...]] = ("quasi", "sensitive")
@@ -45,6 +58,10 @@ class Bucketize(GroupFormat):
 
     def check(self, public: PublicSide) -> None:
         manifest, tables = public.manifest, public.tables
+        if manifest.details not in ({}, DRAWN):
+            raise DataError(
+                f"manifest.json: the details of a bucketized release are empty or {DRAWN}, but they are {dict(manifest.details)}."
+            )
         if len(manifest.named("bucket")) != 1 or len(manifest.named("count")) > 1:
             raise DataError("manifest.json: a bucketized release has one bucket column and at most one count column.")
         bucket = bucket_of(manifest)
@@ -88,6 +105,9 @@ class Bucketize(GroupFormat):
         own: dict[str, Any] = {"bucket": bucket_of(public.manifest), "counts": public.manifest.only("count")}
         return count_buckets(public.tables, public.meanings, condition, estimator, **own, **self.known(public))
 
+    def attested(self, public: PublicSide) -> str:
+        return _ATTESTED if public.manifest.details == DRAWN else ""
+
     def words(self, public: PublicSide) -> Words:
         return Words(
             "Values that might point at a person stand in one table and sensitive values in another; only groups connect the two."
@@ -97,7 +117,7 @@ class Bucketize(GroupFormat):
                 *self.missing_values(public),
                 "Quasi-identifying values are published exactly, so that anybody can see whether a person with certain values is in the table; "
                 "only the link to the sensitive values is hidden.",
-                CHOSEN,
+                _DRAWN_RISK if public.manifest.details == DRAWN else CHOSEN,
             ),
             group="Whoever finds somebody finds a bucket with this many people, each of whom may have any of its values.",
             attacked="Buckets show quasi values exactly, so people can be found in them; what they hide is whose of a bucket's values is whose.",
