@@ -50,6 +50,7 @@ ROOMS = {
     "views": {"data", "ledger"},
     "audit": {"data", "ledger", "noise"},
     "noise": BELOW_RELEASE | {"randomize", "release"},
+    "grid": BELOW_RELEASE | {"noise", "release"},
     "propose": {"data", "definitions", "engine", "release"},
     "report": BELOW_RELEASE | METHODS | ABOVE_METHODS | {"release", "propose"},
     "policy": BELOW_RELEASE | METHODS | ABOVE_METHODS | {"audit", "propose", "release", "report"},

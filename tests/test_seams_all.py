@@ -58,6 +58,8 @@ KINDS = (
     "Frapp",
     "CentralCounts",
     "Gather",
+    "GridSample",
+    "GridCounts",
     "Synthetic",
     "Republish",
     *OWN_METHODS,
@@ -511,6 +513,8 @@ _EXAMPLES = {
     "BoundedBelief": {"d": "1/4", "gamma": "1/2"},
     "NoisyCounts": {"epsilon": 1},
     "ProbabilisticDP": {"epsilon": 1},
+    "UnboundedDP": {"epsilon": 1},
+    "CrowdBlending": {"k": 3},
     "TauSafety": {"m": 2},
     "MInvariance": {"m": 2},
 }

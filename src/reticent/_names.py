@@ -110,6 +110,14 @@ DEFINITIONS: dict[str, Home] = {
         "reticent.definitions.noisy_counts",
         "replacing a row changes the chance of published counts by a factor of at most e^epsilon, and by delta",
     ),
+    "UnboundedDP": Home(
+        "reticent.definitions.unbounded_dp",
+        "adding or removing a row changes the chance of an output by a factor of at most e^epsilon, and by delta",
+    ),
+    "CrowdBlending": Home(
+        "reticent.definitions.crowd_blending",
+        "whoever is shown cannot be told from k - 1 others, the rest leave no trace",
+    ),
     "AverageRisk": Home("reticent.definitions.risk", "people are picked out with a chance of at most limit on average"),
     "TauSafety": Home(
         "reticent.republish", "no value of anybody above 1/m for somebody who follows people through all releases"
@@ -132,6 +140,8 @@ METHODS: dict[str, Home] = {
     "Frapp": Home("reticent.randomize", "every record replaced at random"),
     "JointCounts": Home("reticent.noise.methods", "counts with noise that several parties add together"),
     "CentralCounts": Home("reticent.noise.methods", "counts with noise that a trusted curator adds"),
+    "GridSample": Home("reticent.grid", "the cells of a public grid with enough rows of a random sample"),
+    "GridCounts": Home("reticent.grid", "a public grid halved where noisy counts are large, with noisy counts"),
     "Synthetic": Home("reticent.synthesize", "synthetic rows, drawn group by group from what is there and noise"),
     "Republish": Home("reticent.republish", "the next release of a table that changes, safe beside all earlier ones"),
 }
@@ -146,6 +156,8 @@ FORMATS: dict[str, Home] = {
     "view": Home("reticent.randomize.format", "tuples of a public domain, some true and most not", "VIEW"),
     "records": Home("reticent.randomize.format", "records perturbed one by one", "RECORDS"),
     "noisy counts": Home("reticent.noise.format", "counts of the cells of a domain, with noise", "NOISY_COUNTS"),
+    "grid sample": Home("reticent.grid.format", "cells of a public grid with enough sampled rows", "GRID_SAMPLE"),
+    "grid counts": Home("reticent.grid.format", "boxes of a public grid, with noisy counts", "GRID_COUNTS"),
     "synthetic": Home("reticent.synthesize.format", "synthetic rows by group, with the public domain", "SYNTHETIC"),
     "series": Home("reticent.republish.format", "a release of a series, with counterfeits told by group", "SERIES"),
 }
@@ -192,6 +204,7 @@ ROOMS = (
     "audit",
     "belief",
     "demo",
+    "grid",
     "knowledge",
     "noise",
     "randomize",

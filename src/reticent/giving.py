@@ -193,6 +193,21 @@ def privacy_spending(
     )
 
 
+def declared_budget(budget: object, owner: str) -> dict[str, Number | None]:
+    """The totals of epsilon and delta that a steward declared as one mapping, or nothing; anything else is a :class:`PolicyError`."""
+    if budget is None:
+        return {}
+    if not isinstance(budget, Mapping) or not {"epsilon"} <= set(budget) <= {"epsilon", "delta"}:
+        raise PolicyError(
+            f"{owner}: budget must name the totals of epsilon and delta, such as {{'epsilon': 10, 'delta': '1e-4'}}, but it is {budget!r}.",
+            setting=("budget",),
+            value=budget,
+        )
+    for name, total in budget.items():
+        exact(total, f"{owner}: budget: {name}", low=0)
+    return {"delta": 0, **budget}
+
+
 NAMELESS = "A budget is kept in the ledger for a named data set, and this table has no name. Pass dataset= to the table, or leave out the budget."
 """Why a method with a declared budget refuses a table without a name."""
 

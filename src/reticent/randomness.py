@@ -25,6 +25,10 @@ class Randomness:
         """Whether every draw comes from the operating system."""
         return self.insecure_seed is None
 
+    def repeatable(self) -> np.random.Generator | None:
+        """Where draws come from that can be repeated; None where they come from the operating system."""
+        return None if self.insecure_seed is None else np.random.default_rng(self.insecure_seed)
+
     def order(self, count: int) -> NDArray[np.int64]:
         """A uniformly random order of ``count`` things.
 

@@ -23,6 +23,8 @@ NOT_OF_GROUPS = {
     "BoundedBelief": "judges a randomized view",
     "NoisyCounts": "judges noise on counts",
     "ProbabilisticDP": "judges the plan of a mechanism",
+    "UnboundedDP": "judges the plan of a mechanism",
+    "CrowdBlending": "judges the plan of a mechanism",
     "MInvariance": "judges a series",
     "TauSafety": "judges a series",
 }

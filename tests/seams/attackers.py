@@ -71,6 +71,8 @@ def _unfollowed(release: rt.Release, seen: Seen, people: pl.DataFrame) -> str:
     claims = [definition_from(claim["definition"], claim["parameters"]) for claim in seen.made.claims]
     if any(claim.kind == "history" for claim in claims):
         return "judges a series of releases"
+    if any(claim.kind == "plan" for claim in claims):
+        return "judges how a release is made"
     if release.private.suppressed and "suppression" not in seen.made.method:
         # Who was left out may fit a published cell all the same, where cells overlap.
         return "does not say that it leaves people out|groups overlap|does not fill the published groups"

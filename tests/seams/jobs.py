@@ -25,6 +25,8 @@ DATASET = "wards"
 _TOWNS = ("Aix", "Apt", "Arles")
 _ILL = {"illness": DISEASES}
 _DOMAIN = {"town": _TOWNS, **_ILL}
+_GRID = {"age": {"from": 0, "to": 100, "step": 50}, **_ILL}
+_TOTALS = {"epsilon": 10, "delta": "0.1"}
 _BUDGET: dict[str, Any] = {"budget_epsilon": 10, "budget_delta": "0.1"}
 
 
@@ -159,6 +161,15 @@ EXAMPLES: dict[str, dict[str, Job]] = {
         )
     },
     "CentralCounts": {"": Job(people, rt.NoisyCounts(1), rt.CentralCounts(domain=_DOMAIN, **_BUDGET))},
+    "GridSample": {
+        "": Job(people, rt.UnboundedDP(2, "0.1"), rt.GridSample(_GRID, sample="0.5", budget=_TOTALS)),
+        "nothing": Job(people, rt.UnboundedDP(1, "1e-6"), rt.GridSample(_GRID, sample="0.5")),
+        "all rows": Job(people, rt.CrowdBlending(3), rt.GridSample({"age": 2, **_ILL})),
+    },
+    "GridCounts": {
+        "": Job(people, rt.UnboundedDP(1), rt.GridCounts(_GRID, depth=3, stop=4, histogram="illness", budget=_TOTALS)),
+        "boxes": Job(people, rt.UnboundedDP(1), rt.GridCounts({"age": 1, **_ILL}, depth=3, stop=1)),
+    },
     "Synthetic": {
         "": Job(
             wards, rt.ProbabilisticDP(2, "0.01"), rt.Synthetic(groups=_SIZES, domain=DISEASES, public="bed counts")

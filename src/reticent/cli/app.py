@@ -14,6 +14,7 @@ from reticent.cli import (
     audit,
     belief,
     demo,
+    grid,
     inspect,
     keys,
     knowledge,
@@ -31,7 +32,7 @@ from reticent.cli import (
 )
 
 _COMMANDS = (demo, inspect, assess, preview, publish, republish, verify, attack, query, apply, report)
-_GROUPS = (knowledge, belief, randomize, noise, synthesize, views, audit, ledger, keys)
+_GROUPS = (knowledge, belief, randomize, noise, grid, synthesize, views, audit, ledger, keys)
 
 
 def app_for(words: Sequence[str] = ()) -> typer.Typer:

@@ -12,6 +12,7 @@
 ``xy_privacy``   (X,Y)-privacy: what knowing some columns tells about others
 ``numeric``      numbers that are near each other: (k,e), (epsilon,m), ranges
 ``likeness``     beta-likeness, delta-disclosure privacy
+``unbounded_dp`` differential privacy where a row is added or removed; ``crowd_blending`` crowds of people who are treated alike
 ``noisy_counts`` counts with noise, judged by the law of the noise; ``mechanisms`` bounds on beliefs
 ``uniqueness``   m-uniqueness, m-eligibility
 ``personal``     what people themselves want guarded
@@ -46,6 +47,7 @@ from reticent.definitions.base import (
 )
 from reticent.definitions.catalogue import definition_from
 from reticent.definitions.closeness import NTCloseness, TCloseness
+from reticent.definitions.crowd_blending import CrowdBlending
 from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiversity
 from reticent.definitions.entropy import EntropyLDiversity
 from reticent.definitions.estimates import PopulationEstimate, individual_risk, population_estimate
@@ -85,6 +87,7 @@ from reticent.definitions.shares import (
     LAlphaDiversity,
     PSensitive,
 )
+from reticent.definitions.unbounded_dp import UnboundedDP
 from reticent.definitions.uniqueness import MEligible, MUnique
 from reticent.definitions.xy_privacy import XYPrivacy
 
@@ -117,6 +120,7 @@ __all__ = [
     "BoundedBelief",
     "CategoryDiversity",
     "ConfidenceBounding",
+    "CrowdBlending",
     "Definition",
     "DeltaDisclosure",
     "DeltaPresence",
@@ -152,6 +156,7 @@ __all__ = [
     "Reidentification",
     "Several",
     "TCloseness",
+    "UnboundedDP",
     "Uniqueness",
     "Witness",
     "WorstCaseKnowledge",

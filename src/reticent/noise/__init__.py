@@ -39,7 +39,14 @@ if TYPE_CHECKING:
     from reticent.noise.behaviours import BEHAVIOURS
     from reticent.noise.central import CentralNoise, central_noise, noisy_total
     from reticent.noise.channels import Identity
-    from reticent.noise.laws import BinomialLaw, DiscreteLaplaceLaw, ExponentialLaw, NoiseLaw
+    from reticent.noise.laws import (
+        BinomialLaw,
+        DiscreteLaplaceLaw,
+        ExponentialLaw,
+        NoiseLaw,
+        exponential,
+        hidden_by_noise,
+    )
     from reticent.noise.network import NoiseAborted
     from reticent.noise.party import LifetimeBudget, PartySettings, run_party
     from reticent.noise.planning import NoisePlan, plan
@@ -52,7 +59,7 @@ _HOMES = {
     "behaviours": ("BEHAVIOURS",),
     "central": ("CentralNoise", "central_noise", "noisy_total"),
     "channels": ("Identity",),
-    "laws": ("BinomialLaw", "DiscreteLaplaceLaw", "ExponentialLaw", "NoiseLaw"),
+    "laws": ("BinomialLaw", "DiscreteLaplaceLaw", "ExponentialLaw", "NoiseLaw", "exponential", "hidden_by_noise"),
     "network": ("NoiseAborted",),
     "party": ("LifetimeBudget", "PartySettings", "run_party"),
     "planning": ("NoisePlan", "plan"),
@@ -80,6 +87,8 @@ __all__ = [
     "PartyResult",
     "PartySettings",
     "central_noise",
+    "exponential",
+    "hidden_by_noise",
     "noisy_total",
     "plan",
     "run_local",

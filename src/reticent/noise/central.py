@@ -14,6 +14,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from reticent.errors import PolicyError
 from reticent.extras import needed
 from reticent.noise.laws import DiscreteLaplaceLaw
@@ -28,9 +30,13 @@ class CentralNoise:
     law: DiscreteLaplaceLaw
     mechanism: Any = field(repr=False, compare=False)
 
-    def added(self, counts: Sequence[int]) -> list[int]:
-        """The counts with independent noise on each."""
-        return [int(count) for count in self.mechanism(list(counts))]
+    def added(self, counts: Sequence[int], source: np.random.Generator | None = None) -> list[int]:
+        """The counts with independent noise on each; from a ``source`` that can be repeated it is that of two geometric numbers, for tests."""
+        if source is None:
+            return [int(count) for count in self.mechanism(list(counts))]
+        draws = source.geometric(1 - np.exp(-1 / float(self.law.scale)), (2, len(counts)))
+        drawn: list[int] = (np.asarray(counts, dtype=np.int64) + draws[0] - draws[1]).tolist()
+        return drawn
 
 
 @lru_cache(maxsize=64)

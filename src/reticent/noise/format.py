@@ -17,6 +17,7 @@ from reticent.data.predicate import Condition
 from reticent.definitions import Definition, NoisyCounts
 from reticent.errors import DataError
 from reticent.noise.details import NOISY_COUNT, CountsDetails, CountsPlan
+from reticent.noise.laws import hidden_by_noise
 from reticent.release import ManifestColumn, MechanismFormat, Words, read_details
 
 if TYPE_CHECKING:
@@ -126,13 +127,13 @@ class NoisyCountsFormat(MechanismFormat):
         return replace(Seen.in_noise(frame.filter(pl.Series(shown)).select(found.domain.names)), channel=channel)
 
     def words(self, public: PublicSide) -> Words:
-        return Words(
-            self.read(public).words(),
-            (
-                "Counts may be negative, and small ones may be noise alone. Count with `reticent query`, which knows the noise.",
-                "Which cells there are was declared before; that a cell is listed says nothing about anybody.",
-            ),
+        details = self.read(public)
+        risks = (
+            "Counts may be negative, and small ones may be noise alone. Count with `reticent query`, which knows the noise.",
+            "Which cells there are was declared before; that a cell is listed says nothing about anybody.",
         )
+        warned = hidden_by_noise(details.law, public.rows["cells"].frame()[NOISY_COUNT].to_numpy())
+        return Words(details.words(), risks if warned is None else (*risks, warned))
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> NoisySum:
         """The sum of the cells that meet a condition on the domain's columns."""

@@ -399,6 +399,17 @@ class DiscreteLaplaceLaw(NoiseLaw):
         return {"name": "discrete Laplace", "scale": str(self.scale)}
 
 
+def hidden_by_noise(law: NoiseLaw, counts: NDArray[np.int64]) -> str | None:
+    """A warning where the noise is larger than most counts, as on sparse domains with many columns; from noisy counts, so that anybody can tell (R-PM-22)."""
+    deviation, middle = math.sqrt(float(law.variance)), float(np.median(counts)) if len(counts) else 0.0
+    if deviation <= middle:
+        return None
+    return (
+        f"The noise is larger than most counts: its standard deviation is {deviation:.1f}, and half of the counts are at most {middle:,.0f}. "
+        "Sums of many counts still tell something; coarser cells or a larger epsilon tell more."
+    )
+
+
 def law_from(written: Mapping[str, Any]) -> NoiseLaw:
     """The law that :meth:`NoiseLaw.describe` wrote; sizes are bounded, since it may be forged."""
     own = dict(written)

@@ -128,12 +128,8 @@ class CentralCounts(_CountsMethod):
         details = CountsDetails(domain, noise.law, noise.law)
         true = np.bincount(cells, minlength=domain.size)
         context.step("adding noise")
-        seed = context.randomness.insecure_seed
-        if seed is None:
-            counts = np.array(noise.added(true.tolist()), dtype=np.int64)
-        else:
-            counts = true + _seeded(float(noise.law.scale), domain.size, seed)
-        return NoisyCells(details, counts, {}, {}, seed is None)
+        counts = np.array(noise.added(true.tolist(), context.randomness.repeatable()), dtype=np.int64)
+        return NoisyCells(details, counts, {}, {}, context.randomness.is_secure)
 
 
 @dataclass(frozen=True)
@@ -296,13 +292,6 @@ def _rounds(answer: JointAnswer) -> int:
     """How often the parties waited for each other, as most of them counted."""
     counted = [int(each.figures["rounds"]) for each in answer.results if "rounds" in each.figures]
     return max(set(counted), key=counted.count) if counted else answer.plan.rounds
-
-
-def _seeded(scale: float, cells: int, seed: int) -> _Counts:
-    """Repeatable noise of the same law, for tests: the difference of two geometric numbers."""
-    draws = np.random.default_rng(seed).geometric(1 - np.exp(-1 / scale), (2, cells))
-    drawn: _Counts = draws[0] - draws[1]
-    return drawn
 
 
 def _declared(domain: Any, name: str) -> ViewDomain:

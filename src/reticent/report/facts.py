@@ -227,7 +227,7 @@ def _verdict(side: PublicSide, checks: Sequence[Check]) -> ReportVerdict:
     if unsure:
         return ReportVerdict("unknown", f"{unsure[0].name}: {unsure[0].detail}")
     what = {1: "the definition", 2: "both definitions"}.get(len(claims), f"all {len(claims)} definitions")
-    groups = side.seen.groups
+    groups = side.seen.groups if "groups" in side.form.keeps else None
     judged = "the way the rows were drawn satisfies" if groups is None else f"all {len(groups):,} groups satisfy"
     return ReportVerdict("holds", f"Recomputed from the published files in exact arithmetic: {judged} {what}.")
 

@@ -14,7 +14,7 @@ from reticent.data import Context, Draft, DrawnRows, Evidence, FrameRows, Kind, 
 from reticent.definitions import Definition, ProbabilisticDP
 from reticent.errors import PolicyError
 from reticent.exact import exact
-from reticent.giving import NAMELESS, Spending, privacy_spending
+from reticent.giving import NAMELESS, Spending, declared_budget, privacy_spending
 from reticent.randomness import WordStream
 from reticent.synthesize.counts import GroupedCounts
 from reticent.synthesize.declared import SIZE, WEIGHT, DeclaredDomain, DeclaredGroups, DeclaredParts
@@ -102,7 +102,7 @@ class Synthetic:
                     setting=(name,),
                     value=getattr(self, name),
                 )
-        self._check_budget()
+        declared_budget(self.budget, "Synthetic")
 
     @property
     def options(self) -> PlanOptions:
@@ -199,20 +199,8 @@ class Synthetic:
             **{name: each for name, each in chosen.items() if each is not None},
         }
 
-    def _check_budget(self) -> None:
-        if self.budget is None:
-            return
-        if not isinstance(self.budget, Mapping) or not {"epsilon"} <= set(self.budget) <= {"epsilon", "delta"}:
-            raise PolicyError(
-                f"Synthetic: budget must name the totals of epsilon and delta, such as {{'epsilon': 10, 'delta': '1e-4'}}, but it is {self.budget!r}.",
-                setting=("budget",),
-                value=self.budget,
-            )
-        for name, total in self.budget.items():
-            exact(total, f"Synthetic: budget: {name}", low=0)
-
     def _spending(self, plan: SynthesisPlan) -> tuple[Spending, ...]:
-        totals = {} if self.budget is None else {"delta": 0, **self.budget}
+        totals = declared_budget(self.budget, "Synthetic")
         return privacy_spending(plan.epsilon, plan.delta, totals, "a synthetic release")
 
 

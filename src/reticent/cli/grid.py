@@ -1,0 +1,58 @@
+"""``reticent grid``: what a sample on a public grid promises, before there is a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from reticent.cli.console import Json, answer
+from reticent.cli.options import add_commands
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reticent.grid import GridPlan
+
+_KNOWN = {
+    "exact": "the exact least delta",
+    "bound": "the bound of the literature",
+    "tail": "a bound of its tail",
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(
+        help="A public grid: samples and noisy counts that hide whether somebody is there.", no_args_is_help=True
+    )
+    add_commands(group, {"plan": plan})
+    app.add_typer(group, name="grid")
+
+
+def plan(
+    sample: Annotated[str, typer.Option("--sample", help="The chance of every row to be sampled.")] = "0.2",
+    epsilon: Annotated[
+        str, typer.Option("--epsilon", help="How much one row more may change a chance: by e^epsilon.")
+    ] = "1",
+    delta: Annotated[str | None, typer.Option("--delta", help="Find the least number of rows for this delta.")] = None,
+    least: Annotated[int | None, typer.Option("--least", help="Find delta for cells with so many rows.")] = None,
+    as_json: Json = False,
+) -> None:
+    """How many sampled rows a cell must have to be shown, or what delta a number of rows gives.
+
+    Example: reticent grid plan --sample 0.2 --epsilon 1 --delta 1e-6
+    """
+    from reticent.grid import plan as make
+
+    made = make(sample, epsilon, "1e-6" if delta is None and least is None else delta, least)
+    answer({"ok": True, **made.describe()}, as_json, lambda console: _show(console, made))
+
+
+def _show(console: Console, made: GridPlan) -> None:
+    console.print(
+        f"Cells with at least {made.least:,} rows of a sample of {made.sample} keep epsilon = {made.epsilon}, delta = {float(made.delta):.4g} ({_KNOWN[made.known]})."
+    )
+    console.print(
+        f"The bound of the literature is {float(made.bound):.4g}. A row that is added or removed is covered; further samples add up."
+    )

@@ -1,0 +1,86 @@
+"""Differential privacy for neighbours of which one has a row more: nobody can tell whether a person is in the table at all (R-PM-21)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Protocol, cast, runtime_checkable
+
+from reticent.data import MechanismPlan
+from reticent.definitions.base import Assessment, PlanDefinition, Witness
+from reticent.exact import Number, exact
+
+
+@runtime_checkable
+class HidesOneRowMore(Protocol):
+    """A plan that can tell what it loses when one row is added or removed."""
+
+    def keeps_added_row(self, epsilon: Fraction, delta: Fraction) -> bool:
+        """Whether the chances of any set of outputs differ by at most the factor e^epsilon and delta beside it; exactly, or to the safe side."""
+
+    def added_row_delta(self, epsilon: Fraction) -> Fraction:
+        """A delta that holds at epsilon, rounded up; 1 where nothing is known."""
+
+
+@dataclass(frozen=True)
+class UnboundedDP(PlanDefinition):
+    """(epsilon, delta)-differential privacy with unbounded neighbours: adding or removing one row changes the chance of any set of outputs at most by the
+    factor e^epsilon, and by ``delta`` beside it (R-PM-21).
+
+    Guarantee: for tables D and D' of which one has one row more, and all sets S of outputs, Pr[S] <= e^epsilon Pr'[S] + delta, both ways. Where rows are sampled
+    with chance beta first, this is (beta, epsilon, delta)-differential privacy under sampling, and delta must lie below beta (R-PM-24).
+    Adversary: knows all other rows and the mechanism, but not the number of rows, which is never shown, nor who was sampled.
+    Replacing a row is removing one and adding another: it loses twice epsilon, and (1 + e^epsilon) delta.
+    Judges the plan of a mechanism: nothing can be read off groups, and nothing off an output.
+    Source: spec 004, R-PM-21, R-PM-22, R-PM-24 with 13.2.
+    """
+
+    epsilon: Number
+    delta: Number = 0
+
+    kept_by: ClassVar[str] = "method=GridSample(...) or GridCounts(...)"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", exact(self.epsilon, "UnboundedDP: epsilon", above=0, high=50))
+        object.__setattr__(self, "delta", exact(self.delta, "UnboundedDP: delta", low=0, below=1))
+
+    def fits(self, plan: MechanismPlan) -> str | None:
+        if isinstance(plan, HidesOneRowMore):
+            return None
+        return f"UnboundedDP judges what one row more can change, and a {type(plan).__name__} does not tell. Publish with {self.kept_by}."
+
+    def assess(self, plan: MechanismPlan) -> Assessment:
+        """Judge the plan; the value is the delta that it has at ``epsilon``, rounded up."""
+        epsilon, delta = self.amounts
+        loss = cast(HidesOneRowMore, plan)
+        holds, reached = loss.keeps_added_row(epsilon, delta), loss.added_row_delta(epsilon)
+        if reached > delta:
+            text = f"At epsilon = {float(epsilon):.6g} one row more or less is told with delta = {float(reached):.3g}, above {float(delta):.3g}."
+        else:
+            text = f"delta = {float(delta):.3g} is as large as the chance of a row to be sampled, so that it would hold for rows published as they are."
+        return Assessment(self, holds, reached, None if holds else Witness(0, text))
+
+    @property
+    def amounts(self) -> tuple[Fraction, Fraction]:
+        """Epsilon and delta."""
+        return exact(self.epsilon, "epsilon"), exact(self.delta, "delta")
+
+    def parameters(self) -> dict[str, Any]:
+        return {"epsilon": str(self.epsilon), "delta": str(self.delta)}
+
+    def meaning(self) -> str:
+        epsilon, delta = self.amounts
+        factor = math.ceil(100 * math.exp(epsilon)) / 100
+        beside = f", but for a chance of at most {float(delta):.3g}" if delta else ""
+        return (
+            f"Whoever knows all other rows finds anything that is published at most {factor:g} times as likely with a person's row in the table as without it, "
+            f"and the other way round{beside}."
+        )
+
+    def not_covered(self) -> str:
+        return (
+            "What many rows show together is published on purpose, also where it tells about a person. Several rows of one person, or of people who are alike, lose as "
+            "much each. Neighbours differ by one row that is added or removed; exchanging a row for another loses twice as much. Further releases of the same rows add their "
+            "epsilon and delta, and a sample that is used twice has no guarantee."
+        )
