@@ -77,13 +77,9 @@ def test_every_command_says_the_same_of_a_stream(place: Path, monkeypatch: pytes
 def test_a_policy_can_say_the_engine_and_the_command_line_wins(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RETICENT_MEMORY", "100KB")
     text = POLICY.replace('source = "rows.csv"', 'source = "rows.csv"\nengine = "streaming"')
-    (place / "policy.toml").write_text(
-        text.replace('suppression = "0.05"', 'format = "bucketize"')
-        .replace("KAnonymity", "DistinctLDiversity")
-        .replace("k = 12", "l = 2")
-    )
+    (place / "policy.toml").write_text(text.replace('suppression = "0.05"', 'name = "Mondrian"\nties = "divide"'))
     refused = CliRunner().invoke(app, ["publish", "policy.toml", "-o", "out", "--ledger", "l.sqlite"])
-    assert "format='bucketize' needs all rows in memory, and this table is streamed" in str(refused.exception)
+    assert "ties='divide' needs all rows in memory, and this table is streamed" in str(refused.exception)
     told("publish", "policy.toml", "-o", "out", "--ledger", "l.sqlite", "--engine", "local")
     wrong = CliRunner().invoke(app, ["publish", "policy.toml", "-o", "out2", "--engine", "sparc"])
     assert "engine must be 'local', 'streaming' or 'spark', but it is 'sparc'" in str(wrong.exception)

@@ -231,8 +231,6 @@ def test_what_needs_rows_in_memory_says_so_by_name():
         PolicyError, match="Mondrian: ties='divide' needs all rows in memory, and this table is streamed"
     ):
         publish(table, KAnonymity(2), Mondrian(ties="divide"))
-    with pytest.raises(PolicyError, match="Lattice: format='bucketize' needs all rows in memory"):
-        publish(table, DistinctLDiversity(2), Lattice(format="bucketize"))
     with pytest.raises(PolicyError, match="This needs all rows of the table in memory"):
         _ = table.frame
     named = Table(frame_of(200, 6).lazy(), quasi=["age"], identifiers=["note"], pseudonyms=["note"], engine="streaming")

@@ -175,7 +175,7 @@ def test_a_bucketized_release_answers_like_brute_force_over_all_ways(
         for name in KINDS
     }
     arguments = {"kinds": KINDS, "counts": "n" if counted else None}
-    tables_ = {"quasi": quasi, "sensitive": sensitive}
+    tables_ = {"quasi": FrameRows(quasi), "sensitive": FrameRows(sensitive)}
     found = count_buckets(tables_, meanings, condition, **arguments)
     wide = count_buckets(tables_, meanings, condition, "intersect", **arguments)
     mean, variance, low, high = 0.0, 0.0, 0, 0
@@ -202,7 +202,7 @@ def test_bounds_of_a_condition_that_no_product_decides_are_those_of_a_transport(
     quasi = pl.DataFrame({"sex": ["F", "F", "M"], "bucket": [1, 1, 1]})
     sensitive = pl.DataFrame({"disease": ["flu", "hiv", "hiv"], "bucket": [1, 1, 1]})
     condition = "(sex = 'F' and disease = 'flu') or (sex = 'M' and disease = 'hiv')"
-    found = count_buckets({"quasi": quasi, "sensitive": sensitive}, {}, condition)
+    found = count_buckets({"quasi": FrameRows(quasi), "sensitive": FrameRows(sensitive)}, {}, condition)
     # Either M has hiv and one F flu (2 of 3 ways), or M has flu and nobody meets it.
     assert found.bounds == (0, 2)
     assert found.value == pytest.approx(4 / 3)
@@ -269,7 +269,7 @@ def test_what_cannot_be_counted_is_refused() -> None:
     quasi = pl.DataFrame({"age": [20, 21], "bucket": [1, 2]})
     sensitive = pl.DataFrame({"disease": ["flu"], "bucket": [1]})
     with pytest.raises(DataError, match="more rows in one of its two tables"):
-        count_buckets({"quasi": quasi, "sensitive": sensitive}, {}, "age > 3 and disease = 'flu'")
+        count_buckets({"quasi": FrameRows(quasi), "sensitive": FrameRows(sensitive)}, {}, "age > 3 and disease = 'flu'")
 
 
 @pytest.mark.parametrize("domain", [(0, 40), None])

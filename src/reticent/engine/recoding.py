@@ -18,6 +18,7 @@ from reticent.data import (
     Deal,
     Distinct,
     FrameRows,
+    Levels,
     Recoded,
     Recoding,
     RepeatedRows,
@@ -68,7 +69,7 @@ def _repeated(
     return None if 2 * len(found.sizes) > len(kept) else (kept[found.firsts], found.sizes)
 
 
-def recode_parts(table: Table, recoding: Recoding, encode: Encode) -> Recoded:
+def recode_parts(table: Table, recoding: Recoding, encode: Encode, randomness: Randomness) -> Recoded:
     """The same of a table whose rows are looked at part by part, whenever they are read."""
 
     def published(part: Table) -> pl.DataFrame:
@@ -81,11 +82,31 @@ def recode_parts(table: Table, recoding: Recoding, encode: Encode) -> Recoded:
         return part.frame.select(listed).filter(pl.Series(_groups(part, recoding, encode) >= 0))
 
     listed = listed_columns(table)
+    private: dict[str, Rows] = {"people": _mapped(table, people, _typed(table, listed))} if listed else {}
+    if isinstance(recoding, Levels) and recoding.exact:
+        return Recoded(_bucketized_parts(table, recoding, encode, randomness), private)
     shown = recoding.shown(np.zeros(0, dtype=np.int64)).schema
-    unchanged = {name: table.schema[name] for name in (*table.sensitive, *table.other)}
-    data = _mapped(table, published, pl.Schema({**shown, **unchanged}))
-    private = {"people": _mapped(table, people, pl.Schema({name: table.schema[name] for name in listed}))}
-    return Recoded({"data": data}, private if listed else {})
+    data = _mapped(table, published, pl.Schema({**shown, **_typed(table, [*table.sensitive, *table.other])}))
+    return Recoded({"data": data}, private)
+
+
+def _typed(table: Table, columns: Sequence[str]) -> pl.Schema:
+    return pl.Schema({name: table.schema[name] for name in columns})
+
+
+def _bucketized_parts(table: Table, recoding: Levels, encode: Encode, randomness: Randomness) -> dict[str, Rows]:
+    """The two tables of buckets, which are numbered at random. Files have the rows of each in the order of their values, so that nothing else connects the two."""
+    names = randomness.order(len(recoding.published[0])) + 1
+
+    def named(part: Table) -> pl.DataFrame:
+        bucket = _groups(part, recoding, encode)
+        return part.frame.with_columns(pl.Series(BUCKET, names[bucket])).filter(pl.Series(bucket >= 0))
+
+    def shown(*columns: str) -> StreamRows:
+        types = pl.Schema({name: pl.Int64() if name == BUCKET else table.schema[name] for name in columns})
+        return _mapped(table, lambda part: named(part).select(columns), types)
+
+    return {"quasi": shown(*table.quasi, *table.other, BUCKET), "sensitive": shown(BUCKET, *table.sensitive)}
 
 
 def _mapped(table: Table, made: Callable[[Table], pl.DataFrame], schema: pl.Schema) -> StreamRows:

@@ -90,7 +90,8 @@ class StreamingEngine:
 
     def recode(self, table: Table, recoding: Recoding, context: Context) -> Recoded:
         """Public and private rows, made chunk by chunk whenever they are read."""
-        return recode_parts(table.watched(context, "recoding and sorting rows"), recoding, self._local.codes)
+        watched = table.watched(context, "recoding and sorting rows")
+        return recode_parts(watched, recoding, self._local.codes, context.randomness)
 
     def _counted(self, table: Table, levels: NodeLevels) -> FrequencySet:
         counted = _added_up(self._local.count(part, floor=levels) for part in table.parts())

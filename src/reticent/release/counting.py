@@ -17,13 +17,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import NULL_LABEL, FrameRows, Meaning, Rows, ValueType, unused
+from reticent.data import NULL_LABEL, Counted, Meaning, Rows, ValueType, unused
 from reticent.data.predicate import Condition, Covers, Domain
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.release.buckets import Pairs
 
 Estimator = Literal["uniform", "intersect"]
-Frames = Mapping[str, pl.DataFrame]
 Meanings = Mapping[str, Mapping[str, Meaning]]
 
 _MOST_VALUES = 2_000_000
@@ -105,7 +104,7 @@ def count_labels(
 
 
 def count_buckets(
-    tables: Frames,
+    tables: Mapping[str, Rows],
     meanings: Meanings,
     condition: str | Condition,
     estimator: str = "uniform",
@@ -122,10 +121,7 @@ def count_buckets(
     values to be independent.
     """
     described = _described(meanings, kinds, domains, may_miss)
-    quasi = tables["quasi"].with_columns(
-        [_exact_values(tables["quasi"][name], meanings[name], described.get(name)) for name in meanings]
-    )
-    return _bucketized(quasi, tables["sensitive"], bucket, counts, _parsed(condition), _chosen(estimator))
+    return _bucketized(tables, bucket, counts, _parsed(condition), _chosen(estimator), meanings, described)
 
 
 def _parsed(condition: str | Condition) -> Condition:
@@ -230,40 +226,48 @@ def _exact_values(series: pl.Series, meanings: Mapping[str, Meaning], domain: Do
 
 
 def _bucketized(
-    quasi: pl.DataFrame,
-    sensitive: pl.DataFrame,
+    tables: Mapping[str, Rows],
     bucket: str,
     counts: str | None,
     condition: Condition,
     estimator: Estimator,
+    meanings: Meanings,
+    described: Mapping[str, Domain],
 ) -> Count:
     """Estimate bucket by bucket, where all ways of joining people and sensitive values are equally likely."""
-    hidden = [name for name in sensitive.columns if name not in (bucket, counts)]
-    condition.check_names([*quasi.columns, *hidden])
-    own = [name for name in condition.scope if name in quasi.columns]
-    other = [name for name in condition.scope if name not in quasi.columns]
-    weights = (
-        sensitive[counts].cast(pl.Int64)
-        if counts is not None
-        else pl.repeat(1, len(sensitive), dtype=pl.Int64, eager=True)
+    quasi, sensitive = tables["quasi"], tables["sensitive"]
+    condition.check_names([*quasi.schema, *(name for name in sensitive.schema if name not in (bucket, counts))])
+    own = [name for name in condition.scope if name in quasi.schema]
+    other = [name for name in condition.scope if name not in quasi.schema]
+    people, many = quasi.counted([bucket, *(name for name in own if name != bucket)])
+    people = people.with_columns(
+        [_exact_values(people[name], meanings[name], described.get(name)) for name in own if name in meanings]
     )
+    values, times = _kinds_of_values(sensitive, counts, [bucket, *other])
+    rows = int(many.sum())
     if not other or not own:
-        met = int(condition.mask(quasi).sum()) if not other else int(weights.filter(condition.mask(sensitive)).sum())
+        met = int(many[_mask(condition, people)].sum() if not other else times[_mask(condition, values)].sum())
         error = 0.0 if estimator == "uniform" else None
-        return Count(condition.text, estimator, met, (met, met), error, quasi.height)
-    kinds_of_people = FrameRows(quasi).counted([bucket, *(name for name in own if name != bucket)])
-    pairs = Pairs.of(kinds_of_people, _kinds_of_values(sensitive, weights, [bucket, *other]), bucket, condition)
+        return Count(condition.text, estimator, met, (met, met), error, rows)
+    pairs = Pairs.of((people, many), (values, times), bucket, condition)
     low, high = pairs.bounds()
     if estimator == "intersect":
-        return Count(condition.text, estimator, pairs.meeting(), (low, high), None, quasi.height)
+        return Count(condition.text, estimator, pairs.meeting(), (low, high), None, rows)
     value, variance = pairs.moments()
-    return Count(condition.text, estimator, value, (low, high), math.sqrt(max(variance, 0.0)), quasi.height, _MIXED)
+    return Count(condition.text, estimator, value, (low, high), math.sqrt(max(variance, 0.0)), rows, _MIXED)
 
 
-def _kinds_of_values(
-    sensitive: pl.DataFrame, weights: pl.Series, columns: Sequence[str]
-) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+def _mask(condition: Condition, rows: pl.DataFrame) -> NDArray[np.bool_]:
+    met: NDArray[np.bool_] = condition.mask(rows).to_numpy()
+    return met
+
+
+def _kinds_of_values(sensitive: Rows, counts: str | None, columns: Sequence[str]) -> Counted:
     """The distinct rows of some columns of the sensitive table, and how many rows each stands for."""
+    if counts is None:
+        return sensitive.counted(columns)
+    listed, often = sensitive.counted([*columns, counts])
     times = unused("times", columns)
-    grouped = sensitive.select(columns).with_columns(weights.alias(times)).group_by(columns).agg(pl.col(times).sum())
+    weighted = listed.select(columns).with_columns((listed[counts].cast(pl.Int64) * pl.Series(often)).alias(times))
+    grouped = weighted.group_by(columns).agg(pl.col(times).sum())
     return grouped.select(columns), grouped[times].to_numpy()

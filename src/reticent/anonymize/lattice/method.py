@@ -141,9 +141,8 @@ class Lattice:
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
-        whole = "format='bucketize'" if self.format == "bucketize" else "pseudonyms=" if table.pseudonyms else None
-        if table.streamed and whole is not None:
-            return _needs_memory(whole, table)
+        if table.streamed and table.pseudonyms:
+            return f"Lattice: pseudonyms= needs all rows in memory, and this table is {table.read_how}. Pass engine='local' if the table fits in memory, or publish without it."
         if self.repair == "rows":
             undone = [part for part in definition.parts() if not _absorbs(part, table)]
             if undone:
@@ -253,10 +252,6 @@ def _undone(part: Definition) -> str:
         f"Lattice: repair='rows' cuts a failing group down until {part} holds, and whoever knows how many people the group has, and the method, "
         "reckons back what was cut. Use repair='groups', which leaves such a group out."
     )
-
-
-def _needs_memory(what: str, table: Table) -> str:
-    return f"Lattice: {what} needs all rows in memory, and this table is {table.read_how}. Pass engine='local' if the table fits in memory, or publish without it."
 
 
 def _meanings(table: Table, recoding: Levels, recoded: Recoded) -> dict[str, dict[str, Meaning]]:

@@ -14,6 +14,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from reticent.data import (
+    BUCKET,
     WEIGHT,
     Change,
     Context,
@@ -32,7 +33,7 @@ from reticent.data import (
 from reticent.engine.local import LocalEngine
 from reticent.engine.recoding import listed_columns
 from reticent.engine.spark import counting, writing
-from reticent.engine.spark.maps import coded, shown
+from reticent.engine.spark.maps import coded, shown, shown_at
 from reticent.engine.spark.rows import TIMES, SparkRows
 from reticent.engine.spark.session import session_from
 from reticent.engine.spark.sources import SparkSource, as_frame
@@ -98,15 +99,12 @@ class SparkEngine:
         """Public and private rows, made on the cluster whenever they are asked for. Equal rows are counted before they are recoded, where all of them is published."""
         context.step("recoding rows")
         rows = _rows_of(table.watched(context, "recoding, sorting and writing rows"))
-        unchanged = [*table.sensitive, *table.other]
-        base = rows if table.other else _counted_rows(rows, [*table.quasi, *unchanged])
-        frame, cells = shown(base, coded(base, base.source, table, recoding.coded_at), recoding)
-        data = _published(base, frame, cells, unchanged)
+        public = _in_buckets(rows, table, recoding, context) if recoding.exact else _in_groups(rows, table, recoding)
         listed = listed_columns(table)
         if not listed:
-            return Recoded({"data": data}, {})
-        kept, _ = shown(rows, coded(rows, rows.source, table, recoding.coded_at), recoding)
-        return Recoded({"data": data}, {"people": _published(rows, kept, pl.Schema(), listed)})
+            return Recoded(public, {})
+        kept = shown(rows, coded(rows, rows.source, table, recoding.coded_at), *shown_at(recoding))
+        return Recoded(public, {"people": _published(rows, kept, pl.Schema(), listed)})
 
     def profile(self, rows: Rows, columns: Sequence[str]) -> Profile:
         """The number of rows, and the values and nulls of some columns."""
@@ -153,6 +151,31 @@ def _part(table: Table, rows: pl.DataFrame) -> Table:
     return table.part(rows, None, weighted=False)
 
 
+def _in_groups(rows: SparkRows, table: Table, recoding: Recoding) -> dict[str, Rows]:
+    """One table of what is shown of every row."""
+    unchanged = [*table.sensitive, *table.other]
+    base = rows if table.other else _counted_rows(rows, [*table.quasi, *unchanged])
+    points, cells = shown_at(recoding)
+    frame = shown(base, coded(base, base.source, table, recoding.coded_at), points, cells)
+    return {"data": _published(base, frame, cells.schema, [*cells.columns, *unchanged])}
+
+
+def _in_buckets(rows: SparkRows, table: Table, recoding: Recoding, context: Context) -> dict[str, Rows]:
+    """Two tables joined by a bucket only, which are numbered at random; files have the rows of each in the order of their values (R-WK-23)."""
+    points, _ = shown_at(recoding)
+    names = pl.DataFrame({BUCKET: context.randomness.order(len(points[0])) + 1})
+
+    def placed(columns: Sequence[str], beside: Sequence[str] = ()) -> SparkRows:
+        base = _counted_rows(rows, [*table.quasi, *beside])
+        frame = shown(base, coded(base, base.source, table, recoding.coded_at), points, names)
+        return _published(base, frame, names.schema, columns)
+
+    return {
+        "quasi": placed([*table.quasi, *table.other, BUCKET], table.other),
+        "sensitive": placed([BUCKET, *table.sensitive], list(table.sensitive)),
+    }
+
+
 def _counted_rows(rows: SparkRows, columns: Sequence[str]) -> SparkRows:
     """The distinct rows of some columns, each with how often it stands there."""
     names = pl.Schema({name: rows.held[name] for name in columns})
@@ -160,17 +183,15 @@ def _counted_rows(rows: SparkRows, columns: Sequence[str]) -> SparkRows:
     return replace(rows, source=rows.grouped(columns), held=names, schema=changed, repeated=True, most=rows.height)
 
 
-def _published(rows: SparkRows, frame: DataFrame, cells: pl.Schema, unchanged: Sequence[str]) -> SparkRows:
-    """What is shown of rows, and beside it some columns as they are."""
-    columns = [
-        *(F.col(f"s{place}").alias(f"c{place}") for place in range(len(cells))),
-        *(rows.column(name).alias(f"c{len(cells) + place}") for place, name in enumerate(unchanged)),
-        *([F.col(TIMES)] if rows.repeated else []),
-    ]
-    held = pl.Schema({**cells, **{name: rows.held[name] for name in unchanged}})
-    schema = pl.Schema({**cells, **{name: rows.schema[name] for name in unchanged}})
-    changes = tuple(OnlyOn(tuple(unchanged), change) for change in rows.changes) if unchanged else ()
+def _published(rows: SparkRows, frame: DataFrame, cells: pl.Schema, columns: Sequence[str]) -> SparkRows:
+    """The ``columns`` of a frame: what is shown, where that is among the ``cells``, and others as they are."""
+    places = {name: f"s{place}" for place, name in enumerate(cells)}
+    chosen = [F.col(places[name]) if name in cells else rows.column(name) for name in columns]
+    unchanged = tuple(name for name in columns if name not in cells)
+    held = pl.Schema({name: cells[name] if name in cells else rows.held[name] for name in columns})
+    schema = pl.Schema({name: cells[name] if name in cells else rows.schema[name] for name in columns})
+    changes = tuple(OnlyOn(unchanged, change) for change in rows.changes) if unchanged else ()
+    selected = [column.alias(f"c{place}") for place, column in enumerate(chosen)]
     most = rows.most if rows.most is not None else rows.height
-    return replace(
-        rows, source=frame.select(*columns), held=held, schema=schema, changes=changes, known=None, most=most
-    )
+    source = frame.select(*selected, *([F.col(TIMES)] if rows.repeated else []))
+    return replace(rows, source=source, held=held, schema=schema, changes=changes, known=None, most=most)

@@ -85,23 +85,22 @@ def _joined(rows: SparkRows, frame: DataFrame, column: str, raw: pl.Series, code
 
 def shown_at(recoding: Recoding) -> tuple[Sequence[Codes], pl.DataFrame]:
     """The points (or groups) that a recoding publishes, as codes, and what is shown of each."""
-    if isinstance(recoding, Levels) and not recoding.exact:
+    if isinstance(recoding, Levels):
         return recoding.published, recoding.shown(np.arange(len(recoding.published[0])))
     if type(recoding) is not Regions:
         raise PolicyError(
-            "The engine 'spark' recodes levels and regions. Buckets, and recodings that part people with equal quasi values, need all rows in memory: pass "
-            "engine='local' if the table fits in memory."
+            "The engine 'spark' recodes levels and regions. Recodings that part people with equal quasi values need all rows in memory: pass engine='local' if the "
+            "table fits in memory."
         )
     kept = np.flatnonzero(recoding.group >= 0)
     return [codes.take(kept) for codes in recoding.points], recoding.shown(recoding.group[kept])
 
 
-def shown(rows: SparkRows, frame: DataFrame, recoding: Recoding) -> tuple[DataFrame, pl.Schema]:
-    """A coded frame with what is published of every row, under ``s0``, ``s1`` and so on; suppressed rows are left out."""
-    points, cells = shown_at(recoding)
+def shown(rows: SparkRows, frame: DataFrame, points: Sequence[Codes], cells: pl.DataFrame) -> DataFrame:
+    """A coded frame with the ``cells`` of every row's point, under ``s0``, ``s1`` and so on; rows of other points are left out."""
     keys = [f"k{place}" for place in range(len(points))]
     columns = [pl.Series(key, codes.astype(np.int64)) for key, codes in zip(keys, points, strict=True)]
     listed = pl.DataFrame([*columns, *(cells[name].alias(f"s{place}") for place, name in enumerate(cells.columns))])
     looked_up = rows.session.createDataFrame(listed.to_arrow(), spark_types(listed.to_arrow().schema))
     hinted = F.broadcast(looked_up) if listed.height <= _BROADCAST else looked_up
-    return frame.join(hinted, keys, "inner"), cells.schema
+    return frame.join(hinted, keys, "inner")

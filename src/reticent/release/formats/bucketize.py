@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from reticent.data import DRAWN, Draft, FrameRows, Rows, Seen, Table, in_order, unused
 from reticent.data.predicate import Condition
@@ -38,6 +37,7 @@ class Bucketize(GroupFormat):
     name: ClassVar[str] = "bucketize"
     tables: ClassVar[tuple[str, ...]] = ("quasi", "sensitive")
     roles: ClassVar[tuple[str, ...]] = ("bucket", "count")
+    streams: ClassVar[bool] = True
     hides_identity: ClassVar[bool] = False
     shows: ClassVar[PublishedAs] = "values"
 
@@ -52,12 +52,15 @@ class Bucketize(GroupFormat):
         return {shared[0]: "bucket", **dict.fromkeys(counts[:1], "count")}
 
     def arranged(self, rows: Mapping[str, Rows], draft: Draft, table: Table) -> Mapping[str, Rows]:
-        frames = {name: each.frame() for name, each in rows.items()}
+        frames = {name: each.frame() for name, each in rows.items() if isinstance(each, FrameRows)}
+        if len(frames) < len(rows):
+            # Engines number the buckets of rows that are not in memory at random.
+            return rows
         bucket = next(iter(self.own_columns(draft, list(table.sensitive))))
         return {name: FrameRows(frame) for name, frame in _renumbered(frames, bucket).items()}
 
     def check(self, public: PublicSide) -> None:
-        manifest, tables = public.manifest, public.tables
+        manifest = public.manifest
         if manifest.details not in ({}, DRAWN):
             raise DataError(
                 f"manifest.json: the details of a bucketized release are empty or {DRAWN}, but they are {dict(manifest.details)}."
@@ -71,15 +74,9 @@ class Bucketize(GroupFormat):
         expected = {bucket, *manifest.named("sensitive"), *manifest.named("count")}
         if sensitive != expected or quasi & sensitive != {bucket}:
             raise DataError("manifest.json: the sensitive columns, and nothing else, stand in the sensitive table.")
-        if any(table[bucket].null_count() for table in tables.values()):
+        shown, values = _people_in(public.rows["quasi"], bucket), _values_in(public, bucket)
+        if any(table[bucket].null_count() for table in (shown, values)):
             raise DataError("A row of a bucketized release has no bucket.")
-        counts = counts_of(public)
-        if (counts < 1).any():
-            raise DataError(f"The sensitive table counts {int(counts.min())} rows for a value; a count is at least 1.")
-        shown = tables["quasi"].group_by(bucket).agg(pl.len().cast(pl.Int64).alias("rows"))
-        values = (
-            tables["sensitive"].select(bucket, counts=pl.Series(counts)).group_by(bucket).agg(pl.col("counts").sum())
-        )
         wrong = shown.join(values, on=bucket, how="full", coalesce=True).filter(
             pl.col("rows").ne_missing(pl.col("counts"))
         )
@@ -95,15 +92,16 @@ class Bucketize(GroupFormat):
         sensitive, bucket, count = (
             [column.name for column in columns if column.role == role] for role in ("sensitive", "bucket", "count")
         )
-        people, values = (rows[name].frame() for name in self.tables)
-        times = values[count[0]].to_numpy().astype(np.int64) if count else None
-        return Seen.in_buckets(people, values, quasi, sensitive, bucket[0], times)
+        people, many = rows["quasi"].counted([*quasi, *bucket])
+        values, often = rows["sensitive"].counted([*bucket, *sensitive, *count])
+        times = often * values[count[0]].to_numpy().astype(np.int64) if count else often
+        return Seen.in_buckets(people, values, quasi, sensitive, bucket[0], times, many)
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
         from reticent.release.counting import count_buckets
 
         own: dict[str, Any] = {"bucket": bucket_of(public.manifest), "counts": public.manifest.only("count")}
-        return count_buckets(public.tables, public.meanings, condition, estimator, **own, **self.known(public))
+        return count_buckets(public.rows, public.meanings, condition, estimator, **own, **self.known(public))
 
     def attested(self, public: PublicSide) -> str:
         return _ATTESTED if public.manifest.details == DRAWN else ""
@@ -129,15 +127,23 @@ def bucket_of(manifest: Manifest) -> str:
     return manifest.named("bucket")[0]
 
 
-def counts_of(public: PublicSide) -> NDArray[np.int64]:
-    """How many rows each row of the sensitive table stands for."""
-    table, named = public.tables["sensitive"], public.manifest.named("count")
-    if not named:
-        return np.ones(table.height, dtype=np.int64)
-    counts = table[named[0]]
-    if counts.null_count():
+def _people_in(quasi: Rows, bucket: str) -> pl.DataFrame:
+    """How many rows the quasi table has of each bucket."""
+    buckets, many = quasi.counted([bucket])
+    return buckets.with_columns(pl.Series("rows", many))
+
+
+def _values_in(public: PublicSide, bucket: str) -> pl.DataFrame:
+    """How many rows the sensitive table counts in each bucket."""
+    named = public.manifest.named("count")
+    listed, often = public.rows["sensitive"].counted([bucket, *named])
+    if named and listed[named[0]].null_count():
         raise DataError("The sensitive table has a row without a count.")
-    return counts.to_numpy()
+    counts = listed[named[0]].to_numpy().astype(np.int64) if named else np.ones(listed.height, dtype=np.int64)
+    if (counts < 1).any():
+        raise DataError(f"The sensitive table counts {int(counts.min())} rows for a value; a count is at least 1.")
+    counted = listed.select(bucket).with_columns(pl.Series("counts", counts * often))
+    return counted.group_by(bucket).agg(pl.col("counts").sum())
 
 
 def _renumbered(tables: Mapping[str, pl.DataFrame], bucket: str) -> dict[str, pl.DataFrame]:
