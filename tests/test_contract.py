@@ -394,3 +394,14 @@ def test_a_series_is_attacked_by_following_people(tmp_path: Path) -> None:
     assert {chance for releases in exact.values() for found in releases.values() for chance in found.values()} == {
         Fraction(1, 2)
     }
+
+
+def test_bang(table: rt.Table) -> None:
+    b = rt.Bang(minimum=2).build(table)
+    for k in (2, 5):
+        assert b.draft(k=k).groups.sizes.min() >= k
+        assert b.draft(k=k).groups.sizes.sum() == 12
+    r = rt.publish(table, rt.KAnonymity(5) & rt.DistinctLDiversity(3), method=rt.Bang())
+    assert r.groups.sizes.min() >= 5
+    low, high = r.count("age between 30 and 40").bounds
+    assert low <= 4 <= high

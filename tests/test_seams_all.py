@@ -60,6 +60,7 @@ KINDS = (
     "Gather",
     "GridSample",
     "GridCounts",
+    "Bang merged",
     "Synthetic",
     "Republish",
     *OWN_METHODS,

@@ -150,6 +150,13 @@ EXAMPLES: dict[str, dict[str, Job]] = {
             rt.Anatomy(l=3),
         ),
     },
+    "Bang": {
+        "": Job(people, _BOTH, rt.Bang()),
+        "merged": Job(tall, rt.KAnonymity(9), rt.Bang(minimum=3)),
+        "guarded": Job(people, _K & rt.TCloseness("0.5"), rt.Bang(guard="sensitive", order="gridclus")),
+        "streamed": Job(lambda **m: people(**{"engine": "streaming", **m}), _K, rt.Bang(order="closest")),
+        "people": Job(visits, _K, rt.Bang(scales={"age": [30, 40, 50]})),
+    },
     "AlphaBeta": {"": Job(distinct, rt.BoundedBelief("1/3", "9/10"), rt.AlphaBeta(domain=_DOMAIN))},
     "Frapp": {"": Job(lambda **m: people(**m), rt.BoundedBelief("1/4", "9/10", "record"), rt.Frapp(domain=_DOMAIN))},
     "JointCounts": {
@@ -208,7 +215,7 @@ def register_all() -> None:
     rt.register("method", "Growing", f"{SEAMS}.no_shrinking")
     rt.register("method", "Holes", f"{SEAMS}.shaped")
     rt.register("method", "Gathered", f"{SEAMS}.shaped")
-    rt.register("format", "regions", f"{SEAMS}.shaped", attribute="REGIONS")
+    rt.register("format", "holes", f"{SEAMS}.shaped", attribute="HOLES")
     rt.register("format", "balls", f"{SEAMS}.shaped", attribute="BALLS")
     rt.register("format", "noisy histogram", f"{SEAMS}.noisy_histogram", attribute="NOISY_HISTOGRAM")
     rt.register("format", "starred", f"{SEAMS}.starred", attribute="STARRED")

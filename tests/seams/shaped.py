@@ -96,7 +96,7 @@ class Holes(_Shaped):
 
     sides: tuple[tuple[int, int], ...]
 
-    made: ClassVar[str] = "regions"
+    made: ClassVar[str] = "holes"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sides", tuple((low, high) for low, high in self.sides))
@@ -188,4 +188,4 @@ class ShapedFormat(GroupFormat):
         )
 
 
-REGIONS, BALLS = ShapedFormat("regions"), ShapedFormat("balls")
+HOLES, BALLS = ShapedFormat("holes"), ShapedFormat("balls")

@@ -4,6 +4,7 @@
 ``lattice``   full-domain generalization with exact search; ``datafly`` the greedy baseline
 ``mondrian``  local recoding by repeated cuts
 ``suppress``  local suppression: single cells are starred
+``bang``      classes from a spatial index, cut for any k
 ``gather``    clusters with centres and radii, by radius or by cost
 ``anatomy``   buckets of different sensitive values beside exact quasi values
 ``buckets``   what methods that publish buckets have in common
@@ -12,6 +13,7 @@
 """
 
 from reticent.anonymize.anatomy import Anatomy
+from reticent.anonymize.bang import Bang
 from reticent.anonymize.datafly import Datafly
 from reticent.anonymize.gather import Cellular, Gather
 from reticent.anonymize.lattice import Lattice, Node, NodeView, Search, search
@@ -20,6 +22,7 @@ from reticent.anonymize.suppress import Suppress
 
 __all__ = [
     "Anatomy",
+    "Bang",
     "Cellular",
     "Datafly",
     "Gather",

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import AskedPeople, Fitting, Seen, Shape, number, pack, sum_by
+from reticent.data import AskedPeople, Fitting, Seen, Shape, sum_by
 
 
 @dataclass(frozen=True)
@@ -129,8 +129,7 @@ def _matches(places: LabelPlaces, fits: Fitting) -> Matches:
 def places_of(seen: Seen, quasi: Sequence[str], sensitive: str | None) -> LabelPlaces:
     """Merge the published cells over the columns that the adversary can compare."""
     columns = [seen.column(name) for name in quasi]
-    sizes = [len(column.meanings) for column in columns]
-    ids, count = number(*pack([column.codes for column in columns], sizes, len(seen.sizes)))
+    ids, count = seen.combined(quasi)
     first = np.empty(count, dtype=np.int64)
     first[ids] = np.arange(len(ids))
     codes = tuple(column.codes[first] for column in columns)

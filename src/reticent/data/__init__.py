@@ -128,7 +128,7 @@ from reticent.data.rows import (
 )
 from reticent.data.seen import NOT_TRUE, NOWHERE, SEVERAL, Channel, MadeBy, Seen, SeenColumn, WholeColumn
 from reticent.data.sensitive import SensitiveColumn, SensitiveKind
-from reticent.data.shape import Ball, LabelBox, Nested, Shape, balls_around, inside, read_shapes, shapes_json
+from reticent.data.shape import Ball, LabelBox, Nested, Patched, Shape, balls_around, inside, read_shapes, shapes_json
 from reticent.data.table import PSEUDONYM, EngineName, Table, check_engine
 from reticent.data.table_files import TableFile, table_file, write_frame
 from reticent.data.types import ValueType, to_plain
@@ -238,6 +238,7 @@ __all__ = [
     "OrMissing",
     "Order",
     "PairwiseDistances",
+    "Patched",
     "Patterns",
     "PlaceDistance",
     "Profile",

@@ -68,7 +68,7 @@ class AskedPeople:
         return pl.DataFrame([known.gather(mine) for known, mine in zip(self.known, self.values, strict=True)])
 
     def fits(self, codes: Sequence[Array], shapes: Sequence[Shape] = ()) -> Iterator[Fitting]:
-        """Who fits which of some places that are all different (``codes[j]``: their label in column j), and lies inside its shape if it has one."""
+        """Who fits which of some places (``codes[j]``: their label in column j), and lies inside its shape if it has one."""
         keeps = inside(shapes, self.points) if shapes else None
         for fits in self._fitting(codes):
             if keeps is not None:
@@ -79,10 +79,11 @@ class AskedPeople:
     def _fitting(self, codes: Sequence[Array]) -> Iterator[Fitting]:
         """Who fits which place by labels.
 
-        Whoever fits at most one label in every column has one place, and a join finds it; the others, where labels overlap (local
+        Whoever fits at most one label in every column has one place, if these are all different, and a join finds it; the others, where labels overlap (local
         recoding, unknown values), are narrowed down column by column.
         """
-        single = self.is_single
+        _, distinct = number(*pack(codes, [each.label_count for each in self.covers], len(codes[0])))
+        single = self.is_single if distinct == len(codes[0]) else np.zeros(len(self), dtype=bool)
         people, others = np.flatnonzero(single), np.flatnonzero(~single)
         if len(people):
             labels = [each.lookup()[values[people]] for each, values in zip(self.covers, self.values, strict=True)]

@@ -140,14 +140,20 @@ class Seen:
         times: _Array | None,
         meanings: Mapping[str, Mapping[str, Meaning]],
         sensitive: Sequence[str],
+        called: str | None = None,
     ) -> Seen:
-        """Rows that show labels and sensitive values together: rows with the same labels are a group. ``times``: how often each row is there."""
+        """Rows that show labels and sensitive values together: rows with the same labels are a group. ``times``: how often each row is there.
+
+        Where labels do not tell all groups apart, ``called`` names the column that does.
+        """
         columns = tuple(SeenColumn.of(rows[name], known) for name, known in meanings.items())
-        ids, count = number(*_keys(columns, rows.height))
+        own = () if called is None else (SeenColumn.of(rows[called]),)
+        ids, count = number(*_keys([*columns, *own], rows.height))
         firsts = first_rows(ids, count)
         groups = _grouped(ids, count, rows, sensitive, times)
         cells = tuple(each.at(firsts) for each in columns)
-        return cls(cells, groups.sizes, np.arange(count), groups, (tuple(meanings),))
+        names = own[0].labels.gather(own[0].codes[firsts]) if own else None
+        return cls(cells, groups.sizes, np.arange(count), groups, (tuple(meanings),), called=names)
 
     @classmethod
     def in_buckets(
@@ -267,7 +273,7 @@ class Seen:
     def shapes_of(self, ids: NDArray[Any], count: int, columns: Sequence[str]) -> tuple[Shape, ...]:
         """The shapes of cells that are numbered by what they show in some columns, for somebody who knows these; nothing where cells are boxes.
 
-        Cells that look alike in all columns have the same shape. Those that do so in some may differ, and then all that is known is that somebody is in one of them.
+        Those that look alike in some columns may differ, and then all that is known is that somebody is in one of them.
         """
         if not self.shapes:
             return ()
@@ -383,9 +389,29 @@ class Seen:
         return first_rows(self.group_of, len(self.true_groups))
 
     def _combinations(self) -> tuple[_Array, _Array]:
-        """The cells numbered by their labels alone, whatever group they lie in, and one cell of each number."""
-        ids, count = number(*_keys(self.columns, len(self.sizes)))
-        return ids.astype(np.int64), first_rows(ids, count)
+        """The cells numbered by their labels and shapes, whatever group they lie in, and one cell of each number."""
+        ids, count = self.combined(self.names)
+        return ids, first_rows(ids, count)
+
+    def combined(self, columns: Sequence[str]) -> tuple[_Array, int]:
+        """The cells numbered by what they show in some columns: their labels and, to somebody who knows all columns, their shapes."""
+        chosen = [self.column(name) for name in columns]
+        ids, count = number(*_keys(chosen, len(self.sizes)))
+        if not self.shapes or count == len(ids) or set(columns) != set(self.names):
+            return ids.astype(np.int64), count
+        found = ids.astype(np.int64)
+        alike: dict[int, list[int]] = {}
+        for cell in np.flatnonzero(np.bincount(ids, minlength=count)[ids] > 1).tolist():
+            same = alike.setdefault(int(ids[cell]), [])
+            twin = next((each for each in same if self.shapes[each] == self.shapes[cell]), None)
+            if twin is not None:
+                found[cell] = found[twin]
+                continue
+            if same:
+                found[cell] = count
+                count += 1
+            same.append(cell)
+        return found, count
 
     def with_population(self, people: pl.DataFrame) -> Seen:
         """The same with the number of people of a population who fit each group; somebody who fits several is counted in each."""

@@ -16,12 +16,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from reticent.data.meaning import Anything, LeafIndex, Meaning, covers_missing
 from reticent.data.metric import Norm, great_circle
+from reticent.data.types import ValueType
 from reticent.errors import DataError
 
 _Array = NDArray[np.int64]
 PairTest = Callable[[_Array, _Array], NDArray[np.bool_]]
 """Which of some pairs pass, given the number of a point and the number of a shape for each."""
+PairDepth = Callable[[_Array, _Array], _Array]
+"""How deep each of some pairs lies inside, -1 where it lies outside."""
 # Distances are compared with this share added: whoever is on the rim is inside, however numbers are rounded.
 _RIM = 1e-9
 _SLACK = 1e-12
@@ -37,8 +41,8 @@ class Shape(ABC):
         return 0
 
     @classmethod
-    def test(cls, shapes: Sequence[Any], points: pl.DataFrame) -> PairTest | None:
-        """A test of pairs of a point and one of some shapes of this class, whose labels the point fits: whether it lies inside. None where all do.
+    def test(cls, shapes: Sequence[Any], points: pl.DataFrame) -> PairDepth | None:
+        """How deep points lie in some shapes of this class, whose labels they fit. None where all lie inside, as deep as the shape.
 
         A null is a detail that rules nothing out.
         """
@@ -59,6 +63,8 @@ class Shape(ABC):
             return LabelBox()
         if isinstance(given, Mapping) and set(given) == {"nested"} and type(given["nested"]) is int:
             return Nested(given["nested"])
+        if isinstance(given, Mapping) and set(given) == {"patches"}:
+            return Patched.read_patches(given["patches"], where)
         if isinstance(given, Mapping) and {"centre", "radius", "scales"} <= set(given) <= _BALL:
             centre, scales = given["centre"], given["scales"]
             numbers = [
@@ -107,6 +113,90 @@ class Nested(Shape):
 
 
 @dataclass(frozen=True)
+class Patched(Shape):
+    """Several boxes, each with holes where boxes of a greater level lie inside it: a cell whose labels only say between which ends all of them lie.
+
+    ``boxes`` has for each its level and what its sides stand for, in the order of the ``columns``, whose values are of the ``kinds``.
+    """
+
+    columns: tuple[str, ...]
+    kinds: tuple[ValueType, ...]
+    boxes: tuple[tuple[int, tuple[Meaning, ...]], ...]
+
+    @classmethod
+    def test(cls, shapes: Sequence[Patched], points: pl.DataFrame) -> PairDepth:
+        """The deepest box of a shape that holds the point."""
+        lengths = np.array([len(shape.boxes) for shape in shapes], dtype=np.int64)
+        starts = np.cumsum(lengths) - lengths
+        levels = np.array([level for shape in shapes for level, _ in shape.boxes], dtype=np.int64)
+        sides = []
+        for place, name in enumerate(shapes[0].columns):
+            meanings: dict[int, Meaning] = {}
+            numbers: dict[int, int] = {}
+            own = np.empty(len(levels), dtype=np.int64)
+            for at, meaning in enumerate(each[place] for shape in shapes for _, each in shape.boxes):
+                # Shapes of one release share their meanings, so that these are told apart by what they are, not by what they say.
+                own[at] = numbers.setdefault(id(meaning), len(numbers))
+                meanings[id(meaning)] = meaning
+            sides.append((_covered(list(meanings.values()), points[name], name), own))
+
+        def depth(point: _Array, shape: _Array) -> _Array:
+            many = lengths[shape]
+            pair = np.repeat(np.arange(len(point)), many)
+            box = np.repeat(starts[shape], many) + np.arange(len(pair)) - np.repeat(np.cumsum(many) - many, many)
+            held = np.ones(len(pair), dtype=bool)
+            for (covers, value), own in sides:
+                held &= covers[own[box], value[point[pair]]]
+            found = np.full(len(point), -1, dtype=np.int64)
+            np.maximum.at(found, pair[held], levels[box[held]])
+            return found
+
+        return depth
+
+    def known(self, columns: Sequence[str]) -> Shape:
+        """What is left of the boxes in fewer columns; holes do not show there."""
+        kept = [place for place, name in enumerate(self.columns) if name in columns]
+        boxes = dict.fromkeys((0, tuple(sides[place] for place in kept)) for _, sides in self.boxes)
+        names, kinds = tuple(self.columns[place] for place in kept), tuple(self.kinds[place] for place in kept)
+        return Patched(names, kinds, tuple(boxes)) if kept else LabelBox()
+
+    def as_json(self) -> dict[str, Any]:
+        boxes = [[level, [side.as_json() for side in sides]] for level, sides in self.boxes]
+        return {"patches": {"columns": list(self.columns), "kinds": [str(each) for each in self.kinds], "boxes": boxes}}
+
+    @classmethod
+    def read_patches(cls, given: Any, where: str) -> Patched:
+        """The boxes that :meth:`as_json` wrote; anything else is a :class:`DataError`."""
+        try:
+            kinds = tuple(ValueType(each) for each in given["kinds"])
+            boxes = tuple(
+                (
+                    int(level),
+                    tuple(Meaning.read(side, kind, where) for side, kind in zip(sides, kinds, strict=True)),
+                )
+                for level, sides in given["boxes"]
+            )
+            return cls(tuple(map(str, given["columns"])), kinds, boxes)
+        except (KeyError, TypeError, ValueError):
+            raise DataError(f"{where}: the patches of a shape cannot be understood.") from None
+
+
+def _covered(meanings: Sequence[Meaning], values: pl.Series, column: str) -> tuple[NDArray[np.bool_], _Array]:
+    """Which meaning (row) covers which distinct value (column), and the place of each value among the distinct ones."""
+    distinct = values.unique(maintain_order=True)
+    numbered = pl.DataFrame({"value": distinct, "place": np.arange(len(distinct))})
+    places = values.to_frame("value").join(numbered, on="value", how="left", nulls_equal=True, maintain_order="left")
+    index = LeafIndex.of(distinct, column)
+    found = np.zeros((len(meanings), len(distinct)), dtype=bool)
+    for at, meaning in enumerate(meanings):
+        found[at, meaning.covers(index)] = True
+    if not any(covers_missing(each) and not isinstance(each, Anything) for each in meanings):
+        # Where no box is about missing values, a null is a detail that nobody told.
+        found[:, distinct.is_null().to_numpy()] = True
+    return found, places["place"].to_numpy().astype(np.int64)
+
+
+@dataclass(frozen=True)
 class Ball(Shape):
     """Everybody within ``radius`` of the ``centre``: differences in units of each column's ``scales``, added up (``L1``) or as the root of added squares (``L2``).
 
@@ -135,20 +225,19 @@ class Ball(Shape):
         return (*self.places, *((name,) for name in self.centre if name not in second))
 
     @classmethod
-    def test(cls, shapes: Sequence[Ball], points: pl.DataFrame) -> PairTest:
+    def test(cls, shapes: Sequence[Ball], points: pl.DataFrame) -> PairDepth:
         """Distances are added up column by column, for all pairs at once."""
         names = dict.fromkeys(names for ball in shapes for names in ball.coordinates)
         columns = [_Apart.of(shapes, points, each) for each in names]
         radii = np.array([ball.radius for ball in shapes], dtype=np.float64) * (1 + _RIM) + _SLACK
         is_sum = np.array([ball.norm == "L1" for ball in shapes], dtype=bool)
 
-        def inside_ball(point: _Array, ball: _Array) -> NDArray[np.bool_]:
+        def inside_ball(point: _Array, ball: _Array) -> _Array:
             total, added = np.zeros(len(point)), is_sum[ball]
             for column in columns:
                 away = column.between(point, ball)
                 total += np.where(added, away, away * away)
-            found: NDArray[np.bool_] = np.where(added, total, np.sqrt(total)) <= radii[ball]
-            return found
+            return np.where(np.where(added, total, np.sqrt(total)) <= radii[ball], 0, -1)
 
         return inside_ball
 
@@ -212,14 +301,14 @@ def inside(shapes: Sequence[Shape], points: pl.DataFrame) -> PairTest:
         number[kind == each] = np.arange(int((kind == each).sum()))
 
     def kept(point: _Array, place: _Array) -> NDArray[np.bool_]:
-        covered = np.ones(len(point), dtype=bool)
+        deep = depth[place]
         for each, test in enumerate(tests):
             if test is not None:
                 mine = np.flatnonzero(kind[place] == each)
-                covered[mine] = test(point[mine], number[place[mine]])
+                deep[mine] = test(point[mine], number[place[mine]])
         deepest = np.full(points.height, -1, dtype=np.int64)
-        np.maximum.at(deepest, point[covered], depth[place[covered]])
-        found: NDArray[np.bool_] = covered & (depth[place] == deepest[point])
+        np.maximum.at(deepest, point, deep)
+        found: NDArray[np.bool_] = (deep >= 0) & (deep == deepest[point])
         return found
 
     return kept

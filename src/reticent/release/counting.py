@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -26,6 +26,7 @@ Estimator = Literal["uniform", "intersect"]
 Meanings = Mapping[str, Mapping[str, Meaning]]
 
 _MOST_VALUES = 2_000_000
+_KIND, _PLACE = "_kind", "_place"
 _EVEN = "people are spread evenly over the values that a label stands for"
 _MIXED = "inside a bucket, sensitive values do not depend on the other columns"
 ESTIMATORS: tuple[Estimator, ...] = ("uniform", "intersect")
@@ -124,6 +125,57 @@ def count_buckets(
     return _bucketized(tables, bucket, counts, _parsed(condition), _chosen(estimator), meanings, described)
 
 
+def count_regions(
+    rows: Rows,
+    regions: pl.DataFrame,
+    meanings: Meanings,
+    condition: str | Condition,
+    estimator: str = "uniform",
+    *,
+    group: str,
+    level: str,
+    kinds: Mapping[str, str] | None = None,
+    domains: Mapping[str, Sequence[Any]] | None = None,
+    may_miss: bool = False,
+) -> Count:
+    """How many ``rows`` meet a condition, where each is in one of the ``regions`` of its ``group``; see :func:`count_labels`.
+
+    A row meets it for certain where all regions of its group do, and possibly where one of them may. ``uniform`` takes rows to be spread evenly over the regions of their group,
+    whose volumes halve with every ``level``.
+    """
+    asked = _parsed(condition)
+    asked.check_names([name for name in rows.schema.names() if name != group])
+    quasi = [name for name in asked.scope if name in meanings]
+    if not quasi:
+        return count_labels(rows, meanings, asked, estimator, kinds=kinds, domains=domains, may_miss=may_miss)
+    chosen, described = _chosen(estimator), _described(meanings, kinds, domains, may_miss)
+    counted, times = rows.counted([group, *(name for name in asked.scope if name not in meanings)])
+    kinds_of_rows = counted.with_columns(pl.Series(_KIND, np.arange(counted.height)))
+    every = kinds_of_rows.join(regions.select(group, level, *quasi), on=group, how="left", maintain_order="left")
+    shown = every.select(asked.scope).with_row_index(_PLACE).group_by(asked.scope, maintain_order=True).agg(_PLACE)
+    one_of_each = _covers(shown.select(asked.scope), meanings, asked, described)
+    place = np.empty(every.height, dtype=np.int64)
+    place[shown[_PLACE].explode().to_numpy()] = np.repeat(np.arange(shown.height), shown[_PLACE].list.len().to_numpy())
+    found = _of_rows(one_of_each, place, every[_KIND].to_numpy(), np.ldexp(1.0, -every[level].to_numpy()), len(times))
+    certain, possible = int(times[found.certain].sum()), int(times[found.possible].sum())
+    if chosen == "intersect":
+        return Count(asked.text, chosen, possible, (certain, possible), None, rows.height)
+    value = math.fsum((times * found.share).tolist())
+    return Count(asked.text, chosen, value, (certain, possible), _uniform_error(times, found), rows.height, _EVEN)
+
+
+def _of_rows(
+    covers: Covers, place: NDArray[np.int64], kind: NDArray[np.int64], volume: NDArray[np.float64], count: int
+) -> Covers:
+    """What a condition covers of rows that may lie in several regions: ``place`` has the combination of labels of each pair of a kind of row and a region."""
+    sure, may, measured = (
+        np.bincount(kind, each[place], count) for each in (covers.certain, covers.possible, covers.measured)
+    )
+    pairs = np.bincount(kind, minlength=count)
+    share = np.bincount(kind, covers.share[place] * volume, count) / np.bincount(kind, volume, count)
+    return replace(covers, certain=sure == pairs, possible=may > 0, share=share, measured=measured == pairs)
+
+
 def _parsed(condition: str | Condition) -> Condition:
     return Condition.parse(condition) if isinstance(condition, str) else condition
 
@@ -177,6 +229,11 @@ def _covered(
     if not condition.scope:
         return np.array([published.height]), condition.covers({}, {})
     groups, sizes = published.counted(condition.scope)
+    return sizes, _covers(groups, meanings, condition, domains)
+
+
+def _covers(groups: pl.DataFrame, meanings: Meanings, condition: Condition, domains: Mapping[str, Domain]) -> Covers:
+    """What a condition covers of some combinations of labels and values."""
     codes: dict[str, NDArray[np.int64]] = {}
     labels: dict[str, list[Meaning]] = {}
     known: dict[str, Domain] = {name: domain for name, domain in domains.items() if name in condition.scope}
@@ -188,7 +245,7 @@ def _covered(
             labels[name] = [_meaning(label, meanings[name], name) for label in distinct.to_list()]
         else:
             known[name] = Domain.of_series(distinct)
-    return sizes, condition.covers(codes, labels, known)
+    return condition.covers(codes, labels, known)
 
 
 def _meaning(label: str | None, meanings: Mapping[str, Meaning], column: str) -> Meaning:

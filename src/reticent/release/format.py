@@ -279,7 +279,7 @@ class GroupFormat(Format):
                 raise PolicyError(
                     f"A release of format {self.name!r} has a column {name!r} of its own. Rename the column of that name."
                 )
-        quasi = self.labels_shown(main, [name for name in main.schema if name in table.quasi])
+        quasi = self.labels_shown(rows, [name for name in main.schema if name in table.quasi])
         listed = {name: dtype for each in rows.values() for name, dtype in each.schema.items()}
         return tuple(
             self._quasi_column(table, draft, quasi[name])
@@ -290,9 +290,9 @@ class GroupFormat(Format):
             for name, dtype in listed.items()
         )
 
-    def labels_shown(self, rows: Rows, quasi: Sequence[str]) -> Mapping[str, pl.Series]:
+    def labels_shown(self, rows: Mapping[str, Rows], quasi: Sequence[str]) -> Mapping[str, pl.Series]:
         """The labels that each quasi column shows, each at least once. Distinct rows are counted, which groups are made of later."""
-        distinct, _ = rows.counted(quasi)
+        distinct, _ = rows[self._labels_in].counted(quasi)
         return {name: distinct[name] for name in quasi}
 
     @property
@@ -331,7 +331,7 @@ class GroupFormat(Format):
 
     def _check_labels(self, public: PublicSide) -> None:
         """The labels that occur are exactly those that the manifest explains, and no two mean the same."""
-        shown = self.labels_shown(public.rows[self._labels_in], public.manifest.named("quasi"))
+        shown = self.labels_shown(public.rows, public.manifest.named("quasi"))
         for column in public.manifest.columns:
             if column.role != "quasi":
                 continue

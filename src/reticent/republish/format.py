@@ -102,8 +102,8 @@ class SeriesFormat(GroupFormat):
             )
         super().check(public)
 
-    def labels_shown(self, rows: Rows, quasi: Sequence[str]) -> Mapping[str, pl.Series]:
-        return {name: rows.values(name) for name in quasi}
+    def labels_shown(self, rows: Mapping[str, Rows], quasi: Sequence[str]) -> Mapping[str, pl.Series]:
+        return {name: rows[self.tables[0]].values(name) for name in quasi}
 
     def evidence(self, public: PublicSide, about: Judged) -> Evidence:
         """The groups of this release and of those before it, if they are one chain."""

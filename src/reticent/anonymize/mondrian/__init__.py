@@ -11,6 +11,7 @@
 
 from reticent.anonymize.mondrian.cells import ColumnCells, column_cells
 from reticent.anonymize.mondrian.method import Mondrian, recoding_of
+from reticent.anonymize.mondrian.scales import order_of
 from reticent.anonymize.mondrian.shown import Shown
 
-__all__ = ["ColumnCells", "Mondrian", "Shown", "column_cells", "recoding_of"]
+__all__ = ["ColumnCells", "Mondrian", "Shown", "column_cells", "order_of", "recoding_of"]

@@ -1,0 +1,15 @@
+"""Classes from a spatial index: dense parts of the space are regions inside larger ones (spec 004, section 4).
+
+``method``      Bang, the method that ``publish`` takes
+``index``       a table's index: built once, cut for any k
+``space``       columns as lines of cells, points as keys of interleaved bits, ranges of cells as labels
+``directory``   regions and blocks; ``dendrogram`` the order in which blocks merge, and cuts through it
+``cutting``     what is published of a cut
+``loops``       the loops behind, which ``_kernels`` compiles for large tables
+"""
+
+from reticent.anonymize.bang.cutting import BangCut
+from reticent.anonymize.bang.index import BangIndex
+from reticent.anonymize.bang.method import Bang
+
+__all__ = ["Bang", "BangCut", "BangIndex"]

@@ -1,0 +1,276 @@
+"""A cut of an index: classes of blocks, what is published of each, and the draft of a release (R-BA-10, R-BA-11)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.anonymize.bang._kernels import loops_for
+from reticent.anonymize.bang.directory import halving_arrays
+from reticent.anonymize.bang.space import Ids
+from reticent.anonymize.leaving import Leaving, LeftOut
+from reticent.anonymize.sets import seen_as
+from reticent.anonymize.typical import group_column
+from reticent.data import (
+    Context,
+    Draft,
+    FrameRows,
+    Groups,
+    Meaning,
+    Missing,
+    Nested,
+    OrMissing,
+    Patched,
+    RegionColumn,
+    Regions,
+    Shape,
+    Table,
+    ValueType,
+    declared_domains,
+    first_rows,
+    number,
+    pack,
+    unused,
+)
+from reticent.definitions import GroupDefinition
+from reticent.engine import engine_of
+from reticent.utility import Measured, RegionsDrawing
+
+if TYPE_CHECKING:
+    from reticent.anonymize.bang.index import BangIndex
+
+FORMAT = "regions"
+LEVEL, FROM, BELOW, MISSING = "level", "{} from", "{} below", "{} missing"
+COLUMN, VALUE, PLACE = "quasi column", "quasi value", "place"
+
+
+@dataclass(frozen=True)
+class PublishedRegions:
+    """The regions of a release: the class and the level of each, and the cells from ``lows`` up to ``highs`` on every axis (rows)."""
+
+    group: Ids
+    level: Ids
+    lows: Ids
+    highs: Ids
+
+    def __len__(self) -> int:
+        return len(self.group)
+
+
+@dataclass(frozen=True)
+class AxisLabels:
+    """What is shown on one axis: the distinct ``labels`` with their ``meanings``, and which of them each class and each region shows; the ``ranges`` of cells of the regions."""
+
+    labels: list[str]
+    meanings: list[Meaning]
+    of_class: Ids
+    of_region: Ids
+    ranges: Ids
+
+
+@dataclass(frozen=True, eq=False)
+class BangCut:
+    """A cut of an index: every block in one of ``count`` classes (``group``), each of which passed what was asked. Nothing was scanned to make it."""
+
+    index: BangIndex
+    group: Ids
+    count: int
+    k: int
+
+    @classmethod
+    def of(cls, index: BangIndex, group: Ids, k: int) -> BangCut:
+        """Classes in the order of their first blocks, so that numbers tell nothing but where they lie."""
+        count = int(group.max()) + 1
+        firsts = first_rows(group[::-1], count)
+        place = np.empty(count, dtype=np.int64)
+        place[np.argsort(len(group) - 1 - firsts)] = np.arange(count)
+        return cls(index, place[group], count, k)
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The classes, with their sensitive values."""
+        return self.index.blocks.merged(self.group.astype(np.int32), self.count)
+
+    @property
+    def labels(self) -> Ids:
+        """The class of every distinct point of the table, in the order of the points of the index."""
+        return self.group[self.index.region_of]
+
+    @cached_property
+    def published(self) -> PublishedRegions:
+        """The regions of the classes: none that lies in a region of its own class, and no two that are halves of one."""
+        directory = self.index.directory
+        level, became = directory.level.copy(), np.zeros(len(directory), dtype=np.int64)
+        loops = loops_for(len(directory) * len(directory.space.axes))
+        loops.shown(self.group, directory.encloser, level, directory.lows, *halving_arrays(directory.space), became)
+        kept = np.flatnonzero(became == np.arange(len(became)))
+        lows, highs = directory.space.boxes(directory.lows[:, kept], level[kept])
+        return PublishedRegions(self.group[kept], level[kept], lows, highs)
+
+    @cached_property
+    def axes(self) -> tuple[AxisLabels, ...]:
+        """The labels of classes and regions on every axis: a class shows the range from the first cell of its regions to the last."""
+        shown = self.published
+        order = np.argsort(shown.group, kind="stable")
+        starts = np.searchsorted(shown.group[order], np.arange(self.count))
+        found = []
+        for axis, lows, highs in zip(self.index.space.axes, shown.lows, shown.highs, strict=True):
+            low, high = np.minimum.reduceat(lows[order], starts), np.maximum.reduceat(highs[order], starts)
+            side = axis.cells + 1
+            codes, which = np.unique(
+                np.concatenate([low, lows]) * side + np.concatenate([high, highs]), return_inverse=True
+            )
+            labels, meanings = axis.described([(int(code) // side, int(code) % side) for code in codes.tolist()])
+            # Different cells may hold the same values of the column, and then look alike.
+            numbers = {label: place for place, label in enumerate(dict.fromkeys(labels))}
+            known = dict(zip(labels, meanings, strict=True))
+            place = np.array([numbers[label] for label in labels], dtype=np.int64)[which.ravel()]
+            ranges = np.stack([lows, highs], axis=1)
+            found.append(
+                AxisLabels(
+                    list(numbers), [known[label] for label in numbers], place[: self.count], place[self.count :], ranges
+                )
+            )
+        return tuple(found)
+
+    @cached_property
+    def shapes(self) -> tuple[Shape, ...]:
+        """What each class stands for beyond its labels: one region with holes, or several."""
+        shown = self.published
+        many = np.bincount(shown.group, minlength=self.count)
+        order = np.argsort(shown.group, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(many)])
+        names = tuple(axis.hierarchy.column for axis in self.index.space.axes)
+        kinds = tuple(ValueType.published(axis.hierarchy.leaves.dtype) for axis in self.index.space.axes)
+        sides = [axis.of_region.tolist() for axis in self.axes]
+        levels = shown.level.tolist()
+        found: list[Shape] = []
+        for each in range(self.count):
+            mine = order[starts[each] : starts[each + 1]].tolist()
+            if len(mine) == 1:
+                found.append(Nested(levels[mine[0]]))
+                continue
+            boxes = tuple(
+                (
+                    levels[region],
+                    tuple(axis.meanings[side[region]] for axis, side in zip(self.axes, sides, strict=True)),
+                )
+                for region in mine
+            )
+            found.append(Patched(names, kinds, boxes))
+        return tuple(found)
+
+    def regions(self, numbered: str = "group", level: str = LEVEL) -> pl.DataFrame:
+        """The public table of regions: class, level, labels, and between which values (or places of values) each lies, for plain queries."""
+        shown = self.published
+        columns = [pl.Series(numbered, shown.group + 1), pl.Series(level, shown.level)]
+        for axis, labels in zip(self.index.space.axes, self.axes, strict=True):
+            name = axis.hierarchy.column
+            columns.append(pl.Series(name, labels.labels, dtype=pl.String).gather(labels.of_region))
+        for axis, labels in zip(self.index.space.axes, self.axes, strict=True):
+            name = axis.hierarchy.column
+            low, high = axis.bounds([(int(one), int(other)) for one, other in labels.ranges])
+            columns += [low.alias(FROM.format(name)), high.alias(BELOW.format(name))]
+            if getattr(axis, "missing", False):
+                told = [_missing_word(each) for each in labels.meanings]
+                columns.append(pl.Series(MISSING.format(name), told, dtype=pl.String).gather(labels.of_region))
+        return pl.DataFrame(columns)
+
+    def places(self) -> pl.DataFrame:
+        """The public table of values in their order, for the columns that are not numbers or dates."""
+        schema = {COLUMN: pl.String, VALUE: pl.String, PLACE: pl.Int64}
+        parts = [
+            axis.places.select(
+                pl.lit(axis.hierarchy.column).alias(COLUMN), pl.col("value").alias(VALUE), pl.col("place").alias(PLACE)
+            )
+            for axis in self.index.space.axes
+            if axis.places is not None
+        ]
+        return pl.concat([pl.DataFrame(schema=schema), *parts])
+
+    @property
+    def meanings(self) -> dict[str, dict[str, Meaning]]:
+        """For every column what each label stands for."""
+        return {
+            axis.hierarchy.column: dict(zip(each.labels, each.meanings, strict=True))
+            for axis, each in zip(self.index.space.axes, self.axes, strict=True)
+        }
+
+    def recoding(self, table: Table) -> Regions:
+        """Where every point of the table goes."""
+        columns = tuple(
+            RegionColumn(
+                axis.hierarchy.column,
+                table.quasi[axis.hierarchy.column],
+                axis.hierarchy.leaves,
+                pl.Series(axis.hierarchy.column, each.labels, dtype=pl.String),
+                tuple(each.meanings),
+                each.of_class,
+            )
+            for axis, each in zip(self.index.space.axes, self.axes, strict=True)
+        )
+        return Regions(
+            columns,
+            self.index.units.codes,
+            self.labels,
+            table.carried,
+            shapes=self.shapes,
+            numbered=group_column(table),
+        )
+
+    def release(self, table: Table, definition: GroupDefinition, method: Mapping[str, Any], context: Context) -> Draft:
+        """The draft of a release of the table that the index was built of."""
+        recoding = self.recoding(table)
+        context.step("recoding rows")
+        recoded = engine_of(table, context).recode(table, recoding, context)
+        nobody = np.zeros(self.count, dtype=bool)
+        evidence = Leaving.of(table, definition, self.groups, self._seen, 0).evidence(LeftOut(nobody))
+        numbered = recoding.numbered or "group"
+        tables = {
+            **recoded.tables,
+            "places": FrameRows(self.places()),
+            "regions": FrameRows(self.regions(numbered, unused(LEVEL, table.schema))),
+        }
+        return Draft(
+            format=FORMAT,
+            recoding=recoding,
+            evidence=evidence,
+            tables=tables,
+            meanings=self.meanings,
+            details={"guard": self.index.method.guard, "k": self.k},
+            method=method,
+            utility=Measured(RegionsDrawing(self.index.units, recoding)),
+            search={
+                "groups": self.count,
+                "blocks": len(self.index.directory),
+                "regions": len(self.published),
+                "columns": list(table.quasi),
+            },
+            domains=declared_domains(table.hierarchies),
+            private=recoded.private,
+            insecure=not context.randomness.is_secure,
+        )
+
+    def _seen(self, places: tuple[int, ...], kept: NDArray[np.bool_]) -> tuple[NDArray[Any], Groups]:
+        """The classes as somebody sees them who knows some columns: those that look alike there are one."""
+        if len(places) == len(self.axes):
+            return np.arange(self.count), self.groups
+        chosen: Sequence[AxisLabels] = [self.axes[place] for place in places]
+        ids, count = number(
+            *pack([each.of_class for each in chosen], [len(each.labels) for each in chosen], self.count)
+        )
+        mine, _, groups = seen_as(self.groups, ids.astype(np.int64), count, kept)
+        return mine, groups
+
+
+def _missing_word(meaning: Meaning) -> str:
+    """Whether a missing value lies in a range of cells: ``only``, ``too`` or ``no``."""
+    if isinstance(meaning, Missing):
+        return "only"
+    return "too" if isinstance(meaning, OrMissing) or meaning.as_json() == {"all": True} else "no"

@@ -1,0 +1,95 @@
+"""The order in which blocks are merged, and cuts through it: classes of at least k rows for any k, without a look at the data (R-BA-9, R-BA-10)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.anonymize.bang._kernels import loops_for
+from reticent.anonymize.bang.directory import BangDirectory
+from reticent.anonymize.bang.space import Ids
+
+MergeOrder = Literal["balanced", "gridclus", "closest"]
+ORDERS: tuple[MergeOrder, ...] = ("balanced", "gridclus", "closest")
+Wanted = Callable[[Ids], NDArray[np.bool_]]
+"""Says of some clusters whether each may stand alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dendrogram:
+    """Mergings of ``b`` blocks: clusters below ``b`` are blocks, and cluster ``b + i`` is made of the two of ``pairs[i]``. The last one is everything.
+
+    ``rows`` has the rows of every cluster. Cluster ``c`` is a stretch of the ``order`` of blocks that begins at ``starts[c]``.
+    """
+
+    pairs: Ids
+    rows: Ids
+    order: Ids
+    starts: Ids
+
+    @classmethod
+    def of(cls, directory: BangDirectory, how: MergeOrder) -> Dendrogram:
+        """The mergings of the blocks of a directory."""
+        count, axes = len(directory), len(directory.space.axes)
+        loops = loops_for(count * axes)
+        sides = (np.int64(1) << directory.space.bits).astype(np.float64)
+        rows, volume = np.zeros(2 * count, dtype=np.int64), np.ones(2 * count)
+        lows, highs = np.zeros((2, axes, 2 * count), dtype=np.int64)
+        rows[:count], volume[:count] = directory.rows, directory.volumes
+        lows[:, :count], highs[:, :count] = directory.lows, directory.highs
+        pairs = np.zeros((count - 1, 2), dtype=np.int64)
+        starts, beside = _lists(directory.neighbours, count)
+        density = directory.rows / directory.volumes
+        if how == "balanced":
+            entries = len(beside)
+            link = np.arange(1, entries + 1)
+            link[starts[1:][np.diff(starts) > 0] - 1] = -1
+            head = np.where(np.diff(starts) > 0, starts[:-1], -1)
+            made = loops.balanced(rows, volume, lows, highs, sides, head, link, beside, pairs)
+        elif how == "gridclus":
+            # The neighbours of a block, the densest first.
+            owners = np.repeat(np.arange(count), np.diff(starts))
+            beside = beside[np.lexsort((beside, -density[beside], owners))]
+            falling = np.lexsort((np.arange(count), -density))
+            made = loops.by_density(rows, volume, lows, highs, starts, beside, falling, pairs)
+        else:
+            made = loops.by_gap(rows, volume, lows, highs, starts, beside, pairs)
+        loops.connected(made, rows, volume, lows, highs, sides, pairs)
+        first, order = np.zeros(2 * count - 1, dtype=np.int64), np.zeros(count, dtype=np.int64)
+        loops.laid_out(pairs, first, order)
+        return cls(pairs, rows[: 2 * count - 1], order, first)
+
+    def __len__(self) -> int:
+        """How many blocks there are."""
+        return len(self.order)
+
+    def cut(self, wanted: Wanted) -> Ids:
+        """The class of every block: from everything downwards a cluster is parted while both of its parts are as ``wanted``."""
+        blocks, kept = len(self), []
+        open_ = np.array([2 * blocks - 2])
+        while len(open_):
+            inner = open_[open_ >= blocks]
+            parts = self.pairs[inner - blocks]
+            parted = wanted(parts.reshape(-1)).reshape(-1, 2).all(axis=1)
+            kept += [open_[open_ < blocks], inner[~parted]]
+            open_ = parts[parted].reshape(-1)
+        begins = np.sort(self.starts[np.concatenate(kept)])
+        group = np.empty(blocks, dtype=np.int64)
+        group[self.order] = np.repeat(np.arange(len(begins)), np.diff(np.append(begins, blocks)))
+        return group
+
+    def at(self, k: int) -> Ids:
+        """The class of every block, each class with at least ``k`` rows (all rows together may be fewer)."""
+        return self.cut(lambda clusters: self.rows[clusters] >= k)
+
+
+def _lists(pairs: Ids, count: int) -> tuple[Ids, Ids]:
+    """Where the neighbours of each block begin, and the neighbours, rising."""
+    one, other = np.concatenate([pairs, pairs[::-1]], axis=1)
+    order = np.lexsort((other, one))
+    starts = np.searchsorted(one[order], np.arange(count + 1))
+    return starts, other[order]

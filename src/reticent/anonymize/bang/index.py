@@ -1,0 +1,143 @@
+"""An index of a table: built once, cut for any k (R-BA-4 to R-BA-10)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.anonymize.bang.cutting import BangCut
+from reticent.anonymize.bang.dendrogram import Dendrogram
+from reticent.anonymize.bang.directory import BangDirectory
+from reticent.anonymize.bang.space import GridSpace, Ids
+from reticent.anonymize.leaving import together_of
+from reticent.anonymize.typical import persons_of
+from reticent.data import Context, FrequencySet, Groups
+from reticent.definitions import GroupDefinition, require_feasible
+from reticent.errors import Infeasible, PolicyError
+from reticent.exact import whole
+
+if TYPE_CHECKING:
+    from reticent.anonymize.bang.method import Bang
+
+
+@dataclass(frozen=True, eq=False)
+class BangIndex:
+    """The blocks of a table, each with at least ``minimum`` rows, and the order in which they merge: the source of any number of releases.
+
+    ``units`` are the distinct points of the table, and ``region_of`` the region in whose block each lies. Building looks at quasi values and counts alone.
+    """
+
+    method: Bang
+    minimum: int
+    space: GridSpace
+    directory: BangDirectory
+    units: FrequencySet
+    region_of: Ids
+
+    @classmethod
+    def of(cls, method: Bang, minimum: int, units: FrequencySet, context: Context) -> BangIndex:
+        """The index of counted points."""
+        if not units.rows:
+            raise Infeasible("Bang: the table has no rows, so there is nothing to publish.")
+        context.step("laying out columns")
+        space = GridSpace.of(units.hierarchies, method.scales, units.column_sizes)
+        context.step("splitting regions")
+        directory, region_of = BangDirectory.built(space, space.cells(units.codes), persons_of(units), minimum)
+        return cls(method, minimum, space, directory, units, region_of)
+
+    @cached_property
+    def blocks(self) -> Groups:
+        """The blocks as groups, with their sensitive values."""
+        return self.units.merged(self.region_of.astype(np.int32), len(self.directory))
+
+    @cached_property
+    def dendrogram(self) -> Dendrogram:
+        """The order in which blocks merge."""
+        return Dendrogram.of(self.directory, self.method.order)
+
+    def draft(self, k: int) -> BangCut:
+        """A cut whose classes have at least ``k`` people each; nothing is scanned, published or recorded."""
+        whole(k, "Bang: k", low=1)
+        if k < self.minimum:
+            raise PolicyError(
+                f"Bang: the blocks of this index have at least {self.minimum} people and cannot be parted further, so k = {k} needs another index: Bang(minimum={k}).",
+                setting=("k",),
+                value=k,
+            )
+        if self.dendrogram.rows[-1] < k:
+            raise Infeasible(f"Bang: the table has {self.dendrogram.rows[-1]} people, fewer than the {k} of one class.")
+        return BangCut.of(self, self.dendrogram.at(k), k)
+
+    def passing(self, definition: GroupDefinition, context: Context) -> BangCut:
+        """The finest cut that satisfies a definition.
+
+        Without a guard on sensitive values, classes are cut by counts alone, and all of them for one larger k if any fails: whoever knows the algorithm learns of nobody's class
+        more than that number. With ``guard="sensitive"`` a class is parted wherever both parts pass.
+        """
+        k = max(self.minimum, definition.least_rows())
+        context.step("merging blocks", note=f"{len(self.directory):,} blocks")
+        dendrogram = self.dendrogram
+        everything = BangCut.of(self, np.zeros(len(dendrogram), dtype=np.int64), int(dendrogram.rows[-1]))
+        if not definition.holds(everything.groups):
+            require_feasible(self.units.groups(), definition)
+            raise Infeasible(f"Even all rows in one class do not satisfy {definition}.")
+        context.step("cutting")
+        if self.method.guard == "sensitive":
+            guarded = self._guarded(definition, k)
+            if definition.holds(guarded.groups):
+                return guarded
+        smaller = dendrogram.rows[dendrogram.pairs].min(
+            axis=1, initial=0 if not len(dendrogram.pairs) else np.iinfo(np.int64).max
+        )
+        # Between two of these sizes nothing changes.
+        sizes = np.concatenate([[k], np.unique(smaller[smaller >= k]) + 1])
+        low, high = 0, len(sizes) - 1
+        while low < high:
+            context.step("cutting")
+            middle = (low + high) // 2
+            if definition.holds(self._at(int(sizes[middle])).groups):
+                high = middle
+            else:
+                low = middle + 1
+        return self._at(int(sizes[low]))
+
+    def _at(self, k: int) -> BangCut:
+        return BangCut.of(self, self.dendrogram.at(k), k)
+
+    def _guarded(self, definition: GroupDefinition, k: int) -> BangCut:
+        """Classes that are parted wherever both parts pass; parts of the definition that judge all classes together are not asked here."""
+        local = together_of(tuple(part for part in definition.parts() if part.local))
+        dendrogram = self.dendrogram
+        lengths = _block_counts(dendrogram)
+
+        def passes(clusters: Ids) -> NDArray[np.bool_]:
+            enough: NDArray[np.bool_] = dendrogram.rows[clusters] >= k
+            if local is None or not len(clusters):
+                return enough
+            groups = _clusters_of(self.blocks, dendrogram, clusters, lengths)
+            return enough & ~local.failing(groups)
+
+        return BangCut.of(self, dendrogram.cut(passes), k)
+
+
+def _block_counts(dendrogram: Dendrogram) -> Ids:
+    """How many blocks each cluster has."""
+    found = np.ones(len(dendrogram.rows), dtype=np.int64)
+    for place, (one, other) in enumerate(dendrogram.pairs.tolist()):
+        found[len(dendrogram) + place] = found[one] + found[other]
+    return found
+
+
+def _clusters_of(blocks: Groups, dendrogram: Dendrogram, clusters: Ids, lengths: Ids) -> Groups:
+    """Some clusters, which have no block in common, as groups; the blocks of no cluster are left aside."""
+    many = lengths[clusters]
+    places = np.repeat(dendrogram.starts[clusters], many)
+    places += np.arange(len(places)) - np.repeat(np.cumsum(many) - many, many)
+    ids = np.full(len(dendrogram), len(clusters), dtype=np.int32)
+    ids[dendrogram.order[places]] = np.repeat(np.arange(len(clusters)), many)
+    merged = blocks.merged(ids, len(clusters) + 1)
+    return merged.select(np.arange(len(clusters) + 1) < len(clusters))

@@ -1,0 +1,419 @@
+"""The loops of an index: its canonical build, the blocks around a block, the order of merging, and what is published of merged blocks.
+
+They are plain, so that they run as they stand on small tables and compiled on large ones (:mod:`reticent.anonymize.bang._kernels`). Nothing here knows columns or labels.
+
+*Build* (R-BA-4, R-BA-5 with 13.2). All of it works on the binary trie of the sorted keys: inner nodes are places where keys part, leaves are keys. A region is the part of the space
+under a prefix, and its *top* is the highest node inside it; no two regions have the same top, since each has rows that no other has.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any
+
+import numpy as np
+
+
+def trie(shared: Any, left: Any, right: Any, parent: Any, order: Any) -> int:
+    """Fill the trie of ``n`` sorted keys, of which neighbours share ``shared`` first bits; return its root.
+
+    Inner node ``i`` parts keys ``i`` and ``i + 1``; the leaf of key ``i`` is node ``n - 1 + i``. ``order`` becomes the nodes, parents before children.
+    """
+    inner = len(shared)
+    stack = np.empty(inner + 1, dtype=np.int64)
+    top = 0
+    for node in range(inner):
+        last = -1
+        while top > 0 and shared[stack[top - 1]] > shared[node]:
+            top -= 1
+            last = stack[top]
+        left[node] = last if last >= 0 else inner + node
+        right[node] = inner + node + 1
+        if top > 0:
+            right[stack[top - 1]] = node
+        stack[top] = node
+        top += 1
+    root = stack[0] if inner > 0 else 0
+    parent[root] = -1
+    walk = np.empty(2 * inner + 1, dtype=np.int64)
+    walk[0] = root
+    waiting, done = 1, 0
+    while waiting > 0:
+        waiting -= 1
+        node = walk[waiting]
+        order[done] = node
+        done += 1
+        if node < inner:
+            parent[left[node]] = node
+            parent[right[node]] = node
+            walk[waiting] = right[node]
+            walk[waiting + 1] = left[node]
+            waiting += 2
+    return int(root)
+
+
+def weigh(left: Any, right: Any, order: Any, sizes: Any, held: Any) -> None:
+    """Fill ``held`` with the rows under every node."""
+    inner = len(left)
+    for place in range(len(order) - 1, -1, -1):
+        node = order[place]
+        held[node] = sizes[node - inner] if node >= inner else held[left[node]] + held[right[node]]
+
+
+def divide(root: int, minimum: int, shared: Any, left: Any, right: Any, parent: Any, held: Any, level: Any) -> None:
+    """Split regions until none can be: ``level[node]`` becomes the level of the region whose top is the node, -1 where there is none.
+
+    ``held`` starts as the rows under every node; in the end it has the rows of each region at its top, those inside it that are in no region further inside.
+    """
+    inner = len(shared)
+    level[:] = -1
+    level[root] = 0
+    waiting = np.empty(len(level), dtype=np.int64)
+    waiting[0] = root
+    count = 1
+    while count > 0:
+        count -= 1
+        top = waiting[count]
+        rows = held[top]
+        if rows < 2 * minimum:
+            continue
+        best, half = _best_half(top, rows, inner, left, right, held, level)
+        if best < 0 or half < minimum or rows - half < minimum:
+            continue
+        above = parent[best]
+        level[best] = shared[above] + 1
+        node = above
+        while True:
+            held[node] -= half
+            if node == top:
+                break
+            node = parent[node]
+        top = _tightened(top, inner, shared, left, right, held, level)
+        best = _tightened(best, inner, shared, left, right, held, level)
+        waiting[count] = top
+        waiting[count + 1] = best
+        count += 2
+
+
+def _best_half(top: int, rows: int, inner: int, left: Any, right: Any, held: Any, level: Any) -> tuple[int, int]:
+    """The node of the half that parts the rows of a region best, of those that hold more than the other half each time, and its rows; -1 where there is none."""
+    node, best, best_half, nearest = top, -1, 0, rows
+    while node < inner:
+        one, other = left[node], right[node]
+        ones = held[one] if level[one] < 0 else 0
+        others = held[other] if level[other] < 0 else 0
+        node, half = (other, others) if others > ones else (one, ones)
+        apart = abs(rows - 2 * half)
+        if apart < nearest:
+            best, best_half, nearest = node, half, apart
+        if 2 * half <= rows:
+            break
+    return best, best_half
+
+
+def _tightened(top: int, inner: int, shared: Any, left: Any, right: Any, held: Any, level: Any) -> int:
+    """A region one half of which is a region itself shrinks to the other half; its top then."""
+    while top < inner and shared[top] == level[top]:
+        one, other = left[top], right[top]
+        if level[one] == level[top] + 1:
+            kept = other
+        elif level[other] == level[top] + 1:
+            kept = one
+        else:
+            break
+        level[kept] = level[top] + 1
+        level[top] = -1
+        held[top] = 0
+        top = kept
+    return top
+
+
+def owners(order: Any, parent: Any, inner: int, level: Any, region: Any, owner: Any, encloser: Any) -> None:
+    """Number the regions in the order of the walk (``region[node]``), with the region around each, and fill ``owner`` with the innermost region of each key."""
+    count = 0
+    for place in range(len(order)):
+        node = order[place]
+        above = region[parent[node]] if parent[node] >= 0 else -1
+        if level[node] >= 0:
+            region[node] = count
+            encloser[count] = above
+            count += 1
+        else:
+            region[node] = above
+        if node >= inner:
+            owner[node - inner] = region[node]
+
+
+# Blocks around a block (R-BA-9).
+
+
+def around(
+    root: int, axis_of: Any, shift_of: Any, sides: Any, shared: Any, left: Any, right: Any, region: Any, level: Any,
+    lows: Any, highs: Any, one: Any, other: Any,
+) -> int:  # fmt: skip
+    """Fill ``one`` and ``other`` with pairs of neighbouring regions, a pair perhaps several times; return how many there are, of which only so many are written as there is room.
+
+    Beside the first cell of a region lies, across each of its faces, a cell of some regions, one inside the other. Those of them that do not hold the region itself share a face
+    with it. All pairs are found of which one region is at least as wide as the other along the face that they share; in two columns these are all.
+    """
+    axes, count = len(sides), 0
+    cell = np.empty(axes, dtype=np.int64)
+    for mine in range(lows.shape[1]):
+        cell[:] = lows[:, mine]
+        for axis in range(axes):
+            for across in (lows[axis, mine] - 1, highs[axis, mine]):
+                if across < 0 or across >= sides[axis]:
+                    continue
+                cell[axis] = across
+                node = root
+                while True:
+                    if level[node] >= 0:
+                        found = region[node]
+                        if not _holds(lows, highs, found, cell):
+                            break
+                        if not (lows[axis, found] <= lows[axis, mine] < highs[axis, found]):
+                            if count < len(one):
+                                one[count], other[count] = mine, found
+                            count += 1
+                    if node >= len(shared):
+                        break
+                    halving = shared[node]
+                    upper = (cell[axis_of[halving]] >> shift_of[halving]) & 1
+                    node = right[node] if upper else left[node]
+            cell[axis] = lows[axis, mine]
+    return count
+
+
+def _holds(lows: Any, highs: Any, region: int, cell: Any) -> bool:
+    """Whether a cell lies in the box of a region."""
+    held = True
+    for axis in range(len(cell)):
+        held = held and lows[axis, region] <= cell[axis] < highs[axis, region]
+    return held
+
+
+# Merging (R-BA-9): clusters 0 .. b - 1 are the blocks, and cluster b + i is what the i-th merging made of two.
+
+
+def balanced(
+    rows: Any, volume: Any, lows: Any, highs: Any, sides: Any, head: Any, link: Any, beside: Any, pairs: Any
+) -> int:
+    """The smallest cluster is merged with the neighbour of which it is least to the eye: the sum of the sides of their common box, times 1 + 0.2 |difference of log densities|.
+
+    ``rows``, ``volume``, ``lows`` and ``highs`` have room for all clusters. ``head`` is the first of each block's neighbours, ``link`` the next of each, ``beside`` the neighbour.
+    ``pairs`` becomes the two parts of each merging; returned is their number, less than all where blocks are not connected.
+    """
+    blocks = len(head)
+    now, stamp = np.arange(2 * blocks), np.full(2 * blocks, -1, dtype=np.int64)
+    first, last = np.full(2 * blocks, -1, dtype=np.int64), np.full(2 * blocks, -1, dtype=np.int64)
+    first[:blocks] = head
+    for block in range(blocks):
+        entry = head[block]
+        while entry >= 0:
+            last[block] = entry
+            entry = link[entry]
+    waiting = [(rows[0], 0)]
+    for block in range(1, blocks):
+        waiting.append((rows[block], block))
+    heapq.heapify(waiting)
+    made = 0
+    while len(waiting) > 0:
+        _, mine = heapq.heappop(waiting)
+        if now[mine] != mine:
+            continue
+        best, least, density = -1, np.inf, np.log(rows[mine] + 1e-300) - np.log(volume[mine])
+        entry, before = first[mine], -1
+        while entry >= 0:
+            after, root = link[entry], current(now, beside[entry])
+            if root == mine or stamp[root] == mine:
+                # One of its own, or one seen already: it is dropped.
+                if before < 0:
+                    first[mine] = after
+                else:
+                    link[before] = after
+                if after < 0:
+                    last[mine] = before
+            else:
+                stamp[root] = mine
+                before = entry
+                gap = abs(density - np.log(rows[root] + 1e-300) + np.log(volume[root]))
+                cost = spread_of(lows, highs, sides, mine, root) * (1 + 0.2 * gap)
+                if cost < least or (cost == least and root < best):
+                    best, least = root, cost
+            entry = after
+        if best >= 0:
+            fresh = blocks + made
+            join(mine, best, fresh, rows, volume, lows, highs, now)
+            first[fresh], last[fresh] = first[mine], last[best]
+            link[last[mine]] = first[best]
+            if first[best] < 0:
+                last[fresh] = last[mine]
+            pairs[made, 0], pairs[made, 1] = mine, best
+            made += 1
+            heapq.heappush(waiting, (rows[fresh], fresh))
+    return made
+
+
+def by_density(rows: Any, volume: Any, lows: Any, highs: Any, starts: Any, beside: Any, order: Any, pairs: Any) -> int:
+    """Blocks become active in ``order``, that of falling density, and join every active cluster beside them, the densest neighbour first (gridclus)."""
+    blocks = len(order)
+    now, active = np.arange(2 * blocks), np.zeros(blocks, dtype=np.bool_)
+    made = 0
+    for block in order:
+        active[block] = True
+        for entry in range(starts[block], starts[block + 1]):
+            if active[beside[entry]]:
+                mine, root = current(now, block), current(now, beside[entry])
+                if mine != root:
+                    join(root, mine, blocks + made, rows, volume, lows, highs, now)
+                    pairs[made, 0], pairs[made, 1] = root, mine
+                    made += 1
+    return made
+
+
+def by_gap(rows: Any, volume: Any, lows: Any, highs: Any, starts: Any, beside: Any, pairs: Any) -> int:
+    """The two neighbours with the smallest difference of densities are merged, and have a density of their own then (closest)."""
+    blocks = len(starts) - 1
+    now = np.arange(2 * blocks)
+    around_it = [np.unique(beside[starts[block] : starts[block + 1]]) for block in range(blocks)]
+    waiting = [(np.inf, -1, -1)]
+    for block in range(blocks):
+        for near in around_it[block]:
+            if block < near:
+                waiting.append((gap_between(rows, volume, block, near), block, near))
+    heapq.heapify(waiting)
+    made = 0
+    while len(waiting) > 0:
+        _, one, other = heapq.heappop(waiting)
+        if one < 0 or now[one] != one or now[other] != other:
+            continue
+        fresh = blocks + made
+        join(one, other, fresh, rows, volume, lows, highs, now)
+        pairs[made, 0], pairs[made, 1] = one, other
+        made += 1
+        roots = np.concatenate((around_it[one], around_it[other]))
+        for place in range(len(roots)):
+            roots[place] = current(now, roots[place])
+        roots = np.unique(roots)
+        around_it.append(roots)
+        for near in roots:
+            if near != fresh:
+                heapq.heappush(waiting, (gap_between(rows, volume, near, fresh), near, fresh))
+    return made
+
+
+def connected(made: int, rows: Any, volume: Any, lows: Any, highs: Any, sides: Any, pairs: Any) -> None:
+    """Clusters that have no neighbours left are merged too: the smallest with the one that gives the smallest common box, until all are one."""
+    blocks = len(pairs) + 1
+    now = np.arange(2 * blocks)
+    for merging in range(made):
+        now[pairs[merging, 0]] = now[pairs[merging, 1]] = blocks + merging
+    roots = np.empty(2 * blocks, dtype=np.int64)
+    count = 0
+    for cluster in range(blocks + made):
+        if now[cluster] == cluster:
+            roots[count] = cluster
+            count += 1
+    while count > 1:
+        mine = 0
+        for place in range(1, count):
+            if rows[roots[place]] < rows[roots[mine]]:
+                mine = place
+        best, least = -1, np.inf
+        for place in range(count):
+            cost = spread_of(lows, highs, sides, roots[mine], roots[place])
+            if place != mine and cost < least:
+                best, least = place, cost
+        join(roots[mine], roots[best], blocks + made, rows, volume, lows, highs, now)
+        pairs[made, 0], pairs[made, 1] = roots[mine], roots[best]
+        roots[min(mine, best)] = blocks + made
+        roots[max(mine, best)] = roots[count - 1]
+        made, count = made + 1, count - 1
+
+
+def current(now: Any, cluster: int) -> int:
+    """What something has become a part of, in the end (it is itself where it has not); the way there is shortened."""
+    root = cluster
+    while now[root] != root:
+        root = now[root]
+    while now[cluster] != root:
+        cluster, now[cluster] = now[cluster], root
+    return int(root)
+
+
+def join(one: int, other: int, fresh: int, rows: Any, volume: Any, lows: Any, highs: Any, now: Any) -> None:
+    """Two clusters become a fresh one."""
+    now[one] = now[other] = fresh
+    rows[fresh], volume[fresh] = rows[one] + rows[other], volume[one] + volume[other]
+    lows[:, fresh] = np.minimum(lows[:, one], lows[:, other])
+    highs[:, fresh] = np.maximum(highs[:, one], highs[:, other])
+
+
+def spread_of(lows: Any, highs: Any, sides: Any, one: int, other: int) -> float:
+    """The sum of the sides of the common box of two clusters, each side as a share of its axis."""
+    total = 0.0
+    for axis in range(len(sides)):
+        high, low = max(highs[axis, one], highs[axis, other]), min(lows[axis, one], lows[axis, other])
+        total += (high - low) / sides[axis]
+    return total
+
+
+def gap_between(rows: Any, volume: Any, one: int, other: int) -> float:
+    """How far the densities of two clusters are apart."""
+    return float(abs(rows[one] / volume[one] - rows[other] / volume[other]))
+
+
+def laid_out(pairs: Any, starts: Any, order: Any) -> None:
+    """Fill ``order`` with the blocks such that every cluster is a stretch of it, and ``starts`` with where each cluster begins."""
+    blocks = len(order)
+    stack = np.empty(2 * blocks, dtype=np.int64)
+    stack[0] = 2 * blocks - 2
+    count, place = 1, 0
+    while count > 0:
+        count -= 1
+        cluster = stack[count]
+        starts[cluster] = place
+        if cluster < blocks:
+            order[place] = cluster
+            place += 1
+        else:
+            stack[count], stack[count + 1] = pairs[cluster - blocks, 1], pairs[cluster - blocks, 0]
+            count += 2
+
+
+# What is published of merged blocks (R-BA-11 with 13.2).
+
+
+def shown(group: Any, encloser: Any, level: Any, lows: Any, axis_of: Any, shift_of: Any, became: Any) -> None:
+    """Drop regions that lie in a region of their own group, and join halves of one group: ``became[r]`` is the region that region ``r`` is published as.
+
+    ``level`` becomes that of what is published. Regions come in the order of their prefixes, those around before those inside.
+    """
+    before, inside = np.full(len(group), -1, dtype=np.int64), np.full(len(group) + 1, -1, dtype=np.int64)
+    for region in range(len(group)):
+        around_it = encloser[region] if encloser[region] < 0 else current(became, encloser[region])
+        if around_it >= 0 and group[around_it] == group[region]:
+            became[region] = around_it
+            continue
+        became[region] = mine = region
+        before[mine] = inside[around_it]
+        while before[mine] >= 0 and _halves(before[mine], mine, group, level, lows, axis_of, shift_of):
+            buddy = before[mine]
+            became[mine] = buddy
+            level[buddy] -= 1
+            mine = buddy
+        inside[around_it] = mine
+    for region in range(len(group)):
+        current(became, region)
+
+
+def _halves(one: int, other: int, group: Any, level: Any, lows: Any, axis_of: Any, shift_of: Any) -> bool:
+    """Whether two regions are the halves of one, and of one group."""
+    if group[one] != group[other] or level[one] != level[other] or level[one] == 0:
+        return False
+    halving = level[one] - 1
+    for axis in range(len(lows)):
+        shift = shift_of[halving] + 1 if axis == axis_of[halving] else 0
+        if lows[axis, one] >> shift != lows[axis, other] >> shift:
+            return False
+    return True

@@ -1,0 +1,118 @@
+"""The method ``Bang``: classes cut from a spatial index of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Literal
+
+from reticent.anonymize.bang.dendrogram import ORDERS, MergeOrder
+from reticent.anonymize.bang.index import BangIndex
+from reticent.anonymize.base import GROUPS, fitting
+from reticent.data import Context, Draft, Kind, Table
+from reticent.definitions import Definition
+from reticent.engine import count_table
+from reticent.errors import PolicyError
+from reticent.exact import whole
+
+_SMALLEST = 5
+Guard = Literal["quasi", "sensitive"]
+GUARDS: tuple[Guard, ...] = ("quasi", "sensitive")
+
+
+@dataclass(frozen=True)
+class Bang:
+    """Local recoding by a spatial index: the space of the quasi columns is halved again and again, and dense parts become regions inside larger ones (R-BA).
+
+    Blocks have at least ``minimum`` people (5, or fewer where a smaller k is asked for) and are merged, in an ``order``, into classes that satisfy the definition: one index gives a
+    release for any larger k (:meth:`build`). ``balanced`` merges the smallest class first; ``gridclus`` (densest blocks first) and ``closest`` (least difference of density) are there for comparison.
+    ``scales`` says where the cells of a column of numbers or dates begin: ``"equal"`` widths, ``"quantile"``, or a list of values.
+
+    Guarantee: every class satisfies the definition, which must be one that merging classes cannot break.
+    Adversary: who knows quasi values and the algorithm. Regions are split by counts of quasi values alone; if a class then fails a definition on sensitive values, all classes are
+    cut for a larger k. ``guard="sensitive"`` cuts as far as every class allows, and claims nothing against somebody who knows the algorithm.
+    Cost: n log n for the index; a further cut looks at blocks only.
+    Source: BangA, spec 004, section 4 with 13.2.
+    """
+
+    minimum: int | None = None
+    order: MergeOrder = "balanced"
+    guard: Guard = "quasi"
+    scales: Mapping[str, Any] = field(default_factory=dict)
+
+    keeps: ClassVar[frozenset[Kind]] = GROUPS
+    streams: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.minimum is not None:
+            whole(self.minimum, "Bang: minimum", low=1)
+        for name, known in (("order", ORDERS), ("guard", GUARDS)):
+            if getattr(self, name) not in known:
+                raise PolicyError(
+                    f"Bang: {name} must be one of {', '.join(known)}, but it is {getattr(self, name)!r}.",
+                    setting=(name,),
+                    value=getattr(self, name),
+                )
+        for column, scale in self.scales.items():
+            if isinstance(scale, str) and scale not in ("equal", "quantile"):
+                raise PolicyError(
+                    f"Bang: the scale of column {column!r} must be 'equal', 'quantile' or a list of values at which cells begin, but it is {scale!r}.",
+                    setting=("scales", column),
+                    value=scale,
+                )
+
+    def build(self, table: Table, context: Context | None = None) -> BangIndex:
+        """The index of a table: one scan, and then a release for any k of at least ``minimum``."""
+        context = context or Context()
+        reason = self._refused(table)
+        if reason is not None:
+            raise PolicyError(reason)
+        return BangIndex.of(self, self.minimum or _SMALLEST, count_table(table, context), context)
+
+    def refusal(self, table: Table, definition: Definition) -> str | None:
+        """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
+        for part in definition.parts():
+            if not getattr(part, "monotone", True):
+                return (
+                    f"Bang merges classes until all pass, and {part} may hold for two classes and not for both together. Use Mondrian or Lattice, or ask for a definition "
+                    "that merging cannot break."
+                )
+        return self._refused(table)
+
+    def _refused(self, table: Table) -> str | None:
+        if not table.quasi:
+            return "Bang: the table has no quasi columns, so there is nothing to index. Declare some with quasi=."
+        for column, each in table.quasi.items():
+            if each.unlimited is not each:
+                return (
+                    f"Bang: the hierarchy of column {column!r} limits the levels that may be published, and regions would pass over them. Use Mondrian or Lattice, or drop min_level and "
+                    "max_level."
+                )
+        return None
+
+    def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+        """The finest cut that satisfies the definition, as a release."""
+        wanted = fitting(self, table, definition)
+        context = context or Context()
+        table = wanted.prepare(table)
+        minimum = self.minimum or max(min(_SMALLEST, wanted.least_rows()), 1)
+        index = BangIndex.of(self, minimum, count_table(table, context), context)
+        return index.passing(wanted, context).release(table, wanted, self.describe(), context)
+
+    def describe(self) -> dict[str, Any]:
+        """The method and its public parameters, those that differ from the usual ones."""
+        usual = Bang()
+        said = {
+            each.name: _plain(getattr(self, each.name))
+            for each in fields(self)
+            if getattr(self, each.name) != getattr(usual, each.name)
+        }
+        return {"name": "Bang", **said}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, str | int):
+        return value
+    return [each if isinstance(each, int | float) else str(each) for each in value]

@@ -1,0 +1,348 @@
+"""The space of an index: every quasi column as a line of cells, points as keys of interleaved bits, and ranges of cells as labels (R-BA-1 to R-BA-3)."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reticent.anonymize.mondrian import column_cells, order_of
+from reticent.data import (
+    NULL_LABEL,
+    OR_MISSING,
+    SUPPRESSED,
+    Anything,
+    BoundHierarchy,
+    Codes,
+    Interval,
+    Meaning,
+    Missing,
+    OrMissing,
+    Value,
+    ValueType,
+    at_places,
+    places_of,
+    unused,
+)
+from reticent.errors import PolicyError
+from reticent.exact import exact
+
+Ids = NDArray[np.int64]
+Words = NDArray[np.uint64]
+WORD = 64
+MOST_BITS = 12
+"""The finest resolution of a column, unless breakpoints say more: 4,096 cells."""
+# The first cell of a line begins at a multiple of this part of its length, so that the lowest value that occurs does not show.
+_ALIGNED = 8
+
+
+@dataclass(frozen=True)
+class ColumnAxis(ABC):
+    """One column as a line of 2^bits cells in a row. ``cell_of`` has the cell of every leaf."""
+
+    hierarchy: BoundHierarchy
+    bits: int
+    cell_of: Ids
+
+    @property
+    def cells(self) -> int:
+        """The number of cells."""
+        return 1 << self.bits
+
+    @abstractmethod
+    def described(self, ranges: Sequence[tuple[int, int]]) -> tuple[list[str], list[Meaning]]:
+        """A label and a meaning for each of some distinct ranges of cells, from the first up to but without the second."""
+
+    @abstractmethod
+    def bounds(self, ranges: Sequence[tuple[int, int]]) -> tuple[pl.Series, pl.Series]:
+        """Where each range begins and before what it ends, as plain queries compare: values of the column, or places of its values. Null: no end."""
+
+    @property
+    @abstractmethod
+    def places(self) -> pl.DataFrame | None:
+        """Every value with the place that :meth:`bounds` speaks of; None where bounds are values themselves."""
+
+
+@dataclass(frozen=True)
+class LineAxis(ColumnAxis):
+    """Numbers, days or moments: cell ``c`` begins at ``edges[c - 1]``; the first and the last cell have no outer end.
+
+    Where values may be missing (``missing``), the first cell is theirs. ``edges`` are places on the line of the ``kind``.
+    """
+
+    kind: ValueType
+    edges: NDArray[Any]
+    missing: bool
+
+    def described(self, ranges: Sequence[tuple[int, int]]) -> tuple[list[str], list[Meaning]]:
+        lows, highs = (series.to_list() for series in self._ends(ranges))
+        meanings: list[Meaning] = []
+        for (first, stop), low, high in zip(ranges, lows, highs, strict=True):
+            if first == 0 and stop == self.cells:
+                meanings.append(Anything())
+            elif self.missing and first == 0:
+                meanings.append(Missing() if stop == 1 else OrMissing(Interval(None, high)))
+            elif low is not None and high is not None and self.kind.is_whole and low + 1 == high:
+                meanings.append(Value(low))
+            else:
+                meanings.append(Interval(low, high))
+        taken: dict[str, None] = {}
+        for meaning in meanings:
+            taken[unused(self._text(meaning), taken)] = None
+        return list(taken), meanings
+
+    def _text(self, meaning: Meaning) -> str:
+        if isinstance(meaning, OrMissing):
+            return f"{meaning.of.text}{OR_MISSING}"
+        if isinstance(meaning, Interval):
+            return meaning.text
+        if isinstance(meaning, Value):
+            return str(meaning.label(self.kind))
+        return SUPPRESSED if isinstance(meaning, Anything) else NULL_LABEL
+
+    def bounds(self, ranges: Sequence[tuple[int, int]]) -> tuple[pl.Series, pl.Series]:
+        return self._ends(ranges)
+
+    def _ends(self, ranges: Sequence[tuple[int, int]]) -> tuple[pl.Series, pl.Series]:
+        spans = np.array(ranges, dtype=np.int64).reshape(-1, 2)
+        first = spans[:, 0] <= int(self.missing)
+        last = spans[:, 1] >= self.cells
+        places = np.append(self.edges, self.edges[:1]) if len(self.edges) else np.zeros(1, dtype=np.int64)
+        low = at_places(places[np.where(first, 0, spans[:, 0] - 1)], first, self.kind)
+        high = at_places(places[np.where(last, 0, spans[:, 1] - 1)], last, self.kind)
+        return low, high
+
+    @property
+    def places(self) -> pl.DataFrame | None:
+        return None
+
+
+@dataclass(frozen=True)
+class RankAxis(ColumnAxis):
+    """Categories in the order of the hierarchy, so that what belongs together lies together; a missing value is one of them."""
+
+    order: Ids
+
+    @classmethod
+    def of(cls, hierarchy: BoundHierarchy) -> RankAxis:
+        """The leaves of a hierarchy, spread evenly over as few halvings as tell all of them apart."""
+        place_of = order_of(hierarchy, along_tree=True)
+        bits = max(hierarchy.size - 1, 0).bit_length()
+        return cls(hierarchy, bits, place_of * (1 << bits) // max(hierarchy.size, 1), np.argsort(place_of))
+
+    def _spans(self, ranges: Sequence[tuple[int, int]]) -> Ids:
+        """The places of the first leaf of each range and of the first behind it."""
+        found: Ids = np.searchsorted(self.cell_of[self.order], np.array(ranges, dtype=np.int64).reshape(-1, 2))
+        return found
+
+    def described(self, ranges: Sequence[tuple[int, int]]) -> tuple[list[str], list[Meaning]]:
+        spans = self._spans(ranges)
+        lengths = spans[:, 1] - spans[:, 0]
+        within = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        leaves = self.order[np.repeat(spans[:, 0], lengths) + within]
+        cells = column_cells(self.hierarchy, leaves, np.repeat(np.arange(len(ranges)), lengths), len(ranges), "ranges")
+        return [cells.labels[at] for at in cells.of_group], [cells.meanings[at] for at in cells.of_group]
+
+    def bounds(self, ranges: Sequence[tuple[int, int]]) -> tuple[pl.Series, pl.Series]:
+        spans = self._spans(ranges)
+        return pl.Series(spans[:, 0]), pl.Series(spans[:, 1])
+
+    @property
+    def places(self) -> pl.DataFrame | None:
+        labels = [self.hierarchy.levels[0].labels[leaf] for leaf in self.order.tolist()]
+        return pl.DataFrame(
+            {"value": pl.Series(labels, dtype=pl.String), "place": pl.Series(np.arange(len(labels)), dtype=pl.Int64)}
+        )
+
+
+def line_axis(hierarchy: BoundHierarchy, scale: Any, rows: Ids) -> LineAxis:
+    """A column of numbers, days or moments: equal widths, quantiles of its ``rows`` (by leaf), or breakpoints that are given."""
+    kind = ValueType.of(hierarchy.leaves.dtype, hierarchy.column)
+    missing = hierarchy.leaves.is_null().to_numpy()
+    known = places_of(hierarchy.leaves, kind)
+    spared = int(missing.any())
+    if isinstance(scale, str) and scale == "quantile":
+        edges, bits = _quantile_edges(known[~missing], rows[~missing], spared)
+    elif isinstance(scale, str):
+        edges, bits = _equal_edges(known[~missing], kind, spared)
+    else:
+        edges, bits = _given_edges(hierarchy.column, scale, kind, spared)
+    cells = np.searchsorted(edges, known, side="right").astype(np.int64) + spared
+    shift = np.full(spared, edges[0] if len(edges) else 0, dtype=edges.dtype)
+    return LineAxis(
+        hierarchy, bits, np.where(missing, 0, cells), kind, np.concatenate([shift, edges]), bool(missing.any())
+    )
+
+
+def _equal_edges(known: NDArray[Any], kind: ValueType, spared: int) -> tuple[NDArray[Any], int]:
+    """Cells of one width, a power of two; they begin at a multiple of an eighth of the whole."""
+    if not len(known) or known.min() == known.max():
+        return np.zeros(0, dtype=known.dtype), spared
+    low, high = known.min(), known.max()
+    exponent = math.frexp(float(high - low) / (1 << MOST_BITS))[1]
+    if kind is not ValueType.REAL:
+        exponent = max(exponent, 0)
+    while True:
+        width = 1 << exponent if kind is not ValueType.REAL else math.ldexp(1.0, exponent)
+        cells = int((high - low) // width) + 1 + spared
+        bits = max((cells - 1).bit_length(), 1)
+        while bits <= MOST_BITS:
+            step = width * max((1 << bits) // _ALIGNED, 1)
+            origin = low // step * step
+            if (high - origin) // width + spared < 1 << bits:
+                edges = origin + width * np.arange(1, (1 << bits) - spared, dtype=known.dtype)
+                return edges, bits
+            bits += 1
+        exponent += 1
+
+
+def _quantile_edges(known: NDArray[Any], rows: Ids, spared: int) -> tuple[NDArray[Any], int]:
+    """Cells that begin at values and hold about the same number of rows each."""
+    if not len(known):
+        return known, spared
+    order = np.argsort(known, kind="stable")
+    values, before = known[order], np.cumsum(rows[order]) - rows[order]
+    bits = min(max((len(values) - 1 + spared).bit_length(), 1), MOST_BITS)
+    wanted = np.arange(1, (1 << bits) - spared) * (before[-1] + rows[order][-1]) / ((1 << bits) - spared)
+    edges = np.unique(values[np.minimum(np.searchsorted(before, wanted), len(values) - 1)])
+    edges = edges[edges > values[0]]
+    return edges, max((len(edges) + spared).bit_length(), 1)
+
+
+def _given_edges(column: str, scale: Any, kind: ValueType, spared: int) -> tuple[NDArray[Any], int]:
+    """Breakpoints that somebody gave, rising."""
+    given = list(scale)
+    try:
+        places = [
+            float(exact(each, column)) if kind is ValueType.REAL else int(kind.place(kind.converted(each)))
+            for each in given
+        ]
+    except (TypeError, ValueError):
+        places = []
+    if not places or any(one >= other for one, other in pairwise(places)):
+        raise PolicyError(
+            f"Bang: the scale of column {column!r} must be 'equal', 'quantile' or a rising list of values at which cells begin, but it is {scale!r}.",
+            setting=("scales", column),
+            value=scale,
+        )
+    return np.array(places, dtype=np.float64 if kind is ValueType.REAL else np.int64), (
+        len(places) + spared
+    ).bit_length()
+
+
+@dataclass(frozen=True)
+class GridSpace:
+    """The quasi columns as axes of a grid. Halvings go round the axes; one that has no bits left is passed over (R-BA-2)."""
+
+    axes: tuple[ColumnAxis, ...]
+
+    @classmethod
+    def of(cls, hierarchies: Sequence[BoundHierarchy], scales: Mapping[str, Any], rows: Sequence[Ids]) -> GridSpace:
+        """The space of a table's columns: numbers, days and moments by size, anything else in the order of its hierarchy."""
+        for name in scales:
+            if name not in {each.column for each in hierarchies}:
+                raise PolicyError(
+                    f"Bang: scales names {name!r}, which is not a quasi column.", setting=("scales", name), value=name
+                )
+        axes: list[ColumnAxis] = []
+        for hierarchy, mine in zip(hierarchies, rows, strict=True):
+            scale = scales.get(hierarchy.column, "equal")
+            if hierarchy.is_numeric:
+                axes.append(line_axis(hierarchy, scale, mine))
+            elif scale != "equal":
+                raise PolicyError(
+                    f"Bang: column {hierarchy.column!r} has no numbers or dates, and lies in the order of its hierarchy; it takes no scale.",
+                    setting=("scales", hierarchy.column),
+                    value=scale,
+                )
+            else:
+                axes.append(RankAxis.of(hierarchy))
+        return cls(tuple(axes))
+
+    @property
+    def bits(self) -> Ids:
+        """The bits of each axis."""
+        return np.array([axis.bits for axis in self.axes], dtype=np.int64)
+
+    @cached_property
+    def halvings(self) -> tuple[tuple[int, int], ...]:
+        """The axis of each halving, from the whole space to a cell, and which bit of the axis it is (0: the highest)."""
+        return halvings_of(self.bits.tolist())
+
+    @property
+    def depth(self) -> int:
+        """The number of halvings from the whole space to a cell."""
+        return int(self.bits.sum())
+
+    @cached_property
+    def used(self) -> Ids:
+        """How many bits of each axis (column) a region of some level (row) has used."""
+        found = np.zeros((self.depth + 1, len(self.axes)), dtype=np.int64)
+        for level, (axis, bit) in enumerate(self.halvings):
+            found[level + 1] = found[level]
+            found[level + 1, axis] = bit + 1
+        return found
+
+    @property
+    def words(self) -> int:
+        """How many words of 64 bits a key has."""
+        return max(-(-self.depth // WORD), 1)
+
+    def cells(self, codes: Sequence[Codes]) -> Ids:
+        """The cell of each point on every axis, one row an axis, given its leaves."""
+        return np.stack([axis.cell_of.take(each) for axis, each in zip(self.axes, codes, strict=True)])
+
+    def keys(self, cells: Ids) -> Words:
+        """The interleaved bits of points, the first halving in the highest bit; one row a word."""
+        keys = np.zeros((self.words, cells.shape[1]), dtype=np.uint64)
+        for axis, each in enumerate(self.axes):
+            spread = np.zeros((self.words, each.cells), dtype=np.uint64)
+            numbers = np.arange(each.cells, dtype=np.uint64)
+            for level, (own, bit) in enumerate(self.halvings):
+                if own == axis:
+                    shift = np.uint64(each.bits - 1 - bit)
+                    spread[level // WORD] |= ((numbers >> shift) & np.uint64(1)) << np.uint64(WORD - 1 - level % WORD)
+            keys |= spread.take(cells[axis], axis=1)
+        return keys
+
+    def boxes(self, cells: Ids, level: Ids) -> tuple[Ids, Ids]:
+        """The first cell of regions on every axis and the first behind them, given a cell inside each and their levels."""
+        free = self.bits[:, None] - self.used[level].T
+        low = cells >> free << free
+        return low, low + (np.int64(1) << free)
+
+
+def halvings_of(bits: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """Round the axes, one halving each, passing over those whose bits are used up."""
+    return tuple((axis, bit) for bit in range(max(bits, default=0)) for axis, most in enumerate(bits) if bit < most)
+
+
+def common_bits(keys: Words) -> Ids:
+    """For each key but the first how many of its first bits it shares with the key before."""
+    differs = keys[:, 1:] ^ keys[:, :-1]
+    found = np.full(differs.shape[1], len(keys) * WORD, dtype=np.int64)
+    for word in range(len(keys) - 1, -1, -1):
+        there = differs[word] != 0
+        found[there] = word * WORD + WORD - _bit_lengths(differs[word][there])
+    return found
+
+
+def _bit_lengths(numbers: Words) -> Ids:
+    high = (numbers >> np.uint64(32)).astype(np.float64)
+    low = (numbers & np.uint64(0xFFFFFFFF)).astype(np.float64)
+    found: Ids = np.where(high > 0, 32 + np.frexp(high)[1], np.frexp(low)[1]).astype(np.int64)
+    return found
+
+
+def order_of_keys(keys: Words) -> Ids:
+    """The order of keys, the first word first."""
+    found: Ids = np.argsort(keys[0], kind="stable") if len(keys) == 1 else np.lexsort(keys[::-1])
+    return found.astype(np.int64)

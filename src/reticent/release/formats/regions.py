@@ -1,0 +1,224 @@
+"""The format ``regions``: rows with the number of their class, and the regions of every class; of the regions that hold a point the one of the greatest level has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import polars as pl
+
+from reticent.data import (
+    NULL_LABEL,
+    Anything,
+    Draft,
+    Interval,
+    Meaning,
+    Missing,
+    Nested,
+    OrMissing,
+    Patched,
+    Rows,
+    Seen,
+    Shape,
+    Value,
+)
+from reticent.data.predicate import Condition
+from reticent.errors import DataError
+from reticent.release.format import CHOSEN, Answer, GroupFormat, Words
+from reticent.release.manifest import Manifest, ManifestColumn
+
+if TYPE_CHECKING:
+    from reticent.release.public import PublicSide
+
+_DATA, _REGIONS, _PLACES = "data", "regions", "places"
+_GUARDS = ("quasi", "sensitive")
+
+
+class RegionsFormat(GroupFormat):
+    """Three tables. ``data`` has a row for everybody: the number of the class, between which labels its regions lie, and the sensitive values. ``regions`` has a row for every
+    region: its class, its level, its labels, and the same as plain bounds for queries. ``places`` has the values of columns that are no numbers in the order that bounds speak of.
+
+    A class may have several regions, and a region has holes where regions of a greater level lie inside it, so that two classes may show the same labels: the number tells them apart.
+    """
+
+    name: ClassVar[str] = "regions"
+    tables: ClassVar[tuple[str, ...]] = (_DATA, _PLACES, _REGIONS)
+    roles: ClassVar[tuple[str, ...]] = ("group", "level", "bound", "missing", "place")
+    streams: ClassVar[bool] = True
+
+    def own_columns(self, draft: Draft, sensitive: Sequence[str]) -> Mapping[str, str]:
+        regions, quasi = list(draft.tables[_REGIONS].schema), draft.meanings
+        own = [name for name in regions if name not in quasi]
+        missing = [name for name in own[2:] if name.endswith(" missing")]
+        return {
+            own[0]: "group",
+            own[1]: "level",
+            **dict.fromkeys((name for name in own[2:] if name not in missing), "bound"),
+            **dict.fromkeys(missing, "missing"),
+            **dict.fromkeys(draft.tables[_PLACES].schema, "place"),
+        }
+
+    def labels_shown(self, rows: Mapping[str, Rows], quasi: Sequence[str]) -> Mapping[str, pl.Series]:
+        distinct = [rows[name].counted(quasi)[0] for name in (_DATA, _REGIONS)]
+        return {name: pl.concat([each[name] for each in distinct]) for name in quasi}
+
+    def check(self, public: PublicSide) -> None:
+        manifest = public.manifest
+        _check_details(manifest)
+        (number,), (level,) = manifest.named("group"), manifest.named("level")
+        quasi = list(manifest.named("quasi"))
+        regions = public.rows[_REGIONS].frame()
+        if regions.select(number, level, *quasi).null_count().sum_horizontal().item() or (regions[level] < 0).any():
+            raise DataError("The table 'regions' has a region without a class, a level or a label.")
+        if regions.select(quasi).n_unique() != regions.height:
+            raise DataError("Two regions of the table 'regions' show the same labels.")
+        classes, _ = public.rows[_DATA].counted([number, *quasi])
+        if classes[number].null_count() or classes[number].n_unique() != classes.height:
+            raise DataError("Rows of one class show different labels.")
+        if set(classes[number].to_list()) != set(regions[number].to_list()):
+            raise DataError("The classes of the table 'regions' are not those of the rows.")
+        super().check(public)
+        _check_bounds(public, regions)
+
+    def seen(self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]) -> Seen:
+        quasi = {column.name: column.labels for column in columns if column.role == "quasi"}
+        sensitive = [column.name for column in columns if column.role == "sensitive"]
+        number = next(column.name for column in columns if column.role == "group")
+        counted, times = rows[_DATA].counted([*quasi, number, *sensitive])
+        seen = Seen.in_rows(counted, times, quasi, sensitive, number)
+        assert seen.called is not None
+        shapes = _shapes(rows[_REGIONS].frame(), columns)
+        return replace(seen, shapes=tuple(shapes[each] for each in seen.called.to_list()))
+
+    def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
+        from reticent.release.counting import count_regions
+
+        (number,), (level,) = public.manifest.named("group"), public.manifest.named("level")
+        regions = public.rows[_REGIONS].frame().select(number, level, *public.meanings)
+        return count_regions(
+            public.rows[_DATA],
+            regions,
+            public.meanings,
+            condition,
+            estimator,
+            group=number,
+            level=level,
+            **self.known(public),
+        )
+
+    def words(self, public: PublicSide) -> Words:
+        guarded = public.manifest.details["guard"] == "sensitive"
+        return Words(
+            "The space of the values that might point at a person was halved again and again, and people are shown by the class of regions that they lie in. Of several "
+            "regions that hold somebody the one of the greatest level counts." + self.coarsened(public),
+            (
+                *self.own_numbers(public),
+                *self.missing_values(public),
+                "It is not hidden that somebody is in the table: whoever knows that a person is, finds the person's class.",
+                _GUARDED if guarded else _UNGUARDED,
+                CHOSEN,
+            ),
+            group="Whoever looks for somebody finds this many people who cannot be told apart.",
+        )
+
+
+_GUARDED = (
+    "Classes were parted as far as their sensitive values allow. What is promised is not promised against somebody who knows the algorithm: that a class was not parted further tells "
+    "about the values in it."
+)
+_UNGUARDED = (
+    "Classes were made by the counts of quasi values alone. If sensitive values asked for more, all classes were made larger by one number, which is all that their making tells "
+    "about sensitive values."
+)
+
+
+def _check_details(manifest: Manifest) -> None:
+    details = manifest.details
+    if set(details) != {"guard", "k"} or details["guard"] not in _GUARDS or type(details["k"]) is not int:
+        raise DataError("manifest.json: the details of regions must say how classes were guarded, and for which k.")
+    if len(manifest.named("group")) != 1 or len(manifest.named("level")) != 1 or len(manifest.named("place")) != 3:
+        raise DataError("manifest.json: a release of regions has a column of class numbers, one of levels, and places.")
+    own = (*manifest.named("group"), *manifest.named("level"))
+    expected = [*own, *manifest.named("quasi")]
+    if list(manifest.tables[_REGIONS].columns)[: len(expected)] != expected:
+        raise DataError("manifest.json: the table 'regions' has the class, the level and the quasi columns first.")
+
+
+def _check_bounds(public: PublicSide, regions: pl.DataFrame) -> None:
+    """Plain bounds say what the labels say: for numbers and dates in their own values, for anything else in places of the table 'places'."""
+    listed = public.rows[_PLACES].frame()
+    column, value, place = public.manifest.named("place")
+    own = list(public.manifest.named("bound")), list(public.manifest.named("missing"))
+    for name in public.manifest.named("quasi"):
+        described = public.manifest.column(name)
+        mine = listed.filter(pl.col(column) == name)
+        order = dict(zip(mine[value].to_list(), mine[place].to_list(), strict=True))
+        if sorted(order.values()) != list(range(mine.height)):
+            raise DataError(f"The table 'places' does not give every value of column {name!r} a place of its own.")
+        told = {label: _bounds(described, meaning, order) for label, meaning in described.labels.items()}
+        low, high = own[0].pop(0), own[0].pop(0)
+        expected = pl.DataFrame(
+            [told[label][:2] for label in regions[name]],
+            {low: regions.schema[low], high: regions.schema[high]},
+            orient="row",
+        )
+        agree = expected.equals(regions.select(low, high))
+        if own[1] and own[1][0].startswith(f"{name} "):
+            agree = agree and [told[label][2] for label in regions[name]] == regions[own[1].pop(0)].to_list()
+        if not agree:
+            raise DataError(
+                f"The plain bounds of column {name!r} in the table 'regions' do not say what its labels say."
+            )
+
+
+def _bounds(column: ManifestColumn, meaning: Meaning, order: Mapping[str, int]) -> tuple[Any, Any, str]:
+    """Where a label begins and before what it ends (None: no end), and whether a missing value is under it."""
+    if order:
+        listed = meaning.listed(column.kind)
+        if listed is None:
+            return 0, len(order), "too"
+        null = max((text for text in order if text.rstrip("'") == NULL_LABEL), key=len, default="")
+        texts = [null if each is None else str(column.kind.texts([each])[0]) for each in listed]
+        places = sorted(order.get(text, -1) for text in texts)
+        if places[0] < 0 or places != list(range(places[0], places[0] + len(places))):
+            raise DataError(
+                f"A label of column {column.name!r} stands for values that do not follow each other in the table 'places'."
+            )
+        return places[0], places[-1] + 1, "no"
+    match meaning:
+        case Interval(low, high, "left"):
+            return low, high, "no"
+        case OrMissing(Interval(None, high, "left")):
+            return None, high, "too"
+        case Value(only) if column.kind.is_whole and only is not None:
+            return only, only + 1, "no"
+        case Missing():
+            return None, None, "only"
+        case Anything():
+            return None, None, "too"
+    raise DataError(f"A label of column {column.name!r} is not a range of neighbouring cells.")
+
+
+def _shapes(regions: pl.DataFrame, columns: Sequence[ManifestColumn]) -> dict[Any, Shape]:
+    """The shape of every class by its number: a region with holes, or several."""
+    quasi = [column for column in columns if column.role == "quasi"]
+    number, level = (next(each.name for each in columns if each.role == role) for role in ("group", "level"))
+    names, kinds = tuple(column.name for column in quasi), tuple(column.kind for column in quasi)
+    found: dict[Any, list[tuple[int, tuple[str, ...]]]] = {}
+    for own, depth, *labels in regions.select(number, level, *names).iter_rows():
+        found.setdefault(own, []).append((depth, tuple(labels)))
+    shapes: dict[Any, Shape] = {}
+    for own, boxes in found.items():
+        if len(boxes) == 1:
+            shapes[own] = Nested(boxes[0][0])
+            continue
+        sides = tuple(
+            (depth, tuple(column.labels[label] for column, label in zip(quasi, labels, strict=True)))
+            for depth, labels in boxes
+        )
+        shapes[own] = Patched(names, kinds, sides)
+    return shapes
+
+
+REGIONS = RegionsFormat()
