@@ -130,6 +130,7 @@ METHODS: dict[str, Home] = {
     "Lattice": Home("reticent.anonymize", "full-domain generalization, the best one by exact search"),
     "Mondrian": Home("reticent.anonymize", "local recoding by repeated cuts"),
     "Datafly": Home("reticent.anonymize", "greedy full-domain generalization"),
+    "RPlusTree": Home("reticent.anonymize", "boxes of a tree that grows point by point (baseline)"),
     "Suppress": Home(
         "reticent.anonymize", "local suppression: single cells starred, at a cost compared with the least"
     ),

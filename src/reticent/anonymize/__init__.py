@@ -3,6 +3,7 @@
 ``base``      what a method is
 ``lattice``   full-domain generalization with exact search; ``datafly`` the greedy baseline
 ``mondrian``  local recoding by repeated cuts
+``rtree``     boxes of a spatial index, the baseline that Bang is compared with
 ``suppress``  local suppression: single cells are starred
 ``bang``      classes from a spatial index, cut for any k
 ``gather``    clusters with centres and radii, by radius or by cost
@@ -18,6 +19,7 @@ from reticent.anonymize.datafly import Datafly
 from reticent.anonymize.gather import Cellular, Gather
 from reticent.anonymize.lattice import Lattice, Node, NodeView, Search, search
 from reticent.anonymize.mondrian import Mondrian
+from reticent.anonymize.rtree import RPlusTree
 from reticent.anonymize.suppress import Suppress
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "Mondrian",
     "Node",
     "NodeView",
+    "RPlusTree",
     "Search",
     "Suppress",
     "search",

@@ -8,25 +8,22 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from reticent.anonymize.base import GROUPS, fitting
 from reticent.anonymize.leaving import Leaving, LeftOut, told_too_much
-from reticent.anonymize.mondrian.cells import ColumnCells
+from reticent.anonymize.mondrian.drafting import draft_shown
 from reticent.anonymize.mondrian.judging import CutJudge
 from reticent.anonymize.mondrian.partition import Choice, Partition
 from reticent.anonymize.mondrian.scales import CellStyle, Ids
 from reticent.anonymize.mondrian.shown import Shown, apart, narrowed
 from reticent.anonymize.sets import Columns, adversary_sets
-from reticent.anonymize.typical import FORMAT as TYPICAL
-from reticent.anonymize.typical import by_labels, group_column, refused, with_groups
-from reticent.data import Allocation, Context, Draft, FrequencySet, Kind, Regions, Table, declared_domains
+from reticent.anonymize.typical import refused
+from reticent.data import Context, Draft, FrequencySet, Kind, Table
 from reticent.definitions import Definition, GroupDefinition, require_feasible
 from reticent.engine import count_table, engine_of
 from reticent.errors import Infeasible, PolicyError
 from reticent.exact import Number, exact
-from reticent.utility import CellsDrawing, Measured
 
 
 @dataclass(frozen=True)
@@ -73,28 +70,7 @@ class Mondrian:
         table = wanted.prepare(table)
         units, order = self._units(table, context)
         shown, leaving, left_out = self._settled(table, units, wanted, sets, context)
-        kept = ~left_out.mask
-        group = np.where(kept, np.cumsum(kept) - 1, -1)[shown.group]
-        columns = [cells.of_groups(np.flatnonzero(kept)) for cells in shown.columns]
-        if self.values == "typical":
-            columns, group = _in_order(columns, group)
-        recoding = recoding_of(table, units, group, columns, order)
-        recoded = engine_of(table, context).recode(table, recoding, context)
-        groups = shown.seen(tuple(range(len(columns))), kept)[1]
-        return Draft(
-            format="generalize" if recoding.numbered is None else TYPICAL,
-            recoding=recoding,
-            evidence=leaving.evidence(left_out),
-            tables=recoded.tables if recoding.numbered is None else with_groups(recoded.tables, recoding),
-            meanings=recoding.meanings,
-            suppressed=units.rows - int(groups.sizes.sum()),
-            method=self.describe(),
-            utility=Measured(CellsDrawing(units, group, len(groups), columns)),
-            search={"groups": len(groups), "columns": list(table.quasi)},
-            domains=declared_domains(table.hierarchies),
-            private=recoded.private,
-            insecure=not context.randomness.is_secure,
-        )
+        return draft_shown(self, table, shown, leaving.evidence(left_out), ~left_out.mask, context, order)
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""
@@ -193,26 +169,3 @@ def _require(judge: CutJudge, units: FrequencySet) -> None:
     if needed is not None and not needed.holds(units.groups().whole()):
         require_feasible(units.groups(), needed)
         raise Infeasible(f"Even all rows in one group do not satisfy {needed}.")
-
-
-def recoding_of(
-    table: Table, units: FrequencySet, group: Ids, columns: Sequence[ColumnCells], order: Ids | None
-) -> Regions:
-    """Where every point goes or, if ``order`` has the rows that were cut one by one, how many rows of a point go where."""
-    shown = tuple(
-        cells.as_column(hierarchy, table.quasi[hierarchy.column])
-        for cells, hierarchy in zip(columns, table.hierarchies, strict=True)
-    )
-    numbered = None if columns[0].typical is None else group_column(table)
-    if order is None:
-        return Regions(shown, units.codes, group, table.carried, numbered=numbered)
-    unit_of_row = np.argsort(order)
-    return Allocation.of(table, shown, [codes[unit_of_row] for codes in units.codes], group[unit_of_row], numbered)
-
-
-def _in_order(columns: Sequence[ColumnCells], group: Ids) -> tuple[list[ColumnCells], Ids]:
-    """Groups in the order of their labels: what each column shows of them, and the group of every unit."""
-    order = by_labels([(pl.Series(cells.labels, dtype=pl.String), cells.of_group) for cells in columns])
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    return [cells.of_groups(order) for cells in columns], np.where(group >= 0, place[group], -1)
