@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from reticent.anonymize.base import GROUPS, fitting
 from reticent.anonymize.leaving import Leaving, LeftOut
 from reticent.anonymize.mondrian import Shown, draft_shown, order_of
-from reticent.anonymize.rtree._kernels import leaves_of
 from reticent.data import BoundHierarchy, Context, Draft, FrequencySet, Kind, Table
 from reticent.definitions import Definition, KAnonymity, require_feasible
 from reticent.engine import count_table
@@ -81,6 +80,9 @@ class RPlusTree:
 
 def tree_leaves(units: FrequencySet, minimum: int) -> NDArray[np.int64]:
     """The leaf of every point, numbered along the tree; each has at least ``minimum`` rows, if all have."""
+    # The compiler is loaded where it is needed.
+    from reticent.anonymize.rtree._kernels import leaves_of
+
     points = np.column_stack(
         [_places(hierarchy)[codes] for hierarchy, codes in zip(units.hierarchies, units.codes, strict=True)]
     )
