@@ -12,6 +12,7 @@ MODULES = (
     "local",
     "suppression",
     "clustering",
+    "buckets",
     "assessing",
     "knowledge",
     "views",

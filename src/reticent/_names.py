@@ -137,6 +137,7 @@ METHODS: dict[str, Home] = {
     "Gather": Home("reticent.anonymize", "clusters of people with the least radius, as centres and radii"),
     "Cellular": Home("reticent.anonymize", "clusters of people at the least total cost, as centres and radii"),
     "Anatomy": Home("reticent.anonymize", "exact quasi values, and sensitive values in buckets of different ones"),
+    "Angelization": Home("reticent.anonymize", "generalized quasi values, and sensitive values in batches beside them"),
     "Bang": Home("reticent.anonymize", "local recoding by a spatial index, from which a release for any k is cut"),
     "AlphaBeta": Home("reticent.randomize", "a noisy view: true rows kept at random among false ones"),
     "Frapp": Home("reticent.randomize", "every record replaced at random"),
@@ -152,6 +153,9 @@ FORMATS: dict[str, Home] = {
     "typical": Home("reticent.release.formats.typical", "a typical value a group, and the ranges behind", "TYPICAL"),
     "bucketize": Home(
         "reticent.release.formats.bucketize", "exact quasi values, and sensitive values by bucket", "BUCKETIZE"
+    ),
+    "angelize": Home(
+        "reticent.release.formats.angelize", "generalized quasi values, and sensitive values by batch", "ANGELIZE"
     ),
     "cells": Home("reticent.release.formats.cells", "one table in which single cells are starred", "CELLS"),
     "clusters": Home("reticent.release.formats.clusters", "clusters with centres, radii and counts", "CLUSTERS"),

@@ -425,7 +425,7 @@ def test_tables_that_do_not_fit_together_are_found(originals, tmp_path: Path) ->
     folder = copy(originals["bucketize"], tmp_path / "release")
     rows = (folder / "public" / "sensitive.csv").read_text().splitlines(keepends=True)
     forge(folder, lambda certificate: None, {"sensitive.csv": "".join(rows[:-1]).encode()})
-    assert "rows in the quasi table" in failed(folder)
+    assert "rows in the table 'quasi'" in failed(folder)
 
 
 def test_rows_that_are_not_sorted_are_found(originals, tmp_path: Path) -> None:

@@ -150,6 +150,10 @@ EXAMPLES: dict[str, dict[str, Job]] = {
             rt.Anatomy(l=3),
         ),
     },
+    "Angelization": {
+        "": Job(people, _K & rt.DistinctLDiversity(3), rt.Angelization()),
+        "levels": Job(people, _K & rt.TCloseness("0.5"), rt.Angelization(buckets="Lattice")),
+    },
     "Bang": {
         "": Job(people, _BOTH, rt.Bang()),
         "merged": Job(tall, rt.KAnonymity(9), rt.Bang(minimum=3)),

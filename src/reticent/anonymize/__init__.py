@@ -13,7 +13,7 @@
 ``leaving``   which groups are left out, and what may be told about the people in them
 """
 
-from reticent.anonymize.anatomy import Anatomy
+from reticent.anonymize.anatomy import Anatomy, Angelization
 from reticent.anonymize.bang import Bang
 from reticent.anonymize.datafly import Datafly
 from reticent.anonymize.gather import Cellular, Gather
@@ -24,6 +24,7 @@ from reticent.anonymize.suppress import Suppress
 
 __all__ = [
     "Anatomy",
+    "Angelization",
     "Bang",
     "Cellular",
     "Datafly",

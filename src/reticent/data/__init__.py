@@ -95,10 +95,12 @@ from reticent.data.ordering import in_order, is_in_order
 from reticent.data.people import marks_of_people, numbered_marks, people_marks
 from reticent.data.plain import clock_text, real
 from reticent.data.recoding import (
+    BATCH,
     BUCKET,
     COUNT,
     DRAWN,
     Allocation,
+    Coupled,
     Deal,
     Levels,
     Recoded,
@@ -165,6 +167,7 @@ _READERS = {
 }
 
 __all__ = [
+    "BATCH",
     "BUCKET",
     "COUNT",
     "DRAWN",
@@ -199,6 +202,7 @@ __all__ = [
     "Comparison",
     "Context",
     "Counted",
+    "Coupled",
     "Deal",
     "Digits",
     "DistantRows",

@@ -56,7 +56,8 @@ class Evidence:
     ``groups`` has one entry for each set of quasi columns that an adversary may hold, ``named`` those of sets that only a definition names. ``finest`` are the groups of all quasi columns together where
     no adversary holds all of them: nothing is promised about these, but they are what was published. ``compared_with`` says what the ``reference`` of
     the groups is. ``remainder`` is what the public side shows about those left out: for each sensitive column whose whole-table histogram is published,
-    their histogram as one group.
+    their histogram as one group. ``alike`` is the evidence on who looks like whom, where rows that do are not the groups that share their sensitive values:
+    definitions that hide identity are judged by it.
     """
 
     groups: Mapping[Columns, Groups] = field(default_factory=dict)
@@ -67,6 +68,7 @@ class Evidence:
     remainder: Mapping[str, Groups] = field(default_factory=dict)
     compared_with: Comparison = "whole table"
     finest: Groups | None = None
+    alike: Evidence | None = None
 
     @property
     def published(self) -> Groups:

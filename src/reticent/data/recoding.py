@@ -37,7 +37,7 @@ Carried = Mapping[str, Coarsening | None]
 """The columns that are published beside the recoded ones, and how each is made coarser."""
 
 LAYOUT = 2
-BUCKET, COUNT = "bucket", "count"
+BUCKET, BATCH, COUNT = "bucket", "batch", "count"
 DRAWN = {"people": "drawn"}
 """What a manifest says of buckets into which people were drawn."""
 _ROWS_AT_ONCE = 512
@@ -116,7 +116,7 @@ class Recoding(ABC):
 
 def read_recoding(payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Recoding:
     """The recoding that was saved; whatever does not fit is a :class:`DataError`."""
-    known: dict[str, type[Recoding]] = {each.kind: each for each in (Levels, Regions, Allocation, Deal)}
+    known: dict[str, type[Recoding]] = {each.kind: each for each in (Levels, Regions, Allocation, Deal, Coupled)}
     if payload.get("layout") != LAYOUT or payload.get("kind") not in known:
         raise DataError(f"{where} is not a recoding that this version of Reticent reads.")
     try:
@@ -693,6 +693,68 @@ class Deal(Recoding):
         if stored[BUCKET].dtype != pl.Int64 or not stored[_COUNT].dtype.is_integer():
             raise DataError(f"{where} is damaged: buckets and counts are not whole numbers.")
         return cls(quasi, sensitive, stored.select(*keys, BUCKET, _COUNT), _carried_from(payload, where))
+
+
+@dataclass(frozen=True, eq=False)
+class Coupled(Recoding):
+    """Rows show the ``labels`` of one recoding and the number of the batch that another deals them to, independently of each other (R-PM-36)."""
+
+    kind: ClassVar[str] = "coupled"
+
+    labels: Recoding
+    batches: Deal
+    carried: Carried = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are recoded, and those by which rows find their batch."""
+        return tuple(dict.fromkeys([*self.labels.names, *self.batches.names]))
+
+    @property
+    def coded_at(self) -> tuple[int, ...]:
+        """As for the labels."""
+        return self.labels.coded_at
+
+    def groups_of(self, codes: Sequence[Codes]) -> Ids:
+        """The group of labels."""
+        return self.labels.groups_of(codes)
+
+    def shown(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame:
+        """The labels."""
+        return self.labels.shown(groups, coded=coded)
+
+    def _placed(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]:
+        shown, kept = self.labels.place(rows, unseen)
+        batch, there = self.batches.place(rows.filter(pl.Series(kept)), unseen)
+        kept[kept] = there
+        return shown.filter(pl.Series(there)).with_columns(batch[BUCKET].alias(BATCH)), kept
+
+    def as_json(self) -> dict[str, Any]:
+        """Both recodings, and how many rows of the large part are whose."""
+        both = {"labels": self.labels.as_json(), "batches": self.batches.as_json()}
+        return {**self._head(()), **both, "rows": len(self.labels.stored())}
+
+    def stored(self) -> pl.DataFrame:
+        """The large parts, one below the other, in columns of their own."""
+        labels, batches = self.labels.stored(), self.batches.stored()
+        named = [
+            labels.select(pl.all().name.prefix("labels ")),
+            batches.select(pl.all().name.prefix("batches ")),
+        ]
+        return pl.concat(named, how="diagonal")
+
+    @classmethod
+    def from_json(cls, payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Coupled:
+        """The recoding that was saved."""
+        parts = {
+            prefix: stored.select(
+                pl.col(name).alias(name.removeprefix(prefix)) for name in stored.columns if name.startswith(prefix)
+            )
+            for prefix in ("labels ", "batches ")
+        }
+        labels = read_recoding(payload["labels"], parts["labels "].head(payload["rows"]), where)
+        batches = Deal.from_json(payload["batches"], parts["batches "].slice(payload["rows"]), where)
+        return cls(labels, batches, _carried_from(payload, where))
 
 
 def shown_meanings(

@@ -225,6 +225,13 @@ class Table(ShownAsCard):
         narrow.other = ()
         return narrow
 
+    def without_sensitive(self) -> Table:
+        """The same table with no sensitive column: whoever groups its rows sees quasi values only."""
+        bare = copy(self)
+        bare.__dict__.pop("sensitive_columns", None)
+        bare.sensitive = {}
+        return bare
+
     def with_extra_counts(self, counts: Mapping[str, pl.Series]) -> Table:
         """The same table with further whole numbers a row, which are added up group by group."""
         self._refuse_streamed("A definition that counts something of its own in every row")

@@ -155,6 +155,11 @@ class GroupDefinition(Definition):
     local: bool = True
     quasi: tuple[str, ...] | None = None
 
+    @property
+    def convex(self) -> bool:
+        """Whether it looks at shares of values only, and every mixture of passing shares passes, however it is weighted: proved where it is said (R-PM-36)."""
+        return False
+
     @abstractmethod
     def assess(self, groups: Groups) -> Assessment:
         """Judge the groups: the exact verdict, the achieved value, a witness, diagnostics."""

@@ -67,6 +67,11 @@ class TCloseness(SensitiveDefinition):
                 f"{did_you_mean(self.distance, known)}"
             )
 
+    @property
+    def convex(self) -> bool:
+        """The distance to a fixed distribution is convex."""
+        return True
+
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
         work, scale = self.work(groups)
         return ~at_most(work, Fraction(self.t), scale)

@@ -38,6 +38,11 @@ class DistinctLDiversity(SensitiveDefinition):
     def __post_init__(self) -> None:
         whole(self.l, "DistinctLDiversity: l", low=1)
 
+    @property
+    def convex(self) -> bool:
+        """A mixture has every value that one of its parts has."""
+        return True
+
     def relaxation(self) -> GroupDefinition | None:
         """A passing group has so many values in one of its refined groups, hence in all of them together."""
         return ValuesAtLeast(self.l, self.column)
@@ -104,6 +109,11 @@ class ProbabilisticLDiversity(SensitiveDefinition):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "l", exact(self.l, "ProbabilisticLDiversity: l", low=1))
+
+    @property
+    def convex(self) -> bool:
+        """A value's share of a mixture is at most the largest of its shares."""
+        return True
 
     def relaxation(self) -> GroupDefinition | None:
         """At least ``l`` values are needed where none exceeds ``1/l``."""

@@ -48,6 +48,11 @@ class EntropyLDiversity(SensitiveDefinition):
     def _dont_care(self) -> tuple[str | None, ...]:
         return value_set(self.dont_care, "dont_care")
 
+    @property
+    def convex(self) -> bool:
+        """Entropy is concave; where counts of some values may be lowered first, that is not known."""
+        return not self._dont_care
+
     def relaxation(self) -> GroupDefinition | None:
         """Entropy is at most that of equally many equally likely values, so at least ``l`` are needed.
 

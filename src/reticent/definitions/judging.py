@@ -56,6 +56,9 @@ def _judged(part: Definition, evidence: Evidence) -> Iterator[Assessment]:
 
 
 def _on_groups(part: GroupDefinition, evidence: Evidence) -> Iterator[Assessment]:
+    if evidence.alike is not None and part.hides_identity:
+        yield from _on_groups(part, evidence.alike)
+        return
     if not evidence.groups and evidence.patterns is None:
         raise PolicyError(_lacking(part, evidence))
     if evidence.patterns is not None:

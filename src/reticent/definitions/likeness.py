@@ -82,6 +82,11 @@ class BetaLikeness(SensitiveDefinition):
         if not isinstance(self.enhanced, bool):
             raise PolicyError(f"BetaLikeness: enhanced must be true or false, but it is {self.enhanced!r}.")
 
+    @property
+    def convex(self) -> bool:
+        """A value's share of a mixture is at most the largest of its shares, and the bound is that of the whole table."""
+        return True
+
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
         found = Shares.of(groups)
         return _any_cell(groups, self._grown(found) | self._beyond_logarithm(groups, found))

@@ -49,6 +49,11 @@ class RecursiveLDiversity(SensitiveDefinition):
     def _dont_care(self) -> tuple[str | None, ...]:
         return value_set(self.dont_care, "dont_care")
 
+    @property
+    def convex(self) -> bool:
+        """The largest share and the sum of the l - 1 largest are convex, so that ``r1 - c (1 - sum)`` is; with don't-care values that is not known."""
+        return not self._dont_care
+
     def relaxation(self) -> GroupDefinition | None:
         """With m values, ``r1 < c (m - l + 1) r_l`` needs ``m >= l + floor(1/c)``; so many values contain a passing group."""
         if self._dont_care or self.l == 1:

@@ -82,6 +82,11 @@ class PSensitive(Conjunction):
 class SetShares(LargestShare):
     """What the bounds on sets of values share: for every group the largest share that one of the sets has in it."""
 
+    @property
+    def convex(self) -> bool:
+        """The share of a set of values is linear."""
+        return True
+
     @abstractmethod
     def sets(self, groups: Groups) -> list[NDArray[np.bool_]]:
         """The sets, each as a mark for every value of the column."""

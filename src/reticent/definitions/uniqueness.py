@@ -80,6 +80,11 @@ class MEligible(SensitiveDefinition):
         whole(self.m, "MEligible: m", low=1)
 
     @property
+    def convex(self) -> bool:
+        """As :class:`ProbabilisticLDiversity`."""
+        return True
+
+    @property
     def _bounded(self) -> ProbabilisticLDiversity:
         return ProbabilisticLDiversity(self.m, self.column)
 

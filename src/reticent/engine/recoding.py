@@ -9,12 +9,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.data import (
+    BATCH,
     BUCKET,
     COUNT,
     PSEUDONYM,
     Allocation,
     CodedRows,
     Codes,
+    Coupled,
     Deal,
     Distinct,
     FrameRows,
@@ -40,6 +42,8 @@ def recode_frame(table: Table, recoding: Recoding, encode: Encode, secrets: Secr
     group = _groups(table, recoding, encode)
     if recoding.exact:
         return _bucketized(table, group, randomness, counted=isinstance(recoding, Deal))
+    if isinstance(recoding, Coupled):
+        return _in_batches(table, group, recoding, randomness)
     kept = np.flatnonzero(group >= 0)
     private: dict[str, Rows] = {}
     repeated = None if table.other or table.pseudonyms else _repeated(group, kept, *secrets(table))
@@ -136,6 +140,16 @@ def _bucketized(table: Table, bucket: NDArray[np.int64], randomness: Randomness,
     sensitive = rows.select(list(table.sensitive)).with_columns(names)[shuffled].sort(BUCKET, maintain_order=True)
     shuffled_values = sensitive.select([BUCKET, *table.sensitive])
     return Recoded({"quasi": FrameRows(quasi), "sensitive": FrameRows(shuffled_values)}, private)
+
+
+def _in_batches(table: Table, group: NDArray[np.int64], recoding: Coupled, randomness: Randomness) -> Recoded:
+    """Labels with the number of a batch in one table, and how often each sensitive value occurs in a batch in another (R-PM-36)."""
+    dealt = _bucketized(table, recoding.batches.groups_of([group]), randomness, counted=True)
+    quasi = dealt.tables["quasi"].frame()
+    beside = quasi.drop(*table.quasi).rename({BUCKET: BATCH})
+    values = dealt.tables["sensitive"].frame().rename({BUCKET: BATCH})
+    labelled = recoding.shown(group).with_columns(beside.get_columns())
+    return Recoded({"generalized": FrameRows(labelled), "sensitive": FrameRows(values)}, dealt.private)
 
 
 def _pseudonymized(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -11,7 +12,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.data import sum_by, unused
-from reticent.data.predicate import Condition
 from reticent.errors import DataError
 
 
@@ -20,7 +20,8 @@ class Pairs:
     """Kinds of people against kinds of sensitive values, bucket by bucket.
 
     Kind of people ``i`` lives in bucket ``bucket_of_person[i]`` and has ``people[i]`` members; likewise values and ``times``. A pair
-    ``(person[p], value[p])`` shares a bucket, and ``meets[p]`` says whether the two meet the condition together.
+    ``(person[p], value[p])`` shares a bucket, and ``meets[p]`` says whether the two meet the condition together. Where labels leave that open, ``shares`` has
+    the probability of each pair.
     """
 
     sizes: NDArray[np.int64]
@@ -31,6 +32,7 @@ class Pairs:
     person: NDArray[np.int64]
     value: NDArray[np.int64]
     meets: NDArray[np.bool_]
+    shares: NDArray[np.float64] | None = None
 
     @classmethod
     def of(
@@ -38,9 +40,9 @@ class Pairs:
         people: tuple[pl.DataFrame, NDArray[np.int64]],
         values: tuple[pl.DataFrame, NDArray[np.int64]],
         bucket: str,
-        condition: Condition,
+        meets: Callable[[pl.DataFrame], NDArray[np.bool_]],
     ) -> Pairs:
-        """Join kinds of people, with how many each has, and kinds of values, with how often each stands there, by their bucket."""
+        """Join kinds of people, with how many each has, and kinds of values, with how often each stands there, by their bucket; ``meets`` judges the pairs."""
         (left, members), (right, times) = people, values
         place, person, value = (unused(name, {*left.columns, *right.columns}) for name in ("place", "person", "value"))
         numbers = left[bucket].unique().sort()
@@ -62,7 +64,7 @@ class Pairs:
             times,
             joined[person].to_numpy().astype(np.int64),
             joined[value].to_numpy().astype(np.int64),
-            condition.mask(joined).to_numpy(),
+            meets(joined),
         )
 
     def moments(self) -> tuple[float, float]:
@@ -70,14 +72,25 @@ class Pairs:
 
         With ``R`` the values that suit a person, ``C`` the people whom a value suits and ``A`` the suitable pairs of a bucket of ``n``:
         mean ``A / n``, variance ``(A - sum R^2 / n - sum C^2 / n + A^2 / n^2) / (n - 1)``; the hypergeometric one when the condition asks
-        something of the person and something of the value.
+        something of the person and something of the value. Pairs that meet it with a probability ``w`` only count ``w`` in ``R``, ``C`` and ``A``, and ``w^2`` in
+        the first ``A`` of the variance; to which ``sum w (1 - w) / n`` is added: people are spread over their labels independently.
         """
-        suits_person, suits_value, suitable = self._sums()
-        n, count = self.sizes.astype(np.float64), len(self.sizes)
-        squares = _sums_by(self.bucket_of_person, self.people * suits_person**2, count)
-        squares += _sums_by(self.bucket_of_value, self.times * suits_value**2, count)
-        spread = suitable - squares / n + (suitable / n) ** 2
-        return float((suitable / n).sum()), float(np.where(n > 1, spread / np.maximum(n - 1, 1), 0.0).sum())
+        shares = self.meets.astype(np.float64) if self.shares is None else self.shares
+        person, value, count = self.person, self.value, len(self.sizes)
+        members, times = self.people.astype(np.float64), self.times.astype(np.float64)
+        suits_person = _sums_by(person, times[value] * shares, len(members))
+        suits_value = _sums_by(value, members[person] * shares, len(times))
+        suitable = _sums_by(self.bucket_of_person, members * suits_person, count)
+        pairs, bucket = members[person] * times[value], self.bucket_of_person[person]
+        n = self.sizes.astype(np.float64)
+        squares = _sums_by(self.bucket_of_person, members * suits_person**2, count)
+        squares += _sums_by(self.bucket_of_value, times * suits_value**2, count)
+        spread = _sums_by(bucket, pairs * shares**2, count) - squares / n + (suitable / n) ** 2
+        between = (
+            np.where(n > 1, spread / np.maximum(n - 1, 1), 0.0)
+            + _sums_by(bucket, pairs * shares * (1 - shares), count) / n
+        )
+        return float((suitable / n).sum()), float(between.sum())
 
     def meeting(self) -> int:
         """How many people share their bucket with a value with which they meet the condition."""
@@ -126,7 +139,7 @@ class Pairs:
         )
 
 
-def _sums_by(ids: NDArray[np.int64], weights: NDArray[np.int64], groups: int) -> NDArray[np.float64]:
+def _sums_by(ids: NDArray[np.int64], weights: NDArray[np.float64], groups: int) -> NDArray[np.float64]:
     return np.bincount(ids, weights=weights, minlength=groups).astype(np.float64)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -176,6 +177,50 @@ def _of_rows(
     return replace(covers, certain=sure == pairs, possible=may > 0, share=share, measured=measured == pairs)
 
 
+def count_batches(
+    labelled: Rows,
+    values: Rows,
+    meanings: Meanings,
+    condition: str | Condition,
+    estimator: str = "uniform",
+    *,
+    batch: str,
+    counts: str,
+    kinds: Mapping[str, str] | None = None,
+    domains: Mapping[str, Sequence[Any]] | None = None,
+    may_miss: bool = False,
+) -> Count:
+    """How many people meet a condition, where rows show labels and the number of a ``batch``, whose sensitive values another table ``counts``.
+
+    A condition on labels or on sensitive values alone is counted as such; see :func:`count_labels` and :func:`count_buckets`, whose assumptions are made together.
+    """
+    asked, chosen, described = _parsed(condition), _chosen(estimator), _described(meanings, kinds, domains, may_miss)
+    hidden = [name for name in values.schema if name not in (batch, counts)]
+    asked.check_names([*labelled.schema.names(), *hidden])
+    own = [name for name in asked.scope if name not in hidden]
+    other = [name for name in asked.scope if name in hidden]
+    if not other:
+        return _generalized(labelled, meanings, asked, chosen, described)
+    secrets, times = _kinds_of_values(values, counts, [batch, *other])
+    if not own:
+        met = int(times[_mask(asked, secrets)].sum())
+        return Count(asked.text, chosen, met, (met, met), 0.0 if chosen == "uniform" else None, labelled.height)
+    covered: list[Covers] = []
+
+    def possible(joined: pl.DataFrame) -> NDArray[np.bool_]:
+        covered.append(_covers(joined, meanings, asked, described))
+        return covered[0].possible
+
+    people = labelled.counted([batch, *(name for name in own if name != batch)])
+    pairs = Pairs.of(people, (secrets, times), batch, possible)
+    low, high = replace(pairs, meets=covered[0].certain).bounds()[0], pairs.bounds()[1]
+    if chosen == "intersect":
+        return Count(asked.text, chosen, pairs.meeting(), (low, high), None, labelled.height)
+    value, variance = replace(pairs, shares=covered[0].share).moments()
+    model = f"{_EVEN}, and {_MIXED.replace('bucket', 'batch')}"
+    return Count(asked.text, chosen, value, (low, high), math.sqrt(max(variance, 0.0)), labelled.height, model)
+
+
 def _parsed(condition: str | Condition) -> Condition:
     return Condition.parse(condition) if isinstance(condition, str) else condition
 
@@ -306,7 +351,7 @@ def _bucketized(
         met = int(many[_mask(condition, people)].sum() if not other else times[_mask(condition, values)].sum())
         error = 0.0 if estimator == "uniform" else None
         return Count(condition.text, estimator, met, (met, met), error, rows)
-    pairs = Pairs.of((people, many), (values, times), bucket, condition)
+    pairs = Pairs.of((people, many), (values, times), bucket, partial(_mask, condition))
     low, high = pairs.bounds()
     if estimator == "intersect":
         return Count(condition.text, estimator, pairs.meeting(), (low, high), None, rows)

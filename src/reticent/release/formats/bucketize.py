@@ -73,8 +73,10 @@ class Bucketize(GroupFormat):
         quasi, sensitive = (set(manifest.tables[name].columns) for name in self.tables)
         expected = {bucket, *manifest.named("sensitive"), *manifest.named("count")}
         if sensitive != expected or quasi & sensitive != {bucket}:
-            raise DataError("manifest.json: the sensitive columns, and nothing else, stand in the sensitive table.")
-        shown, values = _people_in(public.rows["quasi"], bucket), _values_in(public, bucket)
+            raise DataError(
+                f"manifest.json: the sensitive columns, and nothing else, stand in the table {self.tables[1]!r}."
+            )
+        shown, values = _people_in(public.rows[self.tables[0]], bucket), _values_in(public, bucket)
         if any(table[bucket].null_count() for table in (shown, values)):
             raise DataError("A row of a bucketized release has no bucket.")
         wrong = shown.join(values, on=bucket, how="full", coalesce=True).filter(
@@ -83,7 +85,7 @@ class Bucketize(GroupFormat):
         if wrong.height:
             number, rows, counted_rows = wrong.sort(bucket).select(bucket, "rows", "counts").row(0)
             raise DataError(
-                f"Bucket {number} has {rows or 0} rows in the quasi table and {counted_rows or 0} in the sensitive table."
+                f"{bucket.capitalize()} {number} has {rows or 0} rows in the table {self.tables[0]!r} and {counted_rows or 0} in the table {self.tables[1]!r}."
             )
         super().check(public)
 
@@ -92,8 +94,9 @@ class Bucketize(GroupFormat):
         sensitive, bucket, count = (
             [column.name for column in columns if column.role == role] for role in ("sensitive", "bucket", "count")
         )
-        people, many = rows["quasi"].counted([*quasi, *bucket])
-        values, often = rows["sensitive"].counted([*bucket, *sensitive, *count])
+        main, hidden = (rows[name] for name in self.tables)
+        people, many = main.counted([*quasi, *bucket])
+        values, often = hidden.counted([*bucket, *sensitive, *count])
         times = often * values[count[0]].to_numpy().astype(np.int64) if count else often
         return Seen.in_buckets(people, values, quasi, sensitive, bucket[0], times, many)
 
@@ -103,8 +106,12 @@ class Bucketize(GroupFormat):
         own: dict[str, Any] = {"bucket": bucket_of(public.manifest), "counts": public.manifest.only("count")}
         return count_buckets(public.rows, public.meanings, condition, estimator, **own, **self.known(public))
 
+    def drawn(self, public: PublicSide) -> bool:
+        """Whether people were drawn into their buckets."""
+        return public.manifest.details == DRAWN
+
     def attested(self, public: PublicSide) -> str:
-        return _ATTESTED if public.manifest.details == DRAWN else ""
+        return _ATTESTED if self.drawn(public) else ""
 
     def words(self, public: PublicSide) -> Words:
         return Words(
@@ -115,7 +122,7 @@ class Bucketize(GroupFormat):
                 *self.missing_values(public),
                 "Quasi-identifying values are published exactly, so that anybody can see whether a person with certain values is in the table; "
                 "only the link to the sensitive values is hidden.",
-                _DRAWN_RISK if public.manifest.details == DRAWN else CHOSEN,
+                _DRAWN_RISK if self.drawn(public) else CHOSEN,
             ),
             group="Whoever finds somebody finds a bucket with this many people, each of whom may have any of its values.",
             attacked="Buckets show quasi values exactly, so people can be found in them; what they hide is whose of a bucket's values is whose.",
@@ -136,7 +143,7 @@ def _people_in(quasi: Rows, bucket: str) -> pl.DataFrame:
 def _values_in(public: PublicSide, bucket: str) -> pl.DataFrame:
     """How many rows the sensitive table counts in each bucket."""
     named = public.manifest.named("count")
-    listed, often = public.rows["sensitive"].counted([bucket, *named])
+    listed, often = public.rows[public.form.tables[1]].counted([bucket, *named])
     if named and listed[named[0]].null_count():
         raise DataError("The sensitive table has a row without a count.")
     counts = listed[named[0]].to_numpy().astype(np.int64) if named else np.ones(listed.height, dtype=np.int64)
