@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, get_args
 
-from reticent.anonymize.anatomy.settling import Dealing, not_dealt
+from reticent.anonymize.anatomy.settling import RowsDealt, not_dealt
 from reticent.anonymize.base import GROUPS, fitting
 from reticent.anonymize.lattice import Lattice
 from reticent.anonymize.mondrian import Mondrian
@@ -82,7 +82,7 @@ class Angelization:
         table = wanted.prepare(table)
         identity, values = _sides(wanted)
         labelled = self._grouping.draft(table.without_sensitive(), identity, context)
-        dealing = Dealing.of(table, values, self.l, context)
+        dealing = RowsDealt.of(table, values, self.l, context)
         recoding = Coupled(_needed(labelled.recoding), dealing.recoding(table), table.carried)
         recoded = engine_of(table, context).recode(table, recoding, context)
         return Draft(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from reticent.anonymize.anatomy.settling import Dealing, not_dealt
+from reticent.anonymize.anatomy.settling import RowsDealt, not_dealt
 from reticent.anonymize.base import GROUPS, fitting
 from reticent.anonymize.buckets import not_in_buckets, value_meanings
 from reticent.anonymize.sets import adversary_sets
@@ -53,7 +53,7 @@ class Anatomy:
         wanted = fitting(self, table, definition)
         context = context or Context()
         table = wanted.prepare(table)
-        dealing = Dealing.of(table, wanted, self.l, context)
+        dealing = RowsDealt.of(table, wanted, self.l, context)
         recoding = dealing.recoding(table)
         recoded = engine_of(table, context).recode(table, recoding, context)
         return Draft(

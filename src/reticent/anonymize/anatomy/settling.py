@@ -33,7 +33,7 @@ _MOST_DRAWN = 32
 
 
 @dataclass(frozen=True)
-class Dealing:
+class RowsDealt:
     """The rows of a table as single ``units`` in a random ``order``, and the bucket of each."""
 
     units: FrequencySet
@@ -42,7 +42,7 @@ class Dealing:
     groups: Groups
 
     @classmethod
-    def of(cls, table: Table, definition: GroupDefinition, least: int | None, context: Context) -> Dealing:
+    def of(cls, table: Table, definition: GroupDefinition, least: int | None, context: Context) -> RowsDealt:
         """Buckets that satisfy the definition, with as few different values as that takes, or with ``least``."""
         context.step("drawing an order of the rows")
         order = context.randomness.order(table.rows)
