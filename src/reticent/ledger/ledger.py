@@ -28,7 +28,13 @@ def given_out(entry: Entry | None) -> Iterator[None]:
     with Ledger(entry.place) as ledger:
         ledger.check(entry)
         yield
-        ledger.give_out(entry)
+        try:
+            ledger.give_out(entry)
+        except LedgerError as error:
+            told = str(error).removesuffix(" Nothing was published.")
+            raise LedgerError(
+                f"The files were written, but the ledger could not note that they were given out; they stay reserved. {told}"
+            ) from error
 
 
 @contextmanager

@@ -64,17 +64,21 @@ class HistoryFolder:
             content = json.dumps({"layout": _LAYOUT, **settings}, indent=2, ensure_ascii=False).encode() + b"\n"
             write_whole(self.path / _SETTINGS, content, mode=0o600)
         except OSError as error:
-            raise DataError(
-                f"The history could not be written to {str(self.path)!r}: {error.strerror or error}."
-            ) from error
+            raise self._unwritable(error.strerror or str(error)) from error
+
+    def _unwritable(self, reason: str) -> DataError:
+        return DataError(f"The history in {str(self.path)!r} could not be written: {reason}. Nothing was published.")
 
     @property
     def marks(self) -> PersonMarks:
         """Marks of people under the history's secret, which is made when it is first needed."""
         place = self.path / _SECRET
-        if not place.exists():
-            write_whole(place, secrets.token_bytes(32), mode=0o600)
-        secret = place.read_bytes()
+        try:
+            if not place.exists():
+                write_whole(place, secrets.token_bytes(32), mode=0o600)
+            secret = place.read_bytes()
+        except OSError as error:
+            raise self._unwritable(error.strerror or str(error)) from error
         if len(secret) != 32:
             raise DataError(
                 f"{str(place)!r} is not the secret of a history; without it, people who return cannot be recognized. Restore it from a backup."
@@ -120,9 +124,7 @@ class HistoryFolder:
                     write_new(aside / f"{name}.parquet", as_parquet(frame), mode=0o600)
                 write_new(aside / _STATE, json.dumps(told, ensure_ascii=False).encode(), mode=0o600)
         except OSError as error:
-            raise DataError(
-                f"The state of the history could not be written to {str(self.path)!r}: {error.strerror or error}. Nothing was published."
-            ) from error
+            raise self._unwritable(error.strerror or str(error)) from error
 
     def read_state(self, version: str, orders: Mapping[str, list[Any] | None] | None = None) -> HistoryState:
         """A state from its folder; boxes lie on the scales of the given ``orders``, or its own."""
@@ -188,13 +190,18 @@ class HistoryFolder:
         It is an exclusive lock on a small SQLite file, which the operating system lets go of when a process dies.
         """
         place = self.path / _TURN
-        os.close(os.open(place, os.O_RDWR | os.O_CREAT, 0o600))
+        try:
+            os.close(os.open(place, os.O_RDWR | os.O_CREAT, 0o600))
+        except OSError as error:
+            raise self._unwritable(error.strerror or str(error)) from error
         connection = sqlite3.connect(place, timeout=patience, isolation_level=None)
         try:
             try:
                 connection.execute("BEGIN EXCLUSIVE")
                 taken = True
-            except sqlite3.OperationalError:
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                    raise self._unwritable(f"{error}; is the disk full?") from error
                 taken = False
             yield taken
         finally:
