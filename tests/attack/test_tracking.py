@@ -11,7 +11,8 @@ import reticent as rt
 from reticent.attack.tracking import counting, joining
 from reticent.republish import EventKind, PublishedSeries
 from tests.attack.series_examples import random_series, release_of
-from tests.oracles.series_worlds import chances, months_of, worlds
+from tests.attack.series_publisher import published, random_months
+from tests.oracles.series_worlds import chances, joined_values, months_of, worlds
 from tests.republish.examples import DOMAIN, unsafe_series
 
 HALF = Fraction(1, 2)
@@ -226,6 +227,47 @@ def test_join_keeps_only_memberships_with_one_signature():
     )
     assert len(rt.attack.series(series, mode="join", releases=[1])["y"][1]) == 4
     assert rt.attack.series(series, mode="join")["y"][1] == {"a": HALF, "b": HALF}
+
+
+@pytest.mark.parametrize("event", [EventKind.SENSITIVE_UPDATED, EventKind.RETURNED])
+def test_join_keeps_only_memberships_with_equal_or_disjoint_signatures_across_changes_and_returns(event):
+    """At first x can only be where a and b are. Later x lies in the boxes of {c, d} and of {b, c}, which shares one value with {a, b}: so x is not there."""
+    truth = {"x": 0, "y": 1, "u": 2, "v": 3, "w": 1, "z": 2}
+    places = {"x": 1.0, "y": 2.0, "u": 5.0, "v": 6.0, "w": 8.0, "z": 9.0}
+    groups, stayed = [["x", "y"], ["u", "v"], ["w", "z"]], dict.fromkeys(truth, EventKind.UNCHANGED)
+    months = [release_of(1, truth, groups, [[], [], []], dict.fromkeys(truth, EventKind.INSERTED), places=places)]
+    if event == EventKind.RETURNED:
+        months.append(release_of(2, truth, [["y"], *groups[1:]], [[0], [], []], stayed, ["x"], places=places))
+    number = len(months) + 1
+    now, happened = {**truth, "x": 3, "n": 2}, {**stayed, "x": event, "n": EventKind.INSERTED}
+    places = {"x": 3.0, "u": 4.0, "w": 2.0, "n": 3.5, "y": 20.0, "v": 30.0}
+    again = [["y"], ["u", "x"], ["w", "n"], ["v"]]
+    months.append(release_of(number, now, again, [[0], [], [], [2]], happened, ["z"], places=places))
+    series = PublishedSeries(("a", "b", "c", "d"), 2, "illness", {"place": None}, months)
+    asked = {"mode": "join", "knows_change": False}
+    assert set(rt.attack.series(series, **asked, releases=[number])["x"][number]) == {"b", "c", "d"}
+    assert set(rt.attack.series(series, **asked)["x"][number]) == {"c", "d"}
+
+
+def join_agrees(seed: int, people: int) -> bool:
+    """Compare the join with brute force on a series that keeps the rules; whether signatures across changes made a difference."""
+    series = published(random_months(seed, people, 3), seed)
+    if series is None:
+        return False
+    possible = joined_values(series)
+    found = rt.attack.series(series, mode="join")
+    for (person, number), values in possible.items():
+        assert {series.domain[code] for code in values} <= found[person][number].keys()
+    return possible != joined_values(series, apart=False)
+
+
+def test_join_rules_out_only_what_no_membership_that_keeps_the_rules_has():
+    assert [seed for seed in (1, 2, 3, 43, 53) if join_agrees(seed, 5)] == [43, 53]
+
+
+@pytest.mark.slow
+def test_join_rules_out_only_what_no_membership_has_in_hundreds_of_series():
+    assert sum(join_agrees(seed, 5) for seed in range(300)) >= 5
 
 
 @pytest.mark.parametrize(

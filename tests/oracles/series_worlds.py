@@ -199,3 +199,72 @@ def believed(possible: Sequence[World], months: Sequence[Month], *knowledge: Fil
 
 def true_world(months: Sequence[Month]) -> World:
     return {(person, month.number): value for month in months for person, value in month.truth.items()}
+
+
+def joined_values(series: Any, *, apart: bool = True) -> dict[Sighting, set[int]]:
+    """The values that everybody may have for somebody who knows quasi values, boxes and event lists, but not who is in which group.
+
+    Every way to give all people of every release a published row of a group whose box holds them is tried. Whoever is unchanged keeps the value and the signature; across a change the
+    value differs, and (``apart``) across a change or a return signatures are equal or disjoint.
+    """
+    worlds: list[dict[Any, tuple[int, frozenset[int]]]] = [{}]
+    trails: list[list[dict[Any, int]]] = [[]]
+    for release in series:
+        points = series.positions(release.quasi)
+        people, kinds = list(release.people), [int(kind) for kind in release.events]
+        following, extended = [], []
+        for known, trail in zip(worlds, trails, strict=True):
+            for rows in _rows_of(release, points):
+                now = dict(zip(people, rows, strict=True))
+                if all(
+                    _may_follow(known.get(who), now[who], kind, apart) for who, kind in zip(people, kinds, strict=True)
+                ):
+                    following.append({**known, **now})
+                    extended.append([*trail, {person: value for person, (value, _) in now.items()}])
+        worlds, trails = following, extended
+    found: dict[Sighting, set[int]] = defaultdict(set)
+    for trail in trails:
+        for release, values in zip(series, trail, strict=True):
+            for person, value in values.items():
+                found[person, release.number].add(value)
+    return dict(found)
+
+
+def _rows_of(release: Any, points: Any) -> Iterator[list[tuple[int, frozenset[int]]]]:
+    """A published row for everybody, as its value and signature; as many rows of each group are left over as it has counterfeits."""
+    slots = [
+        (group, int(value))
+        for group in range(len(release.offsets) - 1)
+        for value in release.values[release.offsets[group] : release.offsets[group + 1]]
+    ]
+    holds = [
+        [bool(((release.low[group] <= point) & (point <= release.high[group])).all()) for group, _ in slots]
+        for point in points
+    ]
+
+    def rest(person: int, used: frozenset[int]) -> Iterator[list[tuple[int, frozenset[int]]]]:
+        if person == len(points):
+            left = Counter(group for place, (group, _) in enumerate(slots) if place not in used)
+            if all(left[group] == int(many) for group, many in enumerate(release.counterfeits)):
+                yield []
+            return
+        for place, (group, value) in enumerate(slots):
+            if place not in used and holds[person][place]:
+                signature = frozenset(
+                    int(each) for each in release.values[release.offsets[group] : release.offsets[group + 1]]
+                )
+                for others in rest(person + 1, used | {place}):
+                    yield [(value, signature), *others]
+
+    yield from rest(0, frozenset())
+
+
+def _may_follow(
+    before: tuple[int, frozenset[int]] | None, now: tuple[int, frozenset[int]], kind: int, apart: bool
+) -> bool:
+    if before is None or kind == INSERTED:
+        return True
+    if kind in (UNCHANGED, QUASI_UPDATED):
+        return before == now
+    differs = kind == RETURNED or before[0] != now[0]
+    return differs and (not apart or before[1] == now[1] or not before[1] & now[1])

@@ -1,10 +1,15 @@
+import re
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import polars as pl
 import pytest
 
+import reticent as rt
 from reticent.errors import DataError
+from reticent.republish import EventKind, PublishedSeries
+from tests.attack.series_examples import release_of
 from tests.republish.examples import unsafe_series
 
 SERIES = unsafe_series()
@@ -20,6 +25,94 @@ def test_event_lists_are_those_of_the_thesis():
         "p6": "iu_",
         "p7": "_i_",
     }
+
+
+def told(symbols: str) -> PublishedSeries:
+    """A series of two people: nothing happens to one, and to the other what an event list says."""
+    releases, there = [], False
+    kinds = {
+        "i": EventKind.INSERTED,
+        "u": EventKind.SENSITIVE_UPDATED,
+        "_": EventKind.UNCHANGED,
+        "r": EventKind.RETURNED,
+    }
+    for number, symbol in enumerate(symbols, start=1):
+        there = symbol in "iur" or (there and symbol != "d")
+        happened = {"other": EventKind.UNCHANGED if releases else EventKind.INSERTED}
+        if there:
+            happened["x"] = kinds[symbol]
+        releases.append(
+            release_of(number, {"x": 0, "other": 1}, [sorted(happened)], [[]], happened, ["x"] * (symbol == "d"))
+        )
+    return PublishedSeries(("a", "b"), 2, "illness", {"place": None}, releases)
+
+
+def is_accepted(symbols: str) -> bool:
+    series = told(symbols)
+    try:
+        series.check_events(*series.coded_people())
+    except DataError:
+        return False
+    return True
+
+
+def check_grammar(longest: int) -> list[int]:
+    """Compare with the grammar, symbol by symbol; how many event lists of each length there are."""
+    grammar = re.compile("_*(i[_u]*(d_*r[_u]*)*(d_*)?)?")
+    found = []
+    for length in range(1, longest + 1):
+        lists = ["".join(each) for each in product("iud_r", repeat=length)]
+        accepted = {each for each in lists if is_accepted(each)}
+        assert accepted == {each for each in lists if grammar.fullmatch(each)}
+        found.append(len(accepted))
+    return found
+
+
+def test_event_lists_are_those_of_the_grammar():
+    assert check_grammar(3) == [2, 5, 13]
+    assert is_accepted("idrd_")
+    assert is_accepted("i_udr")
+    assert not is_accepted("id_i")
+
+
+@pytest.mark.slow
+def test_event_lists_of_six_releases_are_those_of_the_grammar():
+    assert check_grammar(6) == [2, 5, 13, 34, 89, 233]
+
+
+@pytest.mark.parametrize(
+    ("symbols", "problem"),
+    [
+        ("r", "Release 1: 'x' is said to be back, and was never in a release"),
+        ("_u", "Release 2: 'x' is said to be changed, and was never in a release"),
+        ("ii", "Release 2: 'x' is said to be new, and was in the one before"),
+        ("id_i", "Release 4: 'x' is said to be new, and was away"),
+        ("d", "Release 1: 'x' is said to have left, and was not in the one before"),
+        ("idd", "Release 3: 'x' is said to have left, and was not in the one before"),
+    ],
+)
+def test_events_that_cannot_follow_each_other_are_told(symbols, problem):
+    with pytest.raises(DataError, match=problem):
+        rt.attack.series(told(symbols))
+
+
+def test_whoever_vanishes_or_stays_while_leaving_is_told():
+    series = told("i_")
+    gone = replace(SERIES[1], people=SERIES[1].people.replace("p1", "p9"))
+    with pytest.raises(DataError, match="Release 2: 'p9' is said to be unchanged, and was never in a release"):
+        rt.attack.series(replace(SERIES, releases=[SERIES[0], gone]))
+    with pytest.raises(DataError, match="Release 2: 'x' is there and is said to have left"):
+        rt.attack.series(replace(series, releases=[series[0], replace(series[1], left=pl.Series("id", ["x"]))]))
+    with pytest.raises(DataError, match="Release 2: 'p4' is neither there nor said to have left"):
+        rt.attack.series(replace(SERIES, releases=[SERIES[0], replace(SERIES[1], left=SERIES[1].left.clear())]))
+
+
+def test_a_part_of_a_series_and_people_who_were_forgotten_may_begin_anywhere():
+    series = told("id_ri")
+    for part in (series[1:4], replace(told("id_i"), retention=1)):
+        part.check_events(*part.coded_people())
+    with pytest.raises(DataError, match="was away"):
+        rt.attack.series(replace(told("id_i"), retention=2))
 
 
 def test_a_group_shows_its_signature():

@@ -109,20 +109,11 @@ def _opened(policy: Policy, folder: Path, source: Source | None) -> tuple[Histor
     refused = method.refusal(rows, asked)
     if refused is not None:
         raise PolicyError(f"{policy.file}: {refused}")
-    history = History.open(
-        folder,
-        m=asked.m,
-        key=key,
-        sensitive=next(iter(rows.sensitive)),
-        quasi=dict(rows.quasi),
-        domain=method.domain,
-        ranges=method.ranges,
-        choice=method.choice,
-        balance=method.balance,
-        baseline=method.baseline,
-        dataset=rows.dataset,
-    )
-    return history, rows.held.frame()
+    how: dict[str, Any] = {
+        name: getattr(method, name) for name in ("domain", "ranges", "choice", "balance", "baseline")
+    }
+    columns: dict[str, Any] = {"key": key, "sensitive": next(iter(rows.sensitive)), "quasi": dict(rows.quasi)}
+    return History.open(folder, asked.m, **columns, **how, dataset=rows.dataset), rows.held.frame()
 
 
 def _show(console: Console, found: Mapping[str, Any], history: History) -> None:

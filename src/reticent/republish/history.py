@@ -193,8 +193,10 @@ class History:
         return tuple(each for each in found if each.exists())
 
     def check(self) -> SeriesVerdict:
-        """Judge the whole series against the rules that it was published by."""
-        return check_tau_safety(self.series, hardened=self.settings.baseline is None)
+        """Judge the whole series against the rules that it was published by; events that cannot follow each other are a :class:`DataError`."""
+        series = self.series
+        series.check_events(*series.coded_people())
+        return check_tau_safety(series, hardened=self.settings.baseline is None)
 
     def facts(self) -> list[dict[str, Any]]:
         """What each release cost, first to last; never public."""

@@ -5,8 +5,8 @@ One release holds arrays over its people and arrays over its groups, never an ob
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, overload
 
@@ -15,8 +15,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.errors import DataError
+from reticent.republish.people import places_among
 
 Codes = NDArray[np.int64]
+_NEW, _IN, _OUT, _ANY = range(4)
 
 
 class EventKind(IntEnum):
@@ -32,6 +34,16 @@ class EventKind(IntEnum):
     def symbol(self) -> str:
         """The letter of an event list; both kinds of update are ``u``."""
         return "i_uur"[self]
+
+    @property
+    def needs(self) -> int:
+        """Where somebody must have been before: never in, in the release before, or out (R-TS-2)."""
+        return (_NEW, _IN, _IN, _IN, _OUT)[self]
+
+    @property
+    def words(self) -> str:
+        """What is said to have happened."""
+        return ("new", "unchanged", "moved", "changed", "back")[self]
 
 
 @dataclass(frozen=True, repr=False)
@@ -98,8 +110,8 @@ class PublishedSeries(Sequence[SeriesRelease]):
     """All releases of one table, first to last: a sequence of :class:`SeriesRelease`.
 
     ``domain`` are the declared sensitive values: code ``c`` stands for ``domain[c]``. ``orders`` names the quasi columns in the order of the boxes, each
-    with its values in the order of its scale, or None for a column of numbers. :meth:`event_lists` says what happened to whom,
-    :meth:`SeriesRelease.signature` what a group shows.
+    with its values in the order of its scale, or None for a column of numbers. Whoever was away for more than ``retention`` releases may be new again (0: nobody).
+    :meth:`event_lists` says what happened to whom, :meth:`SeriesRelease.signature` what a group shows.
     """
 
     domain: tuple[Any, ...]
@@ -107,6 +119,7 @@ class PublishedSeries(Sequence[SeriesRelease]):
     sensitive: str
     orders: Mapping[str, Sequence[Any] | None]
     releases: Sequence[SeriesRelease]
+    retention: int = 0
 
     def __repr__(self) -> str:
         return (
@@ -123,7 +136,7 @@ class PublishedSeries(Sequence[SeriesRelease]):
     def __getitem__(self, index: int | slice) -> SeriesRelease | PublishedSeries:
         """A release, or a series of some of them."""
         if isinstance(index, slice):
-            return PublishedSeries(self.domain, self.m, self.sensitive, self.orders, self.releases[index])
+            return replace(self, releases=self.releases[index])
         return self.releases[index]
 
     def __iter__(self) -> Iterator[SeriesRelease]:
@@ -153,3 +166,50 @@ class PublishedSeries(Sequence[SeriesRelease]):
             for person, symbol in (*happened, *((person, "d") for person in release.left)):
                 lists.setdefault(person, ["_"] * len(self))[place] = symbol
         return {person: "".join(symbols) for person, symbols in lists.items()}
+
+    def coded_people(self) -> tuple[pl.Series, list[NDArray[np.int32]]]:
+        """Everybody who is in some release, and where the people of each release stand among them."""
+        people = pl.concat([release.people.rename("person") for release in self]).unique(maintain_order=True)
+        return people, [places_among(release.people, people).astype(np.int32) for release in self]
+
+    def check_events(self, people: pl.Series, codes: Iterable[NDArray[np.int32]]) -> None:
+        """Refuse events that cannot follow each other; ``people`` and ``codes`` are those of :meth:`coded_people`.
+
+        Event lists are ``_* ( i [_u]* ( d _* r [_u]* )* ( d _* )? )?``: nothing happens to somebody before the insertion, whoever leaves was there, and whoever returns had left (R-TS-2).
+        A series that begins with a later release may have inserted anybody before.
+        """
+        state = np.full(len(people), _NEW if self[0].number == 1 else _ANY)
+        left_with = np.zeros(len(people), dtype=np.int64)
+        needs = np.array([kind.needs for kind in EventKind])
+        for release, code in zip(self, codes, strict=True):
+            fits = (state[code] == needs[release.events]) | (state[code] == _ANY)
+            if self.retention:
+                forgotten = (state[code] == _OUT) & (release.number - left_with[code] > self.retention)
+                fits |= forgotten & (release.events == EventKind.INSERTED)
+            if not fits.all():
+                row = int(np.argmin(fits))
+                said, was = EventKind(release.events[row]).words, ("never in a release", "in the one before", "away")
+                raise self._contradicted(
+                    release, release.people[row], f"is said to be {said}, and was {was[state[code[row]]]}"
+                )
+            left = places_among(release.left, people)
+            wrong = (left < 0) & (self[0].number == 1)
+            wrong[left >= 0] = np.isin(state[left[left >= 0]], (_NEW, _OUT))
+            if wrong.any():
+                person = release.left[int(np.argmax(wrong))]
+                raise self._contradicted(release, person, "is said to have left, and was not in the one before")
+            left = left[left >= 0]
+            there = state == _IN
+            there[code] = there[left] = False
+            if there.any() or np.isin(left, code).any():
+                place = int(np.argmax(there)) if there.any() else int(left[np.isin(left, code)][0])
+                told = "is neither there nor said to have left" if there.any() else "is there and is said to have left"
+                raise self._contradicted(release, people[place], told)
+            state[code], state[left], left_with[left] = _IN, _OUT, release.number
+
+    def _contradicted(self, release: SeriesRelease, person: Any, told: str) -> DataError:
+        return DataError(
+            f"Release {release.number}: {person!r} {told}. Event lists of this series contradict themselves, so nothing can be said about it; restore the history from a backup, or import the "
+            "releases with everybody who was in each.",
+            value=person,
+        )

@@ -237,30 +237,25 @@ def chances(groups: Any, tracks: Any, offsets: Any, values: Any, masks: Any) -> 
 
 
 @nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+def _is_inside(point: Any, low: Any, high: Any) -> bool:
+    inside = True
+    for column in range(len(point)):
+        inside &= low[column] <= point[column] <= high[column]
+    return inside
+
+
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
 def covering(points: Any, low: Any, high: Any, block_low: Any, block_high: Any, lanes: int, most: int) -> Any:
     """Pairs of a point and a box that holds it, at most ``most`` (one more is found where there are more). Boxes lie in blocks that have bounds."""
     found_points = np.empty(1024, dtype=np.int32)
     found_boxes = np.empty(1024, dtype=np.int32)
     count = 0
-    columns = points.shape[1]
     for point in range(len(points)):
         for block in range(len(block_low)):
-            inside = True
-            for column in range(columns):
-                position = points[point, column]
-                if not block_low[block, column] <= position <= block_high[block, column]:
-                    inside = False
-                    break
-            if not inside:
+            if not _is_inside(points[point], block_low[block], block_high[block]):
                 continue
             for box in range(block * lanes, min((block + 1) * lanes, len(low))):
-                inside = True
-                for column in range(columns):
-                    position = points[point, column]
-                    if not low[box, column] <= position <= high[box, column]:
-                        inside = False
-                        break
-                if inside:
+                if _is_inside(points[point], low[box], high[box]):
                     if count == len(found_points):
                         found_points = np.append(found_points, np.empty(count, dtype=np.int32))
                         found_boxes = np.append(found_boxes, np.empty(count, dtype=np.int32))
@@ -270,3 +265,31 @@ def covering(points: Any, low: Any, high: Any, block_low: Any, block_high: Any, 
                     if count > most:
                         return found_points[:count], found_boxes[:count]
     return found_points[:count], found_boxes[:count]
+
+
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+def equal_or_disjoint(previous: Any, starts: Any, shown: Any, masks: Any) -> Any:
+    """Which signatures a track may have so that the one before it (``previous``, -1: none) has an equal or a disjoint one, and the other way round.
+
+    Track ``t`` may have the signatures ``shown[starts[t]:starts[t + 1]]``, whose values are the bits of ``masks[signature]``. A track without any was not seen, and binds nobody.
+    """
+    kept = np.ones(len(shown), dtype=np.bool_)
+    for track in range(len(previous)):
+        other = previous[track]
+        if other < 0 or starts[track] == starts[track + 1] or starts[other] == starts[other + 1]:
+            continue
+        for mine in range(starts[track], starts[track + 1]):
+            kept[mine] &= _fits(shown[mine], shown[starts[other] : starts[other + 1]], masks)
+        for mine in range(starts[other], starts[other + 1]):
+            kept[mine] &= _fits(shown[mine], shown[starts[track] : starts[track + 1]], masks)
+    return kept
+
+
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+def _fits(signature: int, others: Any, masks: Any) -> bool:
+    fits = False
+    for other in others:
+        fits = other == signature or not (masks[signature] & masks[other]).any()
+        if fits:
+            break
+    return fits

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import polars as pl
 
@@ -53,17 +53,10 @@ def _snapshots(history: History) -> Iterator[tuple[SeriesRelease, pl.DataFrame]]
 
 
 def _opened(history: History, folder: Path, baseline: str | None) -> History:
-    settings = history.settings
-    return History.open(
-        folder,
-        m=settings.m,
-        key=settings.key,
-        sensitive=settings.sensitive,
-        quasi=settings.quasi,
-        domain=settings.domain,
-        ranges=settings.ranges,
-        baseline=baseline,  # type: ignore[arg-type]  # one of the names above
-    )
+    """A history in another folder with the same columns, m and domain, published by a ``baseline``."""
+    kept = ("m", "key", "sensitive", "quasi", "domain", "ranges")
+    same: dict[str, Any] = {name: getattr(history.settings, name) for name in kept}
+    return History.open(folder, **same, baseline=baseline)  # type: ignore[arg-type]  # one of the names above
 
 
 def _separate(history: History, folder: Path, context: Context) -> Iterator[SeriesRelease]:

@@ -67,7 +67,8 @@ def join(series: PublishedSeries, tracks: Tracks, context: Context) -> Membershi
 
     *Rules.* A person may be any row of a group whose box holds her quasi values, if everybody can be some row at the same time (counterfeits are rows of their
     groups). A track has one value. If the series keeps signatures along tracks (which its definition says publicly), a track stays within one
-    signature: memberships that would break R-TS-7(2,3) are dropped. Tracks before and after a known change differ.
+    signature: memberships that would break R-TS-7(2,3) are dropped. If signatures before and after a change or a return are always equal or disjoint (which the hardened
+    definition says publicly), so are those of memberships (13.1). Tracks before and after a known change differ.
 
     *Adversary.* Knows all releases, everybody's quasi values at each, and event lists; not who is in which group.
 
@@ -75,20 +76,22 @@ def join(series: PublishedSeries, tracks: Tracks, context: Context) -> Membershi
     ``MOST_EDGES`` a release.
     """
     wanted = [release for release in series if release.number in tracks.numbers]
-    signatures = _signatures(wanted)
+    signatures, shown = _signatures(wanted, len(tracks.domain))
     edges = []
     for place, release in enumerate(wanted):
         context.step("joining boxes with people", place, len(wanted))
         mine = tracks.track[tracks.release == place]
         edges.append(_edges(release, series.positions(release.quasi), mine))
-    if not _keeps_signatures(edges, wanted, signatures):
+    kept = _kept_signatures(edges, wanted, signatures, len(tracks.before))
+    apart = kept is not None and bool(_kernels.equal_or_disjoint(tracks.previous, *kept, shown).all())
+    if kept is None:
         signatures = [np.zeros_like(each) for each in signatures]
     masks = np.full((len(tracks.before), -(-len(tracks.domain) // _WORD)), ~np.uint64(0))
     rounds = 0
     while True:
         rounds += 1
         size = sum(len(each.slot) for each in edges)
-        allowed = _one_signature(edges, signatures, len(tracks.before))
+        allowed = _one_signature(edges, signatures, tracks.previous, shown if apart else None)
         for place, each in enumerate(edges):
             context.step("ruling out memberships", place, len(edges), f"round {rounds}")
             mine, value = each.track[each.person], each.value[each.slot]
@@ -176,35 +179,51 @@ def _differ(tracks: Tracks, masks: Masks) -> None:
         masks[one[known]] &= ~masks[known]
 
 
-def _signatures(releases: list[SeriesRelease]) -> list[Places]:
-    """A number for the signature of each group, the same over all releases."""
+def _signatures(releases: list[SeriesRelease], domain: int) -> tuple[list[Places], Masks]:
+    """A number for the signature of each group, the same over all releases, and the values of each as bits."""
     numbers: dict[frozenset[int], int] = {}
-    return [
+    found = [
         np.array(
             [numbers.setdefault(each.signature(group), len(numbers)) for group in range(len(each))], dtype=np.int32
         )
         for each in releases
     ]
+    masks = np.zeros((len(numbers), -(-domain // _WORD)), dtype=np.uint64)
+    for signature, number in numbers.items():
+        for value in signature:
+            masks[number, value // _WORD] |= np.uint64(1) << np.uint64(value % _WORD)
+    return found, masks
 
 
-def _keeps_signatures(edges: list[_Edges], releases: list[SeriesRelease], signatures: list[Places]) -> bool:
-    """Whether no track changes its signature (R-TS-7(2,3)): what the definition says publicly about the whole series."""
-    tracks = np.concatenate([each.track for each in edges])
+def _kept_signatures(
+    edges: list[_Edges], releases: list[SeriesRelease], signatures: list[Places], tracks: int
+) -> tuple[Places, Places] | None:
+    """The signature of each track, as starts and numbers, if none changes it (R-TS-7(2,3)): what the definition says publicly about the whole series."""
+    track = np.concatenate([each.track for each in edges])
     shown = np.concatenate([mine[each.group_of] for mine, each in zip(signatures, releases, strict=True)])
-    return len(np.unique(tracks)) == len(np.unique(np.column_stack([tracks, shown]), axis=0))
+    seen = np.full(tracks, -1, dtype=np.int32)
+    seen[track] = shown
+    if (seen[track] != shown).any():
+        return None
+    return np.concatenate([[0], np.cumsum(seen >= 0)]).astype(np.int32), seen[seen >= 0]
 
 
-def _one_signature(edges: list[_Edges], signatures: list[Places], tracks: int) -> list[NDArray[np.bool_]]:
-    """For each edge whether its track could have this signature at all releases in which it was seen."""
+def _one_signature(
+    edges: list[_Edges], signatures: list[Places], previous: Places, apart: Masks | None
+) -> list[NDArray[np.bool_]]:
+    """For each edge whether its track could have this signature at all releases in which it was seen; ``apart`` are signatures that are equal or disjoint across changes and returns."""
     count = max(int(each.max(initial=0)) for each in signatures) + 1
     pairs = [
         each.track[each.person].astype(np.int64) * count + mine[each.group[each.slot]]
         for each, mine in zip(edges, signatures, strict=True)
     ]
-    seen = np.bincount(np.concatenate([each.track for each in edges]), minlength=tracks)
+    seen = np.bincount(np.concatenate([each.track for each in edges]), minlength=len(previous))
     found, times = np.unique(np.concatenate([np.unique(each) for each in pairs]), return_counts=True)
-    everywhere = found[times == seen[found // count]]
-    return [np.isin(each, everywhere) for each in pairs]
+    possible = found[times == seen[found // count]]
+    if apart is not None:
+        starts = np.searchsorted(possible, np.arange(len(previous) + 1) * count)
+        possible = possible[_kernels.equal_or_disjoint(previous, starts, possible % count, apart)]
+    return [np.isin(each, possible) for each in pairs]
 
 
 def _memberships(edges: list[_Edges], domain: int) -> Memberships:

@@ -29,8 +29,8 @@ class Tracks:
     """A series as its adversary sees it (R-TS-4). Over sightings (a person in a release): ``person``, ``release`` (both places), ``group``, ``track``.
 
     Over groups of all releases: ``group_release`` and the published values ``values[offsets[g]:offsets[g + 1]]``, rising. Over tracks: ``before`` is the track of
-    the same person whose value is known to be another one (-1: none), ``owner`` the person. Nothing else of the series is here: no true value, no
-    quasi value.
+    the same person whose value is known to be another one, ``previous`` the track that ended when this one began with a change or a return (-1: none), ``owner`` the
+    person. Nothing else of the series is here: no true value, no quasi value.
     """
 
     people: pl.Series
@@ -44,6 +44,7 @@ class Tracks:
     offsets: NDArray[np.int64]
     values: Places
     before: Places
+    previous: Places
     owner: Places
 
     @classmethod
@@ -66,20 +67,24 @@ class Tracks:
             )
         numbers = [each.number for each in series]
         wanted = _wanted(numbers, releases)
-        people, codes = _coded([each.people for each in series])
+        people, codes = series.coded_people()
+        series.check_events(people, codes)
         equal = np.zeros(max(EventKind) + 1, dtype=bool)
         equal[[EventKind.UNCHANGED, EventKind.QUASI_UPDATED]] = True
         equal[EventKind.RETURNED] = returns == "unchanged"
         last = np.full(len(people), -1, dtype=np.int32)
         made = 0
-        tracks, before, owner = [], [], []
+        tracks, before, previous, owner = [], [], [], []
         for release, code in zip(series, codes, strict=True):
             follows = equal[release.events] & (last[code] >= 0)
             track = np.where(follows, last[code], 0).astype(np.int32)
             fresh = np.flatnonzero(~follows)
             track[fresh] = np.arange(made, made + len(fresh), dtype=np.int32)
-            differs = knows_change & (release.events[fresh] == EventKind.SENSITIVE_UPDATED)
+            began = release.events[fresh]
+            differs = knows_change & (began == EventKind.SENSITIVE_UPDATED)
             before.append(np.where(differs, last[code[fresh]], -1).astype(np.int32))
+            goes_on = (began == EventKind.SENSITIVE_UPDATED) | (began == EventKind.RETURNED)
+            previous.append(np.where(goes_on, last[code[fresh]], -1).astype(np.int32))
             owner.append(code[fresh])
             last[code] = track
             made += len(fresh)
@@ -99,6 +104,7 @@ class Tracks:
             np.concatenate([[0], np.cumsum(np.concatenate(sizes), dtype=np.int64)]),
             _joined([series[place].values for place in kept]),
             _joined(before),
+            _joined(previous),
             _joined(owner),
         )
 
@@ -181,18 +187,6 @@ def _wanted(numbers: Sequence[int], releases: Collection[int] | None) -> Collect
             value=list(releases),
         )
     return releases
-
-
-def _coded(people: Sequence[pl.Series]) -> tuple[pl.Series, list[Places]]:
-    """Distinct people of all releases, and their places in each."""
-    together = pl.concat([each.rename("person") for each in people])
-    distinct = together.unique(maintain_order=True)
-    lookup = pl.DataFrame({"person": distinct, "code": np.arange(len(distinct), dtype=np.int32)})
-    codes = []
-    for each in people:
-        frame = each.rename("person").to_frame().join(lookup, on="person", how="left", maintain_order="left")
-        codes.append(frame["code"].to_numpy())
-    return distinct, codes
 
 
 def _joined(parts: Sequence[NDArray[Any]]) -> Places:
