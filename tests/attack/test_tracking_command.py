@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
+from itertools import combinations_with_replacement
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from typer.testing import CliRunner
@@ -72,7 +76,7 @@ def test_protection_is_shown_beside_releases_made_one_by_one(safe, tmp_path):
     assert {each["series"] for each in told["people"]} == {"this series", "separate"}
     assert page.stat().st_mode & 0o077 == 0
     text = page.read_text()
-    assert text.count("<svg") == 5
+    assert text.count("<svg") == 7
     assert "do not publish this page" in text
 
 
@@ -147,9 +151,44 @@ def test_measures_are_those_of_the_tables():
     assert [each.dcp for each in measured] == [12, 12, 17]
     assert [each.least_counterfeits for each in measured] == [0, 2, 1]
     assert [(each.vulnerable, each.disclosed, each.absent) for each in measured] == [(0, 4, 0), (1, 4, 1), (1, 5, 0)]
-    assert all(each.error >= 0 for each in measured)
+    assert all(each.error >= 0 and 0 < each.selectivity < 1 for each in measured)
+    assert [each.seconds for each in measured] == [None] * 3
     with pytest.raises(rt.PolicyError, match="queries must be at least 1"):
         measure_series(series, rt.attack.series(series), queries=0)
+
+
+def test_divergence_is_that_of_the_tables(monkeypatch):
+    series = unsafe_series()
+    learned = rt.attack.series(series)
+    asked = {"queries": 1, "cells": {"zip": 1000}, "seconds": [1.5, None, 2.0]}
+    measured = measure_series(series, learned, **asked)
+    assert measured[0].kl == pytest.approx(math.log(360) / 3)
+    assert measured[0].kl_sensitive == pytest.approx(math.log(2880) / 3)
+    assert [each.seconds for each in measured] == [1.5, None, 2.0]
+    assert all(0 <= each.kl <= each.kl_sensitive for each in measured)
+    # A group in one cell shows the people as they are.
+    whole = replace(series, releases=[one_group(series[0])])
+    flat = measure_series(whole, rt.attack.series(whole, mode="fixpoint"), cells={"age": 100, "zip": 100_000})
+    assert (flat[0].kl, flat[0].kl_sensitive) == pytest.approx((0, 0))
+    monkeypatch.setattr("reticent.report.series_measures._MOST_PAIRS", 9)
+    drawn = measure_series(series, learned, **asked)
+    each = [math.log(cells) for cells in (3, 8, 15)]
+    assert any(drawn[0].kl == pytest.approx(sum(some) / 3) for some in combinations_with_replacement(each, 3))
+    with pytest.raises(rt.PolicyError, match="cells must name quasi columns"):
+        measure_series(series, learned, cells={"town": 1})
+
+
+def one_group(release):
+    """The same people in one group."""
+    return replace(
+        release,
+        group_of=release.group_of * 0,
+        offsets=np.array([0, len(release.values)]),
+        values=np.sort(release.values),
+        counterfeits=release.counterfeits[:1],
+        low=release.low.min(axis=0, keepdims=True),
+        high=release.high.max(axis=0, keepdims=True),
+    )
 
 
 def test_figures_show_one_series_or_the_ratio_of_two(tmp_path):
@@ -162,6 +201,7 @@ def test_figures_show_one_series_or_the_ratio_of_two(tmp_path):
         "Lost detail",
         "Rows that look alike",
         "Error of counting queries",
+        "Lost information",
     ]
     both = series_figures({"one": measured, "other": measured}, relative=True)
     assert "ln ratio to other" in both["Lost detail"]

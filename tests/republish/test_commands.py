@@ -49,6 +49,15 @@ def reticent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     return call
 
 
+def test_forgetting_people_comes_with_a_warning(reticent):
+    begun = ("republish", "policy.toml", "--history", "h", "--retention", "2")
+    code, _, said = reticent(*begun)
+    assert code == 0
+    assert "Warning: People who left are forgotten after 2 releases" in " ".join(said.split())
+    _, found, _ = reticent("republish", "policy.toml", "--history", "h", "--data", "1.csv", "--json")
+    assert "may be found out" in found["warning"]
+
+
 def test_months_are_published_one_after_the_other(reticent):
     code, first, _ = reticent("republish", "policy.toml", "--history", "h", "--json")
     assert (code, first["ok"], first["number"], first["events"]["inserted"]) == (0, True, 1, FRAMES[0].height)

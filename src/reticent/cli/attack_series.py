@@ -103,12 +103,9 @@ def attack_history(options: TrackingOptions, as_json: bool) -> None:
             learned[options.beside] = _learned(weaker, options, context)
         told = _told(learned, options, series.m, context)
         if options.page is not None:
-            _write_page(
-                learned,
-                {"this series": series} | ({options.beside: weaker} if options.beside else {}),
-                options,
-                context,
-            )
+            shown = {"this series": series} | ({options.beside: weaker} if options.beside else {})
+            taken = {"this series": [each.get("seconds") for each in history.facts()]}
+            _write_page(learned, shown, taken, options, context)
     limit = Fraction(1, series.m)
     found = learned["this series"]
     payload: dict[str, Any] = {
@@ -190,11 +187,18 @@ def _key(learned: Learned, text: str) -> Any:
 
 
 def _write_page(
-    learned: dict[str, Learned], series: dict[str, Any], options: TrackingOptions, context: Context
+    learned: dict[str, Learned],
+    series: dict[str, Any],
+    taken: dict[str, list[float | None]],
+    options: TrackingOptions,
+    context: Context,
 ) -> None:
     from reticent.report import measure_series, write_series_page
 
-    measured = {name: measure_series(series[name], each, context=context) for name, each in learned.items()}
+    measured = {
+        name: measure_series(series[name], each, seconds=taken.get(name), context=context)
+        for name, each in learned.items()
+    }
     assert options.page is not None
     assert options.history is not None
     write_series_page(measured, options.page, options.history.name, relative=options.relative)

@@ -54,6 +54,13 @@ def republish(
             "--dry-run", help="Show what happened to whom and how many counterfeits it would take; write nothing."
         ),
     ] = False,
+    retention: Annotated[
+        int | None,
+        typer.Option(
+            "--retention",
+            help="Forget people so many releases after they left (0: never). Whoever returns later may be found out.",
+        ),
+    ] = None,
     sign: SignOption = None,
     seed: SeedOption = None,
     as_json: Json = False,
@@ -66,18 +73,17 @@ def republish(
     """
     from reticent.data import Source
     from reticent.policy import Policy
+    from reticent.republish import forgetting
 
     loaded = Policy.read(policy)
     source = None if data is None else Source(data, **loaded.reading)
     given: dict[str, Any] = {}
     with working("Comparing with the release before ...", as_json) as context:
         if changes is None:
-            series, rows = _opened(loaded, history, source)
+            series, rows = _opened(loaded, history, source, retention)
             given["frame"] = rows
         else:
-            from reticent.republish import History
-
-            series = History.open(history)
+            series = _open_history(history, {"retention": retention})
             given["changes"] = Source(str(changes), **loaded.reading).read()
         if dry_run:
             found = series.preview(**given, context=context)
@@ -85,13 +91,26 @@ def republish(
         else:
             made = series.publish(insecure_seed=seed, signing_key=sign, context=context, **given)
             payload = {"ok": True, "number": made.number, "new": made.new, "folder": made.folder, **made.change}
+        if series.settings.retention:
+            payload["warning"] = forgetting(series.settings.retention)
     answer(payload, as_json, lambda console: _show(console, payload, series))
 
 
-def _opened(policy: Policy, folder: Path, source: Source | None) -> tuple[History, Any]:
+def _open_history(folder: Path, settings: Mapping[str, Any]) -> History:
+    """Open a history; what forgetting people means is said with the result."""
+    import warnings
+
+    from reticent.republish import History
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return History.open(folder, **settings)
+
+
+def _opened(policy: Policy, folder: Path, source: Source | None, retention: int | None) -> tuple[History, Any]:
     """The history that a policy describes, and the rows of the snapshot."""
     from reticent.errors import PolicyError
-    from reticent.republish import History, MInvariance, Republish, TauSafety
+    from reticent.republish import MInvariance, Republish, TauSafety
 
     asked, method = policy.definition, policy.named_method()
     if not isinstance(asked, TauSafety | MInvariance):
@@ -112,8 +131,9 @@ def _opened(policy: Policy, folder: Path, source: Source | None) -> tuple[Histor
     how: dict[str, Any] = {
         name: getattr(method, name) for name in ("domain", "ranges", "choice", "balance", "baseline")
     }
-    columns: dict[str, Any] = {"key": key, "sensitive": next(iter(rows.sensitive)), "quasi": dict(rows.quasi)}
-    return History.open(folder, asked.m, **columns, **how, dataset=rows.dataset), rows.held.frame()
+    columns = {"key": key, "sensitive": next(iter(rows.sensitive)), "quasi": dict(rows.quasi)}
+    told = {"m": asked.m, **columns, **how, "dataset": rows.dataset, "retention": retention}
+    return _open_history(folder, told), rows.held.frame()
 
 
 def _show(console: Console, found: Mapping[str, Any], history: History) -> None:
@@ -130,6 +150,8 @@ def _show(console: Console, found: Mapping[str, Any], history: History) -> None:
     made = f"{found['people']:,} people in {found['groups']:,} groups, {found['counterfeits']:,} counterfeits"
     if found["waiting"]:
         made += f"; {found['waiting']:,} people wait for a later release (never tell how many)"
+    if "warning" in found:
+        console.print(f"Warning: {found['warning']} Now: {found.get('forgotten', 0):,} people.")
     if found.get("dry_run"):
         console.print(f"Release {found['number']} would have {made}. Nothing was written.")
     elif found["new"]:

@@ -1,7 +1,8 @@
-"""What a series of releases costs and exposes, release by release: the steward's figures, never public (R-UM-1, 2, 4, 6)."""
+"""What a series of releases costs and exposes, release by release: the steward's figures, never public (R-UM-1 to 6)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -10,12 +11,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.attack import Learned
-from reticent.data import Context
+from reticent.data import Context, number, pack
 from reticent.errors import PolicyError
 from reticent.republish import EventKind, PublishedSeries, SeriesRelease
 
 _FLOOR = 0.001
 """Counts below this share of the rows are not divided by: the error of a query is measured against at least so many rows."""
+_MOST_PAIRS = 100_000_000
+"""Pairs of a person and a box that are looked at for the divergence of one release."""
 Floats = NDArray[np.float64]
 
 
@@ -27,7 +30,9 @@ class ReleaseMeasures:
     signature because their value changed or they returned (R-TS-19); of these, ``vulnerable`` ones have a signature that overlaps the old one.
     ``narrowed`` and ``disclosed`` people are those for whom a value of the group was ruled out, and all but one, by all releases together. ``absent`` people left and did not return.
     ``cp`` is the summed share of the range that each true row's box covers, ``cp_row`` its mean over rows and columns; ``dcp`` the sum of squared group sizes,
-    ``dcp_true`` without counterfeits. ``error`` and ``error_median`` are relative errors of counting queries.
+    ``dcp_true`` without counterfeits. ``error`` and ``error_median`` are relative errors of counting queries, and ``selectivity`` is the share of people that a query
+    met on average (R-UM-5). ``kl`` is the divergence of the rows from rows spread evenly over the boxes, by quasi values, and ``kl_sensitive`` by quasi and sensitive values (R-UM-3).
+    ``seconds`` is the time that publishing took, up to the commit; None where it is not known.
     """
 
     number: int
@@ -46,6 +51,10 @@ class ReleaseMeasures:
     dcp_true: int
     error: float
     error_median: float
+    selectivity: float
+    kl: float
+    kl_sensitive: float
+    seconds: float | None
 
     @property
     def counterfeit_share(self) -> float:
@@ -73,6 +82,8 @@ def measure_series(
     queries: int = 200,
     selectivity: float = 0.05,
     seed: int = 1,
+    cells: Mapping[str, float] | None = None,
+    seconds: Sequence[float | None] | None = None,
     context: Context | None = None,
 ) -> list[ReleaseMeasures]:
     """Measure every release of a series; ``learned`` is what tracking people through all of it tells.
@@ -80,6 +91,9 @@ def measure_series(
     Ranges of columns are those of the whole series, so that months can be compared (R-UM-2). The workload is the same for every release: each query constrains a
     random number of columns to random ranges that together hold about the share ``selectivity`` of the space (R-UM-5). A count is estimated by spreading the true rows of each
     group evenly over its box (R-UM-4, ``uniform``); errors are absolute differences relative to the true count, or to 0.1 % of the rows where that is more.
+
+    Divergences count cells of the columns' domains: ``cells`` says how wide one is (default: 1, or a hundredth of the range for numbers that are not whole). In a large release they
+    are means over some hundred people drawn at random. ``seconds`` has the time of each release, as ``History.facts`` knows it.
     """
     if queries < 1 or not 0 < selectivity <= 1:
         raise PolicyError("queries must be at least 1, and selectivity a share above 0 and at most 1.")
@@ -87,7 +101,9 @@ def measure_series(
     points = [series.positions(release.quasi) for release in series]
     low = np.min([each.low.min(axis=0) for each in series], axis=0)
     width = np.max([each.high.max(axis=0) for each in series], axis=0) - low
-    workload = _workload(queries, selectivity, low, width, np.random.default_rng(seed))
+    draw = np.random.default_rng(seed)
+    workload = _workload(queries, selectivity, low, width, draw)
+    widths = _cell_widths(series, width, cells or {})
     sighted = _sighted(learned, len(series))
     memory = _Memory(series)
     found = []
@@ -95,7 +111,8 @@ def measure_series(
         context.step("measuring releases", place, len(series))
         boxes = ((release.high - release.low) / np.where(width > 0, width, 1.0)).sum(axis=1)
         cp = float((boxes * (release.sizes - release.counterfeits)).sum())
-        errors = [_error(query, release, points[place]) for query in workload]
+        errors, met = zip(*(_error(query, release, points[place]) for query in workload), strict=True)
+        kl, kl_sensitive = _divergences(release, points[place], widths, draw)
         people = len(release.people)
         least, moved, vulnerable = memory.follow(place, release)
         narrowed, disclosed = sighted[place]
@@ -118,6 +135,10 @@ def measure_series(
                 dcp_true=int((true_rows**2).sum()),
                 error=float(np.mean(errors)),
                 error_median=float(np.median(errors)),
+                selectivity=float(np.mean(met)),
+                kl=kl,
+                kl_sensitive=kl_sensitive,
+                seconds=None if seconds is None else seconds[place],
             )
         )
     return found
@@ -147,7 +168,7 @@ class _Memory:
 
     def follow(self, place: int, release: SeriesRelease) -> tuple[int, int, int]:
         """The least number of counterfeits of this release, how many people moved, and how many of these are vulnerable."""
-        shown = np.array([self._number(release, group) for group in range(len(release))], dtype=np.int64)
+        shown = np.array([self._signature(release, group) for group in range(len(release))], dtype=np.int64)
         now = pl.DataFrame(
             {
                 "person": release.people,
@@ -168,7 +189,7 @@ class _Memory:
         self._last = pl.concat([now.select("person", then="now", here=pl.lit(value=True)), gone])
         return least, moved.height, overlapping
 
-    def _number(self, release: SeriesRelease, group: int) -> int:
+    def _signature(self, release: SeriesRelease, group: int) -> int:
         key = tuple(release.values[release.offsets[group] : release.offsets[group + 1]].tolist())
         if key not in self._numbers:
             self._numbers[key] = len(self._sets)
@@ -205,7 +226,52 @@ def _workload(queries: int, selectivity: float, low: Floats, width: Floats, draw
     return made
 
 
-def _error(query: _Query, release: SeriesRelease, points: Floats) -> float:
+def _cell_widths(series: PublishedSeries, width: Floats, given: Mapping[str, float]) -> Floats:
+    """How wide a cell of each column's domain is."""
+    unknown = [name for name in given if name not in series.orders]
+    if unknown or not all(each > 0 for each in given.values()):
+        raise PolicyError(
+            f"cells must name quasi columns ({', '.join(series.orders)}) with widths above 0, but it is {dict(given)!r}.",
+            setting=("cells",),
+        )
+    schema = series[0].quasi.schema
+    return np.array(
+        [
+            given.get(name, span / 100 if schema[name].is_float() and span > 0 else 1.0)
+            for name, span in zip(series.orders, width.tolist(), strict=True)
+        ]
+    )
+
+
+def _divergences(
+    release: SeriesRelease, points: Floats, widths: Floats, draw: np.random.Generator
+) -> tuple[float, float]:
+    """The divergence of people from published rows spread evenly over the cells of their boxes: of quasi values, and of quasi and sensitive values (R-UM-3).
+
+    It is the mean over people of ln(p1 / p2): p1 is the share of people in the same cell, p2 the sum over groups whose box holds it of their share of the rows, a cell (and of the rows with the value).
+    """
+    people, rows = len(points), release.sizes.sum()
+    spans = np.floor(release.high / widths) - np.floor(release.low / widths) + 1
+    weight = release.sizes / rows / spans.prod(axis=1)
+    places = [np.unique(column, return_inverse=True)[1] for column in np.floor(points / widths).T]
+    cell, _ = number(*pack(places, [int(each.max(initial=0)) + 1 for each in places], people))
+    with_value, _ = number(*pack([cell, release.value_of], [people, int(release.value_of.max(initial=0)) + 1], people))
+    most = max(1, _MOST_PAIRS // max(len(release), 1))
+    drawn = draw.choice(people, most, replace=False) if most < people else np.arange(people)
+    owners, weight_of_row = np.repeat(np.arange(len(release)), release.sizes), weight / release.sizes
+    showing = {value: owners[release.values == value] for value in np.unique(release.value_of[drawn]).tolist()}
+    logs = np.zeros((2, len(drawn)))
+    for place, who in enumerate(drawn.tolist()):
+        holds = ((release.low <= points[who]) & (points[who] <= release.high)).all(axis=1)
+        same = showing[int(release.value_of[who])]
+        logs[:, place] = np.log(weight[holds].sum()), np.log(weight_of_row[same[holds[same]]].sum())
+    alike = np.log([np.bincount(each)[each[drawn]] / people for each in (cell, with_value)])
+    kl, kl_sensitive = (alike - logs).mean(axis=1).tolist()
+    return kl, kl_sensitive
+
+
+def _error(query: _Query, release: SeriesRelease, points: Floats) -> tuple[float, float]:
+    """The relative error of a count, and the share of people that the query meets."""
     part = points[:, query.columns]
     actual = int(((part >= query.low) & (part <= query.high)).all(axis=1).sum())
     low, high = release.low[:, query.columns], release.high[:, query.columns]
@@ -214,4 +280,4 @@ def _error(query: _Query, release: SeriesRelease, points: Floats) -> float:
     # A box without width lies inside the range or outside; it has no share.
     share = np.where(spread > 0, meets.clip(min=0) / np.where(spread > 0, spread, 1.0), meets >= 0)
     expected = float((share.prod(axis=1) * (release.sizes - release.counterfeits)).sum())
-    return abs(expected - actual) / max(actual, _FLOOR * len(points), 1.0)
+    return abs(expected - actual) / max(actual, _FLOOR * len(points), 1.0), actual / max(len(points), 1)

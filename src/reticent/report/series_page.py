@@ -24,7 +24,7 @@ class _Picture:
     title: str
     words: str
     unit: str
-    figures: Mapping[str, Callable[[ReleaseMeasures], float]]
+    figures: Mapping[str, Callable[[ReleaseMeasures], float | None]]
     whole: bool = False
 
 
@@ -65,6 +65,18 @@ _PICTURES = (
         "relative error",
         {"mean": lambda each: each.error, "median": lambda each: each.error_median},
     ),
+    _Picture(
+        "Lost information",
+        "The divergence of people from rows spread evenly over the boxes (Kullback-Leibler), by quasi values alone and together with sensitive values.",
+        "nats",
+        {"quasi values": lambda each: each.kl, "with sensitive values": lambda each: each.kl_sensitive},
+    ),
+    _Picture(
+        "Time",
+        "Seconds of publishing up to the commit, for releases that were published here.",
+        "seconds",
+        {"publishing": lambda each: each.seconds},
+    ),
 )
 
 
@@ -73,7 +85,7 @@ def series_figures(measured: Mapping[str, Measured], *, relative: bool = False) 
 
     ``relative`` shows ``ln(figure / figure of the last series)`` instead, where neither is zero (R-UM-7); it needs two series.
     """
-    return {picture.title: _drawn(picture, measured, relative and len(measured) > 1) for picture in _PICTURES}
+    return {picture.title: _drawn(picture, measured, relative and len(measured) > 1) for picture in _known(measured)}
 
 
 def write_series_page(
@@ -84,7 +96,7 @@ def write_series_page(
     drawn = series_figures(measured, relative=relative)
     cards = [
         f"<section><h2>{escape(picture.title)}</h2><p>{escape(picture.words)}</p><figure>{drawn[picture.title]}</figure></section>"
-        for picture in _PICTURES
+        for picture in _known(measured)
     ]
     tables = "".join(
         f"<section><h2>{escape('The figures' if len(measured) == 1 else name.capitalize())}</h2>{_table(each)}</section>"
@@ -107,6 +119,16 @@ def write_series_page(
     return target
 
 
+def _known(measured: Mapping[str, Measured]) -> list[_Picture]:
+    """The pictures of which at least one figure is known."""
+    releases = [each for series in measured.values() for each in series]
+    return [
+        picture
+        for picture in _PICTURES
+        if any(figure(each) is not None for figure in picture.figures.values() for each in releases)
+    ]
+
+
 def _drawn(picture: _Picture, measured: Mapping[str, Measured], relative: bool) -> str:
     lines = []
     last = list(measured)[-1]
@@ -115,12 +137,12 @@ def _drawn(picture: _Picture, measured: Mapping[str, Measured], relative: bool) 
         if relative and name == last:
             continue
         for label, figure in picture.figures.items():
-            points = [(float(each.number), float(figure(each))) for each in releases]
+            points = [(float(each.number), float(value)) for each in releases if (value := figure(each)) is not None]
             if relative:
                 points = [
-                    (number, math.log(value / figure(base[int(number)])))
+                    (number, math.log(value / other))
                     for number, value in points
-                    if int(number) in base and value > 0 and figure(base[int(number)]) > 0
+                    if int(number) in base and value > 0 and (other := figure(base[int(number)]) or 0) > 0
                 ]
             if points:
                 tips = [f"release {number:g}: {value:,.4g}" for number, value in points]
@@ -149,6 +171,10 @@ _COLUMNS: Mapping[str, Callable[[ReleaseMeasures], str]] = {
     "certainty penalty": lambda each: f"{each.cp:,.1f}",
     "discernibility penalty": lambda each: f"{each.dcp:,}",
     "mean error": lambda each: f"{each.error:.1%}",
+    "selectivity": lambda each: f"{each.selectivity:.1%}",
+    "divergence": lambda each: f"{each.kl:.3f}",
+    "with sensitive values": lambda each: f"{each.kl_sensitive:.3f}",
+    "seconds": lambda each: "" if each.seconds is None else f"{each.seconds:.2f}",
 }
 
 

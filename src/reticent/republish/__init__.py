@@ -11,7 +11,7 @@
 
 from reticent.republish.checking import SeriesVerdict, TauViolation, check_tau_safety
 from reticent.republish.definitions import MInvariance, TauSafety
-from reticent.republish.history import History, Republication
+from reticent.republish.history import History, Republication, forgetting
 from reticent.republish.method import Republish
 from reticent.republish.models import ModelVerdict, bcf_anonymity, judge_models
 from reticent.republish.series import EventKind, PublishedSeries, SeriesRelease
@@ -30,5 +30,6 @@ __all__ = [
     "TauViolation",
     "bcf_anonymity",
     "check_tau_safety",
+    "forgetting",
     "judge_models",
 ]

@@ -106,7 +106,7 @@ def gone_after(
     left = state.release.people.gather(rows)
     signatures = state.signatures[state.release.group_of[rows]]
     back = diff.returned[(diff.returned >= 0) & (placement.group_of >= 0)]
-    return state.gone.changed(back, marks.of(left), signatures), left
+    return state.gone.changed(back, marks.of(left), signatures, state.release.number + 1), left
 
 
 def _events(

@@ -22,10 +22,15 @@ if TYPE_CHECKING:
 
 _DATA, _ROLE, _COUNT_ROLE = "data", "group", "count"
 _FIELDS = {"m", "number", "follows", "choice", "balance", "baseline"}
+_RETENTION = "retention"
 _PRINTED = "This release was made by the printed algorithm ({0}), for comparison: whoever sees that a person's set of values changed may learn more than its definition says."
 _ALGORITHM = (
     "With random choice, blind balance and whole hold-back the bound is meant to hold also for somebody who knows the algorithm; the evidence for this are adversaries who ran on "
     "small histories, not a proof."
+)
+_FORGETS = (
+    "People who left are forgotten {0} releases later. Whoever comes back after that is treated as new, and may be found out by comparing releases: the bound does not hold for them, nor for "
+    "those in their groups."
 )
 _AWARE = "Nothing is claimed against somebody who knows the algorithm: a counterfeit hints that no new person had its value, and who shares a group may depend on values."
 
@@ -174,9 +179,10 @@ class SeriesFormat(GroupFormat):
 
 def _check_details(details: Mapping[str, Any]) -> Mapping[str, Any]:
     """The details of a release of a series, as they are written."""
-    wrong = set(details) != _FIELDS or not all(
+    wrong = set(details) - {_RETENTION} != _FIELDS or not all(
         isinstance(details[name], int) and not isinstance(details[name], bool) and details[name] >= least
-        for name, least in (("m", 2), ("number", 1))
+        for name, least in (("m", 2), ("number", 1), (_RETENTION, 1))
+        if name in details
     )
     wrong = wrong or not (
         details["follows"] is None or (isinstance(details["follows"], str) and len(details["follows"]) == 64)
@@ -207,6 +213,7 @@ def _risks(details: Mapping[str, Any]) -> list[str]:
         knows = _ALGORITHM if (details["choice"], details["balance"]) == ("random", "blind") else _AWARE
     return [
         knows,
+        *([_FORGETS.format(details[_RETENTION])] if _RETENTION in details else []),
         f"Whoever knows the value of somebody in a group can rule it out for the others{'; with m = 2 one known value can disclose everybody who is linked to that person' if details['m'] == 2 else ''}.",
         "True totals of sensitive values that are published elsewhere tell which rows are made up, and then values; do not publish them beside a series.",
         "Values are taken to be equally likely before the releases are seen; who knows better may guess better. Changes of several people that depend on each other are not covered.",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import time
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -36,12 +38,24 @@ from reticent.republish.store import HistoryFolder, with_snapshot
 
 _SERIES = "republished table"
 _PATIENCE = 30.0
-_SETTINGS = ("m", "key", "sensitive", "quasi", "domain", "ranges", "choice", "balance", "baseline", "dataset")
+_SETTINGS = (
+    "m",
+    "key",
+    "sensitive",
+    "quasi",
+    "domain",
+    "ranges",
+    "choice",
+    "balance",
+    "baseline",
+    "dataset",
+    "retention",
+)
 
 
 @dataclass(frozen=True)
 class HistorySettings:
-    """What holds for all releases of a history."""
+    """What holds for all releases of a history. People who left are forgotten after ``retention`` releases (0: never)."""
 
     m: int
     key: str
@@ -53,6 +67,7 @@ class HistorySettings:
     balance: Balance
     baseline: Baseline | None
     dataset: str
+    retention: int = 0
 
     @property
     def definition(self) -> TauSafety | MInvariance:
@@ -135,6 +150,7 @@ class History:
         *,
         dataset: str | None = None,
         ledger: str | Path | Ledger | None = None,
+        retention: int | None = None,
     ) -> History:
         """Open the history in a folder, or begin one there.
 
@@ -142,17 +158,22 @@ class History:
         of sensitive values: at least 3m - 1, none of them taken from the data. ``ranges``, ``choice``, ``balance`` and ``baseline`` are those of :class:`Republish`. All of them are
         fixed with the first release; only the domain may grow at its end. An existing history needs the path alone.
 
+        People who left are remembered for good, under a keyed hash, so that they are safe when they return. ``retention`` forgets them after so many releases (0: never), with a warning:
+        whoever returns later is treated as new and may be found out by comparing releases. It may be changed at any time; releases say so publicly.
+
         The releases are recorded in the ledger of the folder, or in another ``ledger``, under the name ``dataset``.
         """
         folder = HistoryFolder(Path(path))
         quasi = dict.fromkeys(quasi) if quasi is not None and not isinstance(quasi, Mapping) else quasi
         given: dict[str, Any] = {
             "m": m, "key": key, "sensitive": sensitive, "quasi": quasi, "domain": None if domain is None else tuple(domain), "ranges": ranges,
-            "choice": choice, "balance": balance, "baseline": baseline, "dataset": dataset,
+            "choice": choice, "balance": balance, "baseline": baseline, "dataset": dataset, "retention": retention,
         }  # fmt: skip
         known = folder.read_settings()
         settings = _new_settings(given, folder.path) if known is None else _known_settings(known, folder.path)
         changed = settings if known is None else _changed(settings, given)
+        if retention and (known is None or changed.retention != settings.retention):
+            warnings.warn(forgetting(retention), stacklevel=2)
         if known is not None and changed != settings:
             history = cls(folder, settings, ledger)
             _check_change(settings, changed, len(history))
@@ -183,7 +204,12 @@ class History:
         last = self._folder.read_state(chain[-1])
         earlier = [self._folder.read_state(version, last.orders).release for version in chain[:-1]]
         return PublishedSeries(
-            last.domain, self.settings.m, self.settings.sensitive, last.orders, (*earlier, last.release)
+            last.domain,
+            self.settings.m,
+            self.settings.sensitive,
+            last.orders,
+            (*earlier, last.release),
+            self.settings.retention,
         )
 
     @property
@@ -250,6 +276,7 @@ class History:
     def _published(
         self, frame: Any, insecure_seed: int | None, changes: Any, signing_key: Any, context: Context | None
     ) -> Republication:
+        began = time.perf_counter()
         state, version = self._state(), self._version()
         snapshot = _typed(self._snapshot(frame, changes), state, self.settings)
         digest = _digest(snapshot, self.settings)
@@ -258,12 +285,12 @@ class History:
                 state.release.number, self._folder.release(state.release.number), state.facts, new=False
             )
         context = _context(context, insecure_seed)
-        found: list[PublishedChange] = []
+        found: dict[str, Any] = {}
 
         def keep(after: HistoryState, change: PublishedChange) -> SeriesState:
-            found.append(change)
+            found.update(change.as_json(), seconds=round(time.perf_counter() - began, 3))
             named = f"{after.release.number:04d}-{secrets.token_hex(8)}"
-            self._folder.write_state(named, with_snapshot(after, digest, change.as_json()), version)
+            self._folder.write_state(named, with_snapshot(after, digest, found), version)
             return SeriesState(_SERIES, named, {"number": after.release.number}, follows=version)
 
         method = self.settings.method(self._place(state, keep))
@@ -278,7 +305,7 @@ class History:
             )
         number = 1 if state is None else state.release.number + 1
         folder = release.save(self._folder.release(number))
-        return Republication(number, folder, found[0].as_json())
+        return Republication(number, folder, found)
 
     def import_release(self, frame: Any, groups: Sequence[Any], people: Sequence[Any] | None = None) -> SeriesRelease:
         """Take in a release that was published by other means, as the next one of the series.
@@ -411,7 +438,9 @@ class History:
                 "the series to see who is exposed, and begin a new one."
             )
         number = 1 if state is None else state.release.number + 1
-        return SeriesPlace(state, self._follows(), self._folder.marks, keep, partial(_next, number))
+        return SeriesPlace(
+            state, self._follows(), self._folder.marks, keep, partial(_next, number), self.settings.retention
+        )
 
     def _follows(self) -> str | None:
         """The hash of the certificate of the last release; None before the first, and for an imported one."""
@@ -466,6 +495,14 @@ class History:
             book.give_out(entry)
         else:
             book.withdraw(entry, "The process ended before the release was written.")
+
+
+def forgetting(releases: int) -> str:
+    """The warning that comes with forgetting people."""
+    return (
+        f"People who left are forgotten after {releases} release{'s' if releases > 1 else ''}. Whoever returns later than that is treated as new and may be found out by comparing releases, and so may "
+        "those who share a group with them. Releases say so from now on."
+    )
 
 
 def _next(number: int, given: Sequence[Given]) -> Judgement:
@@ -537,6 +574,7 @@ def _new_settings(given: Mapping[str, Any], path: Path) -> HistorySettings:
         "choice": given["choice"] or "near",
         "balance": given["balance"] or "filled",
         "dataset": given["dataset"] or path.name or "series",
+        "retention": given["retention"] or 0,
     }
     return _checked(HistorySettings(**chosen))
 
@@ -545,7 +583,12 @@ def _known_settings(known: Mapping[str, Any], path: Path) -> HistorySettings:
     try:
         quasi = {name: None if each is None else hierarchy_from(each, name) for name, each in known["quasi"].items()}
         return HistorySettings(
-            **{**{name: known[name] for name in _SETTINGS}, "quasi": quasi, "domain": tuple(known["domain"])}
+            **{
+                **{name: known[name] for name in _SETTINGS if name != "retention"},
+                "quasi": quasi,
+                "domain": tuple(known["domain"]),
+                "retention": known.get("retention", 0),
+            }
         )
     except (KeyError, TypeError, AttributeError):
         raise DataError(
@@ -560,6 +603,7 @@ def _changed(settings: HistorySettings, given: Mapping[str, Any]) -> HistorySett
 def _checked(settings: HistorySettings) -> HistorySettings:
     """Settings with which something can be published: names that differ, a large enough domain."""
     whole(settings.m, "m", low=2)
+    whole(settings.retention, "retention", low=0)
     names = settings.columns
     for name in names:
         if not isinstance(name, str) or names.count(name) > 1:
@@ -576,13 +620,13 @@ def _checked(settings: HistorySettings) -> HistorySettings:
 
 
 def _check_change(settings: HistorySettings, changed: HistorySettings, releases: int) -> None:
-    """After the first release nothing changes but the domain, which may grow at its end."""
+    """After the first release nothing changes but the domain, which may grow at its end, and for how long people are remembered."""
     if releases == 0:
         return
     grown = changed.domain[: len(settings.domain)] == settings.domain
     before, after = settings.as_json(), {**changed.as_json(), "domain": settings.as_json()["domain"] if grown else None}
     for name, value in before.items():
-        if after[name] != value:
+        if after[name] != value and name != "retention":
             told = (
                 "declared values must stay, in their order, and new ones go to the end"
                 if name == "domain"

@@ -53,7 +53,7 @@ _NO_SECRET = bytes(32)
 class SeriesPlace:
     """Where in a series a release stands: the ``state`` before it, the hash of the release before (``follows``), and who keeps the state after it.
 
-    ``keep`` writes the new state aside and names it; the ledger then makes it the true one, or not.
+    ``keep`` writes the new state aside and names it; the ledger then makes it the true one, or not. People who left are forgotten after ``retention`` releases (0: never).
     """
 
     state: HistoryState | None
@@ -61,6 +61,7 @@ class SeriesPlace:
     marks: PersonMarks
     keep: Callable[[HistoryState, PublishedChange], SeriesState]
     beside: Beside
+    retention: int = 0
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class PublishedChange:
     groups: int
     people: int
     deleted_map: int
+    forgotten: int
 
     def as_json(self) -> dict[str, Any]:
         """The figures as plain data."""
@@ -241,11 +243,13 @@ class Republish:
         people = PeopleByGroup.of(group_of, len(placement.counterfeits))
         boxes = [scale.boxes(quasi[scale.column], people, not rules.hardened) for scale in scales]
         offsets, values = flat_rows(placement.signatures)
-        gone, left = gone_after(series.state, snapshot, diff, placement, series.marks)
+        everybody, left = gone_after(series.state, snapshot, diff, placement, series.marks)
+        number = 1 if series.state is None else series.state.release.number + 1
+        gone = everybody.remembered(number + 1 - series.retention) if series.retention else everybody
         known = {} if series.state is None else series.state.orders
         orders = {scale.column: merged_order(known.get(scale.column), scale.order()) for scale in scales}
         release = SeriesRelease(
-            number=1 if series.state is None else series.state.release.number + 1,
+            number=number,
             people=snapshot.keys.gather(inside),
             group_of=group_of,
             value_of=snapshot.value[inside],
@@ -284,6 +288,7 @@ class Republish:
             groups=len(people.sizes),
             people=len(inside),
             deleted_map=len(gone),
+            forgotten=len(everybody) - len(gone),
         )
         evidence = self._evidence(table, series.state, after, rules)
         state = series.keep(after, change) if self._place is not None else None
@@ -300,6 +305,7 @@ class Republish:
                 "choice": rules.choice,
                 "balance": rules.balance,
                 "baseline": rules.baseline,
+                **({"retention": series.retention} if series.retention else {}),
             },
             meanings={box.labels.name: box.meanings for box in boxes},
             utility={"counterfeits": float(change.counterfeits)},

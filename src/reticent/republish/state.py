@@ -20,11 +20,12 @@ from reticent.republish.signatures import Ints, flat_rows, padded_rows
 class DeletedPeople:
     """Everybody who left, under a keyed hash, with the signature of the group that they were last in: the map ``Del`` (R-TS-20).
 
-    It is personal data: it outlives the rows that it is about. ``signatures`` are padded rows.
+    It is personal data: it outlives the rows that it is about. ``signatures`` are padded rows, ``since`` the numbers of the releases with which people left.
     """
 
     marks: pl.Series = field(default_factory=lambda: pl.Series("mark", [], dtype=pl.String))
     signatures: Ints = field(default_factory=lambda: np.empty((0, 1), dtype=np.int64))
+    since: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def __len__(self) -> int:
         return len(self.marks)
@@ -33,8 +34,8 @@ class DeletedPeople:
         """Where each mark stands in the map; -1 where it does not."""
         return places_among(marks, self.marks)
 
-    def changed(self, returned: Ints, marks: pl.Series, signatures: Ints) -> DeletedPeople:
-        """The map without those who ``returned`` (places) and with those who left."""
+    def changed(self, returned: Ints, marks: pl.Series, signatures: Ints, number: int) -> DeletedPeople:
+        """The map without those who ``returned`` (places) and with those who left with release ``number``."""
         stay = np.ones(len(self), dtype=bool)
         stay[returned] = False
         width = max(self.signatures.shape[1], signatures.shape[1])
@@ -43,18 +44,26 @@ class DeletedPeople:
             for each in (self.signatures[stay], signatures)
         ]
         return DeletedPeople(
-            pl.concat([self.marks.filter(pl.Series(stay)), marks.rename("mark")]), np.concatenate(rows)
+            pl.concat([self.marks.filter(pl.Series(stay)), marks.rename("mark")]),
+            np.concatenate(rows),
+            np.concatenate([self.since[stay], np.full(len(marks), number)]),
         )
+
+    def remembered(self, first: int) -> DeletedPeople:
+        """The map without those who left before release ``first``: should they return, they are new (R-TS-20)."""
+        kept = self.since >= first
+        return DeletedPeople(self.marks.filter(pl.Series(kept)), self.signatures[kept], self.since[kept])
 
     def frame(self) -> pl.DataFrame:
         """The map as a table."""
         offsets, values = flat_rows(self.signatures)
-        return pl.DataFrame({"mark": self.marks, "signature": as_lists(offsets, values)})
+        return pl.DataFrame({"mark": self.marks, "signature": as_lists(offsets, values), "since": self.since})
 
     @classmethod
-    def read(cls, frame: pl.DataFrame) -> DeletedPeople:
-        """The map from its table."""
-        return cls(frame["mark"], padded_rows(*from_lists(frame["signature"])))
+    def read(cls, frame: pl.DataFrame, number: int) -> DeletedPeople:
+        """The map from its table, as it was after release ``number``; in a table without ``since`` everybody left with that one."""
+        since = frame["since"].to_numpy() if "since" in frame.columns else np.full(frame.height, number)
+        return cls(frame["mark"], padded_rows(*from_lists(frame["signature"])), since.astype(np.int64))
 
 
 @dataclass(frozen=True)

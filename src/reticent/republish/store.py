@@ -157,7 +157,7 @@ class HistoryFolder:
             ranges = {name: _range(ends, quasi.schema[name]) for name, ends in told["ranges"].items()}
             return HistoryState(
                 release,
-                DeletedPeople.read(frames["gone"]),
+                DeletedPeople.read(frames["gone"], release.number),
                 frames["waiting"],
                 tuple(told["domain"]),
                 ranges,
