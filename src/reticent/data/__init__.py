@@ -36,7 +36,7 @@ from reticent.data.coarsening import (
 )
 from reticent.data.codebook import TableCodebook
 from reticent.data.context import Context, Event, never
-from reticent.data.covers import cover
+from reticent.data.covers import Cover, cover
 from reticent.data.descriptions import hierarchy_from
 from reticent.data.domains import NAMES as PUBLIC_DOMAINS
 from reticent.data.draft import Draft
@@ -203,6 +203,7 @@ __all__ = [
     "Context",
     "Counted",
     "Coupled",
+    "Cover",
     "Deal",
     "Digits",
     "DistantRows",

@@ -22,6 +22,7 @@ from reticent.data import NULL_LABEL, Counted, Meaning, Rows, ValueType, unused
 from reticent.data.predicate import Condition, Covers, Domain
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.release.buckets import Pairs
+from reticent.release.nested import NestedRegions, split_by_column
 
 Estimator = Literal["uniform", "intersect"]
 Meanings = Mapping[str, Mapping[str, Meaning]]
@@ -101,7 +102,7 @@ def count_labels(
     ``intersect`` counts every row whose region meets the condition and never under-counts. ``uniform`` counts every row by the share
     of its region that meets the condition.
     """
-    described = _described(meanings, kinds, domains, may_miss)
+    described = domains_of(meanings, kinds, domains, may_miss)
     return _generalized(rows, meanings, _parsed(condition), _chosen(estimator), described)
 
 
@@ -122,42 +123,51 @@ def count_buckets(
     ``counts`` names the column of the sensitive table that counts rows, if it has one. Inside a bucket, ``uniform`` takes quasi and sensitive
     values to be independent.
     """
-    described = _described(meanings, kinds, domains, may_miss)
+    described = domains_of(meanings, kinds, domains, may_miss)
     return _bucketized(tables, bucket, counts, _parsed(condition), _chosen(estimator), meanings, described)
 
 
 def count_regions(
     rows: Rows,
     regions: pl.DataFrame,
+    nested: NestedRegions,
     meanings: Meanings,
     condition: str | Condition,
     estimator: str = "uniform",
     *,
-    group: str,
-    level: str,
     kinds: Mapping[str, str] | None = None,
     domains: Mapping[str, Sequence[Any]] | None = None,
     may_miss: bool = False,
 ) -> Count:
-    """How many ``rows`` meet a condition, where each is in one of the ``regions`` of its ``group``; see :func:`count_labels`.
+    """How many ``rows`` meet a condition, where each is in one of the blocks of its class; see :func:`count_labels`.
 
-    A row meets it for certain where all regions of its group do, and possibly where one of them may. ``uniform`` takes rows to be spread evenly over the regions of their group,
-    whose volumes halve with every ``level``.
+    ``regions`` has the class, the level and the labels of every region, and ``nested`` how they lie inside each other. A row meets the condition for certain where all blocks of its class do, and
+    possibly where one of them may. ``uniform`` takes rows to be spread evenly over the blocks of their class. A condition that compares quasi columns with each other or with others is asked of regions in place
+    of blocks, so that its bounds may be wider than need be.
     """
+    group, level = regions.columns[:2]
     asked = _parsed(condition)
     asked.check_names([name for name in rows.schema.names() if name != group])
     quasi = [name for name in asked.scope if name in meanings]
     if not quasi:
         return count_labels(rows, meanings, asked, estimator, kinds=kinds, domains=domains, may_miss=may_miss)
-    chosen, described = _chosen(estimator), _described(meanings, kinds, domains, may_miss)
-    counted, times = rows.counted([group, *(name for name in asked.scope if name not in meanings)])
-    kinds_of_rows = counted.with_columns(pl.Series(_KIND, np.arange(counted.height)))
-    every = kinds_of_rows.join(regions.select(group, level, *quasi), on=group, how="left", maintain_order="left")
-    shown = every.select(asked.scope).with_row_index(_PLACE).group_by(asked.scope, maintain_order=True).agg(_PLACE)
-    one_of_each = _covers(shown.select(asked.scope), meanings, asked, described)
-    place = np.empty(every.height, dtype=np.int64)
-    place[shown[_PLACE].explode().to_numpy()] = np.repeat(np.arange(shown.height), shown[_PLACE].list.len().to_numpy())
-    found = _of_rows(one_of_each, place, every[_KIND].to_numpy(), np.ldexp(1.0, -every[level].to_numpy()), len(times))
+    chosen, described = _chosen(estimator), domains_of(meanings, kinds, domains, may_miss)
+    others = [name for name in asked.scope if name not in meanings]
+    counted, times = rows.counted([group, *others])
+    split = split_by_column(asked, list(meanings))
+    if split is None:
+        every = counted.with_columns(pl.Series(_KIND, np.arange(counted.height))).join(
+            regions.select(group, level, *quasi), on=group, how="left", maintain_order="left"
+        )
+        pairs = _each_covered(every, meanings, asked, described)
+        found = _of_regions(pairs, every[_KIND].to_numpy(), np.ldexp(1.0, -every[level].to_numpy()), len(times))
+    else:
+        found = _of_blocks(nested, regions, split, meanings, described, counted[group])
+        kept = np.ones(len(times), dtype=bool)
+        for part in split.get("", ()):
+            kept &= part.mask(counted).to_numpy()
+        counted, times = counted.filter(pl.Series(kept)), times[kept]
+        found = found.at(kept)
     certain, possible = int(times[found.certain].sum()), int(times[found.possible].sum())
     if chosen == "intersect":
         return Count(asked.text, chosen, possible, (certain, possible), None, rows.height)
@@ -165,16 +175,59 @@ def count_regions(
     return Count(asked.text, chosen, value, (certain, possible), _uniform_error(times, found), rows.height, _EVEN)
 
 
-def _of_rows(
-    covers: Covers, place: NDArray[np.int64], kind: NDArray[np.int64], volume: NDArray[np.float64], count: int
+def _of_blocks(
+    nested: NestedRegions,
+    regions: pl.DataFrame,
+    split: Mapping[str, Sequence[Condition]],
+    meanings: Meanings,
+    domains: Mapping[str, Domain],
+    classes: pl.Series,
 ) -> Covers:
-    """What a condition covers of rows that may lie in several regions: ``place`` has the combination of labels of each pair of a kind of row and a region."""
-    sure, may, measured = (
-        np.bincount(kind, each[place], count) for each in (covers.certain, covers.possible, covers.measured)
+    """What conditions, each on one quasi column, cover of the classes of some rows: exactly, block by block."""
+    possible, certain = nested.met(split)
+    everywhere = [np.ones(len(column.steps), dtype=bool) for column in nested.columns]
+    may, sure = nested.blocks(possible) > 0, nested.blocks(certain) == nested.blocks(everywhere)
+    share, measured = np.ones(regions.height), np.ones(regions.height, dtype=bool)
+    for parts in (parts for name, parts in split.items() if name):
+        for part in parts:
+            found = _each_covered(regions, meanings, part, domains)
+            share, measured = share * found.share, measured & found.measured
+    distinct = nested.group.unique(maintain_order=True)
+    numbers = pl.DataFrame({"group": distinct, "place": np.arange(len(distinct))})
+    own = (
+        nested.group.to_frame("group").join(numbers, on="group", how="left", maintain_order="left")["place"].to_numpy()
     )
-    pairs = np.bincount(kind, minlength=count)
-    share = np.bincount(kind, covers.share[place] * volume, count) / np.bincount(kind, volume, count)
-    return replace(covers, certain=sure == pairs, possible=may > 0, share=share, measured=measured == pairs)
+    mine = classes.to_frame("group").join(numbers, on="group", how="left", maintain_order="left")["place"].to_numpy()
+    many, volumes = np.bincount(own), nested.volumes()
+    inside, whole = np.bincount(own, nested.volumes(share)), np.bincount(own, volumes)
+    found = Covers(
+        np.clip(np.divide(inside, whole, out=np.zeros(len(many)), where=whole > 0), 0.0, 1.0),
+        np.bincount(own, may) > 0,
+        np.bincount(own, sure) == many,
+        np.bincount(own, measured) == many,
+    )
+    return found.at(mine)
+
+
+def _each_covered(
+    rows: pl.DataFrame, meanings: Meanings, condition: Condition, domains: Mapping[str, Domain]
+) -> Covers:
+    """What a condition covers of every one of some rows of labels and values; rows that are alike are asked about once."""
+    shown = (
+        rows.select(condition.scope).with_row_index(_PLACE).group_by(condition.scope, maintain_order=True).agg(_PLACE)
+    )
+    found = _covers(shown.select(condition.scope), meanings, condition, domains)
+    place = np.empty(rows.height, dtype=np.int64)
+    place[shown[_PLACE].explode().to_numpy()] = np.repeat(np.arange(shown.height), shown[_PLACE].list.len().to_numpy())
+    return found.at(place)
+
+
+def _of_regions(pairs: Covers, kind: NDArray[np.int64], volume: NDArray[np.float64], count: int) -> Covers:
+    """What a condition covers of kinds of rows that may lie in several regions, given what it covers of each pair of a kind and a region."""
+    sure, may, measured = (np.bincount(kind, each, count) for each in (pairs.certain, pairs.possible, pairs.measured))
+    many = np.bincount(kind, minlength=count)
+    share = np.bincount(kind, pairs.share * volume, count) / np.bincount(kind, volume, count)
+    return Covers(share, may > 0, sure == many, measured == many)
 
 
 def count_batches(
@@ -194,7 +247,7 @@ def count_batches(
 
     A condition on labels or on sensitive values alone is counted as such; see :func:`count_labels` and :func:`count_buckets`, whose assumptions are made together.
     """
-    asked, chosen, described = _parsed(condition), _chosen(estimator), _described(meanings, kinds, domains, may_miss)
+    asked, chosen, described = _parsed(condition), _chosen(estimator), domains_of(meanings, kinds, domains, may_miss)
     hidden = [name for name in values.schema if name not in (batch, counts)]
     asked.check_names([*labelled.schema.names(), *hidden])
     own = [name for name in asked.scope if name not in hidden]
@@ -234,12 +287,13 @@ def _chosen(estimator: str) -> Estimator:
     )
 
 
-def _described(
+def domains_of(
     meanings: Meanings,
-    kinds: Mapping[str, str] | None,
-    domains: Mapping[str, Sequence[Any]] | None,
-    may_miss: bool,
+    kinds: Mapping[str, str] | None = None,
+    domains: Mapping[str, Sequence[Any]] | None = None,
+    may_miss: bool = False,
 ) -> dict[str, Domain]:
+    """What is publicly known of the values of quasi columns."""
     known = {name: _domain(name, (kinds or {}).get(name), (domains or {}).get(name), may_miss) for name in meanings}
     return {name: domain for name, domain in known.items() if domain is not None}
 

@@ -157,7 +157,10 @@ class RankAxis(ColumnAxis):
 
     @property
     def places(self) -> pl.DataFrame | None:
-        labels = [self.hierarchy.levels[0].labels[leaf] for leaf in self.order.tolist()]
+        labels = [
+            None if leaf == self.hierarchy.null_leaf else self.hierarchy.levels[0].labels[leaf]
+            for leaf in self.order.tolist()
+        ]
         return pl.DataFrame(
             {"value": pl.Series(labels, dtype=pl.String), "place": pl.Series(np.arange(len(labels)), dtype=pl.Int64)}
         )

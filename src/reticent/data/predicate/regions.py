@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,10 @@ class Covers:
     possible: NDArray[np.bool_]
     certain: NDArray[np.bool_]
     measured: NDArray[np.bool_]
+
+    def at(self, regions: NDArray[Any]) -> Covers:
+        """The same of some regions, by number or by a mask."""
+        return Covers(self.share[regions], self.possible[regions], self.certain[regions], self.measured[regions])
 
     def __getitem__(self, region: int) -> Coverage:
         verdict = (

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import polars as pl
 
 from reticent.data import (
-    NULL_LABEL,
     Anything,
     Draft,
     Interval,
@@ -27,6 +27,7 @@ from reticent.data.predicate import Condition
 from reticent.errors import DataError
 from reticent.release.format import CHOSEN, Answer, GroupFormat, Words
 from reticent.release.manifest import Manifest, ManifestColumn
+from reticent.release.nested import NestedRegions, SteppedColumn
 
 if TYPE_CHECKING:
     from reticent.release.public import PublicSide
@@ -99,12 +100,38 @@ class RegionsFormat(GroupFormat):
         return count_regions(
             public.rows[_DATA],
             regions,
+            self.reader(public),
             public.meanings,
             condition,
             estimator,
-            group=number,
-            level=level,
             **self.known(public),
+        )
+
+    def reader(self, public: PublicSide) -> NestedRegions:
+        """The regions, to be asked which class holds a point (``at``) and which classes a range meets (``within``)."""
+        from reticent.release.counting import domains_of
+
+        manifest, regions = public.manifest, public.rows[_REGIONS].frame()
+        (number,), (level,) = manifest.named("group"), manifest.named("level")
+        column, value, place = manifest.named("place")
+        listed, own = public.rows[_PLACES].frame().sort(place), _bound_columns(manifest)
+        columns = tuple(
+            SteppedColumn.of(
+                name,
+                manifest.column(name).kind,
+                regions.select(own[name]),
+                listed.filter(pl.col(column) == name)[value].to_list(),
+            )
+            for name in manifest.named("quasi")
+        )
+        counted, times = public.rows[_DATA].counted([number])
+        rows = dict(zip(counted[number].to_list(), times.tolist(), strict=True))
+        return NestedRegions(
+            columns,
+            regions[level].to_numpy().astype(np.int64),
+            regions[number],
+            rows,
+            domains_of(public.meanings, **self.known(public)),
         )
 
     def words(self, public: PublicSide) -> Words:
@@ -149,7 +176,7 @@ def _check_bounds(public: PublicSide, regions: pl.DataFrame) -> None:
     """Plain bounds say what the labels say: for numbers and dates in their own values, for anything else in places of the table 'places'."""
     listed = public.rows[_PLACES].frame()
     column, value, place = public.manifest.named("place")
-    own = list(public.manifest.named("bound")), list(public.manifest.named("missing"))
+    own = _bound_columns(public.manifest)
     for name in public.manifest.named("quasi"):
         described = public.manifest.column(name)
         mine = listed.filter(pl.col(column) == name)
@@ -157,30 +184,40 @@ def _check_bounds(public: PublicSide, regions: pl.DataFrame) -> None:
         if sorted(order.values()) != list(range(mine.height)):
             raise DataError(f"The table 'places' does not give every value of column {name!r} a place of its own.")
         told = {label: _bounds(described, meaning, order) for label, meaning in described.labels.items()}
-        low, high = own[0].pop(0), own[0].pop(0)
         expected = pl.DataFrame(
-            [told[label][:2] for label in regions[name]],
-            {low: regions.schema[low], high: regions.schema[high]},
+            [told[label][: len(own[name])] for label in regions[name]],
+            {each: regions.schema[each] for each in own[name]},
             orient="row",
         )
-        agree = expected.equals(regions.select(low, high))
-        if own[1] and own[1][0].startswith(f"{name} "):
-            agree = agree and [told[label][2] for label in regions[name]] == regions[own[1].pop(0)].to_list()
+        agree = expected.equals(regions.select(own[name]))
         if not agree:
             raise DataError(
                 f"The plain bounds of column {name!r} in the table 'regions' do not say what its labels say."
             )
 
 
-def _bounds(column: ManifestColumn, meaning: Meaning, order: Mapping[str, int]) -> tuple[Any, Any, str]:
+def _bound_columns(manifest: Manifest) -> dict[str, list[str]]:
+    """The columns of plain bounds of each quasi column: two, and a third one where values may be missing."""
+    bounds, missing = list(manifest.named("bound")), set(manifest.named("missing"))
+    quasi = manifest.named("quasi")
+    if len(bounds) != 2 * len(quasi):
+        raise DataError("manifest.json: the table 'regions' has two columns of bounds for each quasi column.")
+    listed = list(manifest.tables[_REGIONS].columns)
+    found = {}
+    for place, name in enumerate(quasi):
+        low, high = bounds[2 * place : 2 * place + 2]
+        after = listed[listed.index(high) + 1 : listed.index(high) + 2]
+        found[name] = [low, high, *(each for each in after if each in missing)]
+    return found
+
+
+def _bounds(column: ManifestColumn, meaning: Meaning, order: Mapping[str | None, int]) -> tuple[Any, Any, str]:
     """Where a label begins and before what it ends (None: no end), and whether a missing value is under it."""
     if order:
         listed = meaning.listed(column.kind)
         if listed is None:
             return 0, len(order), "too"
-        null = max((text for text in order if text.rstrip("'") == NULL_LABEL), key=len, default="")
-        texts = [null if each is None else str(column.kind.texts([each])[0]) for each in listed]
-        places = sorted(order.get(text, -1) for text in texts)
+        places = sorted(order.get(text, -1) for text in column.kind.texts(listed))
         if places[0] < 0 or places != list(range(places[0], places[0] + len(places))):
             raise DataError(
                 f"A label of column {column.name!r} stands for values that do not follow each other in the table 'places'."
