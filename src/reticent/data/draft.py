@@ -22,7 +22,8 @@ class Draft:
     label that occurs in the tables to its meaning; ``domains`` are the declared domains of quasi columns.
 
     ``suppressed`` rows, ``search`` figures, ``utility``, the ``recoding`` and the ``private`` tables (pseudonyms) stay with the steward. The ledger
-    is told whether the release may go out ``beside`` what is out already, what it ``spend``s, and the ``state`` of a series that it leaves behind.
+    is told whether the release may go out ``beside`` what is out already, what it ``spend``s, and the ``state`` of a series that it leaves behind; what it has ``noted`` is kept
+    with its entry, for those that are judged beside it later.
     """
 
     format: str
@@ -40,4 +41,5 @@ class Draft:
     beside: Beside = alone
     spend: tuple[Spending, ...] = ()
     state: SeriesState | None = None
+    noted: Mapping[str, Any] = field(default_factory=dict)
     insecure: bool = False

@@ -112,6 +112,7 @@ def _recorded(
         beside=unjudged if again else draft.beside,
         spend=draft.spend,
         state=draft.state,
+        details=draft.noted,
         people=marks_of_people(table, book.people_key),
         formerly=former_hash(content, side.manifest, prints),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from reticent.anonymize.bang._kernels import loops_for
 from reticent.anonymize.bang.directory import halving_arrays
+from reticent.anonymize.bang.series import beside_cuts, noted_of
 from reticent.anonymize.bang.space import Ids
 from reticent.anonymize.leaving import Leaving, LeftOut
 from reticent.anonymize.sets import seen_as
@@ -76,21 +77,25 @@ class AxisLabels:
 
 @dataclass(frozen=True, eq=False)
 class BangCut:
-    """A cut of an index: every block in one of ``count`` classes (``group``), each of which passed what was asked. Nothing was scanned to make it."""
+    """A cut of an index: every block in one of ``count`` classes (``group``), each of which passed what was asked. Nothing was scanned to make it.
+
+    ``guarded``: classes were parted as far as their sensitive values allow, from ``k`` people on.
+    """
 
     index: BangIndex
     group: Ids
     count: int
     k: int
+    guarded: bool = False
 
     @classmethod
-    def of(cls, index: BangIndex, group: Ids, k: int) -> BangCut:
+    def of(cls, index: BangIndex, group: Ids, k: int, *, guarded: bool = False) -> BangCut:
         """Classes in the order of their first blocks, so that numbers tell nothing but where they lie."""
         count = int(group.max()) + 1
         firsts = first_rows(group[::-1], count)
         place = np.empty(count, dtype=np.int64)
         place[np.argsort(len(group) - 1 - firsts)] = np.arange(count)
-        return cls(index, place[group], count, k)
+        return cls(index, place[group], count, k, guarded)
 
     @cached_property
     def groups(self) -> Groups:
@@ -243,7 +248,7 @@ class BangCut:
             evidence=evidence,
             tables=tables,
             meanings=self.meanings,
-            details={"guard": self.index.method.guard, "k": self.k},
+            details={"guard": "sensitive" if self.guarded else "quasi", "k": self.k},
             method=method,
             utility=Measured(RegionsDrawing(self.index.units, recoding)),
             search={
@@ -254,6 +259,8 @@ class BangCut:
             },
             domains=declared_domains(table.hierarchies),
             private=recoded.private,
+            beside=partial(beside_cuts, self, definition),
+            noted=noted_of(self, definition),
             insecure=not context.randomness.is_secure,
         )
 

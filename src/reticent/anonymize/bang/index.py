@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -59,6 +60,19 @@ class BangIndex:
         """The order in which blocks merge."""
         return Dendrogram.of(self.directory, self.method.order)
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of everything that the index was built of: other rows, or other parameters, make another one."""
+        units, found = self.units, hashlib.sha256()
+        found.update(repr((self.minimum, self.method.order, sorted(self.method.scales.items()), units.domain)).encode())
+        for hierarchy, codes in zip(units.hierarchies, units.codes, strict=True):
+            found.update(repr((hierarchy.column, hierarchy.leaves.dtype, hierarchy.leaves.to_list())).encode())
+            found.update(np.ascontiguousarray(codes, dtype=np.int64).data)
+        cells = units.histograms
+        for each in (units.sizes, cells.offsets, cells.values, cells.counts):
+            found.update(np.ascontiguousarray(each, dtype=np.int64).data)
+        return found.hexdigest()
+
     def draft(self, k: int) -> BangCut:
         """A cut whose classes have at least ``k`` people each; nothing is scanned, published or recorded."""
         whole(k, "Bang: k", low=1)
@@ -70,7 +84,7 @@ class BangIndex:
             )
         if self.dendrogram.rows[-1] < k:
             raise Infeasible(f"Bang: the table has {self.dendrogram.rows[-1]} people, fewer than the {k} of one class.")
-        return BangCut.of(self, self.dendrogram.at(k), k)
+        return self.at(k)
 
     def passing(self, definition: GroupDefinition, context: Context) -> BangCut:
         """The finest cut that satisfies a definition.
@@ -87,7 +101,7 @@ class BangIndex:
             raise Infeasible(f"Even all rows in one class do not satisfy {definition}.")
         context.step("cutting")
         if self.method.guard == "sensitive":
-            guarded = self._guarded(definition, k)
+            guarded = self.guarded(definition, k)
             if definition.holds(guarded.groups):
                 return guarded
         smaller = dendrogram.rows[dendrogram.pairs].min(
@@ -99,16 +113,17 @@ class BangIndex:
         while low < high:
             context.step("cutting")
             middle = (low + high) // 2
-            if definition.holds(self._at(int(sizes[middle])).groups):
+            if definition.holds(self.at(int(sizes[middle])).groups):
                 high = middle
             else:
                 low = middle + 1
-        return self._at(int(sizes[low]))
+        return self.at(int(sizes[low]))
 
-    def _at(self, k: int) -> BangCut:
+    def at(self, k: int) -> BangCut:
+        """The cut by counts alone."""
         return BangCut.of(self, self.dendrogram.at(k), k)
 
-    def _guarded(self, definition: GroupDefinition, k: int) -> BangCut:
+    def guarded(self, definition: GroupDefinition, k: int) -> BangCut:
         """Classes that are parted wherever both parts pass; parts of the definition that judge all classes together are not asked here."""
         local = together_of(tuple(part for part in definition.parts() if part.local))
         dendrogram = self.dendrogram
@@ -121,7 +136,7 @@ class BangIndex:
             groups = _clusters_of(self.blocks, dendrogram, clusters, lengths)
             return enough & ~local.failing(groups)
 
-        return BangCut.of(self, dendrogram.cut(passes), k)
+        return BangCut.of(self, dendrogram.cut(passes), k, guarded=True)
 
 
 def _block_counts(dendrogram: Dendrogram) -> Ids:
