@@ -53,6 +53,8 @@ class Measured(Mapping[str, float]):
             found |= _BESIDE_THE_ORIGINAL
         if self._picture.levels is not None:
             found["height"] = measures.height
+        if self._picture.volumes is not None:
+            found["volume_share"] = lambda picture, weights: measures.volume_share(picture)
         return found if self._weighted is None else found | _WEIGHTED
 
     @cached_property

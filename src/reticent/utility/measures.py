@@ -76,7 +76,10 @@ def kl(picture: Picture, sensitive: bool = True) -> float:
     original = picture.original.histograms.counts if sensitive else picture.original.sizes
     lost = picture.suppressed_histogram if sensitive else np.array([picture.suppressed])
     published = picture.histograms.counts if sensitive else picture.sizes
-    volume = sum(float(cells.shown(picture.blocks) @ np.log(cells.covered)) for cells in picture.cells)
+    if picture.volumes is None:
+        volume = sum(float(cells.shown(picture.blocks) @ np.log(cells.covered)) for cells in picture.cells)
+    else:
+        volume = float(picture.blocks @ np.log(picture.volumes))
     whole = sum(float(np.log(cells.leaves)) for cells in picture.cells)
     if picture.exact:
         # p(q, s) = n(q) / rows * n(bucket, s) / n(bucket): points instead of volumes.
@@ -95,6 +98,9 @@ def kl_mixture(picture: Picture, sensitive: bool = True) -> float:
     _need_original(picture, "kl_mixture")
     if picture.exact:
         raise PolicyError("kl_mixture is for releases with regions; use kl for a bucketized one.")
+    if picture.volumes is not None:
+        # Regions with holes have nothing in common.
+        return kl(picture, sensitive)
     density, everywhere = _densities(picture, sensitive)
     table, covers = picture.original, [cells.covering() for cells in picture.cells]
     total, step = 0.0, max(1, _LARGEST_BLOCK // max(len(picture.sizes), 1))
@@ -107,6 +113,16 @@ def kl_mixture(picture: Picture, sensitive: bool = True) -> float:
         explained = (inside @ density + everywhere)[owners, values]
         total += float(counts @ np.log(counts / picture.rows / explained))
     return total / picture.rows
+
+
+def volume_share(picture: Picture) -> float:
+    """The mean over rows of the share of all combinations of leaves that the own group holds; a suppressed row counts 1 (R-UM-2)."""
+    sizes = np.log([cells.leaves for cells in picture.cells]).sum()
+    volumes = picture.volumes
+    if volumes is None:
+        volumes = np.exp(np.sum([np.log(cells.covered)[cells.of_block] for cells in picture.cells], axis=0))
+    held = float(picture.blocks @ np.exp(np.log(volumes) - sizes))
+    return (held + picture.suppressed) / picture.rows
 
 
 def _densities(picture: Picture, sensitive: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

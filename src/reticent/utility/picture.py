@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -21,7 +21,8 @@ class Picture:
 
     ``sizes`` and ``histograms`` are those of the published groups. ``blocks`` counts the published rows that show the same quasi cells, and
     ``cells`` says which, column by column: a block is a group or, where the quasi values are published as they are (``exact``), a point. ``original`` is the table that it was made from;
-    ``group_of_point`` says where each of its points went (-1: suppressed). ``levels`` are the levels of a full-domain generalization.
+    ``group_of_point`` says where each of its points went (-1: suppressed). ``levels`` are the levels of a full-domain generalization. ``volumes`` says how many combinations of
+    leaves each group holds where that is not the product of its cells: its region has holes, or there are several.
     """
 
     original: FrequencySet
@@ -33,6 +34,7 @@ class Picture:
     group_of_point: NDArray[np.int64]
     exact: bool = False
     levels: tuple[int, ...] | None = None
+    volumes: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         if self.rows < 1:
@@ -97,15 +99,18 @@ class Picture:
         return cls._made(frequencies, group_of_point, count, cells, None, False, None)
 
     @classmethod
-    def of_regions(cls, frequencies: FrequencySet, regions: Regions) -> Picture:
-        """The release that sends each point of ``frequencies`` to a group that shows one cell in every column."""
+    def of_regions(
+        cls, frequencies: FrequencySet, regions: Regions, volumes: NDArray[np.float64] | None = None
+    ) -> Picture:
+        """The release that sends each point of ``frequencies`` to a group that shows one cell in every column, and holds ``volumes`` combinations of their leaves."""
         cells = tuple(
             Cells.of_meanings(hierarchy, column.meanings, column.of_group, histogram)
             for hierarchy, column, histogram in zip(
                 frequencies.hierarchies, regions.columns, _columns(frequencies), strict=True
             )
         )
-        return cls._made(frequencies, regions.group, len(regions.columns[0].of_group), cells, None, False, None)
+        made = cls._made(frequencies, regions.group, len(regions.columns[0].of_group), cells, None, False, None)
+        return replace(made, volumes=volumes)
 
     @classmethod
     def _made(
@@ -147,7 +152,8 @@ class Picture:
         counted = self.original.weighted()
         cells = tuple(each.counting(histogram) for each, histogram in zip(self.cells, _columns(counted), strict=True))
         blocks = counted.sizes[published] if self.exact else None
-        return Picture._made(counted, self.group_of_point, len(self.sizes), cells, blocks, self.exact, self.levels)
+        made = Picture._made(counted, self.group_of_point, len(self.sizes), cells, blocks, self.exact, self.levels)
+        return replace(made, volumes=self.volumes)
 
     @property
     def rows(self) -> int:
@@ -234,9 +240,10 @@ class RegionsDrawing:
 
     frequencies: FrequencySet
     regions: Regions
+    volumes: NDArray[np.float64] | None = None
 
     def picture(self) -> Picture:
-        return Picture.of_regions(self.frequencies, self.regions)
+        return Picture.of_regions(self.frequencies, self.regions, self.volumes)
 
 
 def _columns(frequencies: FrequencySet) -> list[NDArray[np.int64]]:

@@ -171,6 +171,19 @@ class BangCut:
             found.append(Patched(names, kinds, boxes))
         return tuple(found)
 
+    def combinations(self, asked: Sequence[NDArray[np.bool_]] | None = None) -> NDArray[np.float64]:
+        """How many combinations of leaves each class holds, or of those ``asked`` for on each axis: a block has those of its region but for the regions directly inside (R-BA-8, R-UM-3)."""
+        directory = self.index.directory
+        wanted = [np.ones(axis.hierarchy.size, dtype=bool) for axis in directory.space.axes] if asked is None else asked
+        volume = np.ones(len(directory))
+        for axis, leaves, low, high in zip(directory.space.axes, wanted, directory.lows, directory.highs, strict=True):
+            held = np.bincount(axis.cell_of, weights=leaves, minlength=axis.cells)
+            before = np.concatenate([[0.0], np.cumsum(held)])
+            volume *= before[high] - before[low]
+        own, nested = volume.copy(), np.flatnonzero(directory.encloser >= 0)
+        np.subtract.at(own, directory.encloser[nested], volume[nested])
+        return np.bincount(self.group, weights=own, minlength=self.count)
+
     def regions(self, numbered: str = "group", level: str = LEVEL) -> pl.DataFrame:
         """The public table of regions: class, level, labels, and between which values (or places of values) each lies, for plain queries."""
         shown = self.published
@@ -250,7 +263,7 @@ class BangCut:
             meanings=self.meanings,
             details={"guard": "sensitive" if self.guarded else "quasi", "k": self.k},
             method=method,
-            utility=Measured(RegionsDrawing(self.index.units, recoding)),
+            utility=Measured(RegionsDrawing(self.index.units, recoding, self.combinations())),
             search={
                 "groups": self.count,
                 "blocks": len(self.index.directory),
