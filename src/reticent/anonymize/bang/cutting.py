@@ -182,7 +182,8 @@ class BangCut:
             volume *= before[high] - before[low]
         own, nested = volume.copy(), np.flatnonzero(directory.encloser >= 0)
         np.subtract.at(own, directory.encloser[nested], volume[nested])
-        return np.bincount(self.group, weights=own, minlength=self.count)
+        found: NDArray[np.float64] = np.bincount(self.group, weights=own, minlength=self.count).astype(np.float64)
+        return found
 
     def regions(self, numbered: str = "group", level: str = LEVEL) -> pl.DataFrame:
         """The public table of regions: class, level, labels, and between which values (or places of values) each lies, for plain queries."""
