@@ -57,6 +57,7 @@ KINDS = (
     "Suppress",
     "AlphaBeta",
     "Frapp",
+    "Perturbation",
     "CentralCounts",
     "Gather",
     "GridSample",
@@ -514,6 +515,7 @@ _NONSENSE = '[[[["never"]]]]'
 _EXAMPLES = {
     **DEFINITION_EXAMPLES,
     "BoundedBelief": {"d": "1/4", "gamma": "1/2"},
+    "LocalDP": {"epsilon": 1},
     "NoisyCounts": {"epsilon": 1},
     "ProbabilisticDP": {"epsilon": 1},
     "UnboundedDP": {"epsilon": 1},

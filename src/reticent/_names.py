@@ -106,6 +106,10 @@ DEFINITIONS: dict[str, Home] = {
         "reticent.definitions.probabilistic_dp",
         "replacing one row changes the chance of an output by at most e^epsilon, but for a chance of delta",
     ),
+    "LocalDP": Home(
+        "reticent.definitions.local_dp",
+        "no value of a person makes what is shown for them more than e^epsilon times as likely as another",
+    ),
     "NoisyCounts": Home(
         "reticent.definitions.noisy_counts",
         "replacing a row changes the chance of published counts by a factor of at most e^epsilon, and by delta",
@@ -141,6 +145,7 @@ METHODS: dict[str, Home] = {
     "Bang": Home("reticent.anonymize", "local recoding by a spatial index, from which a release for any k is cut"),
     "AlphaBeta": Home("reticent.randomize", "a noisy view: true rows kept at random among false ones"),
     "Frapp": Home("reticent.randomize", "every record replaced at random"),
+    "Perturbation": Home("reticent.randomize", "true rows, with sensitive values kept or drawn at random"),
     "JointCounts": Home("reticent.noise.methods", "counts with noise that several parties add together"),
     "CentralCounts": Home("reticent.noise.methods", "counts with noise that a trusted curator adds"),
     "GridSample": Home("reticent.grid", "the cells of a public grid with enough rows of a random sample"),
@@ -162,6 +167,7 @@ FORMATS: dict[str, Home] = {
     "regions": Home("reticent.release.formats.regions", "classes of regions, of which the innermost counts", "REGIONS"),
     "view": Home("reticent.randomize.format", "tuples of a public domain, some true and most not", "VIEW"),
     "records": Home("reticent.randomize.format", "records perturbed one by one", "RECORDS"),
+    "perturbed": Home("reticent.randomize.perturbed", "true rows, in which one column was drawn", "PERTURBED"),
     "noisy counts": Home("reticent.noise.format", "counts of the cells of a domain, with noise", "NOISY_COUNTS"),
     "grid sample": Home("reticent.grid.format", "cells of a public grid with enough sampled rows", "GRID_SAMPLE"),
     "grid counts": Home("reticent.grid.format", "boxes of a public grid, with noisy counts", "GRID_COUNTS"),

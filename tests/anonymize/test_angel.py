@@ -7,14 +7,17 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations, product
 
+import numpy as np
 import polars as pl
 import pytest
 
 import reticent as rt
+from reticent.anonymize.anatomy.dealing import Signatures
 from reticent.data import Context, Coupled, Deal, ValueType
 from reticent.definitions import judge
 from reticent.engine import engine_of
 from reticent.release import open_public
+from tests.oracles.anatomy_worlds import largest_beliefs
 from tests.oracles.utility_buckets import summary
 
 WANTED = rt.KAnonymity(3) & rt.ProbabilisticLDiversity(3)
@@ -71,6 +74,21 @@ def test_what_is_concluded_about_anybody_is_within_the_bound(release):
                 sum((shares[batch].get(disease, Fraction(0)) for batch in mine["batch"]), Fraction(0)) / mine.height
             )
             assert belief <= Fraction(1, 3)
+
+
+@pytest.mark.parametrize(("world", "labels"), [((0, 1, 0, 1), "AABB"), ((1, 0, 2, 0), "AABB"), ((0, 1, 2), "AAA")])
+def test_nobody_is_given_away_to_whoever_knows_the_method(world, labels):
+    """Every table and every draw of a few people who look alike in twos: rows show labels and a batch, and nothing else of anybody."""
+
+    def method(values, coins):
+        order, codes = coins.order(len(values)), np.array(values)
+        batch = np.empty(len(values), dtype=np.int64)
+        batch[order] = Signatures.drawn(np.bincount(codes), 2, coins).dealt(codes[order])
+        members = [np.flatnonzero(batch == number) for number in np.unique(batch)]
+        shown = [(sorted(labels[i] for i in who), sorted(codes[who].tolist())) for who in members]
+        return tuple(sorted((tuple(looks), tuple(secrets)) for looks, secrets in shown))
+
+    assert max(largest_beliefs(method, world).values()) <= Fraction(1, 2)
 
 
 def test_labels_are_as_fine_as_identity_alone_allows():

@@ -21,6 +21,7 @@ from tests.sampling import first
 
 NOT_OF_GROUPS = {
     "BoundedBelief": "judges a randomized view",
+    "LocalDP": "judges how a value is drawn",
     "NoisyCounts": "judges noise on counts",
     "ProbabilisticDP": "judges the plan of a mechanism",
     "UnboundedDP": "judges the plan of a mechanism",

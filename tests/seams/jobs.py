@@ -163,6 +163,10 @@ EXAMPLES: dict[str, dict[str, Job]] = {
     },
     "AlphaBeta": {"": Job(distinct, rt.BoundedBelief("1/3", "9/10"), rt.AlphaBeta(domain=_DOMAIN))},
     "Frapp": {"": Job(lambda **m: people(**m), rt.BoundedBelief("1/4", "9/10", "record"), rt.Frapp(domain=_DOMAIN))},
+    "Perturbation": {
+        "": Job(people, rt.LocalDP(2), rt.Perturbation(values=DISEASES)),
+        "record": Job(people, rt.BoundedBelief("1/4", "9/10", "record"), rt.Perturbation("1/2", DISEASES)),
+    },
     "JointCounts": {
         "": Job(
             people,

@@ -17,7 +17,7 @@
 ``uniqueness``   m-uniqueness, m-eligibility
 ``personal``     what people themselves want guarded
 ``population``   k-map and delta-presence, which compare with people outside the table
-``mechanisms``   bounds on belief before and after; ``probabilistic_dp`` probabilistic differential privacy
+``mechanisms``   bounds on belief before and after; ``local_dp`` local differential privacy; ``probabilistic_dp`` probabilistic differential privacy
 ``risk``         the average risk of being picked out, its figures, and uniqueness in a population
 ``estimates``    what survey weights tell about a population that nobody counted
 ``conjunction``  definitions that are others at once
@@ -98,6 +98,7 @@ from reticent.definitions.catalogue import entry_of, names
 from reticent.definitions.diagnostics import diversity_diagnostics
 from reticent.definitions.exchanges import admitted
 from reticent.definitions.likeness import exceeds_logarithm
+from reticent.definitions.local_dp import LocalDP
 from reticent.definitions.mechanisms import BoundedBelief, Ratios, check_adversary, highest_allowed, posterior
 from reticent.definitions.population import PopulationDefinition, require_same
 from reticent.definitions.probabilistic_dp import (
@@ -135,6 +136,7 @@ __all__ = [
     "KEAnonymity",
     "KMap",
     "LAlphaDiversity",
+    "LocalDP",
     "MEligible",
     "MUnique",
     "Method",

@@ -11,6 +11,7 @@ can still be estimated (alpha-beta publishing, spec 003).
 ``counting``     exact counts over the domain; ``elimination`` the algorithm
 ``series``       several views of data that change
 ``posteriors``   the exact audit of beliefs, and the adversaries who hold them; ``meaning`` how much a view says at all
+``perturbing``   one column kept or drawn, and the format ``perturbed`` of it; ``memory`` draws that are kept for later releases
 ``frapp``        the baseline and what it does to linear queries; ``records`` what it makes; ``chart`` error against gamma
 """
 
@@ -23,6 +24,7 @@ from reticent.randomize.frapp import FrappPlan, error_constants, frapp_plan, kep
 from reticent.randomize.marginals import Marginal, marginals
 from reticent.randomize.meaning import ViewMeaning, is_meaningless, least_k, statistical_difference, view_meaning
 from reticent.randomize.methods import AlphaBeta, Frapp, declared_domain
+from reticent.randomize.perturbing import Perturbation
 from reticent.randomize.plans import Plan, plan
 from reticent.randomize.posteriors import (
     ArbitraryAdversary,
@@ -61,6 +63,7 @@ __all__ = [
     "IndependentAdversary",
     "Marginal",
     "NoiseSource",
+    "Perturbation",
     "Plan",
     "Rates",
     "Series",

@@ -1,0 +1,64 @@
+"""Local differential privacy of a value that is published at random: what is shown for a person tells little about the person's own value."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, cast
+
+from reticent.data import MechanismPlan
+from reticent.definitions.base import Assessment, PlanDefinition, Witness
+from reticent.definitions.mechanisms import Mechanism
+from reticent.definitions.probabilistic_dp import LARGEST_EPSILON, certainty, exceeds_exponential
+from reticent.exact import Number, exact
+
+
+@dataclass(frozen=True)
+class LocalDP(PlanDefinition):
+    """epsilon-local differential privacy: whatever is shown for a person, no value makes it more than e^epsilon times as likely as another (R-PM-35).
+
+    Guarantee: for all values s, t of the sensitive column and all shown values o, Pr[o | s] <= e^epsilon Pr[o | t]. A belief in a value of odds x before is a belief of odds at most
+    x e^epsilon after.
+    Adversary: knows which row is a person's, every other row, and the mechanism; any belief about the value.
+    Judges the plan of a mechanism, exactly: nothing can be read off what was drawn.
+    Source: 004, R-PM-35 with 13.3: epsilon = ln(1 + p d / (1 - p)) where one of d values is kept with probability p, and else drawn from all.
+    """
+
+    epsilon: Number
+
+    kept_by: ClassVar[str] = "method=Perturbation(...)"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", exact(self.epsilon, "LocalDP: epsilon", above=0, high=LARGEST_EPSILON))
+
+    def fits(self, plan: MechanismPlan) -> str | None:
+        if isinstance(plan, Mechanism):
+            return None
+        return f"LocalDP judges likelihood ratios, and a {type(plan).__name__} tells none. Publish with {self.kept_by}."
+
+    def assess(self, plan: MechanismPlan) -> Assessment:
+        """Judge a mechanism's plan; the value is the epsilon that it has."""
+        ratio, epsilon = cast(Mechanism, plan).ratios("record").highest, self._epsilon
+        text = f"A shown value can be {float(ratio):.6g} times as likely for one true value as for another, more than e^{float(epsilon):.6g}."
+        witness = Witness(0, text) if exceeds_exponential(ratio, epsilon) else None
+        return Assessment(self, witness is None, math.log(ratio), witness, {"highest_ratio": ratio})
+
+    def parameters(self) -> dict[str, Any]:
+        return {"epsilon": str(self.epsilon)}
+
+    def meaning(self) -> str:
+        return (
+            "Somebody who knows which row is a person's, and thinks that the value is one of two with equal chances, is at most "
+            f"{certainty(self._epsilon)} sure of it after seeing the release."
+        )
+
+    def not_covered(self) -> str:
+        return (
+            "The other columns are published as they are: anybody can see who is in the table. A person whose value is drawn again, in another release or another row, is protected less: "
+            "epsilons add up. What many people who are alike have in common is shown."
+        )
+
+    @property
+    def _epsilon(self) -> Fraction:
+        return exact(self.epsilon, "epsilon")
