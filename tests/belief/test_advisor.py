@@ -82,6 +82,7 @@ def test_the_worked_instance_of_workplaces_and_homes():
     found = judged(asked)
     assert [each.advice.model for each in judge(asked) if each.covers] == [
         "differential privacy",
+        "local differential privacy",
         "gamma-amplification",
     ]
     assert "values that are near each other count as different" in found["recursive (c,l)-diversity"].reasons
@@ -103,6 +104,7 @@ def test_what_a_model_lacks_is_said():
     assert judged(Application("membership", frozenset({"population"}), "excluded"))["delta-presence"].covers
     assert [each.advice.model for each in judge(Application("attribute", measure="excluded")) if each.covers] == [
         "negative/positive diversity",
+        "local differential privacy",
         "perfect privacy",
     ]
 

@@ -312,6 +312,14 @@ ADVICE: tuple[Advice, ...] = (
         "what holds for the population, whoever is in the table",
     ),
     _advice(
+        "local differential privacy",
+        ["attribute"],
+        "LocalDP",
+        "knows which row is a person's, and everything about everybody else",
+        "a change of any belief about the value by a factor of more than e^epsilon",
+        "who is in the table: other columns are published as they are",
+    ),
+    _advice(
         "(rho1,rho2)-privacy",
         ["attribute", "belief"],
         None,

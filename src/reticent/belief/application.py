@@ -76,6 +76,7 @@ POWERS: Mapping[str, Power] = {
     "delta-presence": _power("population", "likely excluded"),
     "(d,gamma)-privacy": _power("quasi distribution population others", "changed likely", near=True),
     "differential privacy": _power(" ".join(KNOWLEDGE), "changed likely excluded", near=True),
+    "local differential privacy": _power(" ".join(KNOWLEDGE), "changed likely excluded", near=True),
     "(rho1,rho2)-privacy": _power("quasi distribution alternatives", "changed likely", near=True),
     "gamma-amplification": _power("quasi distribution others alternatives", "changed likely", near=True),
     "(c,t)-isolation": _power("", "likely"),
