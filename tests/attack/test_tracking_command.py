@@ -178,6 +178,25 @@ def test_divergence_is_that_of_the_tables(monkeypatch):
         measure_series(series, learned, cells={"town": 1})
 
 
+def test_boxes_of_one_value_count_exactly():
+    """Columns of few whole numbers are asked about where values are, and a box of one value holds it whole."""
+    release = unsafe_series()[0]
+    people, points = len(release.people), unsafe_series().positions(release.quasi)
+    alone = replace(
+        release,
+        group_of=np.arange(people),
+        offsets=np.arange(people + 1),
+        values=release.value_of,
+        counterfeits=np.zeros(people, dtype=np.int64),
+        low=points,
+        high=points,
+    )
+    series = replace(unsafe_series(), releases=[alone])
+    measured = measure_series(series, rt.attack.series(series, mode="fixpoint"), selectivity=0.2)
+    assert (measured[0].error, measured[0].cp) == (0, 0)
+    assert measured[0].selectivity > 0
+
+
 def one_group(release):
     """The same people in one group."""
     return replace(

@@ -102,7 +102,11 @@ def measure_series(
     low = np.min([each.low.min(axis=0) for each in series], axis=0)
     width = np.max([each.high.max(axis=0) for each in series], axis=0) - low
     draw = np.random.default_rng(seed)
-    workload = _workload(queries, selectivity, low, width, draw)
+    steps = np.array([0.0 if series[0].quasi.schema[name].is_float() else 1.0 for name in series.orders])
+    # Queries are about values that occur; boxes may reach beyond them.
+    first = np.min([each.min(axis=0) for each in points], axis=0)
+    last = np.max([each.max(axis=0) for each in points], axis=0)
+    workload = _workload(queries, selectivity, first, last - first, steps, draw)
     widths = _cell_widths(series, width, cells or {})
     sighted = _sighted(learned, len(series))
     memory = _Memory(series)
@@ -111,7 +115,9 @@ def measure_series(
         context.step("measuring releases", place, len(series))
         boxes = ((release.high - release.low) / np.where(width > 0, width, 1.0)).sum(axis=1)
         cp = float((boxes * (release.sizes - release.counterfeits)).sum())
-        errors, met = zip(*(_error(query, release, points[place]) for query in workload), strict=True)
+        errors, met = zip(
+            *(_error(query, release, points[place], steps[query.columns]) for query in workload), strict=True
+        )
         kl, kl_sensitive = _divergences(release, points[place], widths, draw)
         people = len(release.people)
         least, moved, vulnerable = memory.follow(place, release)
@@ -216,12 +222,19 @@ class _Memory:
         return int((short["need"].cast(pl.Int64) - short["supply"].cast(pl.Int64)).clip(lower_bound=0).sum())
 
 
-def _workload(queries: int, selectivity: float, low: Floats, width: Floats, draw: np.random.Generator) -> list[_Query]:
+def _workload(
+    queries: int, selectivity: float, low: Floats, width: Floats, steps: Floats, draw: np.random.Generator
+) -> list[_Query]:
+    """Random ranges of random columns; a range of whole numbers or of values in an order holds at least one of them."""
     made = []
     for _ in range(queries):
         columns = np.sort(draw.choice(len(low), size=draw.integers(1, len(low) + 1), replace=False))
-        wide = width[columns] * selectivity ** (1 / len(columns))
-        begins = low[columns] + draw.random(len(columns)) * (width[columns] - wide)
+        share = selectivity ** (1 / len(columns))
+        wide = np.where(
+            steps[columns] > 0, np.maximum(np.round(share * (width[columns] + 1)) - 1, 0), share * width[columns]
+        )
+        room = draw.random(len(columns)) * (width[columns] - wide + steps[columns])
+        begins = low[columns] + np.where(steps[columns] > 0, np.floor(room), room)
         made.append(_Query(columns, begins, begins + wide))
     return made
 
@@ -270,12 +283,12 @@ def _divergences(
     return kl, kl_sensitive
 
 
-def _error(query: _Query, release: SeriesRelease, points: Floats) -> tuple[float, float]:
-    """The relative error of a count, and the share of people that the query meets."""
+def _error(query: _Query, release: SeriesRelease, points: Floats, steps: Floats) -> tuple[float, float]:
+    """The relative error of a count, and the share of people that the query meets. Values that are ``steps`` apart reach up to the next."""
     part = points[:, query.columns]
     actual = int(((part >= query.low) & (part <= query.high)).all(axis=1).sum())
-    low, high = release.low[:, query.columns], release.high[:, query.columns]
-    meets = np.minimum(high, query.high) - np.maximum(low, query.low)
+    low, high = release.low[:, query.columns], release.high[:, query.columns] + steps
+    meets = np.minimum(high, query.high + steps) - np.maximum(low, query.low)
     spread = high - low
     # A box without width lies inside the range or outside; it has no share.
     share = np.where(spread > 0, meets.clip(min=0) / np.where(spread > 0, spread, 1.0), meets >= 0)
