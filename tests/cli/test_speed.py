@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 from tests.cli.conftest import PATIENTS, POLICY
 
@@ -27,11 +28,13 @@ def cost(program: Callable[..., subprocess.Popen[str]], *arguments: object) -> t
     return usage.ru_utime + usage.ru_stime, time.perf_counter() - start
 
 
+@pytest.mark.slow
 def test_help_comes_at_once(program: Callable[..., subprocess.Popen[str]]) -> None:
     """The best of eight runs has been 0.30 to 0.33 seconds of processor time beside eight other busy processes on two cores."""
     assert min(cost(program, "--help")[0] for _ in range(8)) < 0.5
 
 
+@pytest.mark.slow
 def test_help_costs_little_more_than_the_library_that_draws_it(program: Callable[..., subprocess.Popen[str]]) -> None:
     """A ratio in one run: even processor time depends on what else the machine does. `benchmarks/process.py` has the seconds."""
 
@@ -43,6 +46,7 @@ def test_help_costs_little_more_than_the_library_that_draws_it(program: Callable
     assert min(ours for _, ours in pairs) < 2.5 * min(least for least, _ in pairs)
 
 
+@pytest.mark.slow
 def test_a_thousand_rows_are_published_within_three_seconds(
     place: Path, program: Callable[..., subprocess.Popen[str]]
 ) -> None:
