@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).resolve().parents[1] / "src" / "reticent"
+from tests.sources import SOURCE, nodes
+
+pytestmark = pytest.mark.xdist_group("house")
 
 # Modules beside the rooms; every room may import them.
 BASE = {
@@ -70,7 +72,7 @@ MODULES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py"))
 def imports(module: Path) -> list[str]:
     """Every import of a module, also inside functions and for type checking."""
     found = []
-    for node in ast.walk(ast.parse((SOURCE / module).read_text(encoding="utf-8"))):
+    for node in nodes(module):
         if isinstance(node, ast.ImportFrom) and node.module:
             found.append(node.module)
         elif isinstance(node, ast.Import):
@@ -133,12 +135,7 @@ def test_rooms_are_entered_through_their_door():
 
 def test_class_names_are_unique():
     """A reader who searches for a class finds one."""
-    found = Counter(
-        node.name
-        for module in MODULES
-        for node in ast.walk(ast.parse((SOURCE / module).read_text(encoding="utf-8")))
-        if isinstance(node, ast.ClassDef)
-    )
+    found = Counter(node.name for module in MODULES for node in nodes(module) if isinstance(node, ast.ClassDef))
     assert [name for name, times in found.items() if times > 1] == []
 
 
@@ -162,7 +159,7 @@ def test_nothing_in_src_is_called_by_tests_alone():
     for module in MODULES:
         text = (SOURCE / module).read_text(encoding="utf-8")
         if module.name == "__init__.py":
-            text = " ".join(node.attr for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute))
+            text = " ".join(node.attr for node in nodes(module) if isinstance(node, ast.Attribute))
         words.update(re.findall(r"\w+", text))
     top = SOURCE.parents[1]
     pages = [*top.glob("*.md"), *(top / "docs").glob("*.md"), *(top / "examples").rglob("*.py")]
@@ -171,7 +168,7 @@ def test_nothing_in_src_is_called_by_tests_alone():
     alone = {
         f"{module}: {node.name}"
         for module in MODULES
-        for node in ast.walk(ast.parse((SOURCE / module).read_text(encoding="utf-8")))
+        for node in nodes(module)
         if isinstance(node, ast.FunctionDef | ast.ClassDef)
         and words[node.name] == 1
         and not node.name.startswith("__")

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).resolve().parents[1] / "src" / "reticent"
+from tests.sources import SOURCE, nodes
+
+pytestmark = pytest.mark.xdist_group("house")
 
 REPAIRED = {
     r"\b[Ss]ay \w+ ?=": "Pass, Set or Use a parameter",
@@ -26,13 +28,12 @@ REPAIRED = {
 @cache
 def texts(path: Path) -> list[tuple[int, str]]:
     """Every text of a module that is not a docstring."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     docstrings = {
-        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        id(node.value) for node in nodes(path) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
     return [
         (node.lineno, node.value)
-        for node in ast.walk(tree)
+        for node in nodes(path)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings
     ]
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import reticent as rt
-from reticent.audit import leaky
 from reticent.audit.leaky import (
     AuditedGate,
     ChinGate,
@@ -21,6 +19,7 @@ from reticent.audit.leaky import (
     stories,
 )
 from tests.oracles import audit_distinct as synopses
+from tests.sources import SOURCE, nodes
 
 
 def members(*people):
@@ -168,15 +167,11 @@ def test_bad_demonstrations_are_refused():
         ChinGate([1, 2]).answer({0, 1}, "sum")
 
 
+@pytest.mark.xdist_group("house")
 def test_nothing_that_serves_people_imports_the_leaky_room():
-    source = Path(leaky.__file__).parents[2]
-    for module in source.rglob("*.py"):
-        inside = module.relative_to(source).parts
+    for module in SOURCE.rglob("*.py"):
+        inside = module.relative_to(SOURCE).parts
         if inside[:2] == ("audit", "leaky") or inside[0] in ("cli", "demo"):
             continue
-        names = {
-            node.module or ""
-            for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
-            if isinstance(node, ast.ImportFrom)
-        }
+        names = {node.module or "" for node in nodes(module) if isinstance(node, ast.ImportFrom)}
         assert not any(name.startswith("reticent.audit.leaky") for name in names), module
