@@ -109,7 +109,23 @@ def national_numbers(values: Sequence[str]) -> bool:
     """Whether most texts are identity numbers of one country."""
     if len(values) < _ENOUGH or len(set(values)) < _ENOUGH:
         return False
-    return any(sum(map(valid, values)) >= _SHARE * len(values) for valid in _national())
+    return _mostly(_has_digits, values) and any(_mostly(valid, values) for valid in _national())
+
+
+def _has_digits(text: str) -> bool:
+    """Whether a text has as many digits as the identity numbers with the fewest (those of Italy, some of which are replaced by letters where two people have the same)."""
+    return sum(map(str.isdigit, text)) >= _FEWEST_DIGITS - 1
+
+
+def _mostly(fits: Callable[[str], bool], values: Sequence[str]) -> bool:
+    """Whether most values fit; as soon as too many do not, no more are looked at."""
+    most = len(values) - _SHARE * len(values)
+    missed = 0
+    for value in values:
+        missed += not fits(value)
+        if missed > most:
+            return False
+    return True
 
 
 def given_name(word: str) -> bool:
