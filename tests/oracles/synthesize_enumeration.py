@@ -128,21 +128,23 @@ def screened_law(alpha: Sequence[Fraction], drawn: int, attempts: int, kept: Cal
     return law
 
 
-def dropped_law(alpha: Fraction, keep: Fraction, drawn: int) -> Law:
-    """Values that nobody has stay with a probability: the mixture over every set of values that stays, one by one."""
+def dropped_law(alpha: Sequence[Fraction], keep: Sequence[Fraction]) -> Law:
+    """Values that nobody has stay with their probabilities: the mixture over every set of values that stays, one by one."""
 
     @lru_cache(None)
     def law(counts: Counts, output: Counts) -> Fraction:
         empty = [i for i, n in enumerate(counts) if not n]
         found = Fraction(0)
         for stays in product((False, True), repeat=len(empty)):
-            chance = prod((keep if each else 1 - keep for each in stays), start=Fraction(1))
+            chance = prod(
+                (keep[i] if each else 1 - keep[i] for i, each in zip(empty, stays, strict=True)), start=Fraction(1)
+            )
             gone = {i for i, each in zip(empty, stays, strict=True) if not each}
             if any(output[i] for i in gone):
                 continue
             inside = [i for i in range(len(counts)) if i not in gone]
             found += chance * dirichlet_multinomial(
-                tuple(counts[i] for i in inside), tuple(output[i] for i in inside), [alpha] * len(inside)
+                tuple(counts[i] for i in inside), tuple(output[i] for i in inside), [alpha[i] for i in inside]
             )
         return found
 

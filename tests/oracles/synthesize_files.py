@@ -30,6 +30,7 @@ class PublicFiles:
     epsilon: Fraction
     delta: Fraction
     drawn: dict[str, Counts]
+    keep: tuple[Fraction, ...]
 
     @classmethod
     def read(cls, folder: Path) -> PublicFiles:
@@ -49,6 +50,8 @@ class PublicFiles:
             Fraction(details["promise"]["epsilon"]),
             Fraction(details["promise"]["delta"]),
             {row[by]: tuple(rows[row[by], each] for each in values) for row in groups},
+            # One probability for all values is in the manifest, different ones are in the table of the domain.
+            tuple(Fraction(row.get("domain_keep") or details["keep"] or 1) for row in domain),
         )
 
     def noise(self, size: int) -> tuple[Fraction, ...]:
@@ -114,8 +117,8 @@ def screened(noise: tuple[Fraction, ...], epsilon: Fraction, delta: Fraction, dr
     return found
 
 
-def dropped(noise: tuple[Fraction, ...], keep: Fraction, draws: int) -> Law:
-    """The law where every value that nobody has stays with a probability: all sets of values that may be left are tried."""
+def dropped(noise: tuple[Fraction, ...], keep: tuple[Fraction, ...], draws: int) -> Law:
+    """The law where every value that nobody has stays with its probability: all sets of values that may be left are tried."""
 
     @cache
     def found(world: Counts) -> dict[Counts, Fraction]:
@@ -125,7 +128,7 @@ def dropped(noise: tuple[Fraction, ...], keep: Fraction, draws: int) -> Law:
             weight = Fraction(1)
             left = list(noise)
             for value, stays in zip(free, choice, strict=True):
-                weight *= keep if stays else 1 - keep
+                weight *= keep[value] if stays else 1 - keep[value]
                 left[value] = left[value] if stays else Fraction(0)
             for output, chance in law(world, tuple(left), draws).items():
                 total[output] = total.get(output, Fraction(0)) + weight * chance

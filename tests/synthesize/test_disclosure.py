@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import pytest
@@ -12,8 +13,10 @@ import reticent as rt
 from reticent.definitions import exceeds_exponential
 from reticent.errors import PolicyError
 from reticent.synthesize.disclosure import worst_ratio
+from reticent.synthesize.mixture import DroppedOutput
+from reticent.synthesize.prior import PublicPrior
 from reticent.synthesize.screening import is_good
-from tests.oracles.synthesize_enumeration import good, largest_ratio, plain_law, representative, tables
+from tests.oracles.synthesize_enumeration import dropped_law, good, largest_ratio, plain_law, representative, tables
 from tests.sampling import examples
 
 cells = st.lists(st.integers(0, 4), min_size=2, max_size=4)
@@ -32,6 +35,62 @@ def test_the_sparse_test_is_the_definition(counts, output, alpha):
     alpha = alpha[: len(counts)]
     expected = largest_ratio(tuple(counts), tuple(output), plain_law(tuple(alpha)))
     assert worst_ratio(sparse(counts), sparse(output), lambda value: alpha[value], len(counts)) == expected
+
+
+kept = st.lists(st.sampled_from(["0.9", "1/2", "1", "0.3", "0.15"]), min_size=3, max_size=3)
+
+
+@given(
+    st.lists(st.integers(0, 3), min_size=3, max_size=3).filter(any), st.lists(st.integers(0, 3), min_size=3, max_size=3).filter(any),
+    st.lists(st.integers(1, 4), min_size=3, max_size=3), kept, st.fractions(Fraction(1, 20), 2, max_denominator=20),
+)  # fmt: skip
+@examples(40)
+def test_the_test_of_dropped_values_is_the_definition(counts, output, weights, keep, scale):
+    """In fractions exactly, by integrals to many digits; the mixture is over every set of values that stays."""
+    prior = PublicPrior.of(dict(enumerate(weights))).keeping(keep)
+    law = dropped_law([scale * prior.weight(code) for code in range(3)], [Fraction(each) for each in keep])
+    expected = largest_ratio(tuple(counts), tuple(output), law)
+    tested = DroppedOutput(sparse(counts), sparse(output), scale, prior)
+    assert tested.worst(tested.exact_mean) == expected
+    assert tested.worst(tested.near_mean) == pytest.approx(float(expected), rel=1e-10)
+
+
+@pytest.mark.parametrize(("weights", "keep"), [(1, 1), (3, 1), (1, 2), (3, 2)])
+def test_integrals_over_many_values_are_the_sums(weights, keep):
+    prior = PublicPrior.of({i: 1 + i % weights for i in range(12)}).keeping(
+        [["1/10", "1/3"][i % keep] for i in range(12)]
+    )
+    tested = DroppedOutput({0: 3, 1: 1, 2: 1, 3: 1}, {0: 4, 5: 2}, Fraction(1, 7), prior)
+    assert tested.worst(tested.near_mean) == pytest.approx(float(tested.worst(tested.exact_mean)), rel=1e-10)
+
+
+def test_a_ratio_at_the_limit_is_decided_in_fractions_or_counts_as_more():
+    """Two values with one person and nobody who shows it: the limit lies next to the exact ratio."""
+    prior = PublicPrior(12).keeping("1/2")
+    tested = DroppedOutput({0: 1, 1: 1}, {0: 2}, Fraction(1, 2), prior)
+    exactly = tested.worst(tested.exact_mean)
+    below, above = (Fraction(math.log(exactly)).limit_denominator(10**15) + Fraction(sign, 10**13) for sign in (-1, 1))
+    assert tested.discloses(below)[0]
+    assert not tested.discloses(above)[0]
+    large = DroppedOutput({0: 1, 1: 1}, {0: 2}, Fraction(1, 2), PublicPrior(10**6).keeping("1/2"))
+    near = Fraction(math.log(large.worst(large.near_mean)))
+    assert large.discloses(near + Fraction(1, 10**11))[0]
+    assert not large.discloses(near + Fraction(1, 10**6))[0]
+
+
+def test_outputs_of_groups_whose_values_were_dropped_are_tested_by_name():
+    towns = {"Aix": 1, "Apt": 2, "Gap": 1}
+    given = ({"Aix": 3}, {"Gap": 3}, "0.01", 2, towns)
+    assert rt.synthesize.disclosure(*given, keep="0.5")
+    assert not rt.synthesize.disclosure(
+        {"Aix": 3}, {"Aix": 3}, "0.5", 2, towns, keep={"Aix": 1, "Apt": "0.9", "Gap": "0.5"}
+    )
+    with pytest.raises(PolicyError, match="alpha is one number"):
+        rt.synthesize.disclosure(given[0], given[1], dict.fromkeys(towns, 1), 2, towns, keep="0.5")
+    with pytest.raises(PolicyError, match="each of the 3 values"):
+        rt.synthesize.disclosure(*given, keep={"Aix": 1})
+    with pytest.raises(PolicyError, match="not in the declared domain"):
+        rt.synthesize.disclosure(*given, keep={"Rome": 1})
 
 
 @given(cells.filter(any), cells, st.fractions(Fraction(1, 20), 3, max_denominator=20), st.fractions(Fraction(1, 2), 6))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 
@@ -92,7 +93,28 @@ def test_dropped_values_keep_it_too(
     names = [f"v{number}" for number in range(values)]
     frame = world(1, (size, *[0] * (values - 1)), names)
     found = publish(frame, tmp_path / "release", epsilon, delta, domain=names, keep=keep)
-    assert worst(found, size, oracle.dropped(found.noise(size), Fraction(keep), size)) <= found.delta
+    assert found.keep == (Fraction(keep),) * values
+    assert worst(found, size, oracle.dropped(found.noise(size), found.keep, size)) <= found.delta
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("4", "0.2"), ("5", "0.05")])
+def test_values_dropped_with_weights_and_probabilities_of_their_own_keep_it_too(
+    epsilon: str, delta: str, tmp_path: Path
+) -> None:
+    """Noise, weights and probabilities are read from the public files; 300 groups that are alike follow the law that these give."""
+    domain, keep, counts = {"a": 1, "b": 2, "c": 5}, {"a": "1/2", "b": "0.9", "c": "1/3"}, (3, 1, 0)
+    found = publish(world(300, counts), tmp_path / "release", epsilon, delta, domain=domain, keep=keep)
+    assert (found.weights, found.keep) == ((1, 2, 5), (Fraction(1, 2), Fraction(9, 10), Fraction(1, 3)))
+    drawn_by = oracle.dropped(found.noise(4), found.keep, 4)
+    assert worst(found, 4, drawn_by) <= found.delta
+    law = drawn_by(counts)
+    assert sum(law.values()) == 1
+    common = [output for output, chance in law.items() if chance > Fraction(1, 60)]
+    seen = Counter(found.drawn.values())
+    expected = [*(300 * float(law[output]) for output in common), 300 * float(1 - sum(law[each] for each in common))]
+    shown = [*(seen[output] for output in common), 300 - sum(seen[output] for output in common)]
+    square = sum((one - other) ** 2 / other for one, other in zip(shown, expected, strict=True))
+    assert abs(square - len(common)) < 5 * math.sqrt(2 * len(common))
 
 
 def test_files_do_not_depend_on_the_order_of_rows(tmp_path: Path) -> None:

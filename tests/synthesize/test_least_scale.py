@@ -23,7 +23,7 @@ from tests.sampling import examples
 
 
 def need(size, drawn, weights, counts, ratio, delta):
-    classes = tuple(WeightClass(w, Fraction(c)) for w, c in zip(weights, counts, strict=True))
+    classes = tuple(WeightClass(w, c) for w, c in zip(weights, counts, strict=True))
     total = sum(w * c for w, c in zip(weights, counts, strict=True))
     return Need(size, drawn, classes, total, Fraction(ratio), Fraction(delta))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -76,9 +77,15 @@ def test_a_table_may_be_one_group():
         ({"domain": ["Aix"]}, "one value only"), ({"domain": [*TOWNS, "Aix"]}, "twice"), ({"groups": {"mill": 0, "port": 60}}, "without people"),
         ({"groups": {"mill": 1.5, "port": 60}}, "whole numbers"), ({"groups": pl.DataFrame({"work": ["a"]})}, "column 'size'"),
         ({"groups": pl.DataFrame({"shop": ["a"], "size": [3]})}, "not a quasi column"), ({"domain": None}, "needs domain"), ({"groups": None}, "needs groups"),
-        ({"domain": {**dict.fromkeys(TOWNS[:3], 2), "Gap": 0}}, "above 0"), ({"missing": "lost", "domain": dict(zip(TOWNS, range(1, 5), strict=True))}, "none for 'lost'"),
+        ({"domain": {**dict.fromkeys(TOWNS[:3], 2), "Gap": 0}}, "above 0"), ({"missing": "lost", "domain": dict(zip(TOWNS, range(1, 5), strict=True))}, "weight for every value, and none for 'lost'"),
         ({"groups": "nowhere.csv"}, "There is no file"), ({"parts": {"Aix": "east"}}, "Leave domain out"),
         ({"domain": ["Aix", None]}, "domain has missing values"),
+        ({"keep": {"Aix": 1}}, "none for 'Apt'"), ({"keep": {**dict.fromkeys(TOWNS, 1), "Rome": 1}}, "'Rome', which is not in the domain"),
+        ({"keep": dict.fromkeys(TOWNS, 2)}, "keep must be at most 1"), ({"keep": {**dict.fromkeys(TOWNS, 1), "Gap": None}}, "none for 'Gap'"), ({"keep": "by value"}, "the domain has no probabilities"),
+        ({"domain": pl.DataFrame({"home": TOWNS, "keep": ["0.5"] * 4})}, "Pass keep='by value'"),
+        ({"domain": pl.DataFrame({"home": TOWNS, "keep": ["0.5"] * 4}), "keep": dict.fromkeys(TOWNS, 1)}, "give one of them"),
+        ({"keep": pl.DataFrame({"town": TOWNS, "keep": ["0.5"] * 4})}, "must have the columns 'home' and 'keep'"),
+        ({"domain": pl.DataFrame({"home": TOWNS, "keep": ["0.5"] * 4}), "keep": "by value", "missing": "lost"}, "a keep for every value, and none for 'lost'"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused_before_anything_is_recorded(changed, word, tmp_path):
@@ -93,7 +100,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_recorded(changed, word,
     ("parameters", "word"),
     [
         ({"mode": "loose"}, "mode must be one of"), ({"delta_scope": "all"}, "delta_scope must be one of"), ({"rows_per_person": 0}, "at least 1"),
-        ({"screen": True, "keep": "0.5"}, "no proof"), ({"keep": 2}, "at most 1"), ({"keep": {"Aix": 1}}, "one probability for all values"), ({"keep": "0.5", "mode": "thesis"}, "false"), ({"budget": {"delta": 1}}, "totals of epsilon"),
+        ({"screen": True, "keep": "0.5"}, "no proof"), ({"keep": 2}, "at most 1"), ({"keep": [1, 1]}, "keep must be a number"), ({"keep": "0.5", "mode": "thesis"}, "false"), ({"budget": {"delta": 1}}, "totals of epsilon"),
         ({"groups": [1, 2]}, "groups must be"), ({"domain": 5}, "domain must be"), ({"public": 3}, "must be a text"), ({"parts": 3}, "parts must be"), ({"screen": "yes"}, "true or false"),
     ],
 )  # fmt: skip
@@ -193,8 +200,43 @@ def test_a_draw_is_not_previewed():
     assert not rt.compare(table(), PROMISE, [method()]).table["possible"].any()
 
 
+WEIGHTED, KEPT = dict(zip(TOWNS, (1, 2, 2, 5), strict=True)), dict(zip(TOWNS, ("0.5", "1", "1/3", "0.9"), strict=True))
+
+
+def test_probabilities_are_declared_by_mappings_frames_and_columns_alike(tmp_path):
+    domain = pl.DataFrame({"home": TOWNS, "weight": list(WEIGHTED.values())})
+    listed = domain.with_columns(keep=pl.Series(list(KEPT.values())))
+    listed.write_csv(tmp_path / "domain.csv")
+    ways = [
+        method(domain=WEIGHTED, keep=KEPT), method(domain=str(tmp_path / "domain.csv"), keep="by value"),
+        method(domain=domain, keep=listed.select("home", "keep").reverse()),
+    ]  # fmt: skip
+    drawn = [rt.publish(table(), rt.ProbabilisticDP(5, "0.01"), each, insecure_seed=2) for each in ways]
+    assert all(each.frame.equals(drawn[0].frame) for each in drawn)
+    assert drawn[0].tables["domain"].rows() == [
+        ("Aix", 1, "1/2"),
+        ("Apt", 2, "1"),
+        ("Arles", 2, "1/3"),
+        ("Gap", 5, "9/10"),
+    ]
+    assert drawn[0].manifest.details["keep"] == "by value"
+    assert any("must remain so" in risk for risk in drawn[0].certificate["residual_risks"])
+
+
+def test_more_noise_is_needed_where_values_are_dropped_and_the_plan_says_what_it_spends():
+    plan = rt.synthesize.plan([40, 60], WEIGHTED, 5, "0.01", keep=KEPT)
+    steps = {each["step"]: each["epsilon"] for each in plan.describe()["charges"]}
+    assert sum(steps.values()) == pytest.approx(5)
+    assert steps["values that show"] == pytest.approx(np.log(3))
+    assert 0 < steps["values that do not show"] < np.log(2)
+    assert plan.describe()["public_inputs"][2:] == ["weights", "keep probabilities"]
+    assert plan.noise(40) == plan.alpha[40] * (Fraction(1, 2) + 2 + Fraction(2, 3) + Fraction(9, 2))
+    assert rt.ProbabilisticDP(5, "0.01").assess(plan).holds
+    assert not rt.ProbabilisticDP("4.9", "0.01").assess(plan).holds
+
+
 def test_screens_and_dropped_values_are_published_and_verified(tmp_path):
-    for number, more in enumerate(({"screen": True}, {"keep": "0.5"})):
+    for number, more in enumerate(({"screen": True}, {"keep": "0.5"}, {"domain": WEIGHTED, "keep": KEPT})):
         release = rt.publish(table(), rt.ProbabilisticDP(5, "0.01"), method(**more))
         folder = release.save(tmp_path / str(number))
         assert rt.verify(folder).holds
@@ -228,22 +270,25 @@ def test_counts_are_unbiased_and_their_errors_true():
 
 
 @pytest.mark.parametrize("people", [["v0"] * 40, [f"v{i}" for i in range(40)]], ids=["alike", "all different"])
-def test_counts_of_dropped_values_are_off_by_no_more_than_they_say(people):
+@pytest.mark.parametrize("apart", [False, True], ids=["one probability", "weights and probabilities"])
+def test_counts_of_dropped_values_are_off_by_no_more_than_they_say(people, apart):
     """How many values people have is secret: the mean error stays within the stated bias, for people who are alike and for people who all differ."""
     frame = pl.DataFrame({"work": ["mill"] * 40, "home": people})
     domain = [f"v{i}" for i in range(60)]
-    dropping = rt.Synthetic(groups={"mill": 40}, domain=domain, keep="1/2")
+    weights = {each: 1 + 2 * (place % 3) for place, each in enumerate(domain)}
+    keep = {each: ("1/2", "1", "0.3", "0.6")[place % 4] for place, each in enumerate(domain)} if apart else "1/2"
+    dropping = rt.Synthetic(groups={"mill": 40}, domain=weights if apart else domain, keep=keep)
     asked = "home in ('v0', 'v1', 'v2', 'v3', 'v4', 'v5', 'v6', 'v7', 'v8', 'v9')"
     truth = frame.filter(pl.col("home").is_in(domain[:10])).height
     found = [
         rt.publish(rt.Table(frame, quasi=["work"], sensitive="home"), rt.ProbabilisticDP(5, "0.05"), dropping, insecure_seed=seed)
-        for seed in range(25)
+        for seed in range(16)
     ]  # fmt: skip
     counts = [each.count(asked) for each in found]
     errors = np.array([each.value - truth for each in counts])
     told = np.mean([each.standard_error for each in counts])
     assert all(each.bias > 0 for each in counts)
-    assert abs(errors.mean()) < np.mean([each.bias for each in counts]) + 5 * told / 5
+    assert abs(errors.mean()) < np.mean([each.bias for each in counts]) + 5 * told / 4
     assert np.mean([low <= truth <= high for low, high in (each.bounds for each in counts)]) > 0.8
     whole = found[0].count("true")
     assert (whole.value, whole.bias) == (pytest.approx(40), 0)
@@ -316,6 +361,9 @@ def rows(name, change):
         (rows("groups", lambda f: f.reverse()), "not sorted"),
         (rows("domain", lambda f: f.head(1)), "one value only|not declared"),
         (rows("domain", lambda f: pl.concat([f, f.head(1)])), "twice"),
+        (rows("domain", lambda f: f.with_columns(domain_keep=pl.lit("1/2"))), "Pass keep='by value'|columns"),
+        (details(lambda d: d.update(keep="by value")), "no probabilities"),
+        (details(lambda d: d.update(keep="by hand")), "keep must be a number"),
     ],
 )  # fmt: skip
 def test_verify_finds_damage_and_says_what_it_is(saved, tmp_path, change, word):
@@ -323,6 +371,56 @@ def test_verify_finds_damage_and_says_what_it_is(saved, tmp_path, change, word):
 
     told = damaged(saved, tmp_path / "copy", change)
     assert any(re.search(word, each) for each in told), told
+
+
+@pytest.fixture(scope="module")
+def dropped(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("dropped") / "release"
+    chosen = method(domain=WEIGHTED, keep=KEPT)
+    return rt.publish(table(), rt.ProbabilisticDP(5, "0.01"), chosen, insecure_seed=1).save(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        (rows("domain", lambda f: f.with_columns(domain_keep=pl.Series(["1/2", "1", "1/30", "9/10"]))), "more than delta"),
+        (rows("domain", lambda f: f.with_columns(domain_keep=pl.Series(["1/2", "1", "0.5", "9/10"]))), "not sorted"),
+        (rows("domain", lambda f: f.with_columns(domain_keep=pl.Series(["1/2", "1", "2", "9/10"]))), "keep must be at most 1"),
+        (rows("domain", lambda f: f.with_columns(domain_keep=pl.Series(["1/2", "1", None, "9/10"]))), "each of the 4 values|missing|null"),
+        (rows("domain", lambda f: f.drop("domain_keep")), "no probabilities|columns"),
+        (details(lambda d: d.update(keep=None)), "Pass keep='by value'"),
+        (details(lambda d: d["alpha"].update({"40": "1/1000"})), "more than delta"),
+    ],
+)  # fmt: skip
+def test_verify_finds_damage_to_probabilities(dropped, tmp_path, change, word):
+    import re
+
+    told = damaged(dropped, tmp_path / "copy", change)
+    assert any(re.search(word, each) for each in told), told
+
+
+def test_the_audit_of_dropped_values_is_that_of_every_group_by_itself(dropped):
+    public, true, found = open_public(dropped), jobs(), []
+    for epsilon in ("0.2", "1.2", "5"):
+        found.append({group["work"] for group, _ in rt.synthesize.audit_release(public, table(), epsilon).disclosing})
+        assert found[-1] == {
+            work
+            for work, size in SIZES.items()
+            if rt.synthesize.disclosure(
+                *(dict(each.filter(pl.col("work") == work)["home"].value_counts().rows()) for each in (true, public.frame)),
+                public.manifest.details["alpha"][str(size)], epsilon, WEIGHTED, KEPT,
+            )
+        }  # fmt: skip
+    assert found[0] == set(SIZES)
+    assert found[-1] == set()
+
+
+def test_a_release_by_parts_is_audited_with_its_partition():
+    parts = {"Aix": "east", "Apt": "east", "Arles": "west", "Gap": "west"}
+    release = rt.publish(table(), PROMISE, method(domain=None, parts=parts), insecure_seed=5)
+    assert rt.synthesize.audit_release(release.public, table(), parts=parts).groups == 2
+    with pytest.raises(DataError, match="not in the declared domain"):
+        rt.synthesize.audit_release(release.public, table())
 
 
 def test_verify_says_what_files_cannot_show(saved):

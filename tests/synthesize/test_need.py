@@ -15,7 +15,7 @@ from reticent.synthesize.reference import log_reference_mass, thesis_scale
 
 
 def need(size, values, ratio, delta, drawn=None):
-    return Need(size, drawn or size, (WeightClass(1, Fraction(values)),), values, Fraction(ratio), Fraction(str(delta)))
+    return Need(size, drawn or size, (WeightClass(1, values),), values, Fraction(ratio), Fraction(str(delta)))
 
 
 def tight_scale(asked):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from contextlib import suppress
 from fractions import Fraction
 from itertools import product
 
@@ -92,8 +94,54 @@ def test_nor_does_one_that_draws_again_what_is_not_good(size, values, epsilon, d
 )  # fmt: skip
 def test_nor_does_one_that_drops_values(size, values, epsilon, delta, keep):
     plan = rt.synthesize.plan([size], values, epsilon, delta, keep=keep)
-    law = dropped_law(plan.alpha[size], Fraction(keep), size)
+    law = dropped_law((plan.alpha[size],) * values, (Fraction(keep),) * values)
     assert worst_chance(size, values, size, law, ratio_within(plan.epsilon)) <= plan.delta
+
+
+@pytest.mark.parametrize(
+    ("size", "drawn", "weights", "keep", "epsilon", "delta"),
+    [
+        (3, 3, (1, 1, 1), ("1", "0.5", "0.2"), "4", "0.2"), (4, 4, (1, 3), ("0.5", "0.9"), "3", "0.3"), (2, 2, (1, 2, 2, 7), ("0.3", "0.3", "1", "0.6"), "4", "0.3"),
+        (3, 5, (2, 1, 1), ("0.6",) * 3, "4", "0.3"), (4, 2, (1, 5, 1), ("0.3", "0.3", "1"), "4", "0.1"), (1, 1, (1, 4, 9), ("0.5", "0.9", "0.2"), "4", "0.2"),
+        (3, 3, (1, 1, 1), ("1",) * 3, "1.4", "0.25"), (3, 3, (7, 1, 1), ("0.2", "1", "1"), "4", "0.1"),
+    ],
+)  # fmt: skip
+def test_nor_does_one_that_drops_values_with_weights_and_probabilities_of_their_own(
+    size, drawn, weights, keep, epsilon, delta
+):
+    assert share_used(size, drawn, weights, keep, epsilon, delta) <= 1
+
+
+def share_used(size, drawn, weights, keep, epsilon, delta):
+    """The largest chance of a disclosure set over every table, as a part of the promised delta."""
+    plan = rt.synthesize.plan([size], dict(enumerate(weights)), epsilon, delta, keep=keep, drawn={size: drawn})
+    alpha = [plan.alpha[size] * plan.prior.weight(code) for code in range(len(weights))]
+    law = dropped_law(alpha, [Fraction(each) for each in keep])
+    return worst_chance(size, len(weights), drawn, law, ratio_within(plan.epsilon)) / plan.delta
+
+
+@pytest.mark.slow
+def test_nor_do_a_thousand_of_them():
+    """Random weights, probabilities, sizes, numbers of drawn rows and promises: no table of any of them discloses more often, and the plans are not wasteful."""
+    chance, used = random.Random(17), []
+    while len(used) < 1000:
+        size, values = chance.choice([(1, 3), (2, 3), (3, 2), (3, 3), (4, 2), (4, 3), (5, 2), (2, 4), (3, 4)])
+        drawn = size if chance.random() < 0.7 else chance.randint(1, 5)
+        weights = [chance.choice([1, 1, 2, 3, 7]) for _ in range(values)]
+        keep = [chance.choice(["0.9", "0.5", "1", "0.3", "2/3", "0.15"]) for _ in range(values)]
+        epsilon, delta = chance.choice(["1.5", "2", "3", "4"]), chance.choice(["0.4", "0.2", "0.1", "0.05"])
+        with suppress(rt.Infeasible):
+            used.append(share_used(size, drawn, weights, keep, epsilon, delta))
+    assert max(used) <= 1
+    assert max(used) > Fraction(3, 4)
+
+
+def test_values_that_all_stay_cost_nothing():
+    """With probability 1 the plan is that of the plain urn, but for the tenth of delta that is set aside."""
+    whole = rt.synthesize.plan([30], 100, "3", "0.009")
+    kept = rt.synthesize.plan([30], 100, "3", "0.01", keep=1)
+    assert kept.alpha[30] == pytest.approx(whole.alpha[30], rel=1e-3)
+    assert [each["epsilon"] for each in kept.describe()["charges"][1:]] == [0, 0]
 
 
 @pytest.mark.parametrize(

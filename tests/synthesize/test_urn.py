@@ -15,7 +15,7 @@ from scipy.stats import chi2
 import reticent as rt
 from reticent.errors import PolicyError
 from reticent.randomness import Randomness, uniform_below, whole_below
-from reticent.synthesize.dropping import KeptValues, binomial, draw_dropped
+from reticent.synthesize.dropping import binomials, draw_dropped
 from reticent.synthesize.prior import PublicPrior
 from reticent.synthesize.screening import draw_screened
 from reticent.synthesize.urn import Pools, draw_urns
@@ -116,20 +116,22 @@ def test_screened_draws_follow_their_law():
     check_law(outputs(codes, draws, 4, 2), {out: law(counts, out) for out in tables(4, 2)}, draws)
 
 
-@pytest.mark.parametrize("keep", ["0.3", "5/7"])
-def test_draws_from_fewer_values_follow_their_law(keep):
-    counts, alpha, draws, prior = (2, 0, 1, 0), Fraction(2, 3), 2_500, PublicPrior(4)
-    kept = KeptValues.given(keep, prior)
-    codes = draw_dropped(many(counts, draws), [alpha] * draws, np.full(draws, 3), kept, Randomness(8).words())
-    law = dropped_law(alpha, Fraction(keep), 3)
+@pytest.mark.parametrize(
+    ("weights", "keep"),
+    [((1, 1, 1, 1), ("0.3",) * 4), ((1, 1, 1, 1), ("5/7", "0.1", "1", "0.4")), ((3, 1, 2, 5), ("0.5",) * 4), ((1, 4, 4, 4), ("0.9", "0.3", "0.3", "2/3"))],
+)  # fmt: skip
+def test_draws_from_fewer_values_follow_their_law(weights, keep):
+    counts, alpha, draws = (2, 0, 1, 0), Fraction(1, 3), 2_500
+    prior = PublicPrior.of(dict(enumerate(weights))).keeping(keep)
+    codes = draw_dropped(many(counts, draws), [alpha] * draws, np.full(draws, 3), prior, Randomness(8).words())
+    law = dropped_law([alpha * weight for weight in weights], [Fraction(each) for each in keep])
     check_law(outputs(codes, draws, 3, 4), {out: law(counts, out) for out in tables(3, 4)}, draws)
 
 
 def test_values_with_probabilities_of_their_own_stay_as_often_as_these_say():
-    prior, draws = PublicPrior(3), 2_000
-    kept = KeptValues.given(["0.9", "0.2", "0.2"], prior)
+    prior, draws = PublicPrior(3).keeping(["0.9", "0.2", "0.2"]), 2_000
     people = Pools(np.zeros(draws, dtype=np.int64), np.ones(draws, dtype=np.int64))
-    codes = draw_dropped(people, [Fraction(1000)] * draws, np.ones(draws, dtype=np.int64), kept, Randomness(9).words())
+    codes = draw_dropped(people, [Fraction(1000)] * draws, np.ones(draws, dtype=np.int64), prior, Randomness(9).words())
     # With so much noise the draw is uniform over what stayed: always 0, and 1 and 2 each with a chance of 1/5.
     expected = {0: Fraction(16, 25) + Fraction(8, 25) / 2 + Fraction(1, 25) / 3}
     expected |= dict.fromkeys((1, 2), (1 - expected[0]) / 2)
@@ -139,13 +141,17 @@ def test_values_with_probabilities_of_their_own_stay_as_often_as_these_say():
 
 
 @pytest.mark.parametrize(("trials", "chance"), [(1, "1/3"), (7, "1/3"), (130, "0.0378"), (64, "1/2"), (65, "63/64")])
-def test_binomial_counts_are_exact(trials, chance):
+def test_binomial_counts_are_exact(trials, chance, monkeypatch):
+    monkeypatch.setattr("reticent.synthesize.dropping._WORDS_AT_ONCE", 100)
     words, p, draws = Randomness(10).words(), Fraction(chance), 400
-    found = Counter(binomial(trials, p, words) for _ in range(draws))
+    found = binomials(np.full(draws, trials), p, words)
     mean, deviation = draws * trials * p, (draws * trials * p * (1 - p)) ** 0.5
-    assert abs(sum(k * v for k, v in found.items()) - mean) < 5 * deviation
-    assert set(found) <= set(range(trials + 1))
-    assert binomial(trials, Fraction(1), words) == trials
+    assert abs(int(found.sum()) - mean) < 5 * deviation
+    assert 0 <= found.min() <= found.max() <= trials
+    expected = trials * p * (1 - p)
+    assert abs(float(found.var()) - expected) < 5 * float(expected) * (2 / draws) ** 0.5 + 0.1
+    assert binomials(np.array([trials, 0]), Fraction(1), words).tolist() == [trials, 0]
+    assert binomials(np.array([0, 0]), p, words).tolist() == [0, 0]
 
 
 def test_numbers_below_bounds_are_uniform():

@@ -37,7 +37,11 @@ def plan(
         ),
     ],
     domain: Annotated[
-        str, typer.Option("--domain", help="The values that are possible: how many, or a file with one row for each.")
+        str,
+        typer.Option(
+            "--domain",
+            help="The values that are possible: how many, or a file with one row for each, and perhaps columns 'weight' and 'keep'.",
+        ),
     ],
     epsilon: Annotated[
         list[str], typer.Option("--epsilon", help="The epsilon that is promised; repeat it to compare.")
@@ -52,7 +56,10 @@ def plan(
     rows_per_person: Annotated[int, typer.Option(help="How many rows a person has at most.", min=1)] = 1,
     screen: Annotated[bool, typer.Option("--screen", help="Draw again what is not representative.")] = False,
     keep: Annotated[
-        str | None, typer.Option(help="Keep values that nobody has with this probability only (public).")
+        str | None,
+        typer.Option(
+            help="Keep values that nobody of a group has with this public probability only; 'by value': with those in the column 'keep' of the domain."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -3,7 +3,7 @@
 ``plan``           from public facts to a plan: noise, promise, share of real data
 ``need``           how much noise a group needs; ``beta_binomial`` the tails that decide it
 ``least_scale``    the least noise that is certified; ``reference`` that of the literature's closed criterion
-``prior``          the public domain with its weights; ``declared`` groups and domain as they are declared and published
+``prior``          the public domain with its weights; ``kept`` with which probabilities its values stay; ``declared`` groups and domain as they are declared and published
 ``urn``            exact draws from Polya urns
 ``screening``      draws that are drawn again; ``dropping`` values that are left out with a public probability
 ``disclosure``     the exact test of one output, for the steward only; ``audit`` that of a whole release

@@ -14,10 +14,17 @@ from reticent.data import Context, Table
 from reticent.definitions import exceeds_exponential
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact
+from reticent.synthesize.beta_binomial import Floats
 from reticent.synthesize.counts import GroupedCounts
+from reticent.synthesize.declared import DeclaredGroups, DeclaredParts
 from reticent.synthesize.disclosure import worst_ratio
+from reticent.synthesize.dropping import absence_charge
 from reticent.synthesize.format import SYNTHETIC
 from reticent.synthesize.method import FORMAT
+from reticent.synthesize.mixture import DroppedOutput
+from reticent.synthesize.plan import SynthesisPlan
+from reticent.synthesize.prior import PublicPrior
+from reticent.synthesize.urn import Ints
 
 if TYPE_CHECKING:
     from reticent.release import PublicSide
@@ -79,36 +86,54 @@ def audit_release(
         raise PolicyError(f"The audit is for releases of format {FORMAT!r}, and this one is {public.format!r}.")
     context = context or Context()
     details, plan = SYNTHETIC.details(public), SYNTHETIC.plan(public)
-    if plan.options.keep is not None:
-        raise PolicyError(
-            "The exact test of one output is for releases that keep the whole domain; this one drops values."
-        )
     groups, domain = SYNTHETIC.declared(public)
     limit = plan.epsilon if epsilon is None else exact(epsilon, "epsilon", low=0)
-    counts = GroupedCounts.of(table, groups, domain, details.elsewhere, details.missing, plan.options.rows_per_person)
+    partition = None if parts is None else DeclaredParts.of(parts, details.value, table.schema[details.value])
+    counts = GroupedCounts.of(
+        table, groups, domain, details.elsewhere, details.missing, plan.options.rows_per_person, partition
+    )
     k = len(domain.values)
     owner = np.repeat(np.arange(len(counts.sizes)), np.diff(counts.ends, prepend=0))
     cells = owner * k + counts.codes
-    parts = [group * k + code for group, code in SYNTHETIC.coded(public, groups, domain)]
-    shown, times = np.unique(np.concatenate(parts), return_counts=True)
+    drawn = [group * k + code for group, code in SYNTHETIC.coded(public, groups, domain)]
+    shown, times = np.unique(np.concatenate(drawn), return_counts=True)
     place = np.searchsorted(cells, shown).clip(0, len(cells) - 1)
     own = np.where(cells[place] == shown, counts.times[place], 0)
-    alphas = [plan.alpha[size] for size in groups.sizes.tolist()]
-    weights = 1.0 if plan.prior.weights is None else plan.prior.weights[shown % k]
-    below = np.array([float(each) for each in alphas])[shown // k] * weights + np.maximum(own - 1, 0)
-    suspects = np.unique((shown // k)[1 + times / below >= np.exp(float(limit)) * (1 - _MARGIN)])
+    suspects = np.unique((shown // k)[times >= _allowed(plan, groups, shown, own, limit) * (1 - _MARGIN)])
     found = []
     for number, group in enumerate(suspects.tolist()):
         context.step("testing groups", number, len(suspects))
         inside = slice(*np.searchsorted(cells, [group * k, (group + 1) * k]))
         outside = slice(*np.searchsorted(shown, [group * k, (group + 1) * k]))
-        ratio = worst_ratio(
-            dict(zip(counts.codes[inside].tolist(), counts.times[inside].tolist(), strict=True)),
-            dict(zip((shown[outside] % k).tolist(), times[outside].tolist(), strict=True)),
-            partial(plan.prior.noise, alphas[group]),
-            k,
-        )
-        if ratio is None or exceeds_exponential(ratio, limit):
-            named = groups.frame.select(groups.columns).row(group, named=True)
-            found.append((named, None if ratio is None else float(ratio)))
+        people = dict(zip(counts.codes[inside].tolist(), counts.times[inside].tolist(), strict=True))
+        output = dict(zip((shown[outside] % k).tolist(), times[outside].tolist(), strict=True))
+        alpha = plan.alpha[int(groups.sizes[group])]
+        discloses, ratio = _tested(people, output, alpha, plan.prior, limit)
+        if discloses:
+            found.append((groups.frame.select(groups.columns).row(group, named=True), ratio))
     return DisclosureAudit(len(groups.sizes), limit, plan.delta, tuple(found))
+
+
+def _allowed(plan: SynthesisPlan, groups: DeclaredGroups, shown: Ints, own: Ints, limit: Fraction) -> Floats:
+    """How often each value that shows may occur, so that the output of its group does not disclose for sure: it is representative for ``limit`` (R-SY-8)."""
+    k, classes, by_size = plan.prior.size, plan.prior.classes, groups.sizes.tolist()
+    charges = {size: absence_charge(size, size, classes, plan.alpha[size]) for size in plan.sizes}
+    power = {size: 0.0 if charge is None else np.exp(float(limit)) / float(charge) for size, charge in charges.items()}
+    ratio = np.array([power[size] for size in by_size])[shown // k]
+    alpha = np.array([float(plan.alpha[size]) for size in by_size])[shown // k]
+    if plan.prior.weights is not None:
+        alpha = alpha * plan.prior.weights[shown % k]
+    if plan.prior.kept is not None:
+        keep = np.array([float(each.keep) for each in classes])[plan.prior.class_of[shown % k]]
+        ratio = np.where(own <= 1, ratio * keep, ratio)
+    return np.asarray((ratio - 1) * (alpha + np.maximum(own - 1, 0)))
+
+
+def _tested(
+    people: Mapping[int, int], output: Mapping[int, int], alpha: Fraction, prior: PublicPrior, limit: Fraction
+) -> tuple[bool, float | None]:
+    """Whether the output of a group discloses, and the largest ratio; None if that is infinite."""
+    if prior.kept is not None:
+        return DroppedOutput(people, output, alpha, prior).discloses(limit)
+    ratio = worst_ratio(people, output, partial(prior.noise, alpha), prior.size)
+    return ratio is None or exceeds_exponential(ratio, limit), None if ratio is None else float(ratio)

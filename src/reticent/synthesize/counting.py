@@ -15,10 +15,12 @@ from reticent.errors import PolicyError
 from reticent.synthesize.beta_binomial import Floats
 from reticent.synthesize.declared import DeclaredDomain, DeclaredGroups
 from reticent.synthesize.plan import SynthesisPlan
+from reticent.synthesize.prior import PublicPrior
 
 _CONFIDENCE, _DEVIATIONS = 0.95, 1.959964
 _MOST_CELLS = 2_000_000_000
 _CELLS_AT_ONCE = 5_000_000
+_STAYS, _ABSENT, _VARIES = range(3)
 
 
 @dataclass(frozen=True)
@@ -81,32 +83,53 @@ def count_rows(
 
     Its variance follows from that of a beta-binomial count, Var m_S = m p (1 - p) (n + A + m)/(n + A + 1) with p = (n_S + alpha_S)/(n + A).
 
-    Where values of nobody stay with probability f only, the noise of a group is that of its people's distinct values, of which nobody tells how many there are,
-    and of the others that stayed. Half of the values that people can have at most are taken for theirs; the difference is at most ``bias``. How many
-    others stayed is random, and its variance is added.
+    Where values of nobody stay with probabilities f only, the noise of a group is that of its people's distinct values, of which nobody tells how many there are,
+    and of the others that stayed. People's values add between nothing and the noise (1 - f) alpha of as many values as there are people; half of that is taken,
+    and the difference is at most ``bias``. Which others stayed is random, and its variance is added.
     """
     value = domain.values.name
     condition.check_names([*groups.columns, value])
     sizes = groups.sizes.astype(np.float64)
     alpha = np.array([float(plan.alpha[size]) for size in groups.sizes.tolist()])
-    stays = 1.0 if plan.options.keep is None else float(plan.options.keep)
-    meeting = _weight_meeting(condition, groups, domain)
-    rest = plan.prior.total - meeting
-    held, held_rest = (1 - stays) * np.minimum(sizes, meeting) / 2, (1 - stays) * np.minimum(sizes, rest) / 2
-    met_noise = alpha * (stays * meeting + held)
+    noise = _ValueNoise.of(plan.prior)
+    met = _noise_meeting(condition, groups, domain, noise.each)
+    rest = noise.each.sum(axis=0) - met
+    held, held_rest = (np.minimum(sizes * noise.heaviest_absent, each[:, _ABSENT]) / 2 for each in (met, rest))
+    met_noise = alpha * (met[:, _STAYS] + held)
     shown = _shown(condition, groups, rows)
-    total = sizes + met_noise + alpha * (stays * rest + held_rest)
+    total = sizes + met_noise + alpha * (rest[:, _STAYS] + held_rest)
     estimates = shown * total / sizes - met_noise
     # At least nobody and at most everybody of a group meets it, whatever was drawn.
     share = np.clip(shown / sizes, met_noise / total, (sizes + met_noise) / total).clip(0, 1)
     spread = sizes * share * (1 - share) * (total + sizes) / (total + 1) * (total / sizes) ** 2
-    spread += alpha**2 * stays * (1 - stays) * (share**2 * rest + (1 - share) ** 2 * meeting)
+    spread += alpha**2 * (share**2 * rest[:, _VARIES] + (1 - share) ** 2 * met[:, _VARIES])
     bias = alpha * ((1 - share) * held + share * held_rest)
     touched = met_noise > 0
     most = int(groups.sizes[touched].sum())
     error = math.sqrt(float(spread[touched].sum()))
     estimate = float(estimates[touched].sum())
     return SyntheticCount(str(condition), estimate, error, int(shown.sum()), most, float(bias[touched].sum()))
+
+
+@dataclass(frozen=True, eq=False)
+class _ValueNoise:
+    """Of every value its mean weight where nobody has it (f w), the weight that is missing then (w - f w), and its variance f (1 - f) w^2."""
+
+    each: Floats
+
+    @classmethod
+    def of(cls, prior: PublicPrior) -> _ValueNoise:
+        weights = np.ones(prior.size) if prior.weights is None else prior.weights.astype(np.float64)
+        if prior.kept is None:
+            keep = np.ones(prior.size)
+        else:
+            keep = np.array([float(f) for f in prior.kept.probabilities])[prior.kept.of]
+        return cls(np.stack([keep * weights, (1 - keep) * weights, keep * (1 - keep) * weights**2], axis=1))
+
+    @property
+    def heaviest_absent(self) -> float:
+        """The most that one person's value can add."""
+        return float(self.each[:, _ABSENT].max())
 
 
 def _shown(condition: Condition, groups: DeclaredGroups, rows: Rows) -> Floats:
@@ -123,8 +146,8 @@ def _shown(condition: Condition, groups: DeclaredGroups, rows: Rows) -> Floats:
     return found
 
 
-def _weight_meeting(condition: Condition, groups: DeclaredGroups, domain: DeclaredDomain) -> Floats:
-    """The weight of all values that meet the condition, in each group; parts on groups alone or values alone are looked at once."""
+def _noise_meeting(condition: Condition, groups: DeclaredGroups, domain: DeclaredDomain, noise: Floats) -> Floats:
+    """The ``noise`` of all values that meet the condition, in each group; parts on groups alone or values alone are looked at once."""
     value, by = domain.values.name, set(groups.columns)
     of_groups = np.ones(len(groups.sizes), dtype=bool)
     of_values = np.ones(len(domain.values), dtype=bool)
@@ -136,10 +159,9 @@ def _weight_meeting(condition: Condition, groups: DeclaredGroups, domain: Declar
             of_values &= part.mask(domain.values.to_frame()).to_numpy()
         else:
             mixed.append(part)
-    weights = np.ones(len(domain.values)) if domain.prior.weights is None else domain.prior.weights.astype(np.float64)
-    found = np.zeros(len(groups.sizes))
+    found = np.zeros((len(groups.sizes), noise.shape[1]))
     if not mixed:
-        found[of_groups] = weights[of_values].sum()
+        found[of_groups] = noise[of_values].sum(axis=0)
         return found
     chosen, values = np.flatnonzero(of_groups), np.flatnonzero(of_values)
     if len(chosen) * len(values) > _MOST_CELLS:
@@ -154,5 +176,5 @@ def _weight_meeting(condition: Condition, groups: DeclaredGroups, domain: Declar
             pl.concat([listed] * len(some)).alias(value) if len(some) else listed
         )
         met = np.logical_and.reduce([each.mask(cells).to_numpy() for each in mixed]).reshape(len(some), -1)
-        found[some] = met @ weights[values]
+        found[some] = met @ noise[values]
     return found

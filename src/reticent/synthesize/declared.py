@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from reticent.data import ValueType, as_type_of, people_of
 from reticent.errors import PolicyError
 from reticent.randomness import Randomness, WordStream, uniform_below
+from reticent.synthesize.kept import KeptValues
 from reticent.synthesize.prior import PublicPrior
 
-SIZE, WEIGHT = "group_size", "domain_weight"
-_SIZES, _WEIGHTS, _PART = ("size", SIZE), ("weight", WEIGHT), "part"
+SIZE, WEIGHT, KEEP = "group_size", "domain_weight", "domain_keep"
+_SIZES, _WEIGHTS, _KEEPS, _PART = ("size", SIZE), ("weight", WEIGHT), ("keep", KEEP), "part"
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,25 +72,36 @@ class DeclaredGroups:
 
 @dataclass(frozen=True, eq=False)
 class DeclaredDomain:
-    """The values that are possible, sorted, and their weights where these differ."""
+    """The values that are possible, sorted, with their weights where these differ, and the probabilities with which they stay where these are listed."""
 
     values: pl.Series = field(repr=False)
     prior: PublicPrior
 
     @classmethod
-    def of(cls, given: Any, name: str, dtype: pl.DataType, added: Sequence[str]) -> DeclaredDomain:
-        """A domain from a file or a frame with the column and perhaps ``weight``, from a list, or from a mapping to weights; ``added`` values belong to it too."""
-        values, weights = _domain(given, name)
+    def of(cls, given: Any, name: str, dtype: pl.DataType, added: Sequence[str], keep: Any = None) -> DeclaredDomain:
+        """A domain from a file or a frame with the column and perhaps ``weight`` and ``keep``, from a list, or from a mapping to weights.
+
+        ``added`` values belong to it too. ``keep`` maps values to the probabilities with which they stay, where the domain does not list these.
+        """
+        values, weights, keeps = _domain(given, name)
         _check_listed(values)
         for each in added:
             if each not in values.cast(pl.String).to_list():
-                if weights is not None:
-                    raise _wrong("domain", f"has weights, and none for {each!r}; list it with its weight", each)
+                for listed, what in ((weights, "weight"), (keeps, "keep")):
+                    if listed is not None:
+                        raise _wrong("domain", f"has a {what} for every value, and none for {each!r}; list it", each)
                 values = pl.concat([values.cast(pl.String), pl.Series([each])])
-        return cls.checked(as_type_of(values.alias(name), plain_type(dtype)), weights)
+        typed = as_type_of(values.alias(name), plain_type(dtype))
+        if keep is not None:
+            if keeps is not None:
+                raise _wrong("domain", "has a column 'keep', and keep lists probabilities too; give one of them")
+            keeps = _probabilities(keep, typed)
+        return cls.checked(typed, weights, keeps)
 
     @classmethod
-    def checked(cls, values: pl.Series, weights: Sequence[Any] | None) -> DeclaredDomain:
+    def checked(
+        cls, values: pl.Series, weights: Sequence[Any] | None, keeps: Sequence[Any] | None = None
+    ) -> DeclaredDomain:
         """A domain from its values, in order, if each is there once."""
         _check_listed(values)
         if values.is_duplicated().any():
@@ -98,7 +110,8 @@ class DeclaredDomain:
         order = values.arg_sort()
         weighted = None if weights is None else [weights[place] for place in order.to_list()]
         prior = PublicPrior(len(values)) if weighted is None else PublicPrior.of(dict(enumerate(weighted)))
-        return cls(values.gather(order), PublicPrior(len(values), None, prior.weights))
+        kept = None if keeps is None else KeptValues.listed([keeps[place] for place in order.to_list()], len(values))
+        return cls(values.gather(order), PublicPrior(len(values), None, prior.weights, kept))
 
     def strangers(self, values: pl.Series) -> tuple[pl.Series, pl.Series]:
         """Which of the values are missing, and which are there but not in the domain."""
@@ -121,8 +134,9 @@ class DeclaredDomain:
 
     def table(self) -> pl.DataFrame:
         """The domain as a public table."""
-        weights = self.prior.weights
-        return pl.DataFrame([self.values, *([] if weights is None else [pl.Series(WEIGHT, weights)])])
+        weights, kept = self.prior.weights, self.prior.kept
+        weighted = [] if weights is None else [pl.Series(WEIGHT, weights)]
+        return pl.DataFrame([self.values, *weighted, *([] if kept is None else [pl.Series(KEEP, kept.texts())])])
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,9 +169,9 @@ class DeclaredParts:
             raise _wrong("parts", "has a weight below 1")
         return cls(values, frame[_PART].alias(name), weights.to_numpy())
 
-    def domain(self, added: Sequence[str]) -> DeclaredDomain:
-        """The parts as the domain that is drawn from."""
-        return DeclaredDomain.of(self.parts.unique().to_list(), self.parts.name, self.parts.dtype, added)
+    def domain(self, added: Sequence[str], keep: Any = None) -> DeclaredDomain:
+        """The parts as the domain that is drawn from; ``keep`` may map them to the probabilities with which they stay."""
+        return DeclaredDomain.of(self.parts.unique().to_list(), self.parts.name, self.parts.dtype, added, keep)
 
     def refined(self, drawn: pl.Series, words: WordStream) -> pl.Series:
         """A value for each part that was drawn, by the public weights within it, exactly."""
@@ -199,13 +213,12 @@ def declared_sizes(path: str | Path) -> list[int]:
 
 
 def declared_prior(path: str | Path) -> PublicPrior:
-    """The prior of a file with one row for each value, and perhaps their weights in a column ``weight``."""
+    """The prior of a file with one row for each value, and perhaps their weights and probabilities to stay in columns ``weight`` and ``keep``."""
     frame = _read(path, "domain")
-    names = [name for name in frame.columns if name not in _WEIGHTS]
+    names = [name for name in frame.columns if name not in (*_WEIGHTS, *_KEEPS)]
     if not names:
         raise _wrong("domain", "must have a column of values")
-    values, weights = _domain(frame, names[0])
-    return DeclaredDomain.checked(values, weights).prior
+    return DeclaredDomain.checked(*_domain(frame, names[0])).prior
 
 
 def plain_type(dtype: pl.DataType) -> pl.DataType:
@@ -231,21 +244,58 @@ def _check_listed(values: pl.Series) -> None:
         raise _wrong("domain", "has missing values; name the value that stands for them with missing=")
 
 
-def _domain(given: Any, name: str) -> tuple[pl.Series, list[Any] | None]:
+def _domain(given: Any, name: str) -> tuple[pl.Series, list[Any] | None, list[Any] | None]:
+    """The values, their weights and the probabilities with which they stay, where these are listed."""
     if isinstance(given, Mapping):
-        return pl.Series(list(given), strict=False), list(given.values())
+        return pl.Series(list(given), strict=False), list(given.values()), None
     if isinstance(given, list | tuple | pl.Series | np.ndarray):
         try:
-            return pl.Series(given), None
+            return pl.Series(given), None, None
         except TypeError:
             raise _wrong("domain", "lists values of different types", given) from None
     frame = _read(given, "domain")
-    weight = next((each for each in _WEIGHTS if each in frame.columns), None)
-    others = [each for each in frame.columns if each != weight]
+    weight, keep = (next((each for each in names if each in frame.columns), None) for names in (_WEIGHTS, _KEEPS))
+    others = [each for each in frame.columns if each not in (weight, keep)]
     if name not in others and len(others) != 1:
         raise _wrong("domain", f"must have a column {name!r}, but its columns are {', '.join(frame.columns)}")
     values = frame[name if name in others else others[0]]
-    return values, None if weight is None else frame[weight].to_list()
+    return (
+        values,
+        None if weight is None else frame[weight].to_list(),
+        None if keep is None else frame[keep].to_list(),
+    )
+
+
+def _probabilities(keep: Any, values: pl.Series) -> list[Any]:
+    """The probability of each value: from a mapping, or from a file or frame with the column of values and ``keep``."""
+    if isinstance(keep, Mapping):
+        listed = pl.Series(list(keep), strict=False), list(keep.values())
+    else:
+        frame = _read(keep, "keep")
+        column = next((each for each in _KEEPS if each in frame.columns), None)
+        if column is None or values.name not in frame.columns:
+            raise _wrong(
+                "keep",
+                f"must have the columns {values.name!r} and 'keep', but its columns are {', '.join(frame.columns)}",
+            )
+        listed = frame[values.name], frame[column].to_list()
+    named = as_type_of(listed[0].alias(values.name), values.dtype).to_list()
+    if len(set(named)) < len(named):
+        raise _wrong("keep", "lists a value twice")
+    found = dict(zip(named, listed[1], strict=True))
+    unknown = set(named) - set(values.to_list())
+    if unknown:
+        raise _wrong(
+            "keep", f"has the value {min(unknown, key=str)!r}, which is not in the domain", min(unknown, key=str)
+        )
+    missing = [value for value in values.to_list() if found.get(value) is None]
+    if missing:
+        raise _wrong(
+            "keep",
+            f"must have a probability for every value of the domain, and has none for {missing[0]!r}",
+            missing[0],
+        )
+    return [found[value] for value in values.to_list()]
 
 
 def _read(given: Any, what: str) -> pl.DataFrame:

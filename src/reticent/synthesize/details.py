@@ -30,7 +30,8 @@ class SynthesisDetails:
 
     def plan(self, groups: DeclaredGroups, domain: DeclaredDomain) -> SynthesisPlan:
         """The whole plan, with the groups and the domain that the public tables show."""
-        return SynthesisPlan(sizes_of(groups.sizes.tolist()), domain.prior, self.alpha, self.promise, self.options)
+        prior = self.options.applied(domain.prior)
+        return SynthesisPlan(sizes_of(groups.sizes.tolist()), prior, self.alpha, self.promise, self.options)
 
     def as_json(self) -> dict[str, Any]:
         """The details as plain data."""

@@ -9,6 +9,8 @@ from typing import Any
 from reticent.definitions import exceeds_exponential
 from reticent.errors import PolicyError
 from reticent.exact import Number, exact, whole
+from reticent.synthesize.kept import Keep
+from reticent.synthesize.mixture import DroppedOutput
 from reticent.synthesize.prior import PublicPrior
 
 Counts = Mapping[Any, int]
@@ -20,18 +22,26 @@ def disclosure(
     alpha: Number | Mapping[Any, Number],
     epsilon: Number,
     domain: int | Sequence[Any] | Mapping[Any, Any] | PublicPrior,
+    keep: Keep | None = None,
 ) -> bool:
     """Whether an ``output`` of a group lies in its disclosure set: two neighbours, each within one row of the group's ``counts`` and of each other, differ in
     their probability of this output by more than the factor e^epsilon (R-SY-6, R-SY-7).
 
-    ``alpha`` is the noise of every value, times its weight where ``domain`` has weights, or a mapping from each value to its noise. Exact: fractions, and as
-    many digits of e^epsilon as it takes. Private: the answer is computed from the true counts and must not be published.
+    ``alpha`` is the noise of every value, times its weight where ``domain`` has weights, or a mapping from each value to its noise. With ``keep`` values of
+    nobody stay with these probabilities only; ``alpha`` is one number then. Exact: fractions, and as many digits of e^epsilon as it takes. Private: the answer is computed from the true counts and must not be published.
     """
     prior = PublicPrior.of(domain)
     limit = exact(epsilon, "epsilon", low=0)
-    ratio = worst_ratio(
-        checked_counts(counts, "counts"), checked_counts(output, "output"), _Noise(alpha, prior), prior.size
-    )
+    people, drawn = checked_counts(counts, "counts"), checked_counts(output, "output")
+    if keep is not None:
+        if isinstance(alpha, Mapping):
+            raise PolicyError(
+                "With keep, alpha is one number; different noise is a matter of the domain's weights.",
+                setting=("alpha",),
+            )
+        true, shown = ({prior.code(value): times for value, times in each.items()} for each in (people, drawn))
+        return DroppedOutput(true, shown, exact(alpha, "alpha", above=0), prior.keeping(keep)).discloses(limit)[0]
+    ratio = worst_ratio(people, drawn, _Noise(alpha, prior), prior.size)
     return ratio is None or exceeds_exponential(ratio, limit)
 
 

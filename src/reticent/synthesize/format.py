@@ -14,7 +14,7 @@ from reticent.definitions import Definition, ProbabilisticDP
 from reticent.errors import DataError, PolicyError, ReticentError
 from reticent.release import ManifestColumn, MechanismFormat, Words
 from reticent.synthesize.counting import SyntheticCount, count_rows
-from reticent.synthesize.declared import SIZE, WEIGHT, DeclaredDomain, DeclaredGroups
+from reticent.synthesize.declared import KEEP, SIZE, WEIGHT, DeclaredDomain, DeclaredGroups
 from reticent.synthesize.details import SynthesisDetails
 from reticent.synthesize.method import FORMAT
 from reticent.synthesize.plan import SynthesisPlan
@@ -75,11 +75,11 @@ class SyntheticFormat(MechanismFormat):
             raise DataError(
                 f"The tables groups and domain must have the columns {SIZE!r} and {value!r}; they were changed after they were published."
             )
-        if set(domain.columns) - {value, WEIGHT}:
+        if set(domain.columns) - {value, WEIGHT, KEEP}:
             raise DataError("The table domain has columns that do not belong there.")
-        weights = domain[WEIGHT].to_list() if WEIGHT in domain.columns else None
+        weights, keeps = (domain[name].to_list() if name in domain.columns else None for name in (WEIGHT, KEEP))
         try:
-            found = DeclaredGroups.checked(groups), DeclaredDomain.checked(domain[value], weights)
+            found = DeclaredGroups.checked(groups), DeclaredDomain.checked(domain[value], weights, keeps)
         except PolicyError as problem:
             raise DataError(f"The public tables do not fit together. {problem}") from None
         if not found[0].frame.equals(groups) or not found[1].table().equals(domain):
@@ -92,7 +92,10 @@ class SyntheticFormat(MechanismFormat):
             raise DataError(
                 "manifest.json: the details have noise for other group sizes than those of the table groups."
             )
-        return details.plan(groups, domain)
+        try:
+            return details.plan(groups, domain)
+        except PolicyError as problem:
+            raise DataError(f"The manifest and the table domain do not fit together. {problem}") from None
 
     def check(self, public: PublicSide) -> None:
         """Every group has as many rows as it was declared to have, with values of the domain, and rows are sorted."""
@@ -164,6 +167,11 @@ class SyntheticFormat(MechanismFormat):
         if plan.real_share < 0.5:
             risks.append(
                 f"Most rows are noise: about {plan.real_share:.1%} repeat real ones. Count with `reticent query`, which takes the noise out and states the error."
+            )
+        if plan.prior.kept is not None:
+            risks.append(
+                "Values that nobody of a group has stayed in its domain with public probabilities only. Which stayed is secret and must remain so: a value that was dropped is "
+                "nobody's."
             )
         for label, what in ((details.elsewhere, "is not in the domain"), (details.missing, "is missing")):
             if label is not None:

@@ -21,14 +21,14 @@ _NUDGE = 1e-11
 _PEOPLE = (0, 1, 2, 3)
 
 
-def least_scales(needs: Sequence[Need], start: Fraction = Fraction(0)) -> list[Fraction]:
-    """Of each need the least certified scale of at least ``start``, within 0.1 per cent of the least that R-SY-12 and section E allow.
+def least_scales(needs: Sequence[Need], starts: Sequence[Fraction] | None = None) -> list[Fraction]:
+    """Of each need the least certified scale of at least its start, within 0.1 per cent of the least that R-SY-12 and section E allow.
 
-    The needs differ in their sizes only. What is returned is rounded up to a short decimal and certified itself, with exact thresholds.
+    The needs differ in their sizes and charges only. What is returned is rounded up to a short decimal and certified itself, with exact thresholds.
     """
     if not needs or not needs[0].delta:
         return [need.enough for need in needs]
-    return _Search(needs, float(start)).run()
+    return _Search(needs, [0.0] * len(needs) if starts is None else [float(each) for each in starts]).run()
 
 
 class _Search:
@@ -37,7 +37,7 @@ class _Search:
     ``people`` are the numbers of people with one value that bounds look at; one that was overlooked is added when a scale fails to be certified.
     """
 
-    def __init__(self, needs: Sequence[Need], start: float) -> None:
+    def __init__(self, needs: Sequence[Need], starts: Sequence[float]) -> None:
         self.needs, self.one = needs, needs[0]
         self.size = np.array([need.size for need in needs])
         self.drawn = np.array([need.drawn for need in needs])
@@ -49,8 +49,11 @@ class _Search:
                 for need, top in zip(needs, self.top, strict=True)
             ]
         )
-        self.steps = float(self.one.excess) * self.one.weights
-        self.stacks = [[(start, top)] if start < top else [] for top in self.top.tolist()]
+        self.first = np.array([[float(each) for each in need.excesses] for need in needs])
+        self.later = np.array([float(need.excess) for need in needs])
+        self.stacks = [
+            [(start, top)] if start < top else [] for start, top in zip(starts, self.top.tolist(), strict=True)
+        ]
         self.found = [need.enough for need in needs]
 
     def run(self) -> list[Fraction]:
@@ -77,7 +80,7 @@ class _Search:
             narrow = right <= left * (1 + PRECISION) and at_high[place] <= limit[place]
             if anywhere[place] > limit[place] or narrow or right <= left * (1 + FINEST):
                 continue
-            middle = self._middle(left, right)
+            middle = self._middle(left, right, self.first[number] * self.one.weights)
             self.stacks[number] += [(middle, right), (left, middle)]
 
     def _answers(self, number: int, scale: float) -> bool:
@@ -91,10 +94,10 @@ class _Search:
         self.people[number, -1] = max(need.worst(rounded), min(1, need.size))
         return False
 
-    def _middle(self, low: float, high: float) -> float:
+    def _middle(self, low: float, high: float, steps: Floats) -> float:
         """The middle of a stretch: a scale at which a threshold for nobody or one person steps, if there is one."""
         middle = np.sqrt(low * high) if low > 0 else high / 4
-        near = np.rint(middle * self.steps) / self.steps
+        near = np.rint(middle * steps) / steps
         inner = near[(near > low) & (near < high)]
         return float(inner[np.abs(inner - middle).argmin()]) if len(inner) else float(middle)
 
@@ -113,12 +116,13 @@ class _Search:
 
     def _share(self, active: NDArray[np.int64], scale: Floats) -> Floats:
         """c (alpha + [x - 1]+), by need, class and number of people."""
-        others = np.maximum(self.people[active][:, None, :] - 1, 0)
-        return np.asarray(float(self.one.excess) * (scale[:, None, None] * self.one.weights[None, :, None] + others))
+        people = self.people[active][:, None, :]
+        c = np.where(people <= 1, self.first[active][:, :, None], self.later[active][:, None, None])
+        return np.asarray(c * (scale[:, None, None] * self.one.weights[None, :, None] + np.maximum(people - 1, 0)))
 
     def _bounds(self, active: NDArray[np.int64], low: Floats, high: Floats, thresholds: Floats) -> Floats:
         people, size = self.people[active], self.size[active][:, None, None]
         inside = np.maximum(people[:, None, :] + low[:, None, None] * self.one.weights[None, :, None], 1e-300)
-        outside = size + high[:, None, None] * self.one.total - inside
+        outside = size + high[:, None, None] * self.one.totals[None, :, None] - inside
         tails = tails_of(self.drawn[active][:, None, None], inside, outside, thresholds)
         return self.one.bound(self.size[active], people, tails)

@@ -13,13 +13,13 @@ import polars as pl
 from reticent.data import Context, Draft, DrawnRows, Evidence, FrameRows, Kind, Rows, Table
 from reticent.definitions import Definition, ProbabilisticDP
 from reticent.errors import PolicyError
-from reticent.exact import exact
 from reticent.giving import NAMELESS, Spending, declared_budget, privacy_spending
 from reticent.randomness import WordStream
 from reticent.synthesize.counts import GroupedCounts
-from reticent.synthesize.declared import SIZE, WEIGHT, DeclaredDomain, DeclaredGroups, DeclaredParts
+from reticent.synthesize.declared import KEEP, SIZE, WEIGHT, DeclaredDomain, DeclaredGroups, DeclaredParts
 from reticent.synthesize.details import SynthesisDetails
-from reticent.synthesize.dropping import KeptValues, draw_dropped
+from reticent.synthesize.dropping import draw_dropped
+from reticent.synthesize.kept import BY_VALUE
 from reticent.synthesize.plan import DeltaScope, NoiseMode, PlanOptions, SynthesisPlan, planned, sizes_of
 from reticent.synthesize.screening import draw_screened
 from reticent.synthesize.urn import Ints, Pools, draw_urns
@@ -42,12 +42,13 @@ class Synthetic:
     ``parts`` is a public partition of the values: the part of each value is drawn and published instead of the value, which takes much less noise
     (:func:`reticent.synthesize.refine` draws values inside parts afterwards); the domain are then the parts.
     ``screen`` draws again what is not representative of the table or of one next to it; ``keep`` keeps values that nobody of a group has with this public
-    probability only, which leaves less noise.
+    probability only, which leaves less noise: one for all values, or one for each (a mapping, or ``"by value"`` and a column ``keep`` of the domain). The
+    probabilities are published with the domain.
 
     Guarantee: ProbabilisticDP(epsilon, delta) for a person with at most ``rows_per_person`` rows, certified by exact tails.
     Adversary: the definition's.
     Cost: O(rows); a plan for a few hundred sizes of groups takes a second or two.
-    Source: R-SY-1 to R-SY-5, R-SY-10 to R-SY-13, section E.
+    Source: R-SY-1 to R-SY-5, R-SY-10 to R-SY-18, section E.
 
     One draw a plan: a draw is recorded before anybody sees it, and another one is another release. Epsilon and delta of all releases of a named data set are
     spent from its budgets, whose totals ``budget`` declares (``{"epsilon": 10, "delta": "1e-4"}``); without it the first release spends all there is.
@@ -59,7 +60,7 @@ class Synthetic:
     delta_scope: DeltaScope = "per_person"
     rows_per_person: int = 1
     screen: bool = False
-    keep: str | float | None = None
+    keep: str | float | Mapping[Any, Any] | None = None
     parts: str | Path | Mapping[Any, Any] | None = None
     elsewhere: str | None = None
     missing: str | None = None
@@ -107,15 +108,13 @@ class Synthetic:
     @property
     def options(self) -> PlanOptions:
         """How the plan spends its promise."""
-        if isinstance(self.keep, Mapping | list | tuple):
-            raise PolicyError(
-                "Synthetic: keep is one probability for all values. Different ones can be planned and drawn for one group at a time, with "
-                "rt.synthesize.plan_dropping and sample_dropped.",
-                setting=("keep",),
-                value=self.keep,
-            )
-        keep = None if self.keep is None else exact(self.keep, "Synthetic: keep", above=0, high=1)
+        keep: Any = BY_VALUE if self._lists_keep else self.keep
         return PlanOptions(self.mode, self.delta_scope, self.rows_per_person, self.screen, keep)
+
+    @property
+    def _lists_keep(self) -> bool:
+        """Whether ``keep`` has a probability for every value itself."""
+        return isinstance(self.keep, Mapping) or hasattr(self.keep, "columns")
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """It keeps ProbabilisticDP and nothing else, on tables with public groups and one sensitive column, whose rows are all there."""
@@ -137,7 +136,7 @@ class Synthetic:
         for name, given in (("groups", self.groups), ("domain", self.domain if self.parts is None else self.parts)):
             if given is None:
                 return f"Synthetic needs {name}: declare them from public sources, not from the rows."
-        taken = [name for name in (SIZE, WEIGHT) if name in table.schema]
+        taken = [name for name in (SIZE, WEIGHT, KEEP) if name in table.schema]
         if taken:
             return f"A synthetic release has a column {taken[0]!r} of its own. Rename the column of that name."
         return None
@@ -147,10 +146,11 @@ class Synthetic:
         value = next(iter(table.sensitive))
         added = [each for each in (self.elsewhere, self.missing) if each is not None]
         groups = DeclaredGroups.of(self.groups, list(table.quasi), table.schema)
+        keep = self.keep if self._lists_keep else None
         if self.parts is None:
-            return groups, DeclaredDomain.of(self.domain, value, table.schema[value], added), None
+            return groups, DeclaredDomain.of(self.domain, value, table.schema[value], added, keep), None
         parts = DeclaredParts.of(self.parts, value, table.schema[value])
-        return groups, parts.domain(added), parts
+        return groups, parts.domain(added, keep), parts
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
         """The rows as they are drawn, with the plan as their evidence."""
@@ -236,8 +236,8 @@ def _drawn(
 def _values(pools: Pools, plan: SynthesisPlan, words: WordStream) -> Ints:
     """As many values as people for some groups, drawn as the plan says."""
     alphas, prior = [plan.alpha[size] for size in pools.sizes.tolist()], plan.prior
-    if plan.options.keep is not None:
-        return draw_dropped(pools, alphas, pools.sizes, KeptValues.given(plan.options.keep, prior), words)
+    if prior.kept is not None:
+        return draw_dropped(pools, alphas, pools.sizes, prior, words)
     if plan.options.screen:
         return draw_screened(pools, alphas, pools.sizes, prior, plan.gamma, words)
     return draw_urns(pools, alphas, pools.sizes, [prior.total] * len(alphas), words, prior.weights)

@@ -3,6 +3,9 @@
 The noise of a value is ``scale`` times its public weight. An output is *representative* if no value occurs in it more than c (alpha_i + [n_i - 1]+) times, with
 c = E - 1; no representative output distinguishes neighbours by more than E (R-SY-8). How likely a value occurs more often is a tail of a beta-binomial law,
 and a union bound over values gives the chance that an output is not representative, whatever the table (R-SY-12 and section E).
+
+Where values of nobody stay with a public probability f only (``keep``), an output is representative if a value with at most one person occurs at most
+(E f/T - 1) alpha_i times, and one with x >= 2 people at most (E/T - 1) (alpha_i + x - 1) times; ``dropping`` proves it, and says what the ``charge`` T is.
 """
 
 from __future__ import annotations
@@ -12,14 +15,12 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reticent.synthesize.beta_binomial import Floats, relative_error, tail_ceilings, upper_tails
 
-Rule = Literal["everywhere", "kept"]
 _DIGITS = 10
 _PROBLEMS_AT_ONCE = 1 << 18
 _FEW_PEOPLE = 2048
@@ -27,18 +28,19 @@ _FEW_PEOPLE = 2048
 
 @dataclass(frozen=True)
 class WeightClass:
-    """Values of one public weight: how many there are, or are expected to be kept."""
+    """Values of one public weight that stay with one public probability if nobody has them: how many there are."""
 
     weight: int
-    count: Fraction
+    count: int
+    keep: Fraction = Fraction(1)
 
 
 @dataclass(frozen=True)
 class Need:
     """What one group needs: ``size`` people of which ``drawn`` are drawn, over classes of values, within ``ratio`` but for the chance ``delta``.
 
-    ``total`` is the weight that all values have together, at least: with dropped values that of those that are kept. The rule is ``everywhere`` (all values
-    stay: R-SY-12, section E) or ``kept`` (values of nobody stay with their probabilities, and a class counts those expected: R-SY-18).
+    ``total`` is the weight that all values have together, at least: with dropped values that of those that stay. ``charge`` is what dropping costs of the ratio
+    besides the probabilities of the classes; 1 if nothing is dropped.
     """
 
     size: int
@@ -47,17 +49,23 @@ class Need:
     total: int
     ratio: Fraction
     delta: Fraction
-    rule: Rule = "everywhere"
+    charge: Fraction = Fraction(1)
 
     @property
     def excess(self) -> Fraction:
-        """c = E - 1."""
-        return self.ratio - 1
+        """c = E/T - 1, for values with two people or more; E - 1 if nothing is dropped."""
+        return self.ratio / self.charge - 1
+
+    @cached_property
+    def excesses(self) -> tuple[Fraction, ...]:
+        """E f/T - 1 of each class, for values with one person or nobody."""
+        return tuple(self.ratio * each.keep / self.charge - 1 for each in self.classes)
 
     @property
     def enough(self) -> Fraction:
-        """The scale of plain differential privacy: every alpha is m/(E - 1), and every output is representative (R-SY-5)."""
-        return short(self.drawn / self.excess / min(each.weight for each in self.classes))
+        """The scale of plain differential privacy: every output is representative. Without dropping every alpha is m/(E - 1) then (R-SY-5)."""
+        steps = (excess * each.weight for excess, each in zip(self.excesses, self.classes, strict=True))
+        return short(self.drawn / min(steps))
 
     @cached_property
     def weights(self) -> Floats:
@@ -68,6 +76,16 @@ class Need:
     def counts(self) -> Floats:
         """The numbers of values of the classes."""
         return np.array([float(each.count) for each in self.classes])
+
+    @cached_property
+    def keeps(self) -> Floats:
+        """The probabilities with which values of the classes stay."""
+        return np.array([float(each.keep) for each in self.classes])
+
+    @cached_property
+    def totals(self) -> Floats:
+        """The weight of all values, if one of the class is there: at least its own."""
+        return np.maximum(float(self.total), self.weights)
 
     def failure(self, scale: Fraction) -> float:
         """An upper bound of the chance that an output is not representative, for every table; thresholds are exact, tails carry a margin."""
@@ -86,13 +104,15 @@ class Need:
         return int(people[tails.max(axis=0)[1:].argmax() + 1]) if len(people) > 1 else 0
 
     def bound(self, size: NDArray[np.int64], people: NDArray[np.int64], tails: Floats) -> Floats:
-        """The union bound over all values of groups of some sizes, from tails by class (next to last axis) and number of people with a value (last axis, 0 first)."""
-        at_zero = tails[..., 0] @ self.counts
+        """The union bound over all values of groups of some sizes, from tails by class (next to last axis) and number of people with a value (last axis, 0 first).
+
+        A value of nobody shows only if it stayed.
+        """
+        at_zero = tails[..., 0] * self.keeps
         some = tails[..., 1:]
-        if self.rule == "kept":
-            return np.asarray(at_zero + size * some.max(axis=(-2, -1), initial=0))
         by_person = (some / people[..., None, 1:]).max(axis=(-2, -1), initial=0)
-        return np.asarray(np.minimum(tails.max(axis=-1) @ self.counts, at_zero + size * by_person))
+        apart = np.maximum(at_zero, some.max(axis=-1, initial=0))
+        return np.asarray(np.minimum(apart @ self.counts, at_zero @ self.counts + size * by_person))
 
     def _error(self, scale: Fraction) -> float:
         return relative_error(self.size + self.drawn + float(scale) * self.total)
@@ -100,7 +120,7 @@ class Need:
     def _tails(self, scale: Fraction) -> tuple[NDArray[np.int64], Floats]:
         people, thresholds = self._thresholds(scale)
         inside = people + float(scale) * self.weights[:, None]
-        outside = np.maximum(self.size + float(scale) * self.total - inside, 1e-300)
+        outside = np.maximum(self.size + float(scale) * self.totals[:, None] - inside, 1e-300)
         drawn = np.full(inside.shape, self.drawn)
         few = slice(0, _FEW_PEOPLE)
         tails = np.zeros(inside.shape)
@@ -124,11 +144,11 @@ class Need:
         Numbers of people beyond those for which every output is representative are left out.
         """
         least = scale * min(each.weight for each in self.classes)
-        most = max(0, min(self.size, math.ceil(self.drawn / self.excess - least + 1)))
+        most = min(self.size, max(1, math.ceil(self.drawn / self.excess - least + 1)))
         people = np.arange(most + 1)
         others = np.maximum(people - 1, 0)
         c, rows = float(self.excess), []
-        for each in self.classes:
+        for each, first in zip(self.classes, self.excesses, strict=True):
             alpha = scale * each.weight
             roughly = c * (float(alpha) + others)
             found = np.floor(roughly)
@@ -138,6 +158,7 @@ class Need:
             below = math.lcm(zero.denominator, step.denominator)
             zero_units, step_units = int(zero * below), int(step * below)
             found[near] = [(zero_units + step_units * other) // below for other in others[near].tolist()]
+            found[:2] = math.floor(first * alpha)
             rows.append(found)
         return people, np.array(rows)
 

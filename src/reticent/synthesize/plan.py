@@ -15,7 +15,8 @@ from reticent.definitions import PrivacyLoss, ProbabilisticDP, certainty, ratio_
 from reticent.errors import PolicyError, did_you_mean
 from reticent.exact import Number, exact, whole
 from reticent.synthesize.disclosure import is_integer
-from reticent.synthesize.dropping import KeptValues, dropping_need, dropping_scale
+from reticent.synthesize.dropping import dropping_need, dropping_scales
+from reticent.synthesize.kept import BY_VALUE, ByValue, Keep
 from reticent.synthesize.least_scale import least_scales
 from reticent.synthesize.need import Need
 from reticent.synthesize.prior import PublicPrior
@@ -36,15 +37,15 @@ class PlanOptions:
     """How a plan spends its promise.
 
     ``mode`` is that of the noise; delta is meant ``per_person`` or for the ``whole_release`` (R-SY-13); a person has at most ``rows_per_person`` rows (section E).
-    ``screen``: draws that are not good are drawn again (R-SY-14, R-SY-15). ``keep``: values that nobody of a group has stay with this public probability
-    (R-SY-17, R-SY-18). Both at once have no proof and are refused (R-SY-19).
+    ``screen``: draws that are not good are drawn again (R-SY-14, R-SY-15). ``keep``: values that nobody of a group has stay with this public probability, or
+    ``"by value"`` with that which the domain lists for each (R-SY-17, R-SY-18). Both at once have no proof and are refused (R-SY-19).
     """
 
     mode: NoiseMode = "tight"
     delta_scope: DeltaScope = "per_person"
     rows_per_person: int = 1
     screen: bool = False
-    keep: Fraction | None = None
+    keep: Fraction | ByValue | None = None
 
     def __post_init__(self) -> None:
         check_choice("mode", self.mode, MODES)
@@ -55,7 +56,8 @@ class PlanOptions:
                 f"screen must be true or false, but it is {self.screen!r}.", setting=("screen",), value=self.screen
             )
         if self.keep is not None:
-            object.__setattr__(self, "keep", exact(self.keep, "keep", above=0, high=1))
+            if self.keep != BY_VALUE:
+                object.__setattr__(self, "keep", exact(self.keep, "keep", above=0, high=1))
             if self.screen:
                 raise PolicyError("screen and keep together have no proof. Choose one of them.", setting=("screen",))
             if self.mode == "thesis":
@@ -79,13 +81,29 @@ class PlanOptions:
         """The options among what :meth:`as_json` wrote."""
         return cls(*(written[name] for name in ("mode", "delta_scope", "rows_per_person", "screen", "keep")))
 
+    def applied(self, prior: PublicPrior) -> PublicPrior:
+        """The prior with the probabilities with which its values stay."""
+        if self.keep == BY_VALUE and prior.kept is None:
+            raise PolicyError(
+                f"keep is {BY_VALUE!r}, and the domain has no probabilities. List one for every value: a column 'keep' of the domain, or keep={{value: probability}}.",
+                setting=("keep",),
+                value=self.keep,
+            )
+        if self.keep != BY_VALUE and prior.kept is not None:
+            raise PolicyError(
+                f"The domain has a column 'keep'. Pass keep={BY_VALUE!r} if values of nobody are to stay with these probabilities only, or leave the column out.",
+                setting=("keep",),
+                value=self.keep,
+            )
+        return prior if self.keep is None or self.keep == BY_VALUE else prior.keeping(self.keep)
+
 
 @dataclass(frozen=True, repr=False)
 class SynthesisPlan(ShownAsCard):
     """How every group is synthesized: its noise ``alpha`` by group size, for the ``promise`` of the whole.
 
     Everything in it follows from public facts: the ``sizes`` of groups (size -> how many groups have it), the ``prior`` and the promise. A value of weight w gets
-    alpha * w of noise. As many rows are drawn as a group has, or as ``drawn`` says for its size. Guarantee: ``promise``, certified by :meth:`privacy_loss`. Source: R-SY-5, R-SY-10 to R-SY-13.
+    alpha * w of noise, if it stays. As many rows are drawn as a group has, or as ``drawn`` says for its size. Guarantee: ``promise``, certified by :meth:`privacy_loss`. Source: R-SY-5, R-SY-10 to R-SY-13.
     """
 
     sizes: Mapping[int, int]
@@ -116,8 +134,10 @@ class SynthesisPlan(ShownAsCard):
         return sum(size * times for size, times in self.sizes.items())
 
     def noise(self, size: int) -> Fraction:
-        """|alpha|: the weight of all noise in a group of this size."""
-        return self.alpha[size] * self.prior.total
+        """|alpha|: the weight of all noise in a group of this size; where values are dropped the mean of what stays, without that of people's own values."""
+        return self.alpha[size] * sum(
+            (each.keep * each.count * each.weight for each in self.prior.classes), Fraction(0)
+        )
 
     def share(self, size: int) -> Fraction:
         """The expected share of synthetic rows that repeat real ones, n/(n + |alpha|)."""
@@ -130,8 +150,7 @@ class SynthesisPlan(ShownAsCard):
 
     def need(self, size: int) -> Need | None:
         """What a group of this size needs for the promise, with the noise that it has; None if dropping values leaves nothing of it."""
-        steps = max(math.ceil(self.alpha[size] * self.prior.heaviest), 1)
-        return self.share_of_promise.need(size, self.prior, steps, self.drawn.get(size, size))
+        return self.share_of_promise.need(size, self.prior, self.drawn.get(size, size), self.alpha[size])
 
     @property
     def gamma(self) -> Fraction:
@@ -187,8 +206,13 @@ class SynthesisPlan(ShownAsCard):
             "domain": self.prior.size,
             "uniform": self.prior.is_uniform,
             "real_share": self.real_share,
-            "charges": share.charges(),
-            "public_inputs": ["groups and their sizes", "domain", *(["weights"] if not self.prior.is_uniform else [])],
+            "charges": share.charges(None if self.prior.kept is None else self._dropping()),
+            "public_inputs": [
+                "groups and their sizes",
+                "domain",
+                *([] if self.prior.is_uniform else ["weights"]),
+                *([] if self.prior.kept is None else ["keep probabilities"]),
+            ],
             "sizes": [
                 {
                     "size": size,
@@ -201,6 +225,12 @@ class SynthesisPlan(ShownAsCard):
             ],
             "warnings": self.warnings,
         }
+
+    def _dropping(self) -> tuple[float, float]:
+        """What dropping values spends of epsilon at most: on those that show, and on those that do not."""
+        needs = [need for size in self.sizes if (need := self.need(size)) is not None]
+        least = min(each.keep for each in self.prior.classes)
+        return -math.log(least), math.log(max((need.charge for need in needs), default=Fraction(1)))
 
     def card(self) -> Card:
         """What is promised, and what it costs."""
@@ -248,17 +278,17 @@ class GroupPromise:
             raise PolicyError("screen and keep need a delta above 0 and of at most 1/2.", setting=("delta",))
         return cls(ratio, delta, times, options)
 
-    def need(self, size: int, prior: PublicPrior, steps: int = 1, drawn: int | None = None) -> Need | None:
-        """What a group of this size needs. ``steps``: dropping values spends so many times ln 2; None if it leaves nothing."""
-        if self.options.keep is not None:
-            return dropping_need(size, prior, self._kept(prior), self.ratio, self.delta, steps)
+    def need(self, size: int, prior: PublicPrior, drawn: int, scale: Fraction = Fraction(0)) -> Need | None:
+        """What a group of this size needs. Dropping values is paid for up to the noise ``scale``; None if that leaves nothing."""
+        if prior.kept is not None:
+            return dropping_need(size, drawn, prior, self.ratio, self.delta, scale)
         ratio, delta = self.ratio, self.delta
         if self.options.screen:
             charge = screening_charge(delta)
             ratio, delta = ratio * (1 - delta) * (1 - charge), delta - charge
             if ratio <= 1:
                 raise PolicyError("epsilon is too small for screen with this delta.", setting=("epsilon",))
-        return Need(size, size if drawn is None else drawn, prior.classes, prior.total, ratio, delta)
+        return Need(size, drawn, prior.classes, prior.total, ratio, delta)
 
     def loss(self, need: Need | None, alpha: Fraction) -> PrivacyLoss:
         """The loss of a group with this noise."""
@@ -276,13 +306,15 @@ class GroupPromise:
 
     def scales(self, sizes: Iterable[int], prior: PublicPrior, drawn: Mapping[int, int]) -> list[Fraction]:
         """The noise for groups of these sizes, of which so many rows are drawn."""
-        if self.options.keep is not None:
-            return [dropping_scale(lambda steps, size=size: self.need(size, prior, steps)) for size in sizes]  # type: ignore[misc]
-        needs = [need for size in sizes if (need := self.need(size, prior, drawn=drawn.get(size))) is not None]
+        if prior.kept is not None:
+            return dropping_scales(
+                list(sizes), lambda size, scale: self.need(size, prior, drawn.get(size, size), scale)
+            )
+        needs = [need for size in sizes if (need := self.need(size, prior, drawn.get(size, size))) is not None]
         return least_scales(needs) if self.options.mode == "tight" else [thesis_scale(need) for need in needs]
 
-    def charges(self) -> list[dict[str, Any]]:
-        """What each step spends of the promise."""
+    def charges(self, dropping: tuple[float, float] | None) -> list[dict[str, Any]]:
+        """What each step spends of the promise; ``dropping`` says what dropping values spends of epsilon."""
         found: list[dict[str, Any]] = [{"step": "urn", "epsilon": math.log(self.ratio), "delta": float(self.delta)}]
         if self.options.screen:
             found[0]["epsilon"] += math.log(1 - self.delta)
@@ -293,16 +325,15 @@ class GroupPromise:
                     "delta": float(screening_charge(self.delta)),
                 }
             )
-        if self.options.keep is not None:
-            spent = math.log(1 / self.options.keep)
+        if dropping is not None:
             found[0] = {
                 "step": "urn",
-                "epsilon": math.log(self.ratio) - spent - math.log(2),
+                "epsilon": math.log(self.ratio) - sum(dropping),
                 "delta": float(self.delta) * 0.9,
             }
             found += [
-                {"step": "values that show", "epsilon": spent, "delta": float(self.delta) / 10},
-                {"step": "values that do not show", "epsilon": math.log(2), "delta": 0.0},
+                {"step": "values that show", "epsilon": dropping[0], "delta": float(self.delta) / 10},
+                {"step": "values that do not show", "epsilon": dropping[1], "delta": 0.0},
             ]
         if self.options.rows_per_person > 1:
             found.append(
@@ -314,10 +345,6 @@ class GroupPromise:
             )
         return found
 
-    def _kept(self, prior: PublicPrior) -> KeptValues:
-        assert self.options.keep is not None
-        return KeptValues.given(self.options.keep, prior)
-
 
 def plan(
     groups: Iterable[int] | Mapping[Any, int],
@@ -328,7 +355,7 @@ def plan(
     delta_scope: DeltaScope = "per_person",
     rows_per_person: int = 1,
     screen: bool = False,
-    keep: Number | None = None,
+    keep: Keep | None = None,
     drawn: Mapping[int, int] | None = None,
 ) -> SynthesisPlan:
     """Plan a synthetic release from public facts, before any data are read.
@@ -337,14 +364,15 @@ def plan(
     mapping to their public weights. ``epsilon`` and ``delta`` are what is promised to a person with at most ``rows_per_person`` rows. ``mode`` is ``tight``
     (the least noise that exact tails certify) or ``thesis`` (the closed criterion of the literature, certified by exact tails as well). ``delta_scope`` says
     whether delta is the risk of each person (``per_person``) or of anybody at all (``whole_release``, R-SY-13). ``screen`` draws again what is not
-    representative, ``drawn`` maps group sizes to numbers of synthetic rows where these differ, ``keep`` keeps values that nobody of a group has with this probability only: the promise holds for what is published then.
+    representative, ``drawn`` maps group sizes to numbers of synthetic rows where these differ, ``keep`` keeps values that nobody of a group has with this probability only, or with one for
+    each value (a mapping, a list in the order of the domain, or ``"by value"`` where the domain lists them): the promise holds for what is published then.
     """
+    prior = PublicPrior.of(domain)
+    if isinstance(keep, Mapping) or (isinstance(keep, Sequence) and not isinstance(keep, str)):
+        prior, keep = prior.keeping(keep), BY_VALUE
     options = PlanOptions(mode, delta_scope, rows_per_person, screen, keep)  # type: ignore[arg-type]  # made exact at birth
-    sizes = sizes_of(groups)
     many = {size: whole(each, f"drawn: {size}", low=1, high=_LARGEST_GROUP) for size, each in (drawn or {}).items()}
-    if keep is not None and any(size != each for size, each in many.items()):
-        raise PolicyError("keep needs as many synthetic as real rows: its proof assumes it.", setting=("drawn",))
-    return planned(sizes, PublicPrior.of(domain), ProbabilisticDP(epsilon, delta), options, many)
+    return planned(sizes_of(groups), prior, ProbabilisticDP(epsilon, delta), options, many)
 
 
 def planned(
@@ -355,6 +383,7 @@ def planned(
     drawn: Mapping[int, int] | None = None,
 ) -> SynthesisPlan:
     """The plan with the least noise that its mode finds."""
+    prior = options.applied(prior)
     scales = GroupPromise.of(promise, options, sum(sizes.values())).scales(sizes, prior, drawn or {})
     return SynthesisPlan(sizes, prior, dict(zip(sizes, scales, strict=True)), promise, options, drawn or {})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -15,22 +15,26 @@ from numpy.typing import NDArray
 
 from reticent.errors import PolicyError
 from reticent.exact import exact, whole
+from reticent.synthesize.kept import Keep, KeptValues
 from reticent.synthesize.need import WeightClass
 
 _MOST_VALUES = 10**9
 _LARGEST_WEIGHT = 10**9
+_MOST_CLASSES = 4096
 
 
 @dataclass(frozen=True, eq=False)
 class PublicPrior:
     """``size`` values, by name where they are listed, and their whole-number ``weights`` where they are not uniform.
 
-    Noise is the plan's alpha times the weight of a value; uniform weights are 1.
+    Noise is the plan's alpha times the weight of a value; uniform weights are 1. ``kept`` says with which probability a value stays in a group where nobody has
+    it; without, all stay.
     """
 
     size: int
     values: tuple[Any, ...] | None = None
     weights: NDArray[np.int64] | None = field(default=None, repr=False)
+    kept: KeptValues | None = None
 
     def __post_init__(self) -> None:
         whole(self.size, "domain", low=1, high=_MOST_VALUES)
@@ -79,6 +83,18 @@ class PublicPrior:
             return cls(len(values), values)
         return cls(len(values), values, np.array(listed, dtype=np.int64))
 
+    def keeping(self, keep: Keep) -> PublicPrior:
+        """The same prior whose values stay with one probability, or with one for each of them: by value, or in the order of the domain."""
+        if isinstance(keep, Mapping):
+            for value in keep:
+                self.code(value)
+            return replace(
+                self, kept=KeptValues.listed([keep.get(self.value(code)) for code in range(self.size)], self.size)
+            )
+        if isinstance(keep, Sequence) and not isinstance(keep, str):
+            return replace(self, kept=KeptValues.listed(keep, self.size))
+        return replace(self, kept=KeptValues.everywhere(keep, self.size))
+
     @property
     def is_uniform(self) -> bool:
         """Whether all values have the same weight."""
@@ -96,11 +112,30 @@ class PublicPrior:
 
     @cached_property
     def classes(self) -> tuple[WeightClass, ...]:
-        """The distinct weights with their numbers of values, lightest first."""
-        if self.weights is None:
-            return (WeightClass(1, Fraction(self.size)),)
-        found = Counter(self.weights.tolist())
-        return tuple(WeightClass(weight, Fraction(found[weight])) for weight in sorted(found))
+        """The distinct weights and keep probabilities with their numbers of values, lightest first."""
+        if self.weights is None and self.kept is None:
+            return (WeightClass(1, self.size),)
+        return self._classified[0]
+
+    @property
+    def class_of(self) -> NDArray[np.int64]:
+        """The class of every value."""
+        return self._classified[1]
+
+    @cached_property
+    def _classified(self) -> tuple[tuple[WeightClass, ...], NDArray[np.int64]]:
+        one = np.ones(self.size, dtype=np.int64)
+        kept = KeptValues.everywhere(1, self.size) if self.kept is None else self.kept
+        weights, times = one if self.weights is None else self.weights, len(kept.probabilities)
+        found, of, counts = np.unique(weights * times + kept.of, return_inverse=True, return_counts=True)
+        if len(found) > _MOST_CLASSES and self.kept is not None:
+            raise PolicyError(
+                f"The domain has {len(found):,} different pairs of a weight and a keep probability; at most {_MOST_CLASSES:,} are planned for. Round them.",
+                setting=("keep",),
+            )
+        listed = zip((found // times).tolist(), counts.tolist(), (found % times).tolist(), strict=True)
+        classes = tuple(WeightClass(weight, count, kept.probabilities[place]) for weight, count, place in listed)
+        return classes, of.reshape(-1)
 
     @cached_property
     def codes(self) -> Mapping[Any, int]:

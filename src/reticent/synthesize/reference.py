@@ -35,7 +35,7 @@ def thesis_scale(need: Need) -> Fraction:
     if need.size == 1 or not need.delta:
         return need.enough
     found = _reference_scale(need)
-    return found if need.holds(found) else least_scales([need], found)[0]
+    return found if need.holds(found) else least_scales([need], [found])[0]
 
 
 def _reference_scale(need: Need) -> Fraction:
