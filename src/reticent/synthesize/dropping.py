@@ -193,7 +193,6 @@ def plan_dropping(
             f"variant must be safe or thesis, but it is {variant!r}.", setting=("variant",), value=variant
         )
     ratio, least = ratio_within(total), min(each.keep for each in prior.classes)
-    expected = sum((each.keep * each.count * each.weight for each in prior.classes), Fraction(0))
     if variant == "safe":
         alpha = dropping_scales([size], lambda n, scale: dropping_need(n, n, prior, ratio, allowed, scale))[0]
         need = dropping_need(size, size, prior, ratio, allowed, alpha)
@@ -208,7 +207,7 @@ def plan_dropping(
         absent, kept = 2.0**steps, prior.total
     spent = {"visible values": -math.log(least), "absent values": math.log(absent)}
     charges = {"urn": math.log(ratio) - sum(spent.values()), **spent}
-    return DroppingPlan(size, alpha, total, allowed, charges, kept, expected, variant)
+    return DroppingPlan(size, alpha, total, allowed, charges, kept, prior.expected, variant)
 
 
 def _thesis_scale(size: int, prior: PublicPrior, ratio: Fraction, delta: Fraction) -> tuple[Fraction, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -27,6 +27,8 @@ ATTESTED = (
     "Mechanism attested, not checkable from files: that the rows were drawn by this plan, once, from the confidential table, and that groups, sizes and domain "
     "were public, is the publisher's word. What was checked: the plan's arithmetic, the size of every group, and that all values are in the domain."
 )
+
+_ROWS_AT_ONCE = 1_000_000
 
 
 class SyntheticFormat(MechanismFormat):
@@ -120,23 +122,16 @@ class SyntheticFormat(MechanismFormat):
     def coded(self, public: PublicSide, groups: DeclaredGroups, domain: DeclaredDomain) -> Iterator[tuple[Ints, Ints]]:
         """The rows, a part at a time, as places of their groups and values; a row that has none is a :class:`DataError`."""
         value, by = domain.values.name, groups.columns
-        listed = groups.frame.select(by).with_row_index("#group")
-        coded = domain.values.to_frame().with_row_index("#code")
         if set(public.rows[FORMAT].schema) != {*by, value}:
             raise DataError(f"The table {FORMAT} must have the columns {', '.join([*by, value])}.")
-        for chunk in public.rows[FORMAT].chunks():
-            joined = (
-                chunk.join(listed, on=by, how="left", maintain_order="left")
-                if by
-                else chunk.with_columns(pl.lit(0).alias("#group"))
-            )
-            joined = joined.join(coded, on=value, how="left", maintain_order="left")
-            for name, what in (("#group", "a group"), ("#code", "a value")):
-                if joined[name].null_count():
-                    row = joined.filter(pl.col(name).is_null()).row(0, named=True)
-                    shown = ", ".join(f"{key} = {row[key]!r}" for key in ([value] if name == "#code" else by))
+        for chunk in _batches(public.rows[FORMAT].chunks()):
+            group, code = _places(chunk, groups.frame.select(by)), _places(chunk, domain.values.to_frame())
+            for places, names, what in ((group, by, "a group"), (code, [value], "a value")):
+                if places.null_count():
+                    row = chunk.filter(places.is_null()).row(0, named=True)
+                    shown = ", ".join(f"{key} = {row[key]!r}" for key in names)
                     raise DataError(f"A row of {FORMAT} has {what} that was not declared: {shown}.")
-            yield joined["#group"].to_numpy().astype(np.int64), joined["#code"].to_numpy().astype(np.int64)
+            yield group.to_numpy().astype(np.int64), code.to_numpy().astype(np.int64)
 
     def seen(self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]) -> Seen:
         return Seen.in_noise(rows[FORMAT].frame())
@@ -184,6 +179,26 @@ class SyntheticFormat(MechanismFormat):
         groups, domain = self.declared(public)
         asked = condition if isinstance(condition, Condition) else Condition.parse(condition)
         return count_rows(asked, self.plan(public), groups, domain, public.rows[FORMAT])
+
+
+def _batches(chunks: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Rows in larger parts: looking some up takes an index of everything that is declared."""
+    held: list[pl.DataFrame] = []
+    for chunk in chunks:
+        held.append(chunk)
+        if sum(each.height for each in held) >= _ROWS_AT_ONCE:
+            yield pl.concat(held)
+            held = []
+    if held:
+        yield pl.concat(held)
+
+
+def _places(rows: pl.DataFrame, listed: pl.DataFrame) -> pl.Series:
+    """Where each row stands in a table that lists every combination of its columns once; null where it does not."""
+    if not listed.width:
+        return pl.repeat(0, rows.height, eager=True)
+    placed = listed.with_row_index("#place")
+    return rows.select(listed.columns).join(placed, on=listed.columns, how="left", maintain_order="left")["#place"]
 
 
 SYNTHETIC = SyntheticFormat()

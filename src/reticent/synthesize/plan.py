@@ -135,9 +135,7 @@ class SynthesisPlan(ShownAsCard):
 
     def noise(self, size: int) -> Fraction:
         """|alpha|: the weight of all noise in a group of this size; where values are dropped the mean of what stays, without that of people's own values."""
-        return self.alpha[size] * sum(
-            (each.keep * each.count * each.weight for each in self.prior.classes), Fraction(0)
-        )
+        return self.alpha[size] * self.prior.expected
 
     def share(self, size: int) -> Fraction:
         """The expected share of synthetic rows that repeat real ones, n/(n + |alpha|)."""
@@ -146,7 +144,7 @@ class SynthesisPlan(ShownAsCard):
     @cached_property
     def real_share(self) -> float:
         """The expected share of all synthetic rows that repeat real ones."""
-        return float(sum(size * times * self.share(size) for size, times in self.sizes.items()) / self.rows)
+        return math.fsum(size * times * float(self.share(size)) for size, times in self.sizes.items()) / self.rows
 
     def need(self, size: int) -> Need | None:
         """What a group of this size needs for the promise, with the noise that it has; None if dropping values leaves nothing of it."""

@@ -106,6 +106,11 @@ class PublicPrior:
         return self.size if self.weights is None else int(self.weights.sum())
 
     @cached_property
+    def expected(self) -> Fraction:
+        """The mean weight of the values that stay where nobody has any."""
+        return sum((each.keep * each.count * each.weight for each in self.classes), Fraction(0))
+
+    @cached_property
     def heaviest(self) -> int:
         """The largest weight."""
         return 1 if self.weights is None else int(self.weights.max())
