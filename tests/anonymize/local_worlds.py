@@ -13,7 +13,8 @@ import polars as pl
 
 from reticent.data import Hierarchy, Table
 from tests.anonymize.worlds import random_hierarchy
-from tests.oracles.mondrian import Column, Row
+from tests.oracles.leaving import Row
+from tests.oracles.mondrian import Column
 
 NUMBERS = {"s0": 0, "s1": 1, "s2": 3, "s3": 10}
 TREE = {"low": ["s0", "s1"], "high": ["s2", "s3"]}
@@ -225,15 +226,16 @@ class LocalWorld:
             **settings,
         )
 
-    def loss(self, cells: dict[int, tuple[frozenset, ...] | None], columns: Sequence[Column]) -> Fraction:
-        """The share of the domain that cells cover, averaged over rows and columns."""
+    def loss(self, cells: dict[int, tuple[frozenset, ...]], columns: Sequence[Column]) -> Fraction:
+        """The share of the domain that cells cover, averaged over rows and columns; a row without cells is left out and covers everything."""
         total = Fraction(0)
-        for shown in cells.values():
+        for row in self.rows:
+            shown = cells.get(row.number)
             for j, column in enumerate(columns):
                 covered = len(column.leaves) if shown is None else len(shown[j])
                 most = len(column.leaves) - 1
                 total += Fraction(covered - 1, most) if most else Fraction(shown is None)
-        return total / (len(cells) * len(columns))
+        return total / (len(self.rows) * len(columns))
 
 
 def _sets(rng: random.Random, count: int) -> list[tuple[int, ...]]:

@@ -1,4 +1,4 @@
-"""Datafly goes the way of its slow twin."""
+"""Datafly goes the way of its slow twin, and at given levels Lattice leaves out whom the twin leaves out."""
 
 from __future__ import annotations
 
@@ -10,19 +10,29 @@ import polars as pl
 import pytest
 
 import reticent as rt
-from reticent.anonymize import Datafly
-from reticent.data import Hierarchy, Table
-from reticent.definitions import EpsilonMAnonymity, KAnonymity, MUnique
+from reticent.anonymize import Datafly, Lattice
+from reticent.data import Draft, Hierarchy, Table
+from reticent.definitions import Definition, EpsilonMAnonymity, KAnonymity, MUnique
 from reticent.errors import Infeasible, PolicyError
 from tests.anonymize.local_worlds import LocalWorld
-from tests.anonymize.test_mondrian_twin import CASES, HARD, ON_NUMBERS, ON_PEOPLE, ON_VALUES, ONE_ROW_A_PERSON
+from tests.anonymize.test_mondrian_twin import (
+    CASES,
+    COMPARING,
+    HARD,
+    ON_NUMBERS,
+    ON_PEOPLE,
+    ON_VALUES,
+    ONE_ROW_A_PERSON,
+)
 from tests.anonymize.worlds import random_world
-from tests.oracles import datafly as oracle
-from tests.sampling import first
+from tests.oracles import full_domain as oracle
+from tests.oracles.full_domain import Climbed
+from tests.oracles.leaving import LeftOut
+from tests.sampling import campaign, first
 
 
-def compare(case: str, rng: random.Random, folder=None) -> str:
-    """One random world, climbed both ways: whether a release was ``made``, with columns ``raised``, or found ``infeasible``."""
+def drawn(case: str, rng: random.Random) -> tuple[LocalWorld, Definition, oracle.Datafly]:
+    """A random world, what is asked of it, and its twin."""
     people, numbers = case in ON_PEOPLE, case in ON_NUMBERS
     world = LocalWorld.draw(
         rng,
@@ -33,27 +43,41 @@ def compare(case: str, rng: random.Random, folder=None) -> str:
         varied=case in HARD,
     )
     definition, demand = CASES[case](world)
-    # Whom a comparison with the whole table leaves out depends on what is told about them: test_leaving.py has these.
-    limit = "0" if demand.together or definition.needs_reference else rng.choice(["0", "0.1", "0.3", "0.5", "1"])
+    limit = Fraction("0" if demand.together else rng.choice(["0", "0.1", "0.3", "0.5", "1"]))
     beside = world.people if people else []
     columns = world.columns(beside)
-    expected = oracle.climb(world.rows, columns, demand, Fraction(limit), sets=world.sets, people=beside)
-    table, method = world.table(private=not numbers), Datafly(suppression=limit)
-    told = (case, limit, world)
-    if expected is None or not expected[1]:
-        with pytest.raises(Infeasible):
-            method.draft(table, definition)
+    return (
+        world,
+        definition,
+        oracle.Datafly(world.rows, columns, demand, limit, world.sets, beside, world.unit == "row"),
+    )
+
+
+def found_in(draft: Draft, world: LocalWorld) -> Climbed:
+    """Levels and rows left out of a draft."""
+    left_out = frozenset(row.number for row in world.rows) - set(draft.tables["data"].frame()["row"])
+    assert draft.suppressed == len(left_out)
+    return Climbed(tuple(draft.recoding.levels.values()), LeftOut(left_out, draft.evidence.compared_with))
+
+
+def compare(case: str, rng: random.Random, folder=None) -> str:
+    """One random world, climbed both ways: whether a release was ``made``, with columns ``raised``, or found ``infeasible``."""
+    world, definition, twin = drawn(case, rng)
+    table, method = world.table(private=case not in ON_NUMBERS), Datafly(suppression=twin.limit)
+    told = (case, method, world)
+    try:
+        draft = method.draft(table, definition)
+    except Infeasible:
+        assert twin.climb(None) is None, told
         return "infeasible"
-    draft = method.draft(table, definition)
-    levels, kept = expected
-    assert tuple(draft.recoding.levels.values()) == levels, told
-    assert sorted(draft.tables["data"].frame()["row"]) == sorted(row.number for row in kept), told
-    assert draft.suppressed == len(world.rows) - len(kept)
+    found = found_in(draft, world)
+    assert found == twin.climb(found), told
     if folder is not None:
         release = rt.publish(table, definition, method=method)
-        found = rt.verify(release.save(folder / f"{rng.random()}"), population=world.population if people else None)
-        assert not found.failures, (told, found.failures)
-    return "raised" if any(levels) else "made"
+        population = world.population if case in ON_PEOPLE else None
+        verified = rt.verify(release.save(folder / f"{rng.random()}"), population=population)
+        assert not verified.failures, (told, verified.failures)
+    return "raised" if any(found.levels) else "made"
 
 
 @pytest.mark.parametrize("case", first(CASES, 14))
@@ -63,6 +87,33 @@ def test_it_climbs_as_the_slow_twin_does(case, tmp_path):
     while seen["raised"] + seen["made"] < 8 and seen.total() < 100:
         seen[compare(case, rng, tmp_path if seen.total() % 15 == 0 else None)] += 1
     assert seen["raised"] + seen["made"] >= 6
+
+
+def at_levels(case: str, rng: random.Random) -> str:
+    """One random world at given levels, by Lattice and by its twin: whether all rows or ``fewer`` were published, or it was ``infeasible``."""
+    world, definition, twin = drawn(case, rng)
+    node = {
+        name: rng.randrange(len(column.parts[column.leaves[0]]))
+        for name, column in zip(world.quasi, twin.columns, strict=True)
+    }
+    told = (case, twin.limit, node, world)
+    table, levels = world.table(private=case not in ON_NUMBERS), tuple(node.values())
+    try:
+        found = found_in(Lattice(node=node, suppression=twin.limit).draft(table, definition), world)
+    except Infeasible:
+        everybody = frozenset(row.number for row in world.rows)
+        assert any(way is None or way.rows == everybody for way in twin.ways(levels, None)), told
+        return "infeasible"
+    assert found.levels == levels
+    assert found.left_out in twin.ways(levels, found.left_out), told
+    return f"fewer, compared with the {found.left_out.compared_with}" if found.left_out.rows else "all"
+
+
+@pytest.mark.parametrize("case", first(COMPARING, 2))
+def test_lattice_leaves_out_whom_the_slow_twin_leaves_out(case):
+    rng = random.Random(f"levels {case}")
+    seen = Counter(at_levels(case, rng) for _ in range(400 if campaign() else 60))
+    assert seen["fewer, compared with the published rows"] >= 2
 
 
 def test_it_climbs_only_as_far_as_the_sets_that_an_adversary_holds_demand():

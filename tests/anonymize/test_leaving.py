@@ -12,11 +12,17 @@ import polars as pl
 import pytest
 
 import reticent as rt
+from reticent.anonymize import Lattice
+from reticent.anonymize.lattice.points import Points
 from reticent.anonymize.leaving import Leaving
-from reticent.data import Groups
+from reticent.data import Context, Groups
+from reticent.engine import count_table
 from reticent.errors import Infeasible
+from tests.anonymize.test_datafly import drawn
+from tests.anonymize.test_mondrian_twin import COMPARING
 from tests.definitions.making import column_of, groups_of
-from tests.sampling import seeds
+from tests.oracles.leaving import PUBLISHED, WHOLE, LeftOut
+from tests.sampling import campaign, first, seeds
 
 TWELVE = pl.DataFrame(
     {
@@ -147,6 +153,42 @@ def _leaving(groups: Groups, definition: Any, allowed: int) -> Leaving:
         lambda columns, kept: (np.arange(int(kept.sum())), groups.select(kept)),
         allowed,
     )
+
+
+def both_ways(case: str, rng: random.Random) -> Counter[str]:
+    """The groups that fail and some more are left out of a random world, in the two ways of Leaving and of its twin: which of these there were."""
+    world, definition, twin = drawn(case, rng)
+    table, allowed = world.table(private=True), int(twin.limit * len(world.rows))
+    points = Points.of(count_table(table, Context()))
+    codes = [each.codes(table.frame[each.column]) for each in table.hierarchies]
+    place = {
+        point: number for number, point in enumerate(zip(*(column.tolist() for column in points.codes), strict=True))
+    }
+    rows = {row: place[point] for row, point in enumerate(zip(*(column.tolist() for column in codes), strict=True))}
+    failing = twin.failing(points.levels)
+    mask = np.array([rng.random() < 0.2 for _ in place])
+    mask[[rows[number] for number in failing]] = True
+    start = frozenset(row for row, point in rows.items() if mask[point])
+    told = (case, twin.limit, sorted(start), world)
+    found = {
+        way.compared_with: LeftOut(frozenset(row for row, point in rows.items() if way.mask[point]), way.compared_with)
+        for way in Lattice().leaving(table, definition, points, allowed).ways(mask.copy())
+    }
+    if not start:
+        assert found == {WHOLE: LeftOut(start, WHOLE)}, told
+        return Counter()
+    slow = twin.leaving(points.levels)
+    assert found.get(PUBLISHED) == slow.among_published(start), told
+    assert found.get(WHOLE) in slow.with_more(start, found.get(WHOLE)), told
+    return Counter(list(found))
+
+
+@pytest.mark.parametrize("case", first(COMPARING, 2))
+def test_both_ways_are_those_of_the_slow_twin(case):
+    rng, seen = random.Random(f"ways {case}"), Counter[str]()
+    for _ in range(1000 if campaign() else 80):
+        seen.update(both_ways(case, rng))
+    assert min(seen[PUBLISHED], seen[WHOLE]) >= 5
 
 
 def test_values_of_those_left_out_stay_in_the_domain_only_if_they_were_declared():

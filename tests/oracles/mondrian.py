@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
-Judge = Callable[["Part"], bool]
-AllJudge = Callable[[list["Part"]], bool]
+from tests.oracles import leaving
+from tests.oracles.leaving import WHOLE, Judge, Leaving, LeftOut, Part, Row
 
-
-class Row(NamedTuple):
-    """A row of the table: its quasi values, its sensitive values, whose it is, and what that person asked for."""
-
-    number: int
-    quasi: tuple
-    values: tuple
-    person: int
-    wish: str | None = None
-    limit: str | None = None
+AllJudge = Callable[[list[Part]], bool]
 
 
 @dataclass(frozen=True)
@@ -71,25 +62,13 @@ class Column:
 
 
 @dataclass
-class Part:
-    """A group: its rows, and the people (quasi values) of a population who fit it."""
-
-    rows: list[Row]
-    people: list[tuple] = field(default_factory=list)
-    refused: set[int] = field(default_factory=set)
-
-    @property
-    def persons(self) -> int:
-        return len({row.person for row in self.rows})
-
-
-@dataclass
 class Demand:
     """What groups must pass.
 
     ``firm`` judges hold for unions of groups that pass. ``wavering`` ones need not. ``hope`` says whether a part of a group may pass the wavering
     judges. ``together`` judges see all groups at once. ``softening`` firm judges may fail for the whole table and hold for parts of it: where rows may be
     left out they waver if it does, and bring a hope of their own; ``enough`` says in how many halves of a failing group there must be hope.
+    ``compares``: some judge compares groups with the whole table.
     """
 
     firm: Sequence[Judge] = ()
@@ -98,6 +77,12 @@ class Demand:
     together: Sequence[AllJudge] = ()
     softening: Sequence[tuple[Judge, Judge]] = ()
     enough: Callable[[Any], bool] = all
+    compares: bool = False
+
+    @property
+    def judges(self) -> list[Judge]:
+        """All that judge one group."""
+        return [*self.firm, *self.wavering, *(judge for judge, _ in self.softening)]
 
     def settled(self, whole: Part, may_suppress: bool) -> Demand:
         """The same with every softening judge among the firm or the wavering ones."""
@@ -110,6 +95,7 @@ class Demand:
             lambda part: all(hope(part) for hope in hopes),
             self.together,
             enough=any if may_suppress else all,
+            compares=self.compares,
         )
 
     def firm_pass(self, part: Part) -> bool:
@@ -151,7 +137,7 @@ class Cutting:
             return None
         done = self._rounds([whole], between_equal=False)
         if self.divide:
-            done = self._rounds([Part(part.rows, part.people) for part in done], between_equal=True)
+            done = self._rounds([part.holding(part.rows, part.people) for part in done], between_equal=True)
         return done
 
     def _rounds(self, opened: list[Part], between_equal: bool) -> list[Part]:
@@ -208,7 +194,7 @@ class Cutting:
             left = min(sizes, key=lambda size: (abs(2 * size - len(rows)), size))
             first = {row.number for row in rows[:left]}
             lower = [row for row in part.rows if row.number in first]
-            return Part(lower), Part([row for row in part.rows if row.number not in first])
+            return part.holding(lower, []), part.holding([row for row in part.rows if row.number not in first], [])
         options = []
         values = sorted(self.held(part, j), key=at.__getitem__)
         for before, after in pairwise(values):
@@ -221,80 +207,118 @@ class Cutting:
         border = min(options)[2]
         sides = [lambda value: at[value] <= border, lambda value: at[value] > border]
         lower, upper = (
-            Part([row for row in part.rows if side(row.quasi[j])], [each for each in part.people if side(each[j])])
+            part.holding(
+                [row for row in part.rows if side(row.quasi[j])], [each for each in part.people if side(each[j])]
+            )
             for side in sides
         )
         return lower, upper
 
 
-@dataclass
+@dataclass(frozen=True)
 class Recoded:
-    """What is published: of every row its cell in each column, None for one that is left out."""
+    """What is published: the cells of every row that is not left out, and what its groups were compared with."""
 
-    cells: dict[int, tuple[frozenset, ...] | None]
-    lost: int
+    cells: dict[int, tuple[frozenset, ...]]
+    compared_with: str = WHOLE
 
 
-def publish(
-    rows: Sequence[Row],
-    columns: Sequence[Column],
-    demand: Demand,
-    least: int,
-    *,
-    sets: Sequence[Sequence[int]] | None = None,
-    people: Sequence[tuple] = (),
-    limit: Fraction = Fraction(0),
-    split: str = "span",
-    values: str = "sets",
-    divide: bool = False,
-) -> Recoded | None:
-    """The release, or None where there is none: columns that some adversary holds together are cut together, the others apart; what fails in the
+@dataclass(frozen=True)
+class Mondrian:
+    """A table and what is asked of its release. Columns that some adversary holds together are cut together, the others apart; what fails in the
     end for some adversary is left out, again and again until nothing fails, and may be no more than ``limit`` of all rows.
+
+    Where groups are compared with the whole table and rows are left out, it is done in one of the ways of :class:`Leaving`, the one that loses fewer rows;
+    where there is none, the table is cut anew and nobody may be left out.
     """
-    known = [tuple(names) for names in sets] if sets is not None else [tuple(range(len(columns)))]
-    settled = demand.settled(Part(list(rows), list(people)), limit > 0)
-    cells: dict[int, dict[int, frozenset]] = {row.number: {} for row in rows}
-    for chosen in _linked(known):
-        cutting = Cutting(columns, chosen, settled, least, split, values, divide)
-        parts = cutting.run(Part(list(rows), list(people)))
-        if parts is None:
+
+    rows: Sequence[Row]
+    columns: Sequence[Column]
+    demand: Demand
+    least: int
+    sets: Sequence[Sequence[int]] | None = None
+    people: Sequence[tuple] = ()
+    limit: Fraction = Fraction(0)
+    split: str = "span"
+    values: str = "sets"
+    divide: bool = False
+    row_is_person: bool = True
+
+    def published(self, hoped: Recoded | None) -> Recoded | None:
+        """The release, or None where there is none. Where ties leave several open, the one that is hoped for if it is one of them."""
+        found: Recoded | None = None
+        for found in self._outcomes(hoped):
+            if found == hoped:
+                break
+        return found
+
+    def _outcomes(self, hoped: Recoded | None) -> Iterator[Recoded | None]:
+        settled = self.demand.settled(Part(list(self.rows), self.rows, list(self.people)), self.limit > 0)
+        cells = self._cells(settled)
+        kept = None if cells is None else self._kept(settled, cells)
+        if cells is None or kept is None:
+            yield None
+            return
+        failing = frozenset(row.number for row in self.rows) - {row.number for row in kept}
+        if not failing or not settled.compares:
+            yield self._without(cells, LeftOut(failing, WHOLE))
+            return
+        ways = Leaving(self.rows, cells, self._known, settled.judges, self.limit, self.row_is_person)
+        wanted = None if hoped is None else LeftOut(frozenset(cells) - hoped.cells.keys(), hoped.compared_with)
+        for both in ways.outcomes(failing, wanted):
+            possible = [way for way in both if way is not None]
+            if possible:
+                yield self._without(cells, min(possible, key=lambda way: len(way.rows)))
+            else:
+                yield from replace(self, limit=Fraction(0))._outcomes(hoped)
+
+    @property
+    def _known(self) -> list[tuple[int, ...]]:
+        return [tuple(names) for names in self.sets] if self.sets is not None else [tuple(range(len(self.columns)))]
+
+    def _cells(self, settled: Demand) -> dict[int, tuple[frozenset, ...]] | None:
+        """What is shown of every row that is not left out; None where the whole table fails."""
+        cells: dict[int, dict[int, frozenset]] = {row.number: {} for row in self.rows}
+        for chosen in _linked(self._known):
+            cutting = Cutting(self.columns, chosen, settled, self.least, self.split, self.values, self.divide)
+            parts = cutting.run(Part(list(self.rows), self.rows, list(self.people)))
+            if parts is None:
+                return None
+            for part in parts:
+                shown = {j: self.columns[j].cell(cutting.held(part, j), self.values) for j in chosen}
+                for row in part.rows:
+                    cells[row.number].update(shown)
+        return {number: tuple(shown[j] for j in range(len(self.columns))) for number, shown in cells.items()}
+
+    def _kept(self, settled: Demand, cells: dict[int, tuple[frozenset, ...]]) -> list[Row] | None:
+        """The rows that are published; None where too many would have to be left out, or the others do not pass together."""
+        kept = list(self.rows)
+        while settled.wavering:
+            before = len(kept)
+            for names in self._known:
+                groups = seen(kept, cells, names, self.people, self.rows)
+                kept = [row for part in groups if all(judge(part) for judge in settled.judges) for row in part.rows]
+            if len(kept) == before:
+                break
+        if not kept or len(self.rows) - len(kept) > self.limit * len(self.rows):
             return None
-        for part in parts:
-            shown = {j: columns[j].cell(cutting.held(part, j), values) for j in chosen}
-            for row in part.rows:
-                cells[row.number].update(shown)
-    kept = list(rows)
-    while settled.wavering:
-        before = len(kept)
-        for names in known:
-            groups = seen(kept, cells, names, people)
-            kept = [
-                row for part in groups if settled.firm_pass(part) and settled.wavering_pass(part) for row in part.rows
-            ]
-        if len(kept) == before:
-            break
-    lost = len(rows) - len(kept)
-    if not kept or lost > limit * len(rows):
-        return None
-    if not all(judge(seen(kept, cells, names, people)) for names in known for judge in settled.together):
-        return None
-    published = {row.number for row in kept}
-    ordered = range(len(columns))
-    return Recoded(
-        {row.number: tuple(cells[row.number][j] for j in ordered) if row.number in published else None for row in rows},
-        lost,
-    )
+        views = [seen(kept, cells, names, self.people, self.rows) for names in self._known]
+        return kept if all(judge(view) for view in views for judge in settled.together) else None
+
+    @staticmethod
+    def _without(cells: dict[int, tuple[frozenset, ...]], left_out: LeftOut) -> Recoded:
+        shown = {number: own for number, own in cells.items() if number not in left_out.rows}
+        return Recoded(shown, left_out.compared_with)
 
 
-def seen(rows: Sequence[Row], cells: Any, names: Sequence[int], people: Sequence[tuple]) -> list[Part]:
+def seen(
+    rows: Sequence[Row], cells: Any, names: Sequence[int], people: Sequence[tuple], beside: Sequence[Row]
+) -> list[Part]:
     """The groups of somebody who knows some columns, with the people of a population who fit them."""
-    groups: dict[tuple, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(tuple(cells[row.number][j] for j in names), []).append(row)
-    return [
-        Part(group, [each for each in people if all(each[j] in cell for j, cell in zip(names, key, strict=True))])
-        for key, group in groups.items()
-    ]
+    groups = leaving.seen(rows, cells, names, beside)
+    for key, part in groups.items():
+        part.people += [each for each in people if all(each[j] in cell for j, cell in zip(names, key, strict=True))]
+    return list(groups.values())
 
 
 def _linked(sets: Sequence[tuple[int, ...]]) -> list[list[int]]:
