@@ -303,7 +303,15 @@ ON_PEOPLE: dict[str, Case] = {
 }
 CASES = {**ON_VALUES, **ON_ONE, **ON_NUMBERS, **ON_PEOPLE}
 # Judged by a plan, not by groups.
-REFUSED = {"BoundedBelief", "MInvariance", "NoisyCounts", "ProbabilisticDP", "TauSafety"}
+REFUSED = {
+    "BoundedBelief",
+    "CrowdBlending",
+    "MInvariance",
+    "NoisyCounts",
+    "ProbabilisticDP",
+    "TauSafety",
+    "UnboundedDP",
+}
 COMPARING = ("delta", "t", "beta", "n t", "delta and k", "beta enhanced", "eligible of a fraction")
 HARD = {"unique", "unique and risk", "everything", "epsilon"}
 ONE_ROW_A_PERSON = {"knowledge", "knowledge of nothing", "knowledge and risk", "negations"}
