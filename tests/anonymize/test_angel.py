@@ -240,6 +240,12 @@ def test_a_table_that_cannot_be_dealt_out_is_refused_by_name(table, words):
     assert words in str(found.value)
 
 
+def test_columns_may_be_called_as_those_of_other_releases():
+    frame = ward().frame.with_columns(bucket=pl.col("sex"), group=pl.lit(1))
+    table = rt.Table(frame, quasi=["age", "sex"], sensitive="disease", other=["bucket", "group"])
+    assert rt.publish(table, WANTED, rt.Angelization()).frame.columns == ["age", "sex", "bucket", "group", "batch"]
+
+
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [

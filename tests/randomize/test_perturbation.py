@@ -120,6 +120,16 @@ def test_an_estimate_is_that_of_the_formula_with_error_bars():
         made.count("age < 30", "intersect")
 
 
+def test_columns_may_have_any_names():
+    frame = (
+        ward(60).frame.rename({"age": "times", "disease": "cells"}).with_columns(met=pl.lit(1), shown=pl.col("times"))
+    )
+    table = rt.Table(frame, quasi=["times", "met", "shown"], sensitive="cells")
+    made = rt.publish(table, rt.LocalDP(3), rt.Perturbation(values=VALUES))
+    low, high = made.count("cells = 'flu' and times < 40 and met = 1 or shown = 41").interval
+    assert low <= frame.filter(pl.sql_expr("cells = 'flu' and times < 40 and met = 1 or shown = 41")).height <= high
+
+
 def test_other_columns_stay_as_they_are_and_are_called_unprotected(tmp_path):
     made = rt.publish(ward(), rt.LocalDP(2), rt.Perturbation(values=VALUES))
     assert made.frame.columns == ["age", "disease"]

@@ -610,8 +610,8 @@ class Allocation(Regions):
 class Deal(Recoding):
     """Rows dealt out to buckets one by one, whatever their quasi values, which are published as they are.
 
-    ``entries`` has a row for each kind of rows: its quasi values (``value 0`` ...), its sensitive values (``secret 0`` ...), its ``bucket`` (from 0) and how
-    many rows there are (``count``). ``rows`` has the bucket of each row of the table that it was made for; it is not saved. No bucket has a place for a later row.
+    ``entries`` has for every row its quasi values (``value 0`` ...), its sensitive values (``secret 0`` ...) and its ``bucket``, numbered from 0 in an order of its own: the
+    published numbers are others. ``rows`` has the buckets alone, in the order of the table that it was made for; it is not saved. No bucket has a place for a later row.
     """
 
     kind: ClassVar[str] = "dealt"
@@ -627,12 +627,12 @@ class Deal(Recoding):
     def of(cls, table: Table, rows: Ids) -> Deal:
         """The rows of a table with the bucket of each."""
         quasi, sensitive = tuple(table.quasi), tuple(table.sensitive)
-        held = cls._keyed(table.frame, quasi, sensitive).with_columns(pl.Series(BUCKET, rows))
-        return cls(quasi, sensitive, held.group_by(held.columns, maintain_order=True).len(_COUNT), table.carried, rows)
+        entries = cls._keyed(table.frame, quasi, sensitive).with_columns(pl.Series(BUCKET, rows))
+        return cls(quasi, sensitive, entries, table.carried, rows)
 
     @staticmethod
     def _keyed(frame: pl.DataFrame, quasi: Sequence[str], sensitive: Sequence[str]) -> pl.DataFrame:
-        """The columns that tell kinds of rows apart, under names of our own."""
+        """The columns by which rows are found again, under names of our own."""
         values = [plain(frame[name]).alias(f"value {place}") for place, name in enumerate(quasi)]
         secrets = [plain(frame[name]).alias(f"secret {place}") for place, name in enumerate(sensitive)]
         return pl.DataFrame([*values, *secrets])
@@ -656,18 +656,17 @@ class Deal(Recoding):
         return self.rows
 
     def shown(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame:
-        """The number of each row's bucket, counted from 1."""
+        """The number of each row's bucket, counted from 1; who shares one is what it tells."""
         return pl.DataFrame({BUCKET: groups + 1})
 
     def _placed(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]:
         """Rows like those of the table take their places, one after the other; for any further one there is none."""
-        keys = [name for name in self.entries.columns if name not in (BUCKET, _COUNT)]
+        keys = [name for name in self.entries.columns if name != BUCKET]
         asked = self._keyed(rows, self.quasi, self.sensitive)
         asked = asked.with_columns(pl.col(name).cast(self.entries.schema[name], strict=False) for name in keys)
         turn = pl.int_range(pl.len()).over(keys).alias("turn")
-        places = self.entries.select(pl.exclude(_COUNT).repeat_by(_COUNT)).explode([*keys, BUCKET]).with_columns(turn)
         found = asked.with_columns(turn).join(
-            places, on=[*keys, "turn"], how="left", maintain_order="left", nulls_equal=True
+            self.entries.with_columns(turn), on=[*keys, "turn"], how="left", maintain_order="left", nulls_equal=True
         )
         group = found[BUCKET].fill_null(-1).to_numpy().astype(np.int64)
         if unseen == "error" and (group < 0).any():
@@ -682,7 +681,7 @@ class Deal(Recoding):
         return {**self._head([{"name": name} for name in self.quasi]), "secrets": list(self.sensitive)}
 
     def stored(self) -> pl.DataFrame:
-        """Every kind of rows with its bucket."""
+        """Every row with its bucket."""
         return self.entries
 
     @classmethod
@@ -690,9 +689,9 @@ class Deal(Recoding):
         """The recoding that was saved."""
         quasi, sensitive = tuple(item["name"] for item in payload["columns"]), tuple(payload["secrets"])
         keys = [*(f"value {i}" for i in range(len(quasi))), *(f"secret {i}" for i in range(len(sensitive)))]
-        if stored[BUCKET].dtype != pl.Int64 or not stored[_COUNT].dtype.is_integer():
-            raise DataError(f"{where} is damaged: buckets and counts are not whole numbers.")
-        return cls(quasi, sensitive, stored.select(*keys, BUCKET, _COUNT), _carried_from(payload, where))
+        if stored[BUCKET].dtype != pl.Int64:
+            raise DataError(f"{where} is damaged: the numbers of buckets are not whole numbers.")
+        return cls(quasi, sensitive, stored.select(*keys, BUCKET), _carried_from(payload, where))
 
 
 @dataclass(frozen=True, eq=False)

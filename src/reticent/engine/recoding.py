@@ -122,34 +122,34 @@ def _mapped(table: Table, made: Callable[[Table], pl.DataFrame], schema: pl.Sche
     return StreamRows(schema, make)
 
 
-def _bucketized(table: Table, bucket: NDArray[np.int64], randomness: Randomness, *, counted: bool) -> Recoded:
+def _bucketized(
+    table: Table, bucket: NDArray[np.int64], randomness: Randomness, *, counted: bool, called: str = BUCKET
+) -> Recoded:
     """Two tables joined by a bucket number only: exact quasi values, and sensitive values in random order (R-WK-23).
 
     Buckets are numbered at random, and the sensitive rows of a bucket are shuffled by the operating system's randomness, so
     that nothing but the bucket's histogram connects the two. ``counted``: equal values of a bucket are one row with their number (R-PM-34).
     """
     rows = table.frame.filter(pl.Series(bucket >= 0))
-    names = pl.Series(BUCKET, randomness.order(int(bucket.max()) + 1)[bucket[bucket >= 0]] + 1)
+    names = pl.Series(called, randomness.order(int(bucket.max()) + 1)[bucket[bucket >= 0]] + 1)
     quasi = rows.select([*table.quasi, *table.other]).with_columns(names)
     quasi, private = _pseudonymized(table, rows, quasi, randomness)
     if counted:
-        histograms = rows.select(names, *table.sensitive).group_by(BUCKET, *table.sensitive).len(COUNT)
+        histograms = rows.select(names, *table.sensitive).group_by(called, *table.sensitive).len(COUNT)
         values = histograms.with_columns(pl.col(COUNT).cast(pl.Int64)).sort(pl.all())
         return Recoded({"quasi": FrameRows(quasi), "sensitive": FrameRows(values)}, private)
     shuffled = randomness.order(len(rows))
-    sensitive = rows.select(list(table.sensitive)).with_columns(names)[shuffled].sort(BUCKET, maintain_order=True)
-    shuffled_values = sensitive.select([BUCKET, *table.sensitive])
+    sensitive = rows.select(list(table.sensitive)).with_columns(names)[shuffled].sort(called, maintain_order=True)
+    shuffled_values = sensitive.select([called, *table.sensitive])
     return Recoded({"quasi": FrameRows(quasi), "sensitive": FrameRows(shuffled_values)}, private)
 
 
 def _in_batches(table: Table, group: NDArray[np.int64], recoding: Coupled, randomness: Randomness) -> Recoded:
     """Labels with the number of a batch in one table, and how often each sensitive value occurs in a batch in another (R-PM-36)."""
-    dealt = _bucketized(table, recoding.batches.groups_of([group]), randomness, counted=True)
-    quasi = dealt.tables["quasi"].frame()
-    beside = quasi.drop(*table.quasi).rename({BUCKET: BATCH})
-    values = dealt.tables["sensitive"].frame().rename({BUCKET: BATCH})
+    dealt = _bucketized(table, recoding.batches.groups_of([group]), randomness, counted=True, called=BATCH)
+    beside = dealt.tables["quasi"].frame().drop(*table.quasi)
     labelled = recoding.shown(group).with_columns(beside.get_columns())
-    return Recoded({"generalized": FrameRows(labelled), "sensitive": FrameRows(values)}, dealt.private)
+    return Recoded({"generalized": FrameRows(labelled), "sensitive": dealt.tables["sensitive"]}, dealt.private)
 
 
 def _pseudonymized(

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import Channel, Draft, MechanismPlan, Rows, Seen, Table, ValueType
+from reticent.data import Channel, Draft, MechanismPlan, Rows, Seen, Table, ValueType, sum_by, unused
 from reticent.data.predicate import Condition
 from reticent.definitions import Definition
 from reticent.errors import DataError, PolicyError
@@ -76,12 +76,13 @@ class PerturbedFormat(MechanismFormat):
         Whoever gives a record at most other/(own + other) gives it at most 1/2 after seeing it shown.
         """
         frame, plan = rows["data"].frame(), read_details(PerturbedManifest.from_json, details).plan
-        every = frame.unique().with_columns(pl.lit(True).alias("#shown"))
+        there = unused("shown", frame.columns)
+        every = frame.unique().with_columns(pl.lit(True).alias(there))
 
         def shows(people: pl.DataFrame) -> NDArray[np.bool_]:
             asked = people.select(pl.col(name).cast(dtype, strict=False) for name, dtype in frame.schema.items())
             found = asked.join(every, on=frame.columns, how="left", maintain_order="left", nulls_equal=True)
-            shown: NDArray[np.bool_] = found["#shown"].fill_null(False).to_numpy()
+            shown: NDArray[np.bool_] = found[there].fill_null(False).to_numpy()
             return shown
 
         prior = plan.replaced / (plan.kept + plan.replaced)
@@ -128,21 +129,24 @@ class _PerturbedStratum:
 
 def _strata(rows: Rows, asked: Condition, details: PerturbedManifest) -> list[_PerturbedStratum]:
     """The rows by how many of the values that there can be would make them meet a condition."""
-    column = details.column
-    others = [name for name in asked.scope if name != column.name]
-    kinds, times = rows.counted([*others, column.name])
-    people = kinds.select(others).unique(maintain_order=True) if others else pl.DataFrame({"#one": [0]})
-    every = people.with_row_index("#kind").join(column.listed.alias(column.name).to_frame(), how="cross")
-    cells = every.select("#kind", met=asked.mask(every)).group_by("#kind").agg(pl.col("met").sum())
-    cells = people.with_row_index("#kind").join(cells, on="#kind").drop("#kind")
-    counted = kinds.select(others, met=asked.mask(kinds), times=pl.Series(times))
-    joined = (
-        counted.join(cells.rename({"met": "cells"}), on=others, nulls_equal=True)
-        if others
-        else counted.join(cells.rename({"met": "cells"}), how="cross")
-    )
-    found = joined.group_by("cells").agg(pl.col("times").sum(), pl.col("times").filter("met").sum().alias("shown"))
-    return [_PerturbedStratum(int(cell), int(many), int(shown)) for cell, many, shown in found.sort("cells").rows()]
+    column, name = details.column, details.column.name
+    kinds, times = rows.counted([*(each for each in asked.scope if each != name), name])
+    met = _met(asked, kinds)
+    if name in asked.scope:
+        values = column.listed.cast(kinds.schema[name])
+        cells = sum(
+            _met(asked, kinds.with_columns(value.alias(name))).astype(np.int64) for value in map(pl.lit, values)
+        )
+    else:
+        cells = np.where(met, column.size, 0)
+    found, stratum = np.unique(cells, return_inverse=True)
+    many, shown = sum_by(stratum, times, len(found)), sum_by(stratum, times * met, len(found))
+    return [_PerturbedStratum(*figures) for figures in zip(found.tolist(), many.tolist(), shown.tolist(), strict=True)]
+
+
+def _met(asked: Condition, rows: pl.DataFrame) -> NDArray[np.bool_]:
+    met: NDArray[np.bool_] = asked.mask(rows).to_numpy()
+    return met
 
 
 def _estimate(condition: str, strata: Sequence[_PerturbedStratum], plan: FrappPlan) -> Estimate:
