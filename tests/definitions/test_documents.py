@@ -10,11 +10,14 @@ from reticent.definitions.catalogue import entries
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "definitions.md").read_text(encoding="utf-8")
 OF_OTHER_PAGES = {
     "BoundedBelief",
+    "CrowdBlending",
+    "LocalDP",
     "MInvariance",
     "NegatedKnowledge",
     "NoisyCounts",
     "ProbabilisticDP",
     "TauSafety",
+    "UnboundedDP",
     "WorstCaseKnowledge",
 }
 

@@ -151,7 +151,13 @@ def test_what_there_is_no_evidence_for_is_refused_and_never_holds(definition, ev
 @pytest.mark.parametrize("name", names())
 def test_only_k_anonymity_is_judged_on_overlapping_groups(name):
     population = rt.Table({"zip": ["1"]}, quasi=["zip"]).frame
-    plans = {"BoundedBelief": {"d": "1/10", "gamma": "1/2"}, "TauSafety": {"m": 2}, "MInvariance": {"m": 2}}
+    plans = {
+        "BoundedBelief": {"d": "1/10", "gamma": "1/2"},
+        "CrowdBlending": {"k": 5, "epsilon": 1},
+        "LocalDP": {"epsilon": 1},
+        "MInvariance": {"m": 2},
+        "TauSafety": {"m": 2},
+    }
     parameters = {**EXAMPLES.get(name, plans.get(name, {"epsilon": 1, "delta": "1/100"}))}
     if name in ("KMap", "DeltaPresence"):
         parameters["population"] = population
