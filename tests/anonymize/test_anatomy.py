@@ -18,6 +18,7 @@ from reticent.data import Context, read_recoding
 from reticent.definitions import definition_from
 from reticent.randomness import Randomness
 from reticent.release import open_public
+from reticent.report import write_report
 from tests.cli.test_catalogue import EXAMPLES
 from tests.oracles.anatomy_worlds import Coins, World, as_published, largest_beliefs
 from tests.oracles.utility_buckets import outcomes, summary
@@ -176,6 +177,14 @@ def test_the_certificate_says_what_is_hidden_and_what_is_not(release, tmp_path):
     found = rt.verify(release.save(tmp_path / "release"))
     assert found.holds
     assert any("drawn at random among the people who share a value" in check.detail for check in found.checks)
+
+
+def test_the_report_says_how_buckets_were_made(release, tmp_path):
+    page = write_report(release, tmp_path / "report.html", table=ward(TWELVE)).read_text("utf-8")
+    assert (
+        "Rows were dealt out to 4 buckets of different sensitive values at random. Quasi values stay as they are."
+        in page
+    )
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,7 @@ def _sensitive(facts: ReportFacts) -> list[_Section]:
 
 
 def _method(facts: ReportFacts) -> _Section | None:
-    """How the release was made: the levels and the lattice of a search, or the columns of a recoding group by group."""
+    """How the release was made: the levels and the lattice of a search, or the columns of a recoding group by group; a method may say it itself (``how``)."""
     if facts.private is None or facts.groups is None:
         return None
     if facts.lattice is not None:
@@ -201,9 +201,10 @@ def _method(facts: ReportFacts) -> _Section | None:
         (name, f"{loss:.1%}", ", ".join(map(str, facts.labels.get(name, ()))))
         for name, loss in facts.private.losses.items()
     ]
+    usual = f"Rows were gathered in {len(facts.groups):,} groups, and recoded group by group: a label says what the people of its group have in common."
     return _Section(
         "How it was made",
-        f"Rows were gathered in {len(facts.groups):,} groups, and recoded group by group: a label says what the people of its group have in common.",
+        str(facts.private.search.get("how", usual)),
         (_plain_table(("column", "detail given up", "labels, for example"), rows) if rows else "") + drawn,
     )
 

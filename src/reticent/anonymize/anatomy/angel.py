@@ -85,6 +85,11 @@ class Angelization:
         dealing = RowsDealt.of(table, values, self.l, context)
         recoding = Coupled(_needed(labelled.recoding), dealing.recoding(table), table.carried)
         recoded = engine_of(table, context).recode(table, recoding, context)
+        buckets = len(labelled.evidence.published)
+        how = (
+            f"{self.buckets} made {buckets:,} groups of people who look alike. Apart from that, rows were dealt out to {len(dealing.groups):,} batches of different "
+            "sensitive values at random."
+        )
         return Draft(
             format=FORMAT,
             recoding=recoding,
@@ -94,7 +99,7 @@ class Angelization:
             meanings=labelled.meanings,
             method=self.describe(),
             utility=labelled.utility,
-            search={**dealing.figures(table), "buckets": len(labelled.evidence.published)},
+            search={**dealing.figures(table), "buckets": buckets, "how": how},
             domains=declared_domains(table.hierarchies),
             private=recoded.private,
             insecure=not context.randomness.is_secure,

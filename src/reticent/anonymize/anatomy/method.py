@@ -65,7 +65,10 @@ class Anatomy:
             meanings=value_meanings(table, recoded),
             method=self.describe(),
             utility=Measured(BucketsDrawing(dealing.units, dealing.bucket_of_unit, len(dealing.groups))),
-            search=dealing.figures(table),
+            search=dealing.figures(table)
+            | {
+                "how": f"Rows were dealt out to {len(dealing.groups):,} buckets of different sensitive values at random. Quasi values stay as they are."
+            },
             domains=declared_domains(table.hierarchies),
             private=recoded.private,
             insecure=not context.randomness.is_secure,
