@@ -34,7 +34,7 @@ def space_of(*bits: int) -> GridSpace:
 def directory_of(rows: list[tuple[int, ...]], bits: tuple[int, ...], minimum: int) -> tuple[BangDirectory, list[str]]:
     """The directory of some rows, and its regions as texts of halvings."""
     cells = np.array(rows, dtype=np.int64).T.reshape(len(bits), -1)
-    made, _ = BangDirectory.built(space_of(*bits), cells, np.ones(len(rows), dtype=np.int64), minimum)
+    made, _ = BangDirectory.built(space_of(*bits), list(cells), np.ones(len(rows), dtype=np.int64), minimum)
     return made, texts_of(made.lows, made.level, bits)
 
 

@@ -46,9 +46,7 @@ def fixture() -> BangDirectory:
     level = np.array([len(text) for text in texts.values()])
     lows = np.array([[_number(text[axis::2], 2) for text in texts.values()] for axis in (0, 1)])
     space = space_of(2, 2)
-    return BangDirectory(
-        space, *space.boxes(lows, level), level, np.array([-1, 0, 1, 1, 0, 4, 0]), np.ones(7), np.zeros((2, 0))
-    )
+    return BangDirectory(space, *space.boxes(lows, level), level, np.array([-1, 0, 1, 1, 0, 4, 0]), np.ones(7))
 
 
 def _number(bits: str, most: int) -> int:
@@ -131,7 +129,7 @@ def test_compiled_loops_build_the_same_as_plain_ones(how, monkeypatch):
     found = []
     for first in (1, 10**9):
         monkeypatch.setattr(_kernels, "COMPILED_FROM", first)
-        made, owner = BangDirectory.built(space_of(6, 6, 6), rows, np.ones(900, dtype=np.int64), 4)
+        made, owner = BangDirectory.built(space_of(6, 6, 6), list(rows), np.ones(900, dtype=np.int64), 4)
         merged = Dendrogram.of(made, how).pairs.tolist()
         found.append((texts_of(made.lows, made.level, (6, 6, 6)), owner.tolist(), made.neighbours.tolist(), merged))
     assert found[0] == found[1]

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 FORMAT = "regions"
 LEVEL, FROM, BELOW, MISSING = "level", "{} from", "{} below", "{} missing"
+_LARGEST_TABLE = 1 << 22
 COLUMN, VALUE, PLACE = "quasi column", "quasi value", "place"
 
 
@@ -66,13 +67,16 @@ class PublishedRegions:
 
 @dataclass(frozen=True)
 class AxisLabels:
-    """What is shown on one axis: the distinct ``labels`` with their ``meanings``, and which of them each class and each region shows; the ``ranges`` of cells of the regions."""
+    """What is shown on one axis: the distinct ``labels`` with their ``meanings``, and which of them each class and each region shows.
+
+    ``bounds`` say of every region where it begins and before what it ends.
+    """
 
     labels: list[str]
     meanings: list[Meaning]
     of_class: Ids
     of_region: Ids
-    ranges: Ids
+    bounds: tuple[pl.Series, pl.Series]
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,18 +132,22 @@ class BangCut:
         for axis, lows, highs in zip(self.index.space.axes, shown.lows, shown.highs, strict=True):
             low, high = np.minimum.reduceat(lows[order], starts), np.maximum.reduceat(highs[order], starts)
             side = axis.cells + 1
-            codes, which = np.unique(
-                np.concatenate([low, lows]) * side + np.concatenate([high, highs]), return_inverse=True
-            )
-            labels, meanings = axis.described([(int(code) // side, int(code) % side) for code in codes.tolist()])
+            codes, which = _numbered(np.concatenate([low, lows]) * side + np.concatenate([high, highs]), side * side)
+            ranges = [(code // side, code % side) for code in codes.tolist()]
+            labels, meanings = axis.described(ranges)
             # Different cells may hold the same values of the column, and then look alike.
             numbers = {label: place for place, label in enumerate(dict.fromkeys(labels))}
             known = dict(zip(labels, meanings, strict=True))
-            place = np.array([numbers[label] for label in labels], dtype=np.int64)[which.ravel()]
-            ranges = np.stack([lows, highs], axis=1)
+            place = np.array([numbers[label] for label in labels], dtype=np.int64)[which]
+            mine = which[self.count :]
+            begins, ends = axis.bounds(ranges)
             found.append(
                 AxisLabels(
-                    list(numbers), [known[label] for label in numbers], place[: self.count], place[self.count :], ranges
+                    list(numbers),
+                    [known[label] for label in numbers],
+                    place[: self.count],
+                    place[self.count :],
+                    (begins.gather(mine), ends.gather(mine)),
                 )
             )
         return tuple(found)
@@ -153,22 +161,16 @@ class BangCut:
         starts = np.concatenate([[0], np.cumsum(many)])
         names = tuple(axis.hierarchy.column for axis in self.index.space.axes)
         kinds = tuple(ValueType.published(axis.hierarchy.leaves.dtype) for axis in self.index.space.axes)
-        sides = [axis.of_region.tolist() for axis in self.axes]
-        levels = shown.level.tolist()
-        found: list[Shape] = []
-        for each in range(self.count):
-            mine = order[starts[each] : starts[each + 1]].tolist()
-            if len(mine) == 1:
-                found.append(Nested(levels[mine[0]]))
-                continue
-            boxes = tuple(
-                (
-                    levels[region],
-                    tuple(axis.meanings[side[region]] for axis, side in zip(self.axes, sides, strict=True)),
-                )
-                for region in mine
+        levels = shown.level
+        holes = [Nested(each) for each in range(self.index.space.depth + 1)]
+        # Most classes have one region: its level is all that there is to say.
+        found: list[Shape] = [holes[each] for each in levels[order[starts[:-1]]].tolist()]
+        for each in np.flatnonzero(many > 1).tolist():
+            mine = order[starts[each] : starts[each + 1]]
+            sides = [[axis.meanings[at] for at in axis.of_region[mine].tolist()] for axis in self.axes]
+            found[each] = Patched(
+                names, kinds, tuple(zip(levels[mine].tolist(), zip(*sides, strict=True), strict=True))
             )
-            found.append(Patched(names, kinds, boxes))
         return tuple(found)
 
     def combinations(self, asked: Sequence[NDArray[np.bool_]] | None = None) -> NDArray[np.float64]:
@@ -194,7 +196,7 @@ class BangCut:
             columns.append(pl.Series(name, labels.labels, dtype=pl.String).gather(labels.of_region))
         for axis, labels in zip(self.index.space.axes, self.axes, strict=True):
             name = axis.hierarchy.column
-            low, high = axis.bounds([(int(one), int(other)) for one, other in labels.ranges])
+            low, high = labels.bounds
             columns += [low.alias(FROM.format(name)), high.alias(BELOW.format(name))]
             if getattr(axis, "missing", False):
                 told = [_missing_word(each) for each in labels.meanings]
@@ -288,6 +290,18 @@ class BangCut:
         )
         mine, _, groups = seen_as(self.groups, ids.astype(np.int64), count, kept)
         return mine, groups
+
+
+def _numbered(codes: Ids, space: int) -> tuple[Ids, Ids]:
+    """The distinct codes below ``space``, rising, and the place of each code among them: by a table of all that there could be, where it is small."""
+    if space > _LARGEST_TABLE:
+        distinct, which = np.unique(codes, return_inverse=True)
+        return distinct, which.ravel()
+    places = np.zeros(space, dtype=np.int32)
+    places[codes] = 1
+    distinct = np.flatnonzero(places)
+    places[distinct] = np.arange(len(distinct), dtype=np.int32)
+    return distinct, places.take(codes).astype(np.int64)
 
 
 def _missing_word(meaning: Meaning) -> str:

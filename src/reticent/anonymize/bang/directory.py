@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -11,7 +12,19 @@ from numpy.typing import NDArray
 
 from reticent.anonymize.bang._kernels import loops_for
 from reticent.anonymize.bang.space import GridSpace, Ids, common_bits, order_of_keys
-from reticent.data import sum_by
+from reticent.data import Codes, sum_by
+
+
+@dataclass(frozen=True, eq=False)
+class KeyTrie:
+    """The binary trie of the keys of a table: its ``root``, how many first bits the keys below each inner node share, both children, and the number and ``level`` of the region whose top a node is (-1: none)."""
+
+    root: int
+    shared: Ids
+    left: Ids
+    right: Ids
+    region: Ids
+    level: Ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,8 +32,7 @@ class BangDirectory:
     """Recorded regions, in the order of their prefixes, those around before those inside.
 
     Region ``r`` holds the cells from ``lows[:, r]`` up to, but without, ``highs[:, r]``, and is the innermost for its *block*: those of them that are in no region inside it.
-    ``level`` is the number of its halvings, ``encloser`` the region around it (-1: none), ``rows`` the rows of its block. ``neighbours`` are pairs of regions that share a face or
-    of which one lies directly inside the other, each pair once.
+    ``level`` is the number of its halvings, ``encloser`` the region around it (-1: none), ``rows`` the rows of its block. ``trie`` is what the regions were found in.
     """
 
     space: GridSpace
@@ -29,53 +41,52 @@ class BangDirectory:
     level: Ids
     encloser: Ids
     rows: Ids
-    neighbours: Ids
+    trie: KeyTrie | None = None
 
     @classmethod
-    def built(cls, space: GridSpace, cells: Ids, sizes: Ids, minimum: int) -> tuple[BangDirectory, Ids]:
-        """The canonical directory of points (their ``cells`` and rows), whatever order these come in; and the region of every point."""
-        keys = space.keys(cells)
+    def built(cls, space: GridSpace, codes: Sequence[Codes], sizes: Ids, minimum: int) -> tuple[BangDirectory, Ids]:
+        """The canonical directory of points (their leaves and rows), whatever order these come in; and the region of every point."""
+        keys = space.keys(codes)
         order = order_of_keys(keys)
-        ordered = keys[:, order]
-        shared = common_bits(ordered)
+        shared = common_bits(keys[:, order])
         fresh = np.concatenate([[True], shared < space.depth])
         number = np.cumsum(fresh) - 1
         firsts = np.flatnonzero(fresh)
-        held_keys, weights = len(firsts), sum_by(number, sizes[order], len(firsts))
-        shared = shared[firsts[1:] - 1]
-        loops, nodes = loops_for(held_keys), 2 * held_keys - 1
-        left, right = np.zeros((2, max(held_keys - 1, 0)), dtype=np.int64)
-        parent, walk, held, level = np.zeros((4, nodes), dtype=np.int64)
+        weights, shared = sum_by(number, sizes[order], len(firsts)), shared[firsts[1:] - 1]
+        many = len(firsts)
+        loops, nodes = loops_for(many * len(space.axes)), 2 * many - 1
+        left, right = np.zeros((2, max(many - 1, 0)), dtype=np.int64)
+        parent, walk, held, level, region = np.zeros((5, nodes), dtype=np.int64)
         root = loops.trie(shared, left, right, parent, walk)
         loops.weigh(left, right, walk, weights, held)
         loops.divide(root, minimum, shared, left, right, parent, held, level)
-        count = int((level >= 0).sum())
-        region, owner, encloser = (
-            np.zeros(nodes, dtype=np.int64),
-            np.zeros(held_keys, dtype=np.int64),
-            np.zeros(count, dtype=np.int64),
-        )
-        loops.owners(walk, parent, held_keys - 1, level, region, owner, encloser)
+        owner, encloser = np.zeros(many, dtype=np.int64), np.zeros(int((level >= 0).sum()), dtype=np.int64)
+        loops.owners(walk, parent, many - 1, level, region, owner, encloser)
         tops = walk[level[walk] >= 0]
-        inside = order[firsts[_key_under(tops, held_keys)]]
-        lows, highs = space.boxes(cells[:, inside], level[tops])
-        axis_of, shift_of = halving_arrays(space)
-        sides = np.int64(1) << space.bits
-        room = 4 * count * len(sides)
+        inside = order[firsts[_key_under(tops, many)]]
+        lows, highs = space.boxes(space.cells([each[inside] for each in codes]), level[tops])
+        found = KeyTrie(root, shared, left, right, region, level)
+        of_point = np.empty(len(order), dtype=np.int64)
+        of_point[order] = owner[number]
+        return cls(space, lows, highs, level[tops], encloser, held[tops], found), of_point
+
+    @cached_property
+    def neighbours(self) -> Ids:
+        """Pairs of regions that share a face or of which one lies directly inside the other, each pair once (R-BA-9)."""
+        assert self.trie is not None
+        sides, nested = np.int64(1) << self.space.bits, np.flatnonzero(self.encloser >= 0)
+        loops, room = loops_for(len(self) * len(sides)), 4 * len(self) * len(sides)
         while True:
             one, other = np.zeros((2, room), dtype=np.int64)
             found = loops.around(
-                root, axis_of, shift_of, sides, shared, left, right, region, level, lows, highs, one, other
-            )
+                self.trie.root, *halving_arrays(self.space), sides, self.trie.shared, self.trie.left, self.trie.right,
+                self.trie.region, self.trie.level, self.lows, self.highs, one, other,
+            )  # fmt: skip
             if found <= room:
                 break
             room = found
-        nested = np.flatnonzero(encloser >= 0)
-        pairs = np.stack([np.concatenate([one[:found], nested]), np.concatenate([other[:found], encloser[nested]])])
-        made = cls(space, lows, highs, level[tops], encloser, held[tops], _once(pairs, count))
-        of_point = np.empty(len(order), dtype=np.int64)
-        of_point[order] = owner[number]
-        return made, of_point
+        pairs = [np.concatenate([one[:found], nested]), np.concatenate([other[:found], self.encloser[nested]])]
+        return _once(np.stack(pairs), len(self))
 
     def __len__(self) -> int:
         return len(self.level)

@@ -47,7 +47,7 @@ class BangIndex:
         context.step("laying out columns")
         space = GridSpace.of(units.hierarchies, method.scales, units.column_sizes)
         context.step("splitting regions")
-        directory, region_of = BangDirectory.built(space, space.cells(units.codes), persons_of(units), minimum)
+        directory, region_of = BangDirectory.built(space, units.codes, persons_of(units), minimum)
         return cls(method, minimum, space, directory, units, region_of)
 
     @cached_property
@@ -93,6 +93,9 @@ class BangIndex:
         more than that number. With ``guard="sensitive"`` a class is parted wherever both parts pass.
         """
         k = max(self.minimum, definition.least_rows())
+        if k == self.minimum and self.directory.rows.min() >= k and definition.holds(self.blocks):
+            # Nothing needs to be merged, so that there is no order to be found.
+            return BangCut.of(self, np.arange(len(self.directory)), k)
         context.step("merging blocks", note=f"{len(self.directory):,} blocks")
         dendrogram = self.dendrogram
         everything = BangCut.of(self, np.zeros(len(dendrogram), dtype=np.int64), int(dendrogram.rows[-1]))

@@ -303,17 +303,18 @@ class GridSpace:
         """The cell of each point on every axis, one row an axis, given its leaves."""
         return np.stack([axis.cell_of.take(each) for axis, each in zip(self.axes, codes, strict=True)])
 
-    def keys(self, cells: Ids) -> Words:
-        """The interleaved bits of points, the first halving in the highest bit; one row a word."""
-        keys = np.zeros((self.words, cells.shape[1]), dtype=np.uint64)
-        for axis, each in enumerate(self.axes):
-            spread = np.zeros((self.words, each.cells), dtype=np.uint64)
-            numbers = np.arange(each.cells, dtype=np.uint64)
+    def keys(self, codes: Sequence[Codes]) -> Words:
+        """The interleaved bits of points, given their leaves, the first halving in the highest bit; one row a word."""
+        keys = np.zeros((self.words, len(codes[0])), dtype=np.uint64)
+        for axis, (each, leaves) in enumerate(zip(self.axes, codes, strict=True)):
+            cells = each.cell_of.astype(np.uint64)
+            spread = np.zeros((self.words, len(cells)), dtype=np.uint64)
             for level, (own, bit) in enumerate(self.halvings):
                 if own == axis:
                     shift = np.uint64(each.bits - 1 - bit)
-                    spread[level // WORD] |= ((numbers >> shift) & np.uint64(1)) << np.uint64(WORD - 1 - level % WORD)
-            keys |= spread.take(cells[axis], axis=1)
+                    spread[level // WORD] |= ((cells >> shift) & np.uint64(1)) << np.uint64(WORD - 1 - level % WORD)
+            for word in np.flatnonzero(spread.any(axis=1)).tolist():
+                keys[word] |= spread[word].take(leaves)
         return keys
 
     def boxes(self, cells: Ids, level: Ids) -> tuple[Ids, Ids]:
