@@ -131,6 +131,31 @@ def disc_chart(discs: Sequence[ChartDisc], x: ChartAxis, y: ChartAxis, *, title:
     return _drawing([frame, *parts, f'<g clip-path="url(#inside)">{"".join(drawn)}</g>'], title)
 
 
+@dataclass(frozen=True)
+class ChartBox:
+    """A box between two values of each axis, and how ``deep`` it lies inside others; ``tip`` says what it is."""
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+    deep: int
+    tip: str = ""
+
+
+def box_chart(boxes: Sequence[ChartBox], x: ChartAxis, y: ChartAxis, *, title: str) -> str:
+    """Boxes one upon the other, those that lie deepest last, as the text of an SVG file; what lies beyond the axes is cut off."""
+    at_x, at_y = _places(x, y)
+    parts = [f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="white"/>', *_axes(x, y, at_x, at_y)]
+    for box in sorted(boxes, key=lambda each: each.deep):
+        left, right = (at_x(min(max(value, x.low), x.high)) for value in box.x)
+        low, high = (at_y(value) for value in box.y)
+        tip = f"<title>{escape(box.tip)}</title>" if box.tip else ""
+        parts.append(
+            f'<rect x="{left:.1f}" y="{high:.1f}" width="{right - left:.1f}" height="{low - high:.1f}" fill="{COLOURS[1]}" fill-opacity="0.1" stroke="{COLOURS[1]}" '
+            f'stroke-opacity="0.6">{tip}</rect>'
+        )
+    return _drawing(parts, title)
+
+
 def _places(x: ChartAxis, y: ChartAxis) -> tuple[Callable[[float], float], Callable[[float], float]]:
     """Where values of the axes lie in the picture; what is above or below goes to the edge."""
 

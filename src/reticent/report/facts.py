@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from reticent.anonymize import search
 from reticent.attack import Findings
-from reticent.data import Context, Groups, Shape, Table
+from reticent.data import Context, Groups, Seen, Table
 from reticent.definitions import Definition, KAnonymity
 from reticent.engine import count_table
 from reticent.errors import DataError
@@ -101,7 +101,7 @@ class PrivateFacts:
 class ReportFacts:
     """Everything that a report tells. What is None or empty is not known, or not for the public; ``groups`` is None where rows are not true rows.
 
-    ``shapes`` are those of the groups, where they are no boxes.
+    ``seen`` is what everybody sees of the groups.
     """
 
     title: str
@@ -111,7 +111,7 @@ class ReportFacts:
     rows: int
     groups: Groups | None
     least: int | None
-    shapes: tuple[Shape, ...] = ()
+    seen: Seen | None = None
     private: PrivateFacts | None = None
     before: NDArray[np.int64] | None = None
     lattice: LatticeFacts | None = None
@@ -161,7 +161,7 @@ def gather(
         rows=side.height,
         groups=side.seen.groups,
         least=max(least, default=None),
-        shapes=side.seen.shapes,
+        seen=side.seen,
         labels={name: list(labels)[:_EXAMPLES] for name, labels in side.meanings.items()},
         residual=tuple(side.certificate["residual_risks"]),
         certificate=_certificate(side),

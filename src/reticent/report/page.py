@@ -21,6 +21,7 @@ from reticent.report.facts import Comparison, PrivateFacts, ReportFacts, value_c
 from reticent.report.figures import Bar, Figure
 from reticent.report.knowledge_figure import knowledge_curves
 from reticent.report.lattice_figure import LatticeFacts, ladder, lattice
+from reticent.report.regions_figure import regions_in_two_columns
 from reticent.report.worth import POOR
 
 _MOST_LISTED = 6
@@ -149,8 +150,10 @@ def _crowds(facts: ReportFacts) -> _Section | None:
 
 
 def _shapes(facts: ReportFacts) -> _Section | None:
-    """Where groups lie that have a centre and a radius."""
-    drawn = None if facts.groups is None else balls_in_two_columns(facts.shapes, facts.groups.sizes)
+    """Where groups lie that have a centre and a radius, or regions one inside the other."""
+    if facts.groups is None or facts.seen is None:
+        return None
+    drawn = balls_in_two_columns(facts.seen.shapes, facts.groups.sizes) or regions_in_two_columns(facts.seen)
     return None if drawn is None else _Section("Where the groups lie", drawn.title + ".", _figure(drawn))
 
 
