@@ -10,6 +10,7 @@ from benchmarks.adult import SHARED
 MODULES = (
     "search",
     "local",
+    "bang",
     "suppression",
     "clustering",
     "buckets",

@@ -103,6 +103,10 @@ def _of_release(source: Any, new: pl.DataFrame | None, levels: Mapping[str, int]
         tuple(seen.describe(group).values()): Counter(seen.true_groups.histogram(group))
         for group in range(len(seen.sizes))
     }
+    if len(buckets) < len(seen.sizes):
+        raise PolicyError(
+            "New rows are placed by their labels, and groups of this release may show the same ones. Monitor the table with its policy instead."
+        )
     if new is None:
         return buckets, []
     _require(new, [*seen.names, sensitive])

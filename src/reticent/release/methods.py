@@ -17,6 +17,7 @@ _CANDIDATES: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ("Lattice", {}),
     ("Mondrian", {"values": "ranges"}),
     ("Mondrian", {"values": "ranges", "split": "loss"}),
+    ("Bang", {}),
 )
 _SMALL = 1_000_000
 """Cuts are chosen by their loss, which takes time by the square of the columns, where rows times columns times columns are at most this many."""

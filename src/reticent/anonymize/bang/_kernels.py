@@ -11,12 +11,12 @@ from typing import Any
 
 from reticent.anonymize.bang import loops
 
-COMPILED_FROM = 20_000
-"""From this many keys on, waiting for the compiler once costs less than plain loops."""
+COMPILED_FROM = 100_000
+"""From this many keys times columns on, waiting for the compiler once costs less than plain loops."""
 
 
 def loops_for(size: int) -> Any:
-    """The loops for so many keys."""
+    """The loops for so many keys times columns."""
     return _compiled() if size >= COMPILED_FROM else loops
 
 

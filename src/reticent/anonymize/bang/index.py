@@ -42,8 +42,6 @@ class BangIndex:
     @classmethod
     def of(cls, method: Bang, minimum: int, units: FrequencySet, context: Context) -> BangIndex:
         """The index of counted points."""
-        if not units.rows:
-            raise Infeasible("Bang: the table has no rows, so there is nothing to publish.")
         context.step("laying out columns")
         space = GridSpace.of(units.hierarchies, method.scales, units.column_sizes)
         context.step("splitting regions")

@@ -83,10 +83,12 @@ class LineAxis(ColumnAxis):
     missing: bool
 
     def described(self, ranges: Sequence[tuple[int, int]]) -> tuple[list[str], list[Meaning]]:
-        lows, highs = (series.to_list() for series in self._ends(ranges))
+        # Cells behind the last edge are nobody's: ranges that differ there only are the same.
+        distinct = list(dict.fromkeys((first, min(stop, self._real)) for first, stop in ranges))
+        lows, highs = (series.to_list() for series in self.bounds(distinct))
         meanings: list[Meaning] = []
-        for (first, stop), low, high in zip(ranges, lows, highs, strict=True):
-            if first == 0 and stop == self.cells:
+        for (first, stop), low, high in zip(distinct, lows, highs, strict=True):
+            if first == 0 and stop == self._real:
                 meanings.append(Anything())
             elif self.missing and first == 0:
                 meanings.append(Missing() if stop == 1 else OrMissing(Interval(None, high)))
@@ -97,7 +99,14 @@ class LineAxis(ColumnAxis):
         taken: dict[str, None] = {}
         for meaning in meanings:
             taken[unused(self._text(meaning), taken)] = None
-        return list(taken), meanings
+        told = dict(zip(distinct, zip(taken, meanings, strict=True), strict=True))
+        found = [told[first, min(stop, self._real)] for first, stop in ranges]
+        return [label for label, _ in found], [meaning for _, meaning in found]
+
+    @property
+    def _real(self) -> int:
+        """How many cells values can lie in."""
+        return len(self.edges) + 1
 
     def _text(self, meaning: Meaning) -> str:
         if isinstance(meaning, OrMissing):
@@ -109,13 +118,9 @@ class LineAxis(ColumnAxis):
         return SUPPRESSED if isinstance(meaning, Anything) else NULL_LABEL
 
     def bounds(self, ranges: Sequence[tuple[int, int]]) -> tuple[pl.Series, pl.Series]:
-        return self._ends(ranges)
-
-    def _ends(self, ranges: Sequence[tuple[int, int]]) -> tuple[pl.Series, pl.Series]:
         spans = np.array(ranges, dtype=np.int64).reshape(-1, 2)
-        first = spans[:, 0] <= int(self.missing)
-        last = spans[:, 1] >= self.cells
-        places = np.append(self.edges, self.edges[:1]) if len(self.edges) else np.zeros(1, dtype=np.int64)
+        first, last = spans[:, 0] <= int(self.missing), spans[:, 1] >= self._real
+        places = self.edges if len(self.edges) else np.zeros(1, dtype=self.edges.dtype)
         low = at_places(places[np.where(first, 0, spans[:, 0] - 1)], first, self.kind)
         high = at_places(places[np.where(last, 0, spans[:, 1] - 1)], last, self.kind)
         return low, high

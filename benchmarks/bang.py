@@ -1,0 +1,80 @@
+"""Bang against the floor G (TARGETS.md), and its loss beside Mondrian's on the files of ../shared/data. Run ``python -m benchmarks bang [loss] [NAME]``."""
+
+from __future__ import annotations
+
+import resource
+from datetime import date
+
+from benchmarks.measuring import RESULTS, Row, best_of, group_by_floor, report
+from benchmarks.search import Data, adult, cps, ihis, ten_million
+from reticent.anonymize import Bang, Lattice, Mondrian
+from reticent.anonymize.bang import BangIndex
+from reticent.data import Context
+from reticent.definitions import KAnonymity
+
+FILES = {
+    "Adult 30,162 x 8": adult,
+    "CPS 280,005 x 7": cps,
+    "ihis_synth 1,193,504 x 9": ihis,
+    "10 million x 8": ten_million,
+}
+
+
+def speed(name: str, data: Data) -> list[Row]:
+    """Index and release of a table, and another k from the same index: cut, groups and labels, no files."""
+    floor = group_by_floor(data.frame, list(data.quasi))
+    # Twice, so that the compiled loops are there the second time.
+    ours, draft = best_of(2, lambda: Bang().draft(data.table(), KAnonymity(5), Context()))
+    note = f"loss {draft.utility['loss']:.4f}, {len(draft.evidence.published):,} classes"
+    target = 10 if data.frame.height >= 1_000_000 else None
+    rows = [Row(f"{name}, k=5, index and release", floor, ours, target, note)]
+    index = Bang(minimum=5).build(data.table())
+    again(index, 5)
+    for k in (10, 40, 200):
+        ours, count = best_of(3, lambda k=k: again(index, k))
+        rows.append(Row(f"{name}, k={k} from the same index", floor, ours, 0.2, f"{count:,} classes"))
+    return rows
+
+
+def again(index: BangIndex, k: int) -> int:
+    cut = index.draft(k)
+    _ = cut.labels, cut.axes
+    return len(cut.groups)
+
+
+def losses(name: str, data: Data) -> list[str]:
+    """The loss at two k, beside that of other methods."""
+    found = []
+    for k in (5, 50):
+        methods = (Bang(minimum=5), Bang(minimum=k), Mondrian(values="ranges"), Mondrian(), Lattice())
+        told = [method.draft(data.table(), KAnonymity(k), Context()).utility["loss"] for method in methods]
+        found.append(f"| {name} | {k} | {' | '.join(f'{each:.4f}' for each in told)} |")
+        print(found[-1], flush=True)
+    return found
+
+
+def main(*names: str) -> None:
+    chosen = {name: make for name, make in FILES.items() if all(each in name for each in names if each != "loss")}
+    if "loss" in names:
+        lines = [line for name, make in chosen.items() for line in losses(name, make())]
+        head = [
+            "| file | k | Bang(minimum=5) | Bang(minimum=k) | Mondrian, ranges | Mondrian, sets | Lattice |",
+            "|---|---|---|---|---|---|---|",
+        ]
+        title = f"## Bang: loss beside other methods ({date.today().isoformat()})"
+        with RESULTS.open("a", encoding="utf-8") as out:
+            out.write(
+                "\n".join(["", title, "", f"`python -m benchmarks bang {' '.join(names)}`", "", *head, *lines, ""])
+            )
+        return
+    rows: list[Row] = []
+    for name, make in chosen.items():
+        for row in speed(name, make()):
+            rows.append(row)
+            print(row.line(), flush=True)
+    print(f"most memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB")
+    report("Bang", f"python -m benchmarks bang {' '.join(names)}".strip(), rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""Columns as lines of cells: numbers, dates, categories and missing values, and what is said about settings that do not fit (R-BA-1)."""
+
+from __future__ import annotations
+
+import datetime
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reticent as rt
+from reticent.anonymize.bang.space import GridSpace, RankAxis
+from reticent.engine import count_table
+from reticent.errors import Infeasible, PolicyError
+from reticent.release import open_public
+
+numbers = st.one_of(st.integers(-(10**15), 10**15), st.floats(-1e12, 1e12, allow_nan=False))
+
+
+@given(
+    values=st.lists(st.one_of(st.none(), numbers.map(float)), min_size=1, max_size=30),
+    scale=st.sampled_from(["equal", "quantile"]),
+)
+@settings(max_examples=60)
+def test_every_value_lies_in_the_range_of_its_cell(values, scale):
+    table = rt.Table(pl.DataFrame({"x": pl.Series(values, dtype=pl.Float64)}), quasi=["x"], nulls="category")
+    units = count_table(table)
+    axis = GridSpace.of(units.hierarchies, {"x": scale}, units.column_sizes).axes[0]
+    assert axis.cell_of.min() >= 0
+    assert axis.cell_of.max() < axis.cells
+    ranges = sorted({(int(cell), int(cell) + 1) for cell in axis.cell_of})
+    _, meanings = axis.described(ranges)
+    low, high = (each.to_list() for each in axis.bounds(ranges))
+    for value, cell in zip(axis.hierarchy.leaves.to_list(), axis.cell_of.tolist(), strict=True):
+        place = ranges.index((cell, cell + 1))
+        if value is None:
+            assert cell == 0
+            continue
+        assert low[place] is None or low[place] <= value
+        assert high[place] is None or value < high[place]
+        assert rt.data.LeafIndex.of(pl.Series([value]), "x").under(meanings[place]).tolist() == [0]
+
+
+def test_values_that_are_told_apart_in_no_cell_stay_together():
+    table = rt.Table(pl.DataFrame({"x": [1, 1, 1, 1, 50, 50, 50, 50]}), quasi=["x"])
+    assert rt.Bang(minimum=2).build(table).draft(2).groups.sizes.tolist() == [4, 4]
+
+
+def test_categories_lie_in_the_order_of_their_hierarchy():
+    tree = rt.Hierarchy.taxonomy({"*": {"Engineer": ["Civil", "Computer"], "Doctor": ["GP", "Specialist"]}})
+    frame = pl.DataFrame({"job": ["GP", "Civil", "Specialist", "Computer"] * 3})
+    axis = RankAxis.of(rt.Table(frame, quasi={"job": tree}).hierarchies[0])
+    labels, _ = axis.described([(0, 2), (2, 4), (0, 4), (3, 4)])
+    assert [set(label.strip("{}").split(", ")) for label in labels[:2]] == [{"Civil", "Computer"}, {"GP", "Specialist"}]
+    assert labels[2] == "*"
+
+
+def test_dates_and_missing_values_go_the_whole_way(tmp_path):
+    day = datetime.date(2020, 1, 1)
+    born = [None if i % 5 == 0 else day + datetime.timedelta(days=37 * i % 900) for i in range(40)]
+    frame = pl.DataFrame({"born": born, "ok": [i % 3 == 0 for i in range(40)], "s": ["a", "b"] * 20})
+    table = rt.Table(frame, quasi=["born", "ok"], sensitive="s", nulls="category")
+    release = rt.publish(table, rt.KAnonymity(4), method=rt.Bang(minimum=2), ledger=tmp_path / "l.sqlite")
+    folder = release.save(tmp_path / "r")
+    assert rt.verify(folder).holds
+    regions = open_public(folder).reader
+    for row, group in zip(frame.iter_rows(named=True), rt.apply(folder, frame)["group"], strict=True):
+        assert regions.at(born=row["born"], ok=row["ok"]) == group
+
+
+def test_breakpoints_are_the_ends_of_regions():
+    frame = pl.DataFrame({"age": list(range(20, 60))})
+    release = rt.publish(
+        rt.Table(frame, quasi=["age"]), rt.KAnonymity(10), method=rt.Bang(scales={"age": [30, 40, 50]})
+    )
+    assert sorted(release.frame["age"].unique()) == ["< 30", ">= 50", "[30, 40)", "[40, 50)"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"minimum": 0}, "minimum"),
+        ({"order": "best"}, "order must be one of balanced, gridclus, closest"),
+        ({"guard": "none"}, "guard must be one of quasi, sensitive"),
+        ({"scales": {"age": "log"}}, "'equal', 'quantile' or a list"),
+    ],
+)
+def test_a_setting_that_does_not_fit_is_named(settings, said):
+    with pytest.raises(PolicyError, match=said):
+        rt.Bang(**settings)
+
+
+@pytest.mark.parametrize(
+    ("scales", "said"),
+    [
+        ({"ages": "equal"}, "not a quasi column"),
+        ({"age": [40, 30]}, "a rising list"),
+        ({"age": []}, "a rising list"),
+        ({"town": [1]}, "no numbers or dates"),
+    ],
+)
+def test_a_scale_that_does_not_fit_its_column_is_named(scales, said):
+    table = rt.Table(pl.DataFrame({"age": [1, 2, 3], "town": ["a", "b", "c"]}), quasi=["age", "town"])
+    with pytest.raises(PolicyError, match=said):
+        rt.Bang(scales=scales).build(table)
+
+
+def test_tables_that_cannot_be_indexed_are_refused():
+    with pytest.raises(PolicyError, match="no quasi columns"):
+        rt.Bang().build(rt.Table(pl.DataFrame({"s": ["a"]}), quasi=[], sensitive="s"))
+    frame = pl.DataFrame({"age": [20, 30, 40], "s": ["a", "b", "a"]})
+    with pytest.raises(Infeasible):
+        rt.publish(rt.Table(frame, quasi=["age"], sensitive="s"), rt.KAnonymity(5), method=rt.Bang())
+    with pytest.raises(PolicyError, match="merging"):
+        rt.publish(rt.Table(frame, quasi=["age"], sensitive="s"), rt.MUnique(2), method=rt.Bang())
+    limited = rt.Hierarchy.intervals([10], domain=(0, 99)).limited(min_level=1)
+    with pytest.raises(PolicyError, match="limits the levels"):
+        rt.publish(rt.Table(frame, quasi={"age": limited}), rt.KAnonymity(2), method=rt.Bang())
+
+
+def test_a_guard_on_sensitive_values_cuts_finer_and_says_what_it_does_not_promise():
+    draw = np.random.default_rng(3)
+    frame = pl.DataFrame(
+        {
+            "x": draw.integers(0, 99, 400),
+            "y": draw.integers(0, 99, 400),
+            "s": draw.choice(["a", "b", "c"], 400, p=[0.8, 0.1, 0.1]),
+        }
+    )
+    table, wanted = rt.Table(frame, quasi=["x", "y"], sensitive="s"), rt.KAnonymity(5) & rt.DistinctLDiversity(2)
+    plain, guarded = (rt.publish(table, wanted, method=rt.Bang(guard=guard)) for guard in ("quasi", "sensitive"))
+    assert len(guarded.groups) > len(plain.groups)
+    told = [" ".join(each.certificate["residual_risks"]) for each in (plain, guarded)]
+    assert ["not promised against somebody who knows the algorithm" in text for text in told] == [False, True]
+    # Without a guard, classes are those of one k for all, however the values lie.
+    index = rt.Bang().build(table)
+    k = plain.manifest.details["k"]
+    assert sorted(plain.groups.sizes.tolist()) == sorted(index.draft(k).groups.sizes.tolist())
+    assert not wanted.holds(index.draft(k - 1).groups)
