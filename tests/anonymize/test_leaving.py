@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -158,6 +159,10 @@ def _leaving(groups: Groups, definition: Any, allowed: int) -> Leaving:
 def both_ways(case: str, rng: random.Random) -> Counter[str]:
     """The groups that fail and some more are left out of a random world, in the two ways of Leaving and of its twin: which of these there were."""
     world, definition, twin = drawn(case, rng)
+    if rng.random() < 0.5:
+        # Somebody who knows one column sees groups that lost rows of their own.
+        world.sets = [(place,) for place in range(len(world.quasi))]
+        twin = replace(twin, sets=world.sets)
     table, allowed = world.table(private=True), int(twin.limit * len(world.rows))
     points = Points.of(count_table(table, Context()))
     codes = [each.codes(table.frame[each.column]) for each in table.hierarchies]

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import reticent as rt
+from reticent._names import load
 from reticent.anonymize import Mondrian
 from reticent.anonymize.mondrian import stage as stages
 from reticent.anonymize.mondrian.scales import Scale
@@ -33,6 +34,7 @@ from reticent.definitions import (
     DistinctLDiversity,
     EntropyLDiversity,
     EpsilonMAnonymity,
+    GroupDefinition,
     KAnonymity,
     KEAnonymity,
     KMap,
@@ -302,16 +304,6 @@ ON_PEOPLE: dict[str, Case] = {
     ),
 }
 CASES = {**ON_VALUES, **ON_ONE, **ON_NUMBERS, **ON_PEOPLE}
-# Judged by a plan, not by groups.
-REFUSED = {
-    "BoundedBelief",
-    "CrowdBlending",
-    "MInvariance",
-    "NoisyCounts",
-    "ProbabilisticDP",
-    "TauSafety",
-    "UnboundedDP",
-}
 COMPARING = ("delta", "t", "beta", "n t", "delta and k", "beta enhanced", "eligible of a fraction")
 HARD = {"unique", "unique and risk", "everything", "epsilon"}
 ONE_ROW_A_PERSON = {"knowledge", "knowledge of nothing", "knowledge and risk", "negations"}
@@ -320,7 +312,8 @@ ONE_ROW_A_PERSON = {"knowledge", "knowledge of nothing", "knowledge and risk", "
 def test_every_definition_of_the_catalogue_has_a_twin():
     world = LocalWorld.draw(random.Random(1))
     named = {part.name for make in CASES.values() for part in make(world)[0].parts()}
-    assert named | REFUSED == set(catalogue.names())
+    # Others are judged by a plan or by a series of releases.
+    assert named == {name for name in catalogue.names() if issubclass(load("definition", name), GroupDefinition)}
 
 
 def compare(case: str, rng: random.Random, folder: Any = None) -> str:
