@@ -417,6 +417,9 @@ def test_people_who_are_forgotten_are_new_when_they_return(tmp_path):
     again = rt.republish.History.open(history.path, retention=0)
     assert again.settings.retention == 0
     assert "retention" not in open_public(again.publish(away).folder).manifest.details
+    assert again.series.retention == 1
+    assert again.check().m == 2
+    assert begin(tmp_path / "empty").check().holds
 
 
 @pytest.mark.parametrize("name", ["state.json", "people.parquet", "groups.parquet", "gone.parquet"])

@@ -202,14 +202,15 @@ class History:
                 self.settings.domain, self.settings.m, self.settings.sensitive, dict.fromkeys(self.settings.quasi), ()
             )
         last = self._folder.read_state(chain[-1])
-        earlier = [self._folder.read_state(version, last.orders).release for version in chain[:-1]]
+        states = [*(self._folder.read_state(version, last.orders) for version in chain[:-1]), last]
+        forgets = [each.facts["retention"] for each in states if each.facts.get("retention")]
         return PublishedSeries(
             last.domain,
             self.settings.m,
             self.settings.sensitive,
             last.orders,
-            (*earlier, last.release),
-            self.settings.retention,
+            tuple(each.release for each in states),
+            min(forgets, default=0),
         )
 
     @property
@@ -221,7 +222,8 @@ class History:
     def check(self) -> SeriesVerdict:
         """Judge the whole series against the rules that it was published by; events that cannot follow each other are a :class:`DataError`."""
         series = self.series
-        series.check_events(*series.coded_people())
+        if len(series):
+            series.check_events(*series.coded_people())
         return check_tau_safety(series, hardened=self.settings.baseline is None)
 
     def facts(self) -> list[dict[str, Any]]:
@@ -288,7 +290,8 @@ class History:
         found: dict[str, Any] = {}
 
         def keep(after: HistoryState, change: PublishedChange) -> SeriesState:
-            found.update(change.as_json(), seconds=round(time.perf_counter() - began, 3))
+            took = round(time.perf_counter() - began, 3)
+            found.update(change.as_json(), seconds=took, retention=self.settings.retention)
             named = f"{after.release.number:04d}-{secrets.token_hex(8)}"
             self._folder.write_state(named, with_snapshot(after, digest, found), version)
             return SeriesState(_SERIES, named, {"number": after.release.number}, follows=version)

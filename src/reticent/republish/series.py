@@ -110,7 +110,7 @@ class PublishedSeries(Sequence[SeriesRelease]):
     """All releases of one table, first to last: a sequence of :class:`SeriesRelease`.
 
     ``domain`` are the declared sensitive values: code ``c`` stands for ``domain[c]``. ``orders`` names the quasi columns in the order of the boxes, each
-    with its values in the order of its scale, or None for a column of numbers. Whoever was away for more than ``retention`` releases may be new again (0: nobody).
+    with its values in the order of its scale, or None for a column of numbers. Whoever was away for more than ``retention`` releases (the least that ever was in force) may be new again; 0: nobody.
     :meth:`event_lists` says what happened to whom, :meth:`SeriesRelease.signature` what a group shows.
     """
 
