@@ -43,6 +43,23 @@ def test_every_value_lies_in_the_range_of_its_cell(values, scale):
         assert rt.data.LeafIndex.of(pl.Series([value]), "x").under(meanings[place]).tolist() == [0]
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "values",
+    [
+        pl.Series([-(2**63), 2**63 - 1, 0, 5] * 3),
+        pl.Series([-1.7e308, 1.7e308, 0.0, 5e-324] * 3),
+        pl.Series([datetime.date(1, 1, 1), datetime.date(9999, 12, 31), datetime.date(2000, 2, 29)] * 4),
+    ],
+)
+def test_the_ends_of_a_type_are_values_like_others(values):
+    table = rt.Table(values.to_frame("x"), quasi=["x"])
+    release = rt.publish(table, rt.KAnonymity(3), method=rt.Bang(minimum=3))
+    assert [release.reader.at(x=value) for value in values] == rt.apply(release, values.to_frame("x"))[
+        "group"
+    ].to_list()
+
+
 def test_values_that_are_told_apart_in_no_cell_stay_together():
     table = rt.Table(pl.DataFrame({"x": [1, 1, 1, 1, 50, 50, 50, 50]}), quasi=["x"])
     assert rt.Bang(minimum=2).build(table).draft(2).groups.sizes.tolist() == [4, 4]
@@ -115,6 +132,9 @@ def test_tables_that_cannot_be_indexed_are_refused():
         rt.publish(rt.Table(frame, quasi=["age"], sensitive="s"), rt.KAnonymity(5), method=rt.Bang())
     with pytest.raises(PolicyError, match="merging"):
         rt.publish(rt.Table(frame, quasi=["age"], sensitive="s"), rt.MUnique(2), method=rt.Bang())
+    wide = pl.DataFrame({"age": pl.Series([2**64 - 1, 3], dtype=pl.UInt64)})
+    with pytest.raises(PolicyError, match="64 bits"):
+        rt.publish(rt.Table(wide, quasi=["age"]), rt.KAnonymity(2), method=rt.Bang())
     limited = rt.Hierarchy.intervals([10], domain=(0, 99)).limited(min_level=1)
     with pytest.raises(PolicyError, match="limits the levels"):
         rt.publish(rt.Table(frame, quasi={"age": limited}), rt.KAnonymity(2), method=rt.Bang())

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
+import polars as pl
+
 from reticent.anonymize.bang.dendrogram import ORDERS, MergeOrder
 from reticent.anonymize.bang.index import BangIndex
 from reticent.anonymize.base import GROUPS, fitting
@@ -83,6 +85,8 @@ class Bang:
         if not table.quasi:
             return "Bang: the table has no quasi columns, so there is nothing to index. Declare some with quasi=."
         for column, each in table.quasi.items():
+            if table.schema[column] == pl.UInt64:
+                return f"Bang: column {column!r} has unsigned numbers of 64 bits, of which ranges are not published. Cast it to Int64, to Float64 or to text."
             if each.unlimited is not each:
                 return (
                     f"Bang: the hierarchy of column {column!r} limits the levels that may be published, and regions would pass over them. Use Mondrian or Lattice, or drop min_level and "

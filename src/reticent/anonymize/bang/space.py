@@ -194,20 +194,25 @@ def _equal_edges(known: NDArray[Any], kind: ValueType, spared: int) -> tuple[NDA
     """Cells of one width, a power of two; they begin at a multiple of an eighth of the whole."""
     if not len(known) or known.min() == known.max():
         return np.zeros(0, dtype=known.dtype), spared
-    low, high = known.min(), known.max()
-    exponent = math.frexp(float(high - low) / (1 << MOST_BITS))[1]
-    if kind is not ValueType.REAL:
-        exponent = max(exponent, 0)
+    # Numbers of Python's own do not overflow, and halves of floats do not either.
+    low, high = known.astype(object).min(), known.astype(object).max()
+    is_real = kind is ValueType.REAL
+    least, most = kind.ends()
+    if known.dtype == np.int64:
+        most = min(most, np.iinfo(np.int64).max)
+    exponent = math.frexp(high / 2 - low / 2)[1] + 1 - MOST_BITS
+    exponent = exponent if is_real else max(exponent, 0)
     while True:
-        width = 1 << exponent if kind is not ValueType.REAL else math.ldexp(1.0, exponent)
-        cells = int((high - low) // width) + 1 + spared
-        bits = max((cells - 1).bit_length(), 1)
+        width = math.ldexp(1.0, exponent) if is_real else 1 << exponent
+        bits = 1
         while bits <= MOST_BITS:
             step = width * max((1 << bits) // _ALIGNED, 1)
             origin = low // step * step
-            if (high - origin) // width + spared < 1 << bits:
-                edges = origin + width * np.arange(1, (1 << bits) - spared, dtype=known.dtype)
-                return edges, bits
+            # Beyond the largest float there is no multiple to begin at.
+            origin = origin if not is_real or math.isfinite(origin) else low
+            if (high / width - origin / width if is_real else (high - origin) // width) + spared < (1 << bits):
+                edges = [origin + width * at for at in range(1, (1 << bits) - spared)]
+                return np.array([each for each in edges if least <= each <= most], dtype=known.dtype), bits
             bits += 1
         exponent += 1
 

@@ -185,9 +185,10 @@ def _check_bounds(public: PublicSide, regions: pl.DataFrame) -> None:
             raise DataError(f"The table 'places' does not give every value of column {name!r} a place of its own.")
         told = {label: _bounds(described, meaning, order) for label, meaning in described.labels.items()}
         expected = pl.DataFrame(
-            [told[label][: len(own[name])] for label in regions[name]],
-            {each: regions.schema[each] for each in own[name]},
-            orient="row",
+            [
+                pl.Series(each, [told[label][at] for label in regions[name]], dtype=regions.schema[each])
+                for at, each in enumerate(own[name])
+            ]
         )
         agree = expected.equals(regions.select(own[name]))
         if not agree:
