@@ -26,6 +26,7 @@ MODULES = (
     "first_hour",
     "querying",
     "noise",
+    "grid",
     "synthesize",
     "republish",
     "series_audit",

@@ -35,7 +35,7 @@ SMALL_K, LARGE_K = (5, 10, 20, 50, 100, 1000, 10_000), (5, 100, 1000, 10_000)
 QUERIES = 300
 # A query with fewer rows than this share of the table is judged as if it had that many.
 FLOOR = 1 / 1000
-PICTURED = ("adult", "voters")
+PICTURED = ("adult",)
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 
 

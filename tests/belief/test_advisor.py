@@ -55,7 +55,7 @@ def test_models_without_a_definition_to_ask_for_are_explained_only():
 def test_models_that_cover_most_come_first():
     found = advise(["membership", "belief"], chosen=["ProbabilisticDP"])
     assert found[0].definition == "ProbabilisticDP"
-    assert {each.model for each in found[:3]} == {"differential privacy", "(d,gamma)-privacy", "distributional privacy"}
+    assert {each.model for each in found[:3]} == {"differential privacy", "differential privacy of unknown size", "(d,gamma)-privacy"}
     assert all(set(each.covers) & {"membership", "belief"} for each in found)
     with pytest.raises(PolicyError, match=r"There is no concern 'identitty'. Did you mean 'identity'"):
         advise(["identitty"])
@@ -84,6 +84,7 @@ def test_the_worked_instance_of_workplaces_and_homes():
     assert [each.advice.model for each in judge(asked) if each.covers] == [
         "differential privacy",
         "local differential privacy",
+        "differential privacy of unknown size",
         "gamma-amplification",
     ]
     assert "values that are near each other count as different" in found["recursive (c,l)-diversity"].reasons

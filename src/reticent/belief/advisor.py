@@ -320,6 +320,22 @@ ADVICE: tuple[Advice, ...] = (
         "who is in the table: other columns are published as they are",
     ),
     _advice(
+        "differential privacy of unknown size",
+        ["membership", "belief"],
+        "UnboundedDP",
+        "knows everything about everybody else, but not how many rows there are",
+        "a change of any belief, also of whether somebody is there, by a factor of more than e^epsilon",
+        "what holds for the population, whoever is in the table",
+    ),
+    _advice(
+        "crowd-blending",
+        ["identity"],
+        "CrowdBlending",
+        "sees the release",
+        "telling somebody who is shown from fewer than k - 1 others",
+        "whoever knows all other people of a cell, and what all of them have in common",
+    ),
+    _advice(
         "(rho1,rho2)-privacy",
         ["attribute", "belief"],
         None,

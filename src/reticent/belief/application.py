@@ -77,6 +77,8 @@ POWERS: Mapping[str, Power] = {
     "(d,gamma)-privacy": _power("quasi distribution population others", "changed likely", near=True),
     "differential privacy": _power(" ".join(KNOWLEDGE), "changed likely excluded", near=True),
     "local differential privacy": _power(" ".join(KNOWLEDGE), "changed likely excluded", near=True),
+    "differential privacy of unknown size": _power(" ".join(KNOWLEDGE), "changed likely excluded", near=True),
+    "crowd-blending": _power("quasi", "likely"),
     "(rho1,rho2)-privacy": _power("quasi distribution alternatives", "changed likely", near=True),
     "gamma-amplification": _power("quasi distribution others alternatives", "changed likely", near=True),
     "(c,t)-isolation": _power("", "likely"),
