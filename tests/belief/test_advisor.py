@@ -55,7 +55,11 @@ def test_models_without_a_definition_to_ask_for_are_explained_only():
 def test_models_that_cover_most_come_first():
     found = advise(["membership", "belief"], chosen=["ProbabilisticDP"])
     assert found[0].definition == "ProbabilisticDP"
-    assert {each.model for each in found[:3]} == {"differential privacy", "differential privacy of unknown size", "(d,gamma)-privacy"}
+    assert {each.model for each in found[:3]} == {
+        "differential privacy",
+        "differential privacy of unknown size",
+        "(d,gamma)-privacy",
+    }
     assert all(set(each.covers) & {"membership", "belief"} for each in found)
     with pytest.raises(PolicyError, match=r"There is no concern 'identitty'. Did you mean 'identity'"):
         advise(["identitty"])

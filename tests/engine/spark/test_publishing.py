@@ -212,7 +212,16 @@ def test_a_manifest_cannot_name_other_files(parts, tmp_path):
             open_public(folder)
 
 
-WORKING = ("Lattice", "Lattice typical", "Mondrian nodes", "RPlusTree", "Mondrian typical", "Suppress judged", "Synthetic")
+WORKING = (
+    "Lattice",
+    "Lattice typical",
+    "Mondrian nodes",
+    "Mondrian typical",
+    "Suppress judged",
+    "Synthetic",
+    "RPlusTree",
+    "Bang",
+)
 
 
 def test_every_method_works_on_spark_or_is_refused_by_name(to_spark):
