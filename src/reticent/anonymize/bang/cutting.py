@@ -69,14 +69,15 @@ class PublishedRegions:
 class AxisLabels:
     """What is shown on one axis: the distinct ``labels`` with their ``meanings``, and which of them each class and each region shows.
 
-    ``bounds`` say of every region where it begins and before what it ends.
+    ``ranges`` are the distinct ranges of cells, and region ``r`` has the one numbered ``range_of[r]``.
     """
 
     labels: list[str]
     meanings: list[Meaning]
     of_class: Ids
     of_region: Ids
-    bounds: tuple[pl.Series, pl.Series]
+    ranges: list[tuple[int, int]]
+    range_of: Ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,15 +140,14 @@ class BangCut:
             numbers = {label: place for place, label in enumerate(dict.fromkeys(labels))}
             known = dict(zip(labels, meanings, strict=True))
             place = np.array([numbers[label] for label in labels], dtype=np.int64)[which]
-            mine = which[self.count :]
-            begins, ends = axis.bounds(ranges)
             found.append(
                 AxisLabels(
                     list(numbers),
                     [known[label] for label in numbers],
                     place[: self.count],
                     place[self.count :],
-                    (begins.gather(mine), ends.gather(mine)),
+                    ranges,
+                    which[self.count :],
                 )
             )
         return tuple(found)
@@ -196,7 +196,7 @@ class BangCut:
             columns.append(pl.Series(name, labels.labels, dtype=pl.String).gather(labels.of_region))
         for axis, labels in zip(self.index.space.axes, self.axes, strict=True):
             name = axis.hierarchy.column
-            low, high = labels.bounds
+            low, high = (each.gather(labels.range_of) for each in axis.bounds(labels.ranges))
             columns += [low.alias(FROM.format(name)), high.alias(BELOW.format(name))]
             if getattr(axis, "missing", False):
                 told = [_missing_word(each) for each in labels.meanings]
