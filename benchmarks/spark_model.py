@@ -1,6 +1,6 @@
-"""What a table of billions of rows needs on Spark, computed from a measurement. Run ``python -m benchmarks.spark_model FIGURES [rows] [distinct] [cores]``.
+"""What a table of billions of rows needs on Spark, computed from a measurement. Run ``python -m benchmarks.spark_model [rows] [distinct] [cores] [figures]``.
 
-``FIGURES`` is a file with what ``python -m benchmarks.spark`` printed on two cores. Steps that look at every row grow with the rows and shrink with the cores. What the
+``figures`` is a file with what ``python -m benchmarks.spark`` printed on two cores (``spark_figures.txt``: 50 million rows, a quiet machine). Steps that look at every row grow with the rows and shrink with the cores. What the
 driver holds grows with the distinct rows of the quasi and sensitive columns alone; what it judges and copies grows with the public files. Shuffled are, at most, the distinct rows that
 every task of the first stage finds (or all rows, where other columns are published).
 """
@@ -15,6 +15,7 @@ _CORES = 2
 _ROWS_IN_TASK = 1_000_000
 _CELLS = 10
 _BYTES_PER_CELL = 72
+_FIGURES = Path(__file__).with_name("spark_figures.txt")
 
 
 @dataclass(frozen=True)
@@ -50,12 +51,14 @@ def needed(measured: Measured, rows: int, distinct: int, cores: int) -> dict[str
         "save (driver)": f"{measured['save s'] * more:,.0f} s",
         "shuffled, at most": f"{shuffled / 1e9:,.1f} GB",
         "memory of the driver": f"{driver / 1e9:,.1f} GB",
-        "read from Parquet, three times": f"{measured['source MB'] * more / 1e3:,.0f} GB each",
+        "read from Parquet, twice": f"{measured['source MB'] * more / 1e3:,.0f} GB each",
         "public files": f"{measured['file MB'] * more / 1e3:,.0f} GB",
     }
 
 
-def main(figures: str, rows: str = "10000000000", distinct: str = "10000000", cores: str = "200") -> None:
+def main(
+    rows: str = "10000000000", distinct: str = "10000000", cores: str = "200", figures: str = str(_FIGURES)
+) -> None:
     found = needed(Measured.read(Path(figures)), int(rows), int(distinct), int(cores))
     print(f"{int(rows):,} rows with {int(distinct):,} distinct ones, on {int(cores):,} cores:")
     for what, much in found.items():
