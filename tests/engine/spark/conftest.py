@@ -18,7 +18,8 @@ FAST = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.python.worker.reuse": True,
     # Jobs of a few rows: the time goes into compiling them, not into running them.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    # The database of a test would write its log into the working folder.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dderby.stream.error.file=/dev/null",
 }
 
 
