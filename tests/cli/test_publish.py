@@ -227,7 +227,7 @@ def test_a_policy_that_names_its_method_is_shown_what_others_would_cost(patients
     chosen = methods["methods"][methods["chosen"]]
     assert (chosen["method"]["name"], chosen["method"]["values"]) == ("Mondrian", "ranges")
     assert chosen["loss"] == pytest.approx(told["utility"]["loss"])
-    assert {each["method"]["name"] for each in methods["methods"]} == {"Lattice", "Mondrian"}
+    assert {each["method"]["name"] for each in methods["methods"]} == {"Bang", "Lattice", "Mondrian"}
     shown = reticent("publish", "policy.toml", "-o", "another", "--again").out
     assert "Methods compared" in shown
     assert re.search(r"Mondrian ranges, span \(chosen\) +0\.\d{3}", shown)

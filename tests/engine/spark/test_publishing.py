@@ -258,9 +258,11 @@ def in_buckets(release) -> list:
 BUCKETS = {}
 
 
-@pytest.mark.parametrize("other", [(), ("cost",)], ids=["equal rows counted", "beside another column"])
+@pytest.mark.parametrize("other", first(["cost", None], 1), ids=["beside another column", "equal rows counted"])
 def test_every_engine_fills_the_same_buckets(engine, other, request, tmp_path):
-    table = table_of(engine, plain(frame_of(300, 12, missing=0.02)), request, nulls="category", other=list(other))
+    table = table_of(
+        engine, plain(frame_of(300, 12, missing=0.02)), request, nulls="category", other=[other] if other else []
+    )
     release = rt.publish(
         table, rt.DistinctLDiversity(2, column="illness"), rt.Lattice(format="bucketize", suppression="0.2")
     )
