@@ -23,13 +23,9 @@ demo: $(STAMP)
 ROOM   := $(shell df -k --output=avail /dev/shm 2>/dev/null | tail -n 1)
 MEMORY := $(shell [ "$(ROOM)" -gt 4000000 ] 2>/dev/null && [ -w /dev/shm ] && echo TMPDIR=/dev/shm)
 
-# Loops are compiled for the first time in a new clone; for small tables that need not be done well. What is compiled so is kept apart.
-QUICK  := NUMBA_OPT=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/compiled-for-tests
-
-# Three workers on two cores: one works while others wait for servers and other processes. Each has a thread: more threads on tables of a few rows only
-# wait for one another. `test-all` leaves polars its threads.
+# Two workers with a thread each: more threads on tables of a few rows only wait for one another. `test-all` leaves polars its threads.
 test: $(STAMP)
-	$(MEMORY) $(QUICK) POLARS_MAX_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadgroup
+	$(MEMORY) POLARS_MAX_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
 
 test-all: $(STAMP)
 	$(MEMORY) $(BIN)/python -m pytest -n 2 --dist loadgroup -m '' --hypothesis-profile=random

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import settings
 
 # The machine may be busy: how long an example takes says nothing about whether it is right. `make test` tries the same examples
-# every time, so that it judges the change and not the hour, and an eighth of them (sampling.py); `make test-all` draws new ones, and all
+# every time, so that it judges the change and not the hour, and a quarter of them (sampling.py); `make test-all` draws new ones, and all
 # (--hypothesis-profile=random).
-settings.register_profile("reticent", deadline=None, derandomize=True, max_examples=12)
+settings.register_profile("reticent", deadline=None, derandomize=True, max_examples=25)
 settings.register_profile("random", deadline=None)
 settings.load_profile("reticent")
 

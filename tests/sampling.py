@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-FEWEST = 6
+FEWEST = 10
 
 
 def campaign() -> bool:
@@ -19,10 +19,10 @@ def campaign() -> bool:
 def examples(count: int, *, few: int | None = None, **options: Any) -> settings:
     """Settings for a property that holds on ``count`` examples, of which ``make test`` tries ``few``.
 
-    Left out, ``few`` is an eighth, and not below ``FEWEST``: examples that are the same every time (conftest.py) tell whether a change
+    Left out, ``few`` is a quarter, and not below ``FEWEST``: examples that are the same every time (conftest.py) tell whether a change
     broke something, and more of them tell hardly more; new ones are drawn by ``make test-all``.
     """
-    few = max(min(count, FEWEST), count // 8) if few is None else few
+    few = max(min(count, FEWEST), count // 4) if few is None else few
     return settings(max_examples=count if campaign() else few, **options)
 
 
@@ -36,8 +36,8 @@ def first(cases: Iterable[Any], few: int) -> list[Any]:
 
 
 def seeds(count: int) -> list[Any]:
-    """Seeds as parameters of a test, of which ``make test`` tries a sixth."""
-    return first(range(count), -(-count // 6))
+    """Seeds as parameters of a test, of which ``make test`` tries a third."""
+    return first(range(count), -(-count // 3))
 
 
 def spread(cases: Sequence[Any], few: int) -> Sequence[Any]:
