@@ -167,7 +167,7 @@ def kill():
     mine = {{os.getpid()}}
     for _ in range(4):
         mine |= {{int(line.split()[0]) for line in listed[1:] if int(line.split()[1]) in mine}}
-    executors = [int(line.split()[0]) for line in listed[1:] if int(line.split()[0]) in mine and "CoarseGrainedExecutorBackend" in line and "java" in line]
+    executors = [int(line.split()[0]) for line in listed[1:] if int(line.split()[0]) in mine and "CoarseGrainedExecutorBackend" in line and line.split()[2].endswith("java")]
     os.kill(executors[0], signal.SIGKILL)
     killed.append(executors[0])
 
