@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol, cast, runtime_checkable
+from typing import ClassVar, Protocol, cast, runtime_checkable
 
 from reticent.data import MechanismPlan
-from reticent.definitions.base import Assessment, PlanDefinition, Witness
-from reticent.exact import Number, exact
+from reticent.definitions.base import Assessment, Witness
+from reticent.definitions.epsilon_delta import EpsilonDelta
 
 
 @runtime_checkable
@@ -24,7 +24,7 @@ class NoiseOnCounts(Protocol):
 
 
 @dataclass(frozen=True)
-class NoisyCounts(PlanDefinition):
+class NoisyCounts(EpsilonDelta):
     """(epsilon, delta)-indistinguishability of published counts: replacing one row changes the chance of any set of outputs at most by the factor
     e^epsilon, and by ``delta`` beside it (R-DN-7, R-DN-14).
 
@@ -34,14 +34,8 @@ class NoisyCounts(PlanDefinition):
     Source: spec 002, section 3 with 7.1.
     """
 
-    epsilon: Number
-    delta: Number = 0
-
+    largest: ClassVar[int] = 100
     kept_by: ClassVar[str] = "method=CentralCounts(...) or JointCounts(...)"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", exact(self.epsilon, "NoisyCounts: epsilon", above=0, high=100))
-        object.__setattr__(self, "delta", exact(self.delta, "NoisyCounts: delta", low=0, below=1))
 
     def fits(self, plan: MechanismPlan) -> str | None:
         if isinstance(plan, NoiseOnCounts):
@@ -55,14 +49,6 @@ class NoisyCounts(PlanDefinition):
         holds, reached = law.keeps(epsilon, delta), law.delta(epsilon)
         text = f"At epsilon = {epsilon} the noise has delta = {float(reached):.3g}, above {float(delta):.3g}."
         return Assessment(self, holds, reached, None if holds else Witness(0, text))
-
-    @property
-    def amounts(self) -> tuple[Fraction, Fraction]:
-        """Epsilon and delta."""
-        return exact(self.epsilon, "epsilon"), exact(self.delta, "delta")
-
-    def parameters(self) -> dict[str, Any]:
-        return {"epsilon": str(self.epsilon), "delta": str(self.delta)}
 
     def meaning(self) -> str:
         epsilon, delta = self.amounts

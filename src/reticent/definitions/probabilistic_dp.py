@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol, cast, runtime_checkable
+from typing import ClassVar, Protocol, cast, runtime_checkable
 
 from reticent.data import MechanismPlan
-from reticent.definitions.base import Assessment, PlanDefinition, Witness
-from reticent.exact import Number, exact
+from reticent.definitions.base import Assessment, Witness
+from reticent.definitions.epsilon_delta import EpsilonDelta
 
 LARGEST_EPSILON = 50
 _RATIO_DIGITS = 12
@@ -65,7 +65,7 @@ def exceeds_exponential(ratio: Fraction, epsilon: Fraction) -> bool:
 
 
 @dataclass(frozen=True)
-class ProbabilisticDP(PlanDefinition):
+class ProbabilisticDP(EpsilonDelta):
     """(epsilon, delta)-probabilistic differential privacy: for every table, an output for which two neighbouring tables differ in probability by more than
     the factor e^epsilon comes with a chance of at most delta (R-SY-6).
 
@@ -77,15 +77,8 @@ class ProbabilisticDP(PlanDefinition):
     Source: R-SY-1, R-SY-6.
     """
 
-    epsilon: Number
-    delta: Number = 0
-
+    largest: ClassVar[int] = LARGEST_EPSILON
     kept_by: ClassVar[str] = "method=Synthetic(...), or ask rt.synthesize.plan(...)"
-
-    def __post_init__(self) -> None:
-        epsilon = exact(self.epsilon, "ProbabilisticDP: epsilon", above=0, high=LARGEST_EPSILON)
-        object.__setattr__(self, "epsilon", epsilon)
-        object.__setattr__(self, "delta", exact(self.delta, "ProbabilisticDP: delta", low=0, below=1))
 
     def fits(self, plan: MechanismPlan) -> str | None:
         if isinstance(plan, ProbabilisticMechanism):
@@ -95,7 +88,7 @@ class ProbabilisticDP(PlanDefinition):
     def assess(self, plan: MechanismPlan) -> Assessment:
         """Judge a mechanism's plan: the loss that it has, and a witness when that is more than was promised."""
         loss = cast(ProbabilisticMechanism, plan).privacy_loss()
-        epsilon, delta = exact(self.epsilon, "epsilon"), exact(self.delta, "delta")
+        epsilon, delta = self.amounts
         text = None
         if exceeds_exponential(loss.ratio, epsilon):
             text = f"An output can be {float(loss.ratio):.6g} times as likely for one table as for its neighbour, more than e^{float(epsilon):.6g}."
@@ -105,11 +98,8 @@ class ProbabilisticDP(PlanDefinition):
         achieved = {"ratio": float(loss.ratio), "delta": float(loss.delta)}
         return Assessment(self, text is None, achieved, witness, {"ratio": loss.ratio, "delta": loss.delta})
 
-    def parameters(self) -> dict[str, Any]:
-        return {"epsilon": str(self.epsilon), "delta": str(self.delta)}
-
     def meaning(self) -> str:
-        epsilon, delta = exact(self.epsilon, "epsilon"), exact(self.delta, "delta")
+        epsilon, delta = self.amounts
         held = (
             "Somebody who knows every other row and thinks that a person's value is one of two with equal chances is at most "
             f"{certainty(epsilon)} sure of it after seeing the release."

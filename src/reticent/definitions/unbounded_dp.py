@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol, cast, runtime_checkable
+from typing import ClassVar, Protocol, cast, runtime_checkable
 
 from reticent.data import MechanismPlan
-from reticent.definitions.base import Assessment, PlanDefinition, Witness
-from reticent.exact import Number, exact
+from reticent.definitions.base import Assessment, Witness
+from reticent.definitions.epsilon_delta import EpsilonDelta
 
 
 @runtime_checkable
@@ -24,7 +24,7 @@ class HidesOneRowMore(Protocol):
 
 
 @dataclass(frozen=True)
-class UnboundedDP(PlanDefinition):
+class UnboundedDP(EpsilonDelta):
     """(epsilon, delta)-differential privacy with unbounded neighbours: adding or removing one row changes the chance of any set of outputs at most by the
     factor e^epsilon, and by ``delta`` beside it (R-PM-21).
 
@@ -36,14 +36,8 @@ class UnboundedDP(PlanDefinition):
     Source: spec 004, R-PM-21, R-PM-22, R-PM-24 with 13.2.
     """
 
-    epsilon: Number
-    delta: Number = 0
-
+    largest: ClassVar[int] = 50
     kept_by: ClassVar[str] = "method=GridSample(...) or GridCounts(...)"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", exact(self.epsilon, "UnboundedDP: epsilon", above=0, high=50))
-        object.__setattr__(self, "delta", exact(self.delta, "UnboundedDP: delta", low=0, below=1))
 
     def fits(self, plan: MechanismPlan) -> str | None:
         if isinstance(plan, HidesOneRowMore):
@@ -60,14 +54,6 @@ class UnboundedDP(PlanDefinition):
         else:
             text = f"delta = {float(delta):.3g} is as large as the chance of a row to be sampled, so that it would hold for rows published as they are."
         return Assessment(self, holds, reached, None if holds else Witness(0, text))
-
-    @property
-    def amounts(self) -> tuple[Fraction, Fraction]:
-        """Epsilon and delta."""
-        return exact(self.epsilon, "epsilon"), exact(self.delta, "delta")
-
-    def parameters(self) -> dict[str, Any]:
-        return {"epsilon": str(self.epsilon), "delta": str(self.delta)}
 
     def meaning(self) -> str:
         epsilon, delta = self.amounts
