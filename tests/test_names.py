@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -41,6 +43,15 @@ def test_every_definition_and_method_is_public(name):
 
 def test_every_definition_says_what_it_is_for():
     assert all(home.help for home in DEFINITIONS.values())
+
+
+def test_the_page_on_releases_lists_every_format_with_its_tables():
+    page = (Path(__file__).resolve().parents[1] / "docs" / "releases.md").read_text("utf-8")
+    listed = {
+        name: re.findall(r"`([^`]+)`", tables)
+        for name, tables in re.findall(r"^\| `([^`]+)` \| ([^|]+) \|", page, re.M)
+    }
+    assert listed == {name: list(load("format", name).tables) for name in FORMATS}
 
 
 def test_a_registered_method_is_found_by_its_name(own):
