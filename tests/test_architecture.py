@@ -25,6 +25,7 @@ BASE = {
     "randomness": {"errors"},
     "files": {"errors"},
     "cards": set(),
+    "compiled": set(),
     "charts": {"errors"},
     "giving": {"errors", "exact"},
     "documents": {"errors"},

@@ -61,3 +61,13 @@ def test_help_loads_nothing_heavy() -> None:
     code = "import sys; from reticent.cli.app import app; print(sorted({'polars', 'numpy', 'pydantic', 'numba', 'duckdb'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_publication_loads_no_compiler_and_no_optimizer() -> None:
+    """Importing numba and scipy's optimizers takes longer than publishing a small table; rooms import them where they are called."""
+    code = (
+        "import sys, reticent.attack, reticent.audit.service, reticent.policy, reticent.report; "
+        "print(sorted({'numba', 'scipy.optimize', 'scipy.stats', 'duckdb'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
+
+from reticent.compiled import compiled
 
 _A_FEW = 3
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def _bounds(lows: Any, highs: Any, numbers: Any, person: Any, chosen: Any, cap: int, bounds: Any) -> None:
     """The least distance by the ``chosen`` columns that a record of each block can have."""
     for block in range(len(lows)):
@@ -26,7 +27,7 @@ def _bounds(lows: Any, highs: Any, numbers: Any, person: Any, chosen: Any, cap: 
         bounds[block] = total
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def _distances(block: Any, numbers: Any, person: Any, chosen: Any, cap: Any, most: Any, sums: Any) -> bool:
     """Fill ``sums`` with the distances of the records of a block; False if all of them are above ``most``, which is noticed early."""
     lanes = len(sums)
@@ -45,7 +46,7 @@ def _distances(block: Any, numbers: Any, person: Any, chosen: Any, cap: Any, mos
     return bool(np.min(sums) <= most)
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def nearest(blocks: Any, lows: Any, highs: Any, numbers: Any, people: Any, chosen: Any, cap: Any, found: Any) -> None:
     """Fill ``found`` with everybody's distance to the nearest record by the ``chosen`` columns."""
     bounds, sums = np.empty(len(lows), dtype=np.int64), np.empty(blocks.shape[2], dtype=np.int32)
@@ -62,7 +63,7 @@ def nearest(blocks: Any, lows: Any, highs: Any, numbers: Any, people: Any, chose
         found[number] = best
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def vote(
     blocks: Any,
     lows: Any,
@@ -91,7 +92,7 @@ def vote(
         found[number] = np.argmax(votes)
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def fitting(blocks: Any, times: Any, lows: Any, highs: Any, least: Any, most: Any, rows: Any, example: Any) -> None:
     """How many ``rows`` lie within ``least`` and ``most`` of each description (2 stands for more), and where one of them is (``example``)."""
     lanes = blocks.shape[2]

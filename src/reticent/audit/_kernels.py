@@ -7,25 +7,18 @@ partial products of the halves in 32-bit halves and reduces once at the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
-import numba as nb
 import numpy as np
 
-Kernel = TypeVar("Kernel", bound=Callable[..., Any])
-
-
-def _compiled(function: Kernel) -> Kernel:
-    return cast(Kernel, nb.njit(cache=True, nogil=True)(function))
-
+from reticent.compiled import compiled
 
 ZERO = np.uint64(0)
 SHIFT, MASK, HALF = np.uint64(31), np.uint64(2**31 - 1), np.uint64(2**31)
 WORD, WORD_MASK, LONG = np.uint64(32), np.uint64(2**32 - 1), np.uint64(2**32)
 
 
-@_compiled
+@compiled
 def _short_product(long: Any, short: Any, prime: Any) -> Any:
     """``long * short`` for long < prime and short <= 2^32: the quotient is below 2^33, so its rounding error is below one."""
     quotient = np.uint64(np.float64(long) * np.float64(short) * (1.0 / np.float64(prime)))
@@ -37,20 +30,20 @@ def _short_product(long: Any, short: Any, prime: Any) -> Any:
     return np.uint64(rest)
 
 
-@_compiled
+@compiled
 def _plus(first: Any, second: Any, prime: Any) -> Any:
     total = first + second
     return total - prime if total >= prime else total
 
 
-@_compiled
+@compiled
 def product(first: Any, second: Any, prime: Any) -> Any:
     """``first * second`` modulo ``prime``."""
     high = _short_product(_short_product(first, second >> SHIFT, prime), HALF, prime)
     return _plus(high, _short_product(first, second & MASK, prime), prime)
 
 
-@_compiled
+@compiled
 def products(first: Any, second: Any, prime: Any) -> Any:
     """The products of two arrays, number by number."""
     found = np.empty_like(first)
@@ -59,13 +52,13 @@ def products(first: Any, second: Any, prime: Any) -> Any:
     return found
 
 
-@_compiled
+@compiled
 def _joined(high: Any, low: Any, prime: Any) -> Any:
     """``2^32 * high + low``, two sums of 32-bit halves."""
     return _plus(_short_product(high % prime, LONG, prime), low % prime, prime)
 
 
-@_compiled
+@compiled
 def dot(first: Any, second: Any, prime: Any) -> Any:
     """The scalar product of two arrays of numbers below ``prime``."""
     low_0, low_1, low_2, high_0, high_1, high_2 = ZERO, ZERO, ZERO, ZERO, ZERO, ZERO
@@ -84,12 +77,12 @@ def dot(first: Any, second: Any, prime: Any) -> Any:
     return _plus(_short_product(total, HALF, prime), _joined(high_0, low_0, prime), prime)
 
 
-@_compiled
+@compiled
 def _minus(first: Any, second: Any, prime: Any) -> Any:
     return first - second if first >= second else first + prime - second
 
 
-@_compiled
+@compiled
 def solve_row(upper_columns: Any, dense: Any, row: Any, prime: Any) -> Any:
     """l with l U = row, U unit upper triangular; the columns of U that are not ``dense`` are unit vectors."""
     found = row.copy()
@@ -99,7 +92,7 @@ def solve_row(upper_columns: Any, dense: Any, row: Any, prime: Any) -> Any:
     return found
 
 
-@_compiled
+@compiled
 def solve_columns(lower_rows: Any, inverses: Any, columns: Any, prime: Any) -> Any:
     """u with L u = column for every row of ``columns``, L lower triangular with a diagonal whose inverses are given."""
     found = columns.copy()
@@ -110,7 +103,7 @@ def solve_columns(lower_rows: Any, inverses: Any, columns: Any, prime: Any) -> A
     return found
 
 
-@_compiled
+@compiled
 def solve_combination(lower_columns: Any, inverses: Any, row: Any, prime: Any) -> Any:
     """x with x L = row."""
     found, size = row.copy(), row.size
@@ -120,7 +113,7 @@ def solve_combination(lower_columns: Any, inverses: Any, row: Any, prime: Any) -
     return found
 
 
-@_compiled
+@compiled
 def solve_weights(upper_rows: Any, columns: Any, prime: Any) -> Any:
     """y with U y = column for every row of ``columns``."""
     found, size = columns.copy(), columns.shape[1]
@@ -130,14 +123,14 @@ def solve_weights(upper_rows: Any, columns: Any, prime: Any) -> Any:
     return found
 
 
-@_compiled
+@compiled
 def subtract(target: Any, source: Any, factor: Any, prime: Any) -> None:
     """Take ``factor * source`` away from ``target``, in place."""
     for i in range(source.size):
         target[i] = _minus(target[i], product(factor, source[i], prime), prime)
 
 
-@_compiled
+@compiled
 def some_vanish(first: Any, second: Any, ratio: Any, sizes: Any, prime: Any) -> Any:
     """Whether ``first - ratio * second`` is 0 at some class of one person."""
     found = False
@@ -146,7 +139,7 @@ def some_vanish(first: Any, second: Any, ratio: Any, sizes: Any, prime: Any) -> 
     return found
 
 
-@_compiled
+@compiled
 def spread(vector: Any, plus: Any, minus: Any, weights: Any, factor: Any, prime: Any) -> None:
     """Add ``factor * weights[k]`` at class ``plus[k]`` and take it away at ``minus[k]`` (-1: nowhere), for every k."""
     for k in range(weights.size):
@@ -157,7 +150,7 @@ def spread(vector: Any, plus: Any, minus: Any, weights: Any, factor: Any, prime:
                 vector[minus[k]] = _minus(vector[minus[k]], amount, prime)
 
 
-@_compiled
+@compiled
 def first_different(coefficient: Any, traces: Any, weights: Any, prime: Any) -> Any:
     """The first class whose coefficient is not the sum of the weights of its traces' set bits, -1 if there is none.
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
+
+from reticent.compiled import compiled
 
 _BLOCK = 1024
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def _holds(signature: Any, value: int) -> bool:
     for each in signature:
         if each == value:
@@ -23,7 +24,7 @@ def _holds(signature: Any, value: int) -> bool:
     return False
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def _disjoint(one: Any, other: Any) -> bool:
     for each in one:
         if each < 0:
@@ -33,7 +34,7 @@ def _disjoint(one: Any, other: Any) -> bool:
     return True
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def fill_vacancies(
     rows: Any, value: Any, avoid: Any, book: Any, starts: Any, cells: Any, most: Any, found: Any
 ) -> None:
@@ -55,7 +56,7 @@ def fill_vacancies(
             found[row] = cells[where]
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def join_changed(stack: Any, starts: Any, rank: Any, avoid: Any, book: Any, m: int, tries: int, group: Any) -> int:
     """Put rows together, ``m`` with different values a group, so that every row's avoided signature is disjoint from the group's values.
 
@@ -114,7 +115,7 @@ def join_changed(stack: Any, starts: Any, rank: Any, avoid: Any, book: Any, m: i
                 stack[starts[chosen[place]] + counts[chosen[place]] - 1] = members[place]
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def sign_by_supply(rows: Any, value: Any, avoid: Any, book: Any, supply: Any, rank: Any, m: int, signed: Any) -> Any:
     """Give each of ``rows`` a signature of its value and m - 1 values of which arrivals have the largest ``supply``, which is used up.
 
@@ -150,7 +151,7 @@ def sign_by_supply(rows: Any, value: Any, avoid: Any, book: Any, supply: Any, ra
     return found
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def match_near(
     points: Any, ordered: Any, starts: Any, width: int, totals: Any, first: Any, draws: Any, window: int, slot: Any
 ) -> None:
@@ -215,7 +216,7 @@ def match_near(
                         near[place, column, best] = near[place, column, many - 1]
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def trace_curve(points: Any, bits: int) -> Any:
     """The place of each point of the unit cube on the Hilbert curve through its 2^bits cells a side (in all at most 2^30); points outside are clipped.
 
@@ -257,7 +258,7 @@ def trace_curve(points: Any, bits: int) -> Any:
     return found
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def find_places(book: Any, signature: Any, value: Any) -> Any:
     """The place of each ``value`` in its ``signature``, a row of ``book``; -1 where it is not in it."""
     found = np.full(len(value), -1, dtype=np.int64)
@@ -269,7 +270,7 @@ def find_places(book: Any, signature: Any, value: Any) -> Any:
     return found
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def shuffle(words: Any) -> Any:
     """A random order of as many things as there are random ``words`` of 64 bits (Fisher and Yates)."""
     order = np.arange(len(words))

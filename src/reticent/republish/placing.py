@@ -12,7 +12,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from reticent.data import Context, sort_equal
 from reticent.errors import Infeasible
@@ -293,6 +292,8 @@ class _Placing:
 
     def _nearest(self, rows: Ints, cells: Ints, centres: NDArray[np.float64]) -> tuple[Ints, Ints]:
         """Rows along the curve matched with vacancies, nearest centres first: exactly in windows of the curve, then the leftovers in its order."""
+        from scipy.optimize import linear_sum_assignment
+
         cells = cells[curve_order(centres[cells], np.arange(len(cells)))]
         windows = -(-max(len(rows), len(cells)) // _EXACT)
         matched_rows, matched_cells = [], []

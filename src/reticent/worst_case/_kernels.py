@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numba as nb
 import numpy as np
+
+from reticent.compiled import compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 LANES = 8
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def least_chances(offsets: Any, counts: Any, sizes: Any, atoms: int, out: NDArray[np.float64]) -> None:
     """Fill ``out[b, h]`` with M_b[h], h = 0..atoms; every bucket must have more than ``atoms`` different values.
 
@@ -61,7 +62,7 @@ def least_chances(offsets: Any, counts: Any, sizes: Any, atoms: int, out: NDArra
                 out[first + lane, atom] = chance[atom, 0, lane]
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def sort_falling(offsets: Any, counts: Any) -> None:
     """Sort the counts of every bucket in place, largest first."""
     for bucket in range(len(offsets) - 1):

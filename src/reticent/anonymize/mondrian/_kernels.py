@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 
+from reticent.compiled import compiled
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+
+@compiled
 def extents(starts: Any, ranks: Any, leaves: Any, nulls: Any, fresh: Any, found: Any) -> None:
     """Fill ``found[j, :, g]`` with the number of values that fresh group ``g`` has in column ``j``, the first and the last of them but for ``nulls[j]``, and whether it has that."""
     seen = np.full(np.max(leaves), -1, dtype=np.int64)
@@ -34,7 +35,7 @@ def extents(starts: Any, ranks: Any, leaves: Any, nulls: Any, fresh: Any, found:
                 found[j, 2, group], found[j, 3, group] = high, missing
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def cuts(
     starts: Any,
     ranks: Any,
@@ -86,7 +87,7 @@ def cuts(
             right[unit] = chosen >= 0 and ranks[j, unit] > chosen
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def halves_apart(starts: Any, right: Any, order: Any, lefts: Any) -> None:
     """Fill ``order`` with the units, those left of their group's cut before those right of it, and ``lefts`` with their number."""
     for group in range(len(starts) - 1):

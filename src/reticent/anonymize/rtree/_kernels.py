@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
+
+from reticent.compiled import compiled
 
 # Of leaves that could not be cut for long, so many points are compared pair by pair.
 _MOST_SEEDS = 512
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def _seeds(points: Any, inside: Any) -> tuple[int, int]:
     """The two of some points that lie farthest apart."""
     step = max(1, -(-len(inside) // _MOST_SEEDS))
@@ -30,7 +31,7 @@ def _seeds(points: Any, inside: Any) -> tuple[int, int]:
     return one, other
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def _cut(points: Any, rows: Any, inside: Any, axis: int, minimum: int) -> tuple[bool, float]:
     """Where to cut some points on an axis so that both sides have enough rows, as evenly as possible; the value goes to the lower side."""
     order = np.argsort(points[inside, axis], kind="mergesort")
@@ -49,7 +50,7 @@ def _cut(points: Any, rows: Any, inside: Any, axis: int, minimum: int) -> tuple[
     return found, value
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def leaves_of(points: Any, rows: Any, order: Any, minimum: int, capacity: int) -> Any:
     """The leaf of every point, after all were inserted in an ``order``; leaves are numbered from the lowest to the highest in the tree."""
     count, axes = points.shape

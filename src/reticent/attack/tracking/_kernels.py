@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
+
+from reticent.compiled import compiled
 
 _WORD = 6
 _BIT = np.uint64(1)
 _LOW = np.uint64(63)
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def gathered(keys: Any, count: int) -> Any:
     """Places of equal keys side by side: those of ``k`` are ``places[starts[k]:starts[k + 1]]``, in rising order."""
     starts = np.zeros(count + 1, dtype=np.int64)
@@ -32,7 +33,7 @@ def gathered(keys: Any, count: int) -> Any:
     return starts, places
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def intersect(starts: Any, members: Any, offsets: Any, values: Any, masks: Any) -> None:
     """Leave to every track only values that all of its groups show."""
     shown = np.zeros(masks.shape[1], dtype=np.uint64)
@@ -46,7 +47,7 @@ def intersect(starts: Any, members: Any, offsets: Any, values: Any, masks: Any) 
                 masks[members[place], word] &= shown[word]
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def left_over(masks: Any) -> Any:
     """How many values each set has."""
     sizes = np.zeros(len(masks), dtype=np.int32)
@@ -59,7 +60,7 @@ def left_over(masks: Any) -> Any:
     return sizes
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def matched(allowed: Any, room: Any, chosen: Any) -> bool:
     """Give every member an allowed value, none more often than it has room; False if that cannot be done. Augmenting paths."""
     members, kinds = allowed.shape
@@ -101,7 +102,7 @@ def matched(allowed: Any, room: Any, chosen: Any) -> bool:
     return True
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def usable(allowed: Any, room: Any, chosen: Any) -> None:
     """Forbid every pair of member and value that no matching has, given one matching (``chosen``).
 
@@ -132,7 +133,7 @@ def usable(allowed: Any, room: Any, chosen: Any) -> None:
                 allowed[member, value] = spare[value] or reach[value, chosen[member]]
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def sweep(
     starts: Any,
     members: Any,
@@ -218,7 +219,7 @@ def sweep(
     return shrunk, -1
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def chances(groups: Any, tracks: Any, offsets: Any, values: Any, masks: Any) -> Any:
     """For each sighting: rows of its group with the most frequent value that is left, and rows with any value that is left."""
     found = np.zeros((len(groups), 2), dtype=np.int64)
@@ -236,7 +237,7 @@ def chances(groups: Any, tracks: Any, offsets: Any, values: Any, masks: Any) -> 
     return found
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def _is_inside(point: Any, low: Any, high: Any) -> bool:
     inside = True
     for column in range(len(point)):
@@ -244,7 +245,7 @@ def _is_inside(point: Any, low: Any, high: Any) -> bool:
     return inside
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def covering(points: Any, low: Any, high: Any, block_low: Any, block_high: Any, lanes: int, most: int) -> Any:
     """Pairs of a point and a box that holds it, at most ``most`` (one more is found where there are more). Boxes lie in blocks that have bounds."""
     found_points = np.empty(1024, dtype=np.int32)
@@ -267,7 +268,7 @@ def covering(points: Any, low: Any, high: Any, block_low: Any, block_high: Any, 
     return found_points[:count], found_boxes[:count]
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def equal_or_disjoint(previous: Any, starts: Any, shown: Any, masks: Any) -> Any:
     """Which signatures a track may have so that the one before it (``previous``, -1: none) has an equal or a disjoint one, and the other way round.
 
@@ -285,7 +286,7 @@ def equal_or_disjoint(previous: Any, starts: Any, shown: Any, masks: Any) -> Any
     return kept
 
 
-@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+@compiled
 def _fits(signature: int, others: Any, masks: Any) -> bool:
     fits = False
     for other in others:
