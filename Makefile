@@ -25,10 +25,10 @@ MEMORY := $(shell [ "$(ROOM)" -gt 4000000 ] 2>/dev/null && [ -w /dev/shm ] && ec
 
 # Two workers with a thread each: more threads on tables of a few rows only wait for one another. `test-all` leaves polars its threads.
 test: $(STAMP)
-	$(MEMORY) POLARS_MAX_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(MEMORY) POLARS_MAX_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
 
 test-all: $(STAMP)
-	$(MEMORY) $(BIN)/python -m pytest -n 2 --dist loadgroup -m '' --hypothesis-profile=random
+	$(MEMORY) $(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder -m '' --hypothesis-profile=random
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -31,6 +32,31 @@ gc.set_threshold(50_000, 20, 20)
 def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
+
+
+# What takes long in one piece begins first, so that no worker waits for another at the end.
+BEGUN_FIRST = ("spark", "deploying", "postgres", "tests/web/")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    def turn(item: pytest.Item) -> int:
+        named = {str(mark.args[0]) for mark in item.iter_markers("xdist_group")}
+        begun = (place for place, name in enumerate(BEGUN_FIRST) if name in named or item.nodeid.startswith(name))
+        return next(begun, len(BEGUN_FIRST))
+
+    items.sort(key=turn)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Tests of a file stay in one worker, as those of a group do: what a file's tests share is made once, and its loops are compiled once."""
+    from xdist.scheduler import LoadGroupScheduling
+
+    class FilesTogether(LoadGroupScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            group = super()._split_scope(nodeid)
+            return nodeid.split("::", 1)[0] if group == nodeid else group
+
+    return FilesTogether(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 REPOSITORY = Path(__file__).resolve().parents[1]

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from reticent.errors import MissingPackage
+from tests.sampling import campaign
 
 FAST = {
     "spark.sql.shuffle.partitions": 2,
@@ -20,6 +21,13 @@ FAST = {
     # Jobs of a few rows: the time goes into compiling them, not into running them.
     # The database of a test would write its log into the working folder.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dderby.stream.error.file=/dev/null",
+}
+
+# Nor is a plan of a few rows worth a program of its own, or a second look at it. `make test-all` runs on what Spark does by itself.
+INTERPRETED = {
+    "spark.sql.codegen.wholeStage": False,
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": False,
 }
 
 
@@ -34,7 +42,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     except MissingPackage as missing:
         pytest.skip(str(missing))
     place = tmp_path_factory.mktemp("warehouse")
-    started = session_from({"master": "local[2]", "conf": {**FAST, "spark.sql.warehouse.dir": str(place)}})
+    started = session_from({"master": "local[2]", "conf": {**FAST, **({} if campaign() else INTERPRETED), "spark.sql.warehouse.dir": str(place)}})
     yield started
     started.stop()
 
