@@ -26,6 +26,11 @@ def examples(count: int, *, few: int | None = None, **options: Any) -> settings:
     return settings(max_examples=count if campaign() else few, **options)
 
 
+def runs(count: int) -> int:
+    """How often a test draws whose tolerance follows from how often: ``count`` times in ``make test-all``, a quarter of it in ``make test``."""
+    return count if campaign() else max(min(count, FEWEST), count // 4)
+
+
 def first(cases: Iterable[Any], few: int) -> list[Any]:
     """Parameters of a test: the first few belong to ``make test``, the others are slow."""
     listed = list(cases)

@@ -71,8 +71,8 @@ def campaign(seeds: range, **options: Any) -> Counter[str]:
 
 @pytest.mark.parametrize("options", HARDENED, ids=lambda each: "-".join(each.values()))
 def test_nobody_who_knows_releases_events_and_rules_exceeds_one_in_m(options):
-    found = campaign(range(10), **options)
-    assert found["histories"] >= 6
+    found = campaign(range(5), **options)
+    assert found["histories"] >= 3
     assert found["plain"] == found["rule"] == found["hardened rule"] == 0
 
 

@@ -66,7 +66,7 @@ def looks(frame: pl.DataFrame) -> Counter:
 
 @pytest.mark.parametrize("name", METHODS)
 @given(seed=st.integers(0, 10**6))
-@examples(12)
+@examples(12, few=5)
 def test_the_rows_of_a_table_are_placed_where_they_were_published(name: str, seed: int) -> None:
     table = table_of(seed)
     draft = drafted(name, table)

@@ -25,6 +25,7 @@ from reticent.randomize.intervals import exact_interval
 from reticent.randomize.keys import distinct
 from reticent.randomize.sampling import ListedKeys, sample
 from tests.oracles.randomize_tails import binomial_pmf, coverage, interval, shown_pmf
+from tests.sampling import runs, spread
 
 CHANCES = [(0.5, 0.05), (0.9, 0.01), (0.3, 0.2), (0.999, 0.5), (0.02, 0.001), (1.0, 0.1)]
 SIZES = [(1, 1), (3, 2), (20, 20), (40, 10), (120, 30)]
@@ -42,7 +43,7 @@ def test_the_interval_is_that_of_trying_every_count(s, beta):
 @pytest.mark.parametrize(("s", "beta"), CHANCES)
 def test_exact_coverage_is_never_below_what_is_promised(s, beta):
     # Every true count of every query of the grid, at every level; an interval may only be wider than it says.
-    for (total, most), error in itertools.product(SIZES, ERRORS):
+    for (total, most), error in spread(list(itertools.product(SIZES, ERRORS)), 5):
         found = [exact_interval(shown, total, most, s, beta, error) for shown in range(total + 1)]
         for q in range(most + 1):
             assert coverage(q, total, s, beta, found) >= 1 - error - 1e-12
@@ -203,9 +204,9 @@ QUERIES = [
 
 @pytest.mark.parametrize("preset", ["tight", "max-utility"])
 def test_coverage_on_people_of_our_own_is_what_is_promised(preset):
-    # 2,000 seeds through the sampler. Each query's misses are compared with its exact probability, which is at most a tenth, within five
+    # 2,000 seeds through the sampler (500 in `make test`). Each query's misses are compared with its exact probability, which is at most a tenth, within five
     # standard deviations of a binomial count.
-    people, seeds, error = _people(), 2000, 0.1
+    people, seeds, error = _people(), runs(2000), 0.1
     made = plan(n=1000, domain=PEOPLE, k=2, gamma="1/3", preset=preset)
     true = distinct(made.domain.pack(people))
     shown = _shown_over_seeds(made, true, seeds)

@@ -33,6 +33,7 @@ from reticent.randomize.draws import Draws
 from reticent.randomize.sampling import ListedKeys, sample
 from reticent.release import verify
 from tests.randomize.examples import SCORES, printed_view, scores_domain, scores_frame, scores_plan
+from tests.sampling import runs
 
 
 def _chi_square(counts: Counter, law: dict, runs: int) -> float:
@@ -47,11 +48,11 @@ def test_the_joint_law_of_a_view_is_one_coin_for_every_tuple(monkeypatch, walked
         monkeypatch.setattr(sampling, "_WALKED_CELLS", 0)
         monkeypatch.setattr(sampling, "_WALKED_ABOVE", Fraction(1))
     domain, true = ViewDomain.of({"a": 5}), np.array([1, 3])
-    s, beta, runs = Fraction(1, 2), Fraction(3, 10), 6000
+    s, beta, times = Fraction(1, 2), Fraction(3, 10), runs(6000)
     draws = Draws(7)
     seen = Counter(
         frozenset(np.concatenate(list(sample(domain, [ListedKeys(true, s)], beta, draws, rows_at_once=1))).tolist())
-        for _ in range(runs)
+        for _ in range(times)
     )
     law = {}
     for bits in range(32):
@@ -60,48 +61,49 @@ def test_the_joint_law_of_a_view_is_one_coin_for_every_tuple(monkeypatch, walked
             (float(s if t in (1, 3) else beta) if t in view else 1 - float(s if t in (1, 3) else beta))
             for t in range(5)
         )
-    assert _chi_square(seen, law, runs) > 1e-6
+    assert _chi_square(seen, law, times) > 1e-6
 
 
 def test_non_uniform_noise_is_independent_with_the_stated_chances():
     domain = ViewDomain.of({"a": 5})
     source = NoiseSource(domain, {"a": (60, 20, 10, 6, 4)}, Fraction(1, 10**9))
     rates = SourceRates(source, Fraction(1, 5), Fraction(1))
-    draws, runs = Draws(11), 6000
+    draws, times = Draws(11), runs(6000)
     none = np.empty(0, dtype=np.int64)
-    seen = Counter(frozenset(rates.fakes(none, draws).tolist()) for _ in range(runs))
+    seen = Counter(frozenset(rates.fakes(none, draws).tolist()) for _ in range(times))
     chances = [0.6, 0.2, 0.1, 0.06, 0.04]
     law = {}
     for bits in range(32):
         view = frozenset(t for t in range(5) if bits >> t & 1)
         law[view] = math.prod(chances[t] if t in view else 1 - chances[t] for t in range(5))
-    rare = {view for view, p in law.items() if runs * p < 5}
+    rare = {view for view, p in law.items() if times * p < 5}
     pooled = {view: p for view, p in law.items() if view not in rare} | {"rare": sum(law[view] for view in rare)}
     seen["rare"] = sum(seen[view] for view in rare)
-    assert _chi_square(seen, pooled, runs) > 1e-6
+    assert _chi_square(seen, pooled, times) > 1e-6
 
 
 def test_estimates_are_unbiased_with_the_stated_spread():
-    made, truth = scores_plan(), 3
+    made, truth, times = scores_plan(), 3, runs(500)
     values = np.array(
         [
             float(publish(scores_frame(), made, insecure_seed=seed).estimate("score < 3*age").value)
-            for seed in range(500)
+            for seed in range(times)
         ]
     )
-    assert abs(values.mean() - truth) < 5 * SCORES["standard_deviation"] / math.sqrt(500)
-    assert abs(values.std() - SCORES["standard_deviation"]) < 5 * SCORES["standard_deviation"] / math.sqrt(2 * 500)
+    assert abs(values.mean() - truth) < 5 * SCORES["standard_deviation"] / math.sqrt(times)
+    assert abs(values.std() - SCORES["standard_deviation"]) < 5 * SCORES["standard_deviation"] / math.sqrt(2 * times)
     assert (values < 0).any()
 
 
 def test_estimates_of_a_non_uniform_view_are_unbiased():
-    made = plan(n=6, domain=scores_domain(), k=1, gamma="1/3")
+    made, times = plan(n=6, domain=scores_domain(), k=1, gamma="1/3"), runs(400)
     weights = {"nationality": [6, 3, 1], "score": {81: 1, 94: 5, 99: 3}}
     found = [
-        publish(scores_frame(), made, source=weights, insecure_seed=seed).estimate("score > 90") for seed in range(400)
+        publish(scores_frame(), made, source=weights, insecure_seed=seed).estimate("score > 90")
+        for seed in range(times)
     ]
     values = np.array([float(each.value) for each in found])
-    assert abs(values.mean() - 4) < 5 * values.std() / math.sqrt(400)
+    assert abs(values.mean() - 4) < 5 * values.std() / math.sqrt(times)
     assert np.mean([each.standard_error for each in found]) >= 0.9 * values.std()
 
 
@@ -210,11 +212,11 @@ def test_a_series_estimates_without_bias_and_ends_when_planned(tmp_path):
             pl.DataFrame([[20, "Indian", 100], [30, "British", 85]], schema=SCORES["columns"], orient="row"),
         ]
     )
-    values = []
-    for seed in range(300):
+    values, times = [], runs(300)
+    for seed in range(times):
         series = Series(made).publish(scores_frame(), insecure_seed=seed).publish(changed, insecure_seed=10_000 + seed)
         values.append(float(series.estimate("score >= 90").value))
-    assert abs(np.mean(values) - 4) < 5 * np.std(values) / math.sqrt(300)
+    assert abs(np.mean(values) - 4) < 5 * np.std(values) / math.sqrt(times)
     series.save(tmp_path / "series")
     again = Series.open(tmp_path / "series")
     assert again.estimate("score >= 90") == series.estimate("score >= 90")
@@ -236,10 +238,10 @@ def test_a_frozen_series_refuses_changes_and_combines_its_views():
 
 
 def test_frapp_estimates_without_bias():
-    made = frapp_plan(6, scores_domain(), 1, "1/3")
-    found = [perturb(scores_frame(), made, insecure_seed=seed).estimate("score < 3*age") for seed in range(500)]
+    made, times = frapp_plan(6, scores_domain(), 1, "1/3"), runs(500)
+    found = [perturb(scores_frame(), made, insecure_seed=seed).estimate("score < 3*age") for seed in range(times)]
     values = np.array([float(each.value) for each in found])
-    assert abs(values.mean() - 3) < 5 * values.std() / math.sqrt(500)
+    assert abs(values.mean() - 3) < 5 * values.std() / math.sqrt(times)
     assert all(len(perturb(scores_frame(), made, insecure_seed=seed).frame) == 6 for seed in range(3))
 
 

@@ -14,6 +14,7 @@ import reticent as rt
 from reticent.errors import Infeasible, PolicyError
 from reticent.randomize import NoiseSource, Plan, ViewDomain, plan, publish
 from tests.randomize.examples import scores_domain, scores_frame
+from tests.sampling import runs
 
 DOMAIN = {"a": [0, 1, 2], "b": ["x", "y"]}
 TUPLES = list(itertools.product(*DOMAIN.values()))
@@ -75,9 +76,10 @@ def test_a_plan_by_density_covers_k_times_what_the_source_says_of_each_tuple():
 @pytest.mark.parametrize("asked", [{"k": 2}, {"d": "1/200"}])
 def test_a_plan_with_a_source_predicts_size_and_error_of_its_views(asked):
     made = plan(n=6, domain=scores_domain(), gamma="1/3", source={"nationality": [6, 3, 1]}, **asked)
-    views = [publish(scores_frame(), made, insecure_seed=seed) for seed in range(300)]
+    times = runs(300)
+    views = [publish(scores_frame(), made, insecure_seed=seed) for seed in range(times)]
     sizes = [len(view) for view in views]
-    assert abs(np.mean(sizes) - float(made.expected_rows)) < 5 * np.std(sizes) / math.sqrt(300)
+    assert abs(np.mean(sizes) - float(made.expected_rows)) < 5 * np.std(sizes) / math.sqrt(times)
     everything, half = made.samples[:2]
     values = [float(view.estimate("true").value) for view in views]
     assert np.std(values) == pytest.approx(everything.standard_error, rel=0.25)

@@ -16,6 +16,7 @@ from tests.oracles import views_queries as q
 from tests.oracles import views_sat, views_sqlite
 from tests.oracles.views_critical import Keys, all_rows, critical_by_definition, critical_by_witness, shares
 from tests.oracles.views_independence import independent
+from tests.sampling import campaign
 
 RELATIONS = {"R": 2, "S": 1}
 Case = tuple[q.Query, q.Query, q.Domains, Keys | None, dict[str, dict[int, list[Any]]] | None]
@@ -112,7 +113,7 @@ def _compare(kind: Callable[[random.Random], Case], seeds: range) -> None:
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__.strip("_"))
 def test_the_engine_agrees_with_small_witnesses(kind: Callable[[random.Random], Case]) -> None:
     """O2."""
-    _compare(kind, range(100))
+    _compare(kind, range(100 if campaign() else 40))
 
 
 @pytest.mark.slow

@@ -42,7 +42,12 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     except MissingPackage as missing:
         pytest.skip(str(missing))
     place = tmp_path_factory.mktemp("warehouse")
-    started = session_from({"master": "local[2]", "conf": {**FAST, **({} if campaign() else INTERPRETED), "spark.sql.warehouse.dir": str(place)}})
+    started = session_from(
+        {
+            "master": "local[2]",
+            "conf": {**FAST, **({} if campaign() else INTERPRETED), "spark.sql.warehouse.dir": str(place)},
+        }
+    )
     yield started
     started.stop()
 
