@@ -47,6 +47,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=turn)
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Tests of a file stay in one worker, as those of a group do: what a file's tests share is made once, and its loops are compiled once."""
     from xdist.scheduler import LoadGroupScheduling
