@@ -71,7 +71,7 @@ def random_definition(rng):
 @pytest.mark.parametrize("seed", seeds(6))
 def test_the_search_finds_what_visiting_every_node_row_by_row_finds(seed):
     rng = random.Random(7000 + seed)
-    for _ in range(40):
+    for _ in spread(range(40), 20):
         rows, hierarchies, table = random_world(rng)
         definition, judge = random_definition(rng)
         limit, objective = Fraction(rng.choice([0, 0, 2, 5, 10]), 20), rng.choice(OBJECTIVES)

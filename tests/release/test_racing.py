@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -68,8 +69,9 @@ from tests.release.conftest import table_of_patients
 release = publish(table_of_patients(dataset=None), KAnonymity(int(sys.argv[1])))
 print("ready", flush=True)
 for line in sys.stdin:
+    way, folder = line.strip().split("|")
     try:
-        release.save(line.strip(), overwrite=sys.argv[2] == "overwrite")
+        release.save(folder, overwrite=way == "overwrite")
         print("saved", flush=True)
     except DataError as error:
         print(error, flush=True)
@@ -77,11 +79,10 @@ for line in sys.stdin:
 
 
 @pytest.mark.parametrize("rounds", [5, pytest.param(300, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("way", ["overwrite", "refuse"])
-def test_two_processes_that_save_into_one_folder_leave_one_whole_release(way: str, rounds: int, tmp_path: Path) -> None:
+def test_two_processes_that_save_into_one_folder_leave_one_whole_release(rounds: int, tmp_path: Path) -> None:
     racers = [
         subprocess.Popen(
-            [sys.executable, "-c", SAVING, str(k), way],
+            [sys.executable, "-c", SAVING, str(k)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -91,10 +92,10 @@ def test_two_processes_that_save_into_one_folder_leave_one_whole_release(way: st
     ]
     for racer in racers:
         assert racer.stdout.readline() == "ready\n"
-    for number in range(rounds):
-        folder = tmp_path / f"release {number}"
+    for number, way in product(range(rounds), ("overwrite", "refuse")):
+        folder = tmp_path / f"{way} {number}"
         for racer in racers:
-            racer.stdin.write(f"{folder}\n")
+            racer.stdin.write(f"{way}|{folder}\n")
             racer.stdin.flush()
         said = [racer.stdout.readline().strip() for racer in racers]
         assert "saved" in said
