@@ -46,6 +46,8 @@ class Entries:
         self._compared: tuple[Any, list[int]] | None = None
         # Entries that were made of rows, each good as long as the row is the one that the store remembers.
         self._made: dict[int, tuple[Row, Entry]] = {}
+        # What counts beside something that goes on, with the last links of the tables that say so.
+        self._beside: dict[tuple[str, str], tuple[tuple[bytes, ...], tuple[Entry, ...], bool]] = {}
 
     def record(
         self,
@@ -107,11 +109,11 @@ class Entries:
 
         It is judged again each time beside what other kinds gave out.
         """
-        others = self._others(writing, dataset, kind)
+        others, going_on = self._others(writing, dataset, kind)
         judgement = beside(others)
         if not judgement.allowed:
             raise LedgerError(self._refused(judgement, dataset, others))
-        if not any(each.kind == kind and each.status != "withdrawn" for each in self.within(writing, dataset)):
+        if not going_on:
             self.mark(writing, dataset, kind, {}, judgement.text)
 
     def mark(self, writing: Writing, dataset: str, kind: str, details: dict[str, Any], note: str = "") -> Entry:
@@ -173,7 +175,7 @@ class Entries:
     def refusal(self, dataset: str, kind: str, beside: Beside = alone) -> str | None:
         """Why something that goes on little by little may not, beside what other kinds gave out; None where it may."""
         with self._store.reading() as reading:
-            others = self._others(reading, dataset, kind)
+            others, _ = self._others(reading, dataset, kind)
         judgement = beside(others)
         return None if judgement.allowed else judgement.text
 
@@ -199,14 +201,16 @@ class Entries:
         same = self._same_people(reading, own, people)
         return [each for number in (*own, *same) for each in self._rows(reading, number)]
 
-    def _others(self, reading: Reading, dataset: str, kind: str) -> list[Entry]:
-        """What counts beside something that goes on little by little: everything but its own entry."""
-        own = [reading.name(number) for number in reading.namesakes(dataset)]
-        return [
-            each
-            for each in self._given(reading, dataset)
-            if each.status != "withdrawn" and not (each.kind == kind and each.dataset in own)
-        ]
+    def _others(self, reading: Reading, dataset: str, kind: str) -> tuple[tuple[Entry, ...], bool]:
+        """What counts beside something that goes on little by little: everything but its own entry; and whether it has one."""
+        last = reading.last("datasets", "entries", "people")
+        known = self._beside.get((dataset, kind))
+        if known is None or known[0] != last:
+            own = [reading.name(number) for number in reading.namesakes(dataset)]
+            given = [each for each in self._given(reading, dataset) if each.status != "withdrawn"]
+            others = tuple(each for each in given if each.kind != kind or each.dataset not in own)
+            known = self._beside[dataset, kind] = last, others, len(others) < len(given)
+        return known[1:]
 
     def _position(self, reading: Reading, dataset: str, people: Sequence[Marks] = ()) -> int:
         return sum(1 + (each.status == "withdrawn") for each in self._given(reading, dataset, people))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
+from functools import cache
 
 # Tables whose rows are links of the chain, by the number that the chain knows them by: append only.
 SEALED = (
@@ -132,12 +134,22 @@ def schema_of(connection: sqlite3.Connection) -> list[tuple[str, str, str | None
 
 def expected_schema() -> list[tuple[str, str, str | None]]:
     """The definitions that a ledger of this layout has."""
-    fresh = sqlite3.connect(":memory:")
-    try:
-        upgrade(fresh, 0)
+    with closing(_fresh()) as fresh:
         return schema_of(fresh)
-    finally:
-        fresh.close()
+
+
+@cache
+def columns_of(table: str) -> tuple[str, ...]:
+    """The names of a table's columns, in their order."""
+    with closing(_fresh()) as fresh:
+        return tuple(name for _, name, *_ in fresh.execute(f"PRAGMA table_info({table})"))
+
+
+def _fresh() -> sqlite3.Connection:
+    """An empty ledger in memory."""
+    fresh = sqlite3.connect(":memory:")
+    upgrade(fresh, 0)
+    return fresh
 
 
 def _run(connection: sqlite3.Connection, statements: str) -> None:

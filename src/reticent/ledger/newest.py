@@ -10,6 +10,7 @@ import hashlib
 import os
 import sys
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from reticent.errors import LedgerError
@@ -47,14 +48,13 @@ def write(path: Path, position: Position, *, back: bool = False) -> None:
     handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:
         _lock(handle)
-        content = os.read(handle, _SLOT * _SLOTS)
+        content = os.pread(handle, _SLOT * _SLOTS, 0)
         counts = [slot.count if slot is not None else -1 for slot in _slots(content)]
         if back:
             os.pwrite(handle, bytes(_SLOT * _SLOTS), 0)
         elif max(counts) >= position.count:
             return
-        os.lseek(handle, _SLOT * counts.index(min(counts)), os.SEEK_SET)
-        os.write(handle, _written(position))
+        os.pwrite(handle, _written(position), _SLOT * counts.index(min(counts)))
         if position.count == 0 or back:
             os.fsync(handle)
     finally:
@@ -98,6 +98,7 @@ def _slots(content: bytes) -> list[Position | None]:
     return [_parsed(content[start : start + _SLOT]) for start in range(0, _SLOT * _SLOTS, _SLOT)]
 
 
+@lru_cache
 def _parsed(slot: bytes) -> Position | None:
     try:
         count, link, check = slot.decode("ascii").split()

@@ -23,7 +23,7 @@ from typing import Any
 
 from reticent.errors import LedgerError, PolicyError
 from reticent.ledger import newest
-from reticent.ledger.layouts import SEALED, VERSION, expected_schema, rows_to_seal, schema_of, upgrade
+from reticent.ledger.layouts import SEALED, VERSION, columns_of, expected_schema, rows_to_seal, schema_of, upgrade
 from reticent.ledger.newest import Position
 from reticent.ledger.place import LedgerPlace, check_trusted
 from reticent.ledger.secret import Secret
@@ -31,6 +31,7 @@ from reticent.ledger.secret import Secret
 _APPLICATION = 0x52455449
 _CODES = {name: code for code, name in enumerate(SEALED)}
 _REMEMBERED = ("datasets", "entries")
+_TROUBLES = (sqlite3.Error, UnicodeDecodeError, OSError)
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 Row = dict[str, Any]
 Names = dict[str, list[tuple[str, int]]]
@@ -38,7 +39,7 @@ Names = dict[str, list[tuple[str, int]]]
 
 
 class Chain:
-    """The links that were checked so far: the last digest of every row, and whose it is. Mutable because the file grows.
+    """The links that were checked so far: the last digest of every row, whose it is, and the last link of every table. Mutable because the file grows.
 
     Of the tables that every decision looks at, rows that were ``checked`` are remembered: they hold until a later link changes them.
     """
@@ -49,7 +50,8 @@ class Chain:
         self.digests: dict[tuple[int, int], bytes] = {}
         self.owned: dict[tuple[int, int], list[int]] = {}
         self.checked: dict[tuple[int, int], tuple[bytes, Row]] = {}
-        self._undo: list[tuple[tuple[int, int], bytes | None, int, Position]] = []
+        self.last = [newest.START] * len(SEALED)
+        self._undo: list[tuple[tuple[int, int], bytes | None, int, bytes, Position]] = []
 
     def link(self, code: int, row: int, dataset: int, digest: bytes) -> Position:
         """The position after one more link."""
@@ -60,10 +62,11 @@ class Chain:
     def add(self, code: int, row: int, dataset: int, digest: bytes, position: Position) -> None:
         """Take a link up."""
         before = self.digests.get((code, row))
-        self._undo.append(((code, row), before, dataset, self.position))
+        self._undo.append(((code, row), before, dataset, self.last[code], self.position))
         if before is None:
             self.owned.setdefault((code, dataset), []).append(row)
         self.digests[code, row] = digest
+        self.last[code] = position.link
         self.position = position
 
     def remembered(self, code: int, row: int) -> Row | None:
@@ -77,13 +80,13 @@ class Chain:
 
     def undo(self) -> None:
         """What was added since :meth:`keep` is not."""
-        for (code, row), before, dataset, position in reversed(self._undo):
+        for (code, row), before, dataset, last, position in reversed(self._undo):
             if before is None:
                 self.owned[code, dataset].pop()
                 del self.digests[code, row]
             else:
                 self.digests[code, row] = before
-            self.position = position
+            self.last[code], self.position = last, position
         self._undo.clear()
 
 
@@ -108,17 +111,20 @@ class Reading:
         cursor = self.connection.execute(
             f"SELECT * FROM {table} WHERE id BETWEEN ? AND ? {whose} ORDER BY id", (numbers[0], numbers[-1])
         )
-        columns = [each[0] for each in cursor.description]
         found = {values[0]: values for values in cursor}
-        return [self._checked(table, code, columns, number, found.get(number)) for number in numbers]
+        return [self._checked(table, code, number, found.get(number)) for number in numbers]
 
     def row(self, table: str, number: int) -> Row:
         """One row, which must be there."""
         known = self._chain.remembered(_CODES[table], number)
         if known is not None:
             return known
-        cursor = self.connection.execute(f"SELECT * FROM {table} WHERE id = ?", (number,))
-        return self._checked(table, _CODES[table], [each[0] for each in cursor.description], number, cursor.fetchone())
+        found = self.connection.execute(f"SELECT * FROM {table} WHERE id = ?", (number,)).fetchone()
+        return self._checked(table, _CODES[table], number, found)
+
+    def last(self, *tables: str) -> tuple[bytes, ...]:
+        """What tells whether anything changed in some tables."""
+        return tuple(self._chain.last[_CODES[table]] for table in tables)
 
     def count(self, table: str) -> int:
         """How many rows a table has, of all data sets."""
@@ -146,10 +152,10 @@ class Reading:
         """The names of all data sets, first to last."""
         return [str(row["name"]) for row in self.rows("datasets", 0)]
 
-    def _checked(self, table: str, code: int, columns: list[str], number: int, values: tuple[Any, ...] | None) -> Row:
+    def _checked(self, table: str, code: int, number: int, values: tuple[Any, ...] | None) -> Row:
         if values is None or self._chain.digests.get((code, number)) != digest_of(values):
             raise sqlite3.DatabaseError(f"row {number} of {table} is not what was written")
-        row = dict(zip(columns, values, strict=True))
+        row = dict(zip(columns_of(table), values, strict=True))
         if table in _REMEMBERED:
             self._chain.checked[code, number] = self._chain.digests[code, number], row
         return row
@@ -163,23 +169,24 @@ class Writing(Reading):
         if table != "datasets":
             values = {"dataset": dataset, **values}
         names, places = ", ".join(values), ", ".join("?" * len(values))
-        cursor = self.connection.execute(f"INSERT INTO {table} ({names}) VALUES ({places})", tuple(values.values()))
-        assert cursor.lastrowid is not None
-        return self.seal(table, cursor.lastrowid)
+        statement = f"INSERT INTO {table} ({names}) VALUES ({places}) RETURNING *"
+        return self._seal(table, self.connection.execute(statement, tuple(values.values())))
 
     def change(self, table: str, number: int, **values: Any) -> None:
         """Change a row that was read, and so checked, in this transaction."""
         setting = ", ".join(f"{name} = ?" for name in values)
-        self.connection.execute(f"UPDATE {table} SET {setting} WHERE id = ?", (*values.values(), number))
-        self.seal(table, number)
+        statement = f"UPDATE {table} SET {setting} WHERE id = ? RETURNING *"
+        self._seal(table, self.connection.execute(statement, (*values.values(), number)))
 
-    def seal(self, table: str, number: int) -> Row:
+    def seal(self, table: str, number: int) -> None:
         """Make a row, as it stands, the newest link."""
-        code = _CODES[table]
-        cursor = self.connection.execute(f"SELECT * FROM {table} WHERE id = ?", (number,))
-        values = cursor.fetchone()
-        row = dict(zip((each[0] for each in cursor.description), values, strict=True))
-        dataset, digest = row.get("dataset", 0), digest_of(values)
+        self._seal(table, self.connection.execute(f"SELECT * FROM {table} WHERE id = ?", (number,)))
+
+    def _seal(self, table: str, found: sqlite3.Cursor) -> Row:
+        """Make the one row that a statement gave, as it stands in the file now, the newest link."""
+        code, (values,) = _CODES[table], found
+        row = dict(zip(columns_of(table), values, strict=True))
+        number, dataset, digest = row["id"], row.get("dataset", 0), digest_of(values)
         position = self._chain.link(code, number, dataset, digest)
         self.connection.execute(
             "INSERT INTO chain (id, tab, row, dataset, digest, link) VALUES (?, ?, ?, ?, ?, ?)",
@@ -204,6 +211,7 @@ class Store:
         self.place, self.timeout = place, timeout
         self._names: Names = {}
         self._newest = place.newest
+        self._durable = True
         with self._explained():
             for each in (self.path, place.key, *place.newest):
                 check_trusted(each)
@@ -242,7 +250,8 @@ class Store:
 
         Without ``durable`` it survives ``kill -9`` all the same, but a power cut may lose it; for what can be worked out again.
         """
-        with self._explained(), self._synced(durable):
+        try:
+            self._sync(durable)
             self._patiently(lambda: self._connection.execute("BEGIN IMMEDIATE"))
             try:
                 self._catch_up()
@@ -258,13 +267,16 @@ class Store:
                 }
                 raise
             self._chain.keep()
-        if durable:
-            self._write_newest()
+            if durable:
+                for path in self._newest:
+                    newest.write(path, self.position)
+        except _TROUBLES as error:
+            raise self._told(error) from error
 
     @contextmanager
     def reading(self) -> Iterator[Reading]:
         """The rows as they stand at one moment."""
-        with self._explained():
+        try:
             self._patiently(lambda: self._connection.execute("BEGIN"))
             try:
                 self._catch_up()
@@ -272,6 +284,8 @@ class Store:
             finally:
                 with suppress(sqlite3.Error):
                     self._connection.execute("ROLLBACK")
+        except _TROUBLES as error:
+            raise self._told(error) from error
 
     def accept(self) -> None:
         """Make the ledger's position the newest there is, forward or back: the steward's word."""
@@ -343,21 +357,11 @@ class Store:
         found = self._connection.execute("SELECT link FROM chain WHERE id = ?", (kept.count,)).fetchone()
         return kept.count < self.position.count and found is not None and found[0] == kept.link
 
-    def _write_newest(self) -> None:
-        with self._explained():
-            for path in self._newest:
-                newest.write(path, self.position)
-
-    @contextmanager
-    def _synced(self, durable: bool) -> Iterator[None]:
-        if durable:
-            yield
-            return
-        self._connection.execute("PRAGMA synchronous = NORMAL")
-        try:
-            yield
-        finally:
-            self._connection.execute("PRAGMA synchronous = FULL")
+    def _sync(self, durable: bool) -> None:
+        """Let transactions wait for the disk from now on, or not."""
+        if durable != self._durable:
+            self._connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            self._durable = durable
 
     def _set_up(self) -> None:
         connection = self._connection
@@ -441,19 +445,23 @@ class Store:
     def _explained(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
-            raise LedgerError(_explain(self.path, error, self.timeout)) from error
-        except UnicodeDecodeError as error:
+        except _TROUBLES as error:
+            raise self._told(error) from error
+
+    def _told(self, error: sqlite3.Error | UnicodeDecodeError | OSError) -> Exception:
+        """An error of the file as a :class:`LedgerError`; an error that is about something else as it is."""
+        if isinstance(error, sqlite3.Error):
+            return LedgerError(_explain(self.path, error, self.timeout))
+        if isinstance(error, UnicodeDecodeError):
             # SQLite quotes a damaged schema in its complaint, which then is no text.
-            raise LedgerError(_explain(self.path, sqlite3.DatabaseError("text that is none"), self.timeout)) from error
-        except OSError as error:
-            ours = (self.path, self.place.key, *self.place.newest)
-            if error.filename is None or Path(os.fsdecode(error.filename)) not in (*ours, *self.path.parents):
-                raise
-            raise LedgerError(
-                f"The ledger {str(self.path)!r} cannot be opened: {error.strerror}. Nothing was published. "
-                "Name a file that can be written with ledger= or RETICENT_LEDGER."
-            ) from error
+            return LedgerError(_explain(self.path, sqlite3.DatabaseError("text that is none"), self.timeout))
+        ours = (self.path, self.place.key, *self.place.newest)
+        if error.filename is None or Path(os.fsdecode(error.filename)) not in (*ours, *self.path.parents):
+            return error
+        return LedgerError(
+            f"The ledger {str(self.path)!r} cannot be opened: {error.strerror}. Nothing was published. "
+            "Name a file that can be written with ledger= or RETICENT_LEDGER."
+        )
 
 
 @cache
@@ -477,14 +485,23 @@ def digest_of(values: tuple[Any, ...]) -> bytes:
     """The hash of a row: every value with its type and length, so that no two rows look alike."""
     parts: list[bytes] = []
     for value in values:
-        content = value if isinstance(value, bytes) else str(value).encode(errors="surrogatepass")
-        parts += (f"{type(value).__name__}{len(content)}:".encode(), content)
+        if isinstance(value, bytes):
+            parts += (b"bytes%d:" % len(value), value)
+        else:
+            text = str(value)
+            length = len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
+            parts.append(f"{type(value).__name__}{length}:{text}".encode(errors="surrogatepass"))
     return hashlib.sha256(b"".join(parts)).digest()
 
 
 def now() -> str:
     """The time in UTC to the second, as entries and certificates write it."""
-    return datetime.now(UTC).strftime(TIME_FORMAT)
+    return _written(int(time.time()))
+
+
+@lru_cache(maxsize=1)
+def _written(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).strftime(TIME_FORMAT)
 
 
 def create_privately(path: Path) -> None:
