@@ -295,7 +295,7 @@ def _sweep(parent: Path, prefix: str) -> None:
     made = re.compile(rf"{re.escape(prefix)}[a-z0-9_]{{8}}")
     names: list[str] = []
     with suppress(OSError):
-        names = [name for name in os.listdir(parent) if made.fullmatch(name)]
+        names = [name for name in os.listdir(parent) if name.startswith(prefix) and made.fullmatch(name)]
     for left in (parent / name for name in names):
         with suppress(OSError):
             handle = os.open(left, os.O_RDONLY | os.O_DIRECTORY | _NO_LINK)

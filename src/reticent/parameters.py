@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from inspect import Parameter, signature
 from pathlib import Path
 from types import NoneType, UnionType
@@ -34,7 +35,7 @@ def made_from(kind: Kind, name: str, parameters: Mapping[str, Any]) -> Any:
     except Exception as error:
         made, problem = None, error
     if not (isinstance(problem, ReticentError) and problem.setting):
-        problem = _misfit(name, parameters, get_type_hints(make), problem) or problem
+        problem = _misfit(name, parameters, _hints(make), problem) or problem
     if problem is not None:
         raise problem
     return made
@@ -42,16 +43,20 @@ def made_from(kind: Kind, name: str, parameters: Mapping[str, Any]) -> Any:
 
 def parameters_of(kind: Kind, name: str) -> dict[str, Parameter]:
     """The parameters of a definition or method, by name."""
-    return {key: each for key, each in signature(load(kind, name)).parameters.items() if not key.startswith("_")}
+    return {key: each for key, each in _signature(load(kind, name)).parameters.items() if not key.startswith("_")}
 
 
 def beside(folder: Path, kind: Kind, name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters with the files that they name looked for in ``folder``: texts of parameters that are annotated as a ``Path``, among others."""
-    hints = get_type_hints(load(kind, name))
+    hints = _hints(load(kind, name))
     return {
         key: str(folder / value) if isinstance(value, str) and Path in get_args(hints.get(key)) else value
         for key, value in parameters.items()
     }
+
+
+_signature = cache(signature)
+_hints = cache(get_type_hints)
 
 
 def _misfit(

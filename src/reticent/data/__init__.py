@@ -40,7 +40,7 @@ from reticent.data.covers import Cover, cover
 from reticent.data.descriptions import hierarchy_from
 from reticent.data.domains import NAMES as PUBLIC_DOMAINS
 from reticent.data.draft import Draft
-from reticent.data.encoding import looked_up
+from reticent.data.encoding import looked_up, sorted_values
 from reticent.data.engine import Engine, Order, Written, WrittenFile, engine_named, opener, part_names
 from reticent.data.evidence import (
     Columns,
@@ -336,6 +336,7 @@ __all__ = [
     "shapes_json",
     "shown_meanings",
     "sort_equal",
+    "sorted_values",
     "stand_in_order",
     "sum_by",
     "table_file",

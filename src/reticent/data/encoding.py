@@ -13,13 +13,17 @@ from reticent.errors import DataError, did_you_mean
 
 _WIDEST_LOOKUP = 1 << 20
 _MANY = 1 << 14
+# Of so few values a list is made, sorted and searched before polars has planned a query.
+_FEW = 256
 
 
 def looked_up(frame: pl.DataFrame, known: Mapping[str, pl.Series]) -> dict[str, pl.Series]:
     """Text columns looked up in their known values, all at once so that they share the cores; null where a value is not known.
 
-    A column that is not text is left to :func:`encode`.
+    A column that is not text, or short, is left to :func:`encode`.
     """
+    if frame.height <= _FEW:
+        return {}
     texts = [name for name, values in known.items() if frame[name].dtype == pl.String and values.dtype == pl.String]
     expressions = [_enumerated(pl.col(name), _without_null(known[name])) for name in texts]
     # There is nothing to optimise, and looking for it takes as long as half of the work.
@@ -40,7 +44,7 @@ def encode(
     A null takes ``null_code``; without one, and for any value that is not known, a :class:`DataError` names the
     first offender, its row (counted from ``first_row``, where rows have places) and the column. ``found`` is what :func:`looked_up` found already.
     """
-    values = known if null_code is None else known.filter(known.is_not_null())
+    values = known if null_code is None else _without_null(known)
     if found is not None:
         codes = found
     elif series.dtype == pl.Categorical or series.dtype == pl.Enum:
@@ -48,7 +52,7 @@ def encode(
     elif series.dtype.is_integer() and values.dtype.is_integer():
         codes = _encode_integers(series, values)
     elif series.dtype == pl.String and values.dtype == pl.String:
-        codes = pl.select(_enumerated(pl.lit(series), values)).to_series()
+        codes = _encode_text(series, values)
     else:
         positions = pl.Series(range(len(values)), dtype=pl.UInt32)
         codes = series.replace_strict(values, positions, default=None, return_dtype=pl.UInt32)
@@ -62,12 +66,23 @@ def _without_null(values: pl.Series) -> pl.Series:
     return values.drop_nulls() if values.null_count() else values
 
 
+def _encode_text(series: pl.Series, values: pl.Series) -> pl.Series:
+    if len(series) + len(values) > _FEW:
+        return pl.select(_enumerated(pl.lit(series), values)).to_series()
+    places = {value: place for place, value in enumerate(values.to_list())}
+    return pl.Series([places.get(value) for value in series.to_list()], dtype=pl.UInt32)
+
+
 def _enumerated(text: pl.Expr, values: pl.Series) -> pl.Expr:
     return text.cast(pl.Enum(values), strict=False).to_physical()
 
 
 def sorted_values(column: pl.Series) -> pl.Series:
     """The distinct values of a column in order, nulls last."""
+    if len(column) <= _FEW and (column.dtype == pl.String or column.dtype.is_integer()):
+        found = set(column.to_list())
+        # Text in the order of its code points is in the order of its bytes.
+        return pl.Series(column.name, [*sorted(found - {None}), *found & {None}], dtype=column.dtype)
     values = column.unique()
     # For a few values, waiting for other threads takes longer than sorting.
     return values.sort(nulls_last=True, multithreaded=len(values) > _MANY)
@@ -76,7 +91,15 @@ def sorted_values(column: pl.Series) -> pl.Series:
 def occurring(column: pl.Series) -> pl.Series:
     """The values that occur in a column, in order and without null; categories as text."""
     values = column.unique() if column.dtype == pl.Categorical or column.dtype == pl.Enum else column
-    return sorted_values(values.cast(pl.String) if values is not column else column).drop_nulls()
+    return _without_null(sorted_values(values.cast(pl.String) if values is not column else column))
+
+
+def is_sorted(values: pl.Series) -> bool:
+    """Whether text stands in its order."""
+    if len(values) > _FEW:
+        return values.is_sorted()
+    listed = values.to_list()
+    return listed == sorted(listed)
 
 
 def smallest(size: int) -> np.dtype[Any]:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data.encoding import encode, sorted_values
+from reticent.data.encoding import encode, is_sorted, sorted_values
 from reticent.data.keys import pack, sort_equal
 
 
@@ -41,7 +41,7 @@ def _keys(columns: Sequence[pl.Series], rows: int) -> tuple[NDArray[Any], int]:
 
 def _codes(column: pl.Series) -> tuple[NDArray[Any], int]:
     """A place for every value of a column, in the order of the values and nulls last, and how many places there are."""
-    if isinstance(column.dtype, pl.Enum) and column.dtype.categories.is_sorted():
+    if isinstance(column.dtype, pl.Enum) and is_sorted(column.dtype.categories):
         size, places = len(column.dtype.categories), column.to_physical()
         return (places.fill_null(size) if places.null_count() else places).to_numpy(), size + 1
     if column.dtype.is_integer() and len(column) and not column.null_count():

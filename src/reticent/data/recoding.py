@@ -246,7 +246,7 @@ class Levels(Recoding):
         shown = []
         for column, parts in zip(self.columns, self.published, strict=True):
             labels = pl.Series(column.name, column.labels, dtype=pl.String)
-            shown.append((_coded(labels) if coded else labels).gather(parts.take(groups)))
+            shown.append((_coded(labels) if coded else labels)[parts.take(groups)])
         return pl.DataFrame(shown)
 
     def _placed(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]:
@@ -310,7 +310,7 @@ class RegionColumn:
     def of_groups(self, groups: Ids, *, coded: bool = False) -> pl.Series:
         """What rows of some groups show; text may be ``coded``."""
         chosen, places = (self.shown, self.of_group.take(groups)) if self.typical is None else (self.typical, groups)
-        return (_coded(chosen) if coded else chosen).gather(places)
+        return (_coded(chosen) if coded else chosen)[places]
 
     def codes(self, series: pl.Series) -> tuple[Ids, pl.Series]:
         """The leaf of every value, -1 where it is none, and the values as they are compared."""

@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.data.context import Context
-from reticent.data.encoding import sorted_values
+from reticent.data.encoding import occurring
 from reticent.data.hierarchy import unused
 from reticent.data.memory import budget, rows_at_once
 from reticent.data.ordering import in_order, is_in_order, order_of
@@ -129,17 +129,29 @@ class _CountedRows(ABC):
         """The distinct rows of some columns, and how often each occurs."""
         times = self._times
         if set(columns) <= set(self.judged):
-            if list(columns) == list(self.judged):
-                grouped = self._judged
-            else:
-                grouped = self._judged.group_by(columns or pl.lit(0), maintain_order=True).agg(pl.col(times).sum())
+            grouped = self._judged_in(tuple(columns))
         else:
             grouped = self._grouped(columns)
-        return grouped.select(columns), grouped[times].to_numpy()
+        distinct = pl.DataFrame([grouped[name] for name in columns]) if columns else grouped.select(columns)
+        return distinct, grouped[times].to_numpy()
 
     @cached_property
     def _judged(self) -> pl.DataFrame:
         return self._grouped(self.judged)
+
+    def _judged_in(self, columns: tuple[str, ...]) -> pl.DataFrame:
+        """The distinct rows of some of the judged columns. The last ones are kept: what describes a table and what checks it ask for the same."""
+        if columns == self.judged:
+            return self._judged
+        if columns not in self._latest:
+            self._latest.clear()
+            grouped = self._judged.group_by(columns or pl.lit(0), maintain_order=True)
+            self._latest[columns] = grouped.agg(pl.col(self._times).sum())
+        return self._latest[columns]
+
+    @cached_property
+    def _latest(self) -> dict[tuple[str, ...], pl.DataFrame]:
+        return {}
 
     @property
     def _times(self) -> str:
@@ -217,7 +229,7 @@ class CodedRows(FrameRows):
     def of(cls, frame: pl.DataFrame, judged: Sequence[str] = ()) -> CodedRows:
         """Rows whose text is coded here: each column is looked at once, instead of whenever rows are sorted or grouped."""
         texts = [column for column in frame if column.dtype == pl.String]
-        return cls(frame.with_columns(each.cast(pl.Enum(sorted_values(each).drop_nulls())) for each in texts), judged)
+        return cls(frame.with_columns(each.cast(pl.Enum(occurring(each))) for each in texts), judged)
 
     def values(self, column: str) -> pl.Series:
         return self.held[column].unique().cast(self.schema[column])
@@ -292,7 +304,7 @@ class RepeatedRows(_CountedRows):
         return repeated_csv_blocks(self.schema, self.distinct.held, self.times)
 
     def _grouped(self, columns: Sequence[str]) -> pl.DataFrame:
-        counted = self.distinct.held.with_columns(pl.Series(self._times, self.times))
+        counted = self.distinct.held.hstack([pl.Series(self._times, self.times)])
         grouped = counted.group_by(columns or pl.lit(0), maintain_order=True).agg(pl.col(self._times).sum())
         return self.distinct.shown(grouped)
 

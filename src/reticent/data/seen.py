@@ -58,7 +58,8 @@ class SeenColumn:
             return cls(series.name, codes, labels, own)
         missing = null_label(meanings)
         found = []
-        for label in labels.cast(pl.String).fill_null(missing).to_list():
+        for text in labels.cast(pl.String).to_list():
+            label = missing if text is None else text
             if label not in meanings:
                 raise DataError(f"Column {series.name!r} shows the label {label!r}, whose meaning was not published.")
             found.append(meanings[label])

@@ -48,8 +48,8 @@ def recode_frame(table: Table, recoding: Recoding, encode: Encode, secrets: Secr
     private: dict[str, Rows] = {}
     repeated = None if table.other or table.pseudonyms else _repeated(group, kept, *secrets(table))
     chosen, times = repeated if repeated is not None else (kept, None)
-    unchanged = [table.frame[name].gather(chosen) for name in (*table.sensitive, *table.other)]
-    data = recoding.shown(group[chosen], coded=True).with_columns(unchanged)
+    unchanged = [table.frame[name][chosen] for name in (*table.sensitive, *table.other)]
+    data = recoding.shown(group[chosen], coded=True).hstack(unchanged)
     if listed_columns(table) or table.pseudonyms:
         data, private = _pseudonymized(table, table.frame[kept], data, randomness)
     rows = CodedRows(data)
@@ -79,7 +79,7 @@ def recode_parts(table: Table, recoding: Recoding, encode: Encode, randomness: R
     def published(part: Table) -> pl.DataFrame:
         group = _groups(part, recoding, encode)
         kept = np.flatnonzero(group >= 0)
-        unchanged = [part.frame[name].gather(kept) for name in (*table.sensitive, *table.other)]
+        unchanged = [part.frame[name][kept] for name in (*table.sensitive, *table.other)]
         return recoding.shown(group[kept]).with_columns(unchanged)
 
     def people(part: Table) -> pl.DataFrame:

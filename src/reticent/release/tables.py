@@ -19,6 +19,7 @@ from reticent.data import (
     RepeatedRows,
     csv_runs,
     null_label,
+    sorted_values,
     table_file,
 )
 from reticent.errors import DataError
@@ -72,9 +73,8 @@ def published_schema(name: str, manifest: Manifest) -> pl.Schema:
 
 def labels_of(series: pl.Series, meanings: Mapping[str, Meaning]) -> list[str]:
     """The labels that occur in a published quasi column, sorted: its values as text, with the label of the missing value for that."""
-    labels = series.unique().cast(pl.String)
-    missing = [null_label(meanings)] if labels.null_count() else []
-    return sorted({*labels.drop_nulls().to_list(), *missing})
+    labels = set(sorted_values(series).cast(pl.String).to_list())
+    return sorted({null_label(meanings), *labels - {None}} if None in labels else labels)
 
 
 def _first_line(error: Exception) -> str:

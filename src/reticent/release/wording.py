@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from reticent.data import Comparison
@@ -132,7 +133,9 @@ def statement(certificate: Mapping[str, Any], words: Words) -> str:
     return "\n\n".join(_wrapped(part) for part in parts) + "\n"
 
 
+@lru_cache(maxsize=256)
 def _wrapped(text: str) -> str:
+    # Most paragraphs are the same in every statement.
     return textwrap.fill(text, 100, subsequent_indent="  " if text.startswith("- ") else "", break_long_words=False)
 
 
