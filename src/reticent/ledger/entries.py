@@ -61,12 +61,12 @@ class Entries:
         spend: Sequence[Spending] = (),
         state: SeriesState | None = None,
         details: Mapping[str, Any] | None = None,
-        formerly: str | None = None,
+        formerly: Callable[[], str | None] = lambda: None,
         people: Sequence[Marks] = (),
     ) -> Entry:
         """Reserve an entry, spend and keep the state of its series, all in one transaction or nothing.
 
-        ``content`` is the hash of everything that it tells about the data. What is recorded with this content already, or with ``formerly``, the hash that an
+        ``content`` is the hash of everything that it tells about the data. What is recorded with this content already, or with ``formerly()``, the hash that an
         earlier version made of it, keeps its number and time, and nothing is judged or spent again: it tells nobody anything new. Otherwise
         ``beside`` judges it together with what was given out before. That may take long, so it happens before the transaction, and again if something else was
         recorded meanwhile. Whoever made the content from what was given out passes the :meth:`position` of that moment as ``since``: if there is more
@@ -76,14 +76,14 @@ class Entries:
         while True:
             with self._store.reading() as reading:
                 earlier, position = self._given(reading, dataset, people), self._position(reading, dataset, people)
-                known = _same(earlier, dataset, content, formerly) is not None
+                known = _same(earlier, content, formerly) is not None
             judgement = None if known else beside([each for each in earlier if each.status != "withdrawn"])
             if judgement is not None and not judgement.allowed:
                 raise LedgerError(self._refused(judgement, dataset, earlier))
             with self._store.writing() as writing:
                 if self._position(writing, dataset, people) != position:
                     continue
-                same = _same(earlier, dataset, content, formerly)
+                same = _same(earlier, content, formerly)
                 if same is not None:
                     certificate = certify(same)
                     if same.content != content:
@@ -339,8 +339,11 @@ class Entries:
         return None
 
 
-def _same(entries: Sequence[Entry], dataset: str, content: str, formerly: str | None) -> Entry | None:
-    return next((each for each in entries if each.status != "withdrawn" and each.content in (content, formerly)), None)
+def _same(entries: Sequence[Entry], content: str, formerly: Callable[[], str | None]) -> Entry | None:
+    """The entry of this content. What it was formerly is worked out only if something else is there."""
+    there = [each for each in entries if each.status != "withdrawn"]
+    known = content if not there or any(each.content == content for each in there) else formerly()
+    return next((each for each in there if each.content in (content, known)), None)
 
 
 def _called(entry: Given) -> str:

@@ -114,7 +114,7 @@ def _recorded(
         state=draft.state,
         details=draft.noted,
         people=marks_of_people(table, book.people_key),
-        formerly=former_hash(content, side.manifest, prints),
+        formerly=lambda: former_hash(content, side.manifest, prints),
     )
     return certificates[-1], entry
 
