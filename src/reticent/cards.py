@@ -9,6 +9,7 @@ from html import escape
 
 _TONES = {True: ("#1f7350", "✓ "), False: ("#b23a28", "✗ "), None: ("inherit", "")}
 _LONGEST, _MOST_ROWS = 90, 12
+_FEW, _FEWEST = 0.0005, 1e-6
 
 
 @dataclass(frozen=True)
@@ -73,3 +74,14 @@ def _text(value: object) -> str:
         return f"{value:.4g}"
     text = "" if value is None else str(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """A share, with so many digits that few people are not shown as nobody, nor nearly all as all; ``digits`` for shares between."""
+    if share in (0, 1):
+        return f"{share:.0%}"
+    if share > 0.99:
+        return f"{min(share, 0.999):.1%}"
+    if share < _FEW:
+        return f"{100 * share:.1g}%" if share >= _FEWEST else "under 0.0001%"
+    return f"{share:.{digits}%}" if share >= 0.1 else f"{share:.1%}"

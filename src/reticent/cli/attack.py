@@ -151,7 +151,7 @@ def _run(
 
 
 def _render(console: Console, pairs: list[tuple[Findings | None, Findings]]) -> None:
-    from reticent.report import percent
+    from reticent.cards import percent
 
     compared = any(before is not None for before, _ in pairs)
     rows = []

@@ -82,9 +82,10 @@ def _render(
     attacks: bool,
     details: bool,
 ) -> None:
+    from reticent.cards import percent
     from reticent.cli.screens import ROWS_SHOWN, how_many, show_columns, show_methods, show_rows, show_worth
     from reticent.cli.wording import shown
-    from reticent.report import percent, poor_worth
+    from reticent.propose import poor_worth
 
     name = found.method.get("name")
     console.print(f"A preview by {name}: {how_many(found.rows, found.suppressed, found.groups)}.")

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from reticent.data import Context
     from reticent.policy import Published
+    from reticent.propose import PoorWorth
     from reticent.release import Release
-    from reticent.report import PoorWorth
 
 
 _QUICKLY_COMPARED = 100_000
@@ -179,7 +179,7 @@ def _render(
 
 def _worth(found: Published) -> PoorWorth | None:
     """Why the release is of little use, if it is. It is out already, so ways out are looked for only where that is quick."""
-    from reticent.report import poor_worth
+    from reticent.propose import poor_worth
     from reticent.utility import Measured
 
     utility = found.release.utility

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from reticent.data import Groups, Recoding, Table
-    from reticent.report import PoorWorth
+    from reticent.propose import PoorWorth
 
 _ROWS_LOOKED_AT = 200
 _COLUMNS_SHOWN, _LONGEST_CELL = 6, 24
@@ -33,7 +33,7 @@ def show_columns(
     """What each quasi column becomes, by an example of the table itself, and the detail that it gives up."""
     if not losses:
         return
-    from reticent.report import percent
+    from reticent.cards import percent
 
     examples = recoded_examples(recoding, rows)
     cells = [(name, examples.get(name, ""), percent(value)) for name, value in losses.items()]

@@ -14,6 +14,7 @@
 ``audit``        how diverse the sensitive values are, group by group
 ``risk``         which columns, values and sets of columns drive that
 ``safe_harbor``  the identifiers that the HIPAA rule names
+``worth``        whether a release is worth publishing, and what would cost less
 """
 
 from reticent.propose.affording import Affordable, afford
@@ -27,9 +28,11 @@ from reticent.propose.proposal import ColumnProposal, Proposal, missing_words, p
 from reticent.propose.risk import ColumnRisk, ColumnSet, Risk, ValueRisk, risk_views
 from reticent.propose.safe_harbor import HIPAA, safe_harbor
 from reticent.propose.templates import TEMPLATES
+from reticent.propose.worth import POOR, PoorWorth, poor_worth
 
 __all__ = [
     "HIPAA",
+    "POOR",
     "TEMPLATES",
     "Affordable",
     "ColumnProfile",
@@ -39,6 +42,7 @@ __all__ = [
     "DiversityAudit",
     "ExposedGroup",
     "Exposure",
+    "PoorWorth",
     "Price",
     "Proposal",
     "Risk",
@@ -48,6 +52,7 @@ __all__ = [
     "exposures",
     "missing_words",
     "policy_text",
+    "poor_worth",
     "profile",
     "propose",
     "propose_policy",

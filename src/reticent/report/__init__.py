@@ -7,7 +7,6 @@ variant leaves all of that out and shows only what follows from the published fi
 ``analysis``  means, spreads, correlations and a regression, before and after
 ``previewing``  what a release would be, one or several side by side (``rt.preview``, ``rt.compare``)
 ``series_measures``, ``series_page``  a series of releases: figures over time, and the page with them
-``worth``  whether a release is of use, and what would cost less
 ``figures``  draws; ``knowledge_figure`` the curves of background knowledge, ``lattice_figure`` the search,
              ``balls_figure`` centres and radii
 """
@@ -15,24 +14,19 @@ variant leaves all of that out and shows only what follows from the published fi
 from __future__ import annotations
 
 from reticent.report.analysis import Analysis, analyse
-from reticent.report.figures import percent
 from reticent.report.previewing import Compared, Preview, compare, preview
 from reticent.report.series_measures import ReleaseMeasures, measure_series
 from reticent.report.series_page import series_figures, write_series_page
-from reticent.report.worth import PoorWorth, poor_worth
 from reticent.report.writing import write_report, write_stewards_report
 
 __all__ = [
     "Analysis",
     "Compared",
-    "PoorWorth",
     "Preview",
     "ReleaseMeasures",
     "analyse",
     "compare",
     "measure_series",
-    "percent",
-    "poor_worth",
     "preview",
     "series_figures",
     "write_report",

@@ -16,6 +16,8 @@ from textwrap import wrap
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.cards import percent
+
 WIDTH, NARROW = 720, 340
 _ROW = 26
 _LABELS = 190
@@ -24,7 +26,6 @@ _MOST_BINS, _NARROWEST = 24, 1e-12
 _HARDLY_ANYBODY = 0.05
 _SHORTEST_WHISKER = 4.0
 _LETTER = 6.6  # the width of a digit on an axis
-_FEW, _FEWEST = 0.0005, 1e-6
 
 
 @dataclass(frozen=True)
@@ -419,17 +420,6 @@ def _one_bar_a_row(counts: Mapping[str, int], most: int, label: str, width: floa
 def _wrapped(words: str, most: int) -> list[str]:
     """Lines of at most ``most`` characters."""
     return wrap(words, most) or [""]
-
-
-def percent(share: float, digits: int = 0) -> str:
-    """A share, with so many digits that few people are not shown as nobody, nor nearly all as all; ``digits`` for shares between."""
-    if share in (0, 1):
-        return f"{share:.0%}"
-    if share > 0.99:
-        return f"{min(share, 0.999):.1%}"
-    if share < _FEW:
-        return f"{100 * share:.1g}%" if share >= _FEWEST else "under 0.0001%"
-    return f"{share:.{digits}%}" if share >= 0.1 else f"{share:.1%}"
 
 
 def _round_edges(largest: int) -> list[int]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from reticent import __version__
 from reticent.attack import Findings
-from reticent.propose import ExposedGroup, Risk
+from reticent.propose import POOR, ExposedGroup, Risk
 from reticent.report import figures
 from reticent.report.balls_figure import balls_in_two_columns
 from reticent.report.facts import Comparison, PrivateFacts, ReportFacts, value_counts
@@ -22,7 +22,6 @@ from reticent.report.figures import Bar, Figure
 from reticent.report.knowledge_figure import knowledge_curves
 from reticent.report.lattice_figure import LatticeFacts, ladder, lattice
 from reticent.report.regions_figure import regions_in_two_columns
-from reticent.report.worth import POOR
 
 _MOST_LISTED = 6
 _A_FIGURE = 7  # a figure is not broken over printed pages, and more would be too small to read

@@ -11,7 +11,7 @@ from typing import Any
 
 from reticent.anonymize.bang import loops
 
-COMPILED_FROM = 100_000
+COMPILED_FROM = 1_000_000
 """From this many keys times columns on, waiting for the compiler once costs less than plain loops."""
 
 

@@ -7,7 +7,8 @@ import polars as pl
 from reticent.anonymize import Lattice, Mondrian
 from reticent.data import Hierarchy, Table
 from reticent.definitions import KAnonymity, RecursiveLDiversity
-from reticent.report import poor_worth, preview
+from reticent.propose import poor_worth
+from reticent.report import preview
 
 
 def table(secrets: list[str]) -> Table:
