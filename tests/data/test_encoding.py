@@ -10,8 +10,10 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from polars.testing import assert_series_equal
 
-from reticent.data.encoding import encode, smallest
+from reticent.data import encoding
+from reticent.data.encoding import encode, is_sorted, occurring, smallest, sorted_values
 from reticent.errors import DataError
 from tests.sampling import examples
 
@@ -96,3 +98,28 @@ def test_the_smallest_type_that_counts_the_values_is_used() -> None:
     assert [smallest(size) for size in (0, 1, 256, 257, 65537)] == [
         np.dtype(kind) for kind in ("uint8", "uint8", "uint8", "uint16", "uint32")
     ]
+
+
+_TEXTS = st.text(st.sampled_from("ab é\U00010000'"), max_size=3)
+_COLUMNS = st.one_of(
+    st.lists(st.none() | _TEXTS, max_size=12).map(lambda values: pl.Series("v", values, dtype=pl.String)),
+    st.lists(st.none() | st.integers(-3, 3), max_size=12).map(lambda values: pl.Series("v", values, dtype=pl.Int16)),
+)
+
+
+@examples(200)
+@given(_COLUMNS)
+def test_few_values_are_sorted_and_looked_up_as_many_are(column: pl.Series) -> None:
+    def found() -> tuple[pl.Series, pl.Series, list[int], bool]:
+        values = sorted_values(column)
+        null = len(values) - 1 if values.null_count() else None
+        texts = column.cast(pl.String).drop_nulls()
+        return values, occurring(column), encode(column, values, "v", null).tolist(), is_sorted(texts)
+
+    few = found()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(encoding, "_FEW", -1)
+        many = found()
+    assert_series_equal(few[0], many[0])
+    assert_series_equal(few[1], many[1])
+    assert few[2:] == many[2:]
