@@ -16,7 +16,19 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import AskedPeople, Cover, Interval, Meaning, Missing, Value, ValueType, cover, first_rows, number, pack
+from reticent.data import (
+    AskedPeople,
+    Cover,
+    Interval,
+    Meaning,
+    Missing,
+    Value,
+    ValueType,
+    cover,
+    first_rows,
+    number,
+    pack,
+)
 from reticent.data.predicate import Condition, Domain
 from reticent.errors import DataError, PolicyError, did_you_mean
 
@@ -43,9 +55,7 @@ class SteppedColumn:
         """
         low, high = bounds.to_series(0), bounds.to_series(1)
         if order:
-            listed: list[Meaning] = [
-                Missing() if each is None else Value(each) for each in stepped_values(kind, order)
-            ]
+            listed: list[Meaning] = [Missing() if each is None else Value(each) for each in stepped_values(kind, order)]
             return cls(name, tuple(listed), low.to_numpy().astype(np.int64), high.to_numpy().astype(np.int64))
         cuts = pl.concat([low, high]).drop_nulls().unique().sort()
         ends = [None, *cuts.to_list(), None]
@@ -192,14 +202,15 @@ class NestedRegions:
         found[place[after]] = place[after - 1]
         return found
 
-
     def check(self) -> None:
         """Whether every point is somebody's: regions that meet lie one inside the other, the inner one with the greater level, and together they cover everything; a :class:`DataError` says what is wrong.
 
         A region of level ``l`` is what ``l`` halvings leave, so that it holds 2^-l of the space: those around all others hold all of it, and those inside a region leave a part of it.
         """
         if (self.level > _MOST_HALVINGS * len(self.columns)).any():
-            raise DataError(f"The table 'regions' has a level above {_MOST_HALVINGS * len(self.columns)}, which no region has.")
+            raise DataError(
+                f"The table 'regions' has a level above {_MOST_HALVINGS * len(self.columns)}, which no region has."
+            )
         lows, highs = np.stack([each.lows for each in self.columns]), np.stack([each.highs for each in self.columns])
         if (highs <= lows).any():
             raise DataError("The table 'regions' has a region that holds no value.")

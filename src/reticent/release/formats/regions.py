@@ -169,8 +169,8 @@ _GUARDED = (
     "about the values in it."
 )
 _UNGUARDED = (
-    "Classes were made by the counts of quasi values alone. If sensitive values asked for more, all classes were made larger by one number, which is all that their making tells "
-    "about sensitive values."
+    "Classes were made by the counts of quasi values alone. If sensitive values asked for more, all classes were made larger by one number. To somebody who knows the algorithm this number tells that "
+    "a smaller one would have left a class whose sensitive values do not satisfy the definition; nothing else in the making of classes depends on sensitive values."
 )
 
 
