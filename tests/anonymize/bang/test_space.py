@@ -168,4 +168,4 @@ def test_missing_values_may_be_a_class_of_their_own_and_move_no_end():
     alone = regions.filter(pl.col("age") == "(missing)")
     assert alone.select("age from", "age below", "age missing").rows() == [(None, None, "only")]
     ends = {*regions["age from"].drop_nulls(), *regions["age below"].drop_nulls()}
-    assert {end % 4 for end in ends} == {0}
+    assert 80 in ends
