@@ -28,6 +28,9 @@ def test_cuts_for_several_k_go_out_beside_each_other(tmp_path):
     for k in (5, 40, 12):
         release = rt.publish(table, rt.KAnonymity(k), method=rt.Bang(minimum=5), ledger=book)
         assert release.groups.sizes.min() >= k
+        if k == 5:
+            # Nothing is out beside the first one, and its certificate speaks of nothing else.
+            assert "judged together" not in str(release.certificate["ledger"])
     assert release.entry is not None
     assert release.entry.number == 3
     assert "judged together" in release.entry.note
