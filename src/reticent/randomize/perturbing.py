@@ -153,7 +153,11 @@ class Perturbation:
         most = (ratio - 1) / (ratio - 1 + size)
         probability = most if self.keep is None else exact(self.keep, "keep")
         plan = FrappPlan(table.rows, domain, probability + (1 - probability) / size)
-        broken = [part for part in definition.parts() if not part.assess(plan).holds]
+        broken = [
+            part
+            for part in definition.parts()
+            if isinstance(part, LocalDP | BoundedBelief) and not part.assess(plan).holds
+        ]
         if self.keep is not None and broken:
             raise PolicyError(
                 f"Perturbation: keep = {self.keep} is more than {broken[0]} allows: about {float(most):.4f} for a column of {size} values. Leave keep out, and the most that is allowed is "
