@@ -10,6 +10,7 @@ from datetime import date
 from typing import Any
 
 import reticent as rt
+from benchmarks import first_hour
 from benchmarks.adult import SHARED
 from benchmarks.measuring import RESULTS, Row, best_of, group_by_floor, report
 from benchmarks.search import Data, adult, cps, ihis, ten_million
@@ -58,21 +59,8 @@ def losses(name: str, data: Data) -> list[str]:
     return found
 
 
-PEOPLE = (
-    "adult/adult.csv.gz",
-    "adult_full/adult_48842.csv.gz",
-    "fars/fars_subset.csv.gz",
-    "gss/gss_wages.parquet",
-    "gss/cces_tv16.parquet",
-    "cps/cps.parquet",
-    "creditcard_int/creditcard_int.csv.gz",
-    "mach2019_int/mach2019_int.csv.gz",
-    "sdcmicro/testdata.csv.gz",
-    "sdcmicro/CASCrefmicrodata.csv.gz",
-    "sdcmicro/free1.csv.gz",
-    "activitysim_arc/persons.parquet",
-    "activitysim_arc/households.parquet",
-)
+_OTHERS = ("adult_subset", "testdata2", "EIA", "Tarragona", "od/")
+PEOPLE = tuple(name for name in first_hour.FILES if not any(each in name for each in _OTHERS))
 """Files about people or households of which the default path makes a release."""
 # Lattice is searched for this long where it has more generalizations than can be gone through.
 _PATIENCE = 15
