@@ -36,13 +36,14 @@ class ChartDisc:
 
 @dataclass(frozen=True)
 class ChartAxis:
-    """An axis from ``low`` to ``high``, linear or logarithmic; ``whole`` marks whole numbers only."""
+    """An axis from ``low`` to ``high``, linear or logarithmic; ``whole`` marks whole numbers only, and ``marks`` have texts of their own."""
 
     title: str
     low: float
     high: float
     log: bool = False
     whole: bool = False
+    marks: Sequence[tuple[float, str]] = ()
 
     def __post_init__(self) -> None:
         if not self.low < self.high or (self.log and self.low <= 0):
@@ -190,12 +191,12 @@ def png(drawn: str, scale: int = 2) -> bytes:
 def _axes(x: ChartAxis, y: ChartAxis, at_x: Callable[[float], float], at_y: Callable[[float], float]) -> list[str]:
     bottom, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
     parts = []
-    for tick in x.ticks:
+    for tick, text in x.marks or [(tick, f"{tick:g}") for tick in x.ticks]:
         parts.append(f'<line x1="{at_x(tick):.1f}" x2="{at_x(tick):.1f}" y1="{_TOP}" y2="{bottom}" stroke="#ddd"/>')
-        parts.append(_text(at_x(tick), bottom + 16, f"{tick:g}", anchor="middle"))
-    for tick in y.ticks:
+        parts.append(_text(at_x(tick), bottom + 16, text, anchor="middle"))
+    for tick, text in y.marks or [(tick, f"{tick:,g}" if tick < 1e6 else f"{tick:.0e}") for tick in y.ticks]:
         parts.append(f'<line x1="{_LEFT}" x2="{right}" y1="{at_y(tick):.1f}" y2="{at_y(tick):.1f}" stroke="#ddd"/>')
-        parts.append(_text(_LEFT - 8, at_y(tick) + 4, f"{tick:,g}" if tick < 1e6 else f"{tick:.0e}", anchor="end"))
+        parts.append(_text(_LEFT - 8, at_y(tick) + 4, text, anchor="end"))
     parts.append(f'<path d="M{_LEFT} {_TOP}V{bottom}H{right}" fill="none" stroke="#333"/>')
     parts.append(_text((_LEFT + right) / 2, bottom + 36, x.title, anchor="middle"))
     middle = (_TOP + bottom) / 2

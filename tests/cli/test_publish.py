@@ -245,3 +245,31 @@ def test_typical_values_can_be_asked_for_on_the_command_line(patients: Path, ret
     refused = reticent("publish", "policy.toml", "-o", "other", "--values", "means")
     assert refused.code == 2
     assert "values must be" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ('name = "Bang"', r"Published 120 rows in \d+ groups of at least"),
+        ('name = "Angelization"', r"age +\d+ -> "),
+        ('name = "Bang"\nminimum = 120', "Published 120 rows in 1 group of at least 120, nobody left out"),
+    ],
+)
+def test_releases_of_every_kind_are_described(patients: Path, reticent: Command, method: str, said: str) -> None:
+    """Rows of Angelization find their batch by the sensitive column too, of which an example of a quasi column has no need."""
+    text = (patients / "policy.toml").read_text("utf-8").split("[method]")[0]
+    (patients / "policy.toml").write_text(f"{text}\n[method]\n{method}\n", "utf-8")
+    found = reticent("publish", "policy.toml", "-o", "release")
+    assert found.code == 0, found.out
+    assert re.search(said, found.out), found.out
+
+
+def test_a_release_without_a_row_says_so(patients: Path, reticent: Command) -> None:
+    (patients / "policy.toml").write_text(
+        '[data]\nsource = "patients.csv"\n[roles]\nquasi = ["age"]\n[[definition]]\nname = "CrowdBlending"\nk = 10000\n[method]\nname = "GridSample"\n[method.grid]\n'
+        "age = { from = 0, to = 120, step = 10 }\n",
+        "utf-8",
+    )
+    found = reticent("publish", "policy.toml", "-o", "release")
+    assert found.code == 0, found.out
+    assert "Published no row at all" in found.out

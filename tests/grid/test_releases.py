@@ -7,6 +7,7 @@ import json
 import math
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -28,6 +29,7 @@ from reticent.ledger import Ledger
 from reticent.randomness import Randomness
 from reticent.release import open_public, seen_of
 from reticent.report import write_report
+from tests.oracles.grid_mechanisms import sample_outputs
 
 TOWNS, ILL = ["Aix", "Apt", "Arles", "Avignon"], ["flu", "cold", "gout"]
 GRID = {"age": {"from": 0, "to": 100, "step": 25}, "town": TOWNS, "illness": ILL}
@@ -297,6 +299,47 @@ def test_a_table_of_nobody_has_releases_too(frame, tmp_path):
     assert empty.frame.height == 0
     assert rt.verify(empty.save(tmp_path / "release")).holds
     assert rt.publish(table(frame), rt.UnboundedDP(1), COUNTS).frame.height >= 4
+
+
+@pytest.mark.slow
+def test_both_methods_draw_by_the_law_that_is_stated():
+    """Four rows on a grid of four cells, thousands of times: every outcome as often as its exact chance says (chi-squared, five sigma)."""
+    frame = pl.DataFrame({"x": ["a", "a", "a", "b"], "s": ["u", "v", "u", "u"]})
+    own, grid, runs = rt.Table(frame, quasi=["x"], sensitive="s"), {"x": ["a", "b"], "s": ["u", "v"]}, 3000
+    share = math.exp(-1)
+
+    def noise(value: int) -> float:
+        return (1 - share) / (1 + share) * share ** abs(value)
+
+    # One decision and one count of a box, each with half of epsilon = 2: scale 1. The box of all is halved if its noisy count is at least 4.
+    halved = sum(noise(value) for value in range(61))
+    chances = {(4 + value,): (1 - halved) * noise(value) for value in range(-40, 41)}
+    for one in range(-40, 41):
+        chances |= {(3 + one, 1 + other): halved * noise(one) * noise(other) for other in range(-40, 41)}
+    counts = rt.GridCounts(grid, depth=1, stop=4)
+    sample, kept = rt.GridSample(grid, sample="1/2", least=2), Fraction(1, 2)
+    cells = ["".join(row) for row in frame.rows()]
+    samples = {shown: float(chance) for shown, chance in sample_outputs(cells, kept, 2).items()}
+    for method, definition, expected in (
+        (counts, rt.UnboundedDP(2), chances),
+        (sample, rt.UnboundedDP(2, "0.49"), samples),
+    ):
+        seen: Counter[tuple] = Counter()
+        for seed in range(runs):
+            (shown,) = (
+                each.frame() for each in method.draft(own, definition, Context(Randomness(seed))).tables.values()
+            )
+            if method is counts:
+                seen[tuple(shown["noisy_count"])] += 1
+            else:
+                seen[tuple(sorted((x + s, count) for x, s, count in shown.rows()))] += 1
+        often = {outcome: chance for outcome, chance in expected.items() if chance * runs >= 8}
+        rest = 1 - sum(often.values())
+        found = sum((seen[outcome] - runs * chance) ** 2 / (runs * chance) for outcome, chance in often.items())
+        if rest * runs > 1:
+            found += (runs - sum(seen[outcome] for outcome in often) - runs * rest) ** 2 / (runs * rest)
+        freedom = len(often)
+        assert found <= freedom + 5 * math.sqrt(2 * freedom), (method, found, freedom)
 
 
 # Forged folders.

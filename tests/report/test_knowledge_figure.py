@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from reticent.data import Groups
+from reticent.report.figures import best_guesses
 from reticent.report.knowledge_figure import knowledge_curves
 
 
@@ -23,3 +24,10 @@ def test_the_numbers_of_the_figure_are_those_of_both_curves():
 def test_a_group_that_shares_one_value_needs_no_facts():
     drawn = knowledge_curves("disease", Groups.from_histograms([{"flu": 3}]))
     assert drawn.rows == (("0", "certain", "certain"),)
+
+
+def test_nearly_certain_is_not_shown_as_certain():
+    """One row of 759 has another value: a chance of 99.9 %, which rounded to 100 % would say that the value is given away."""
+    groups = Groups.from_histograms([(758, 1)])
+    assert "with a chance of 99.9%; 1 well-chosen fact about people" in knowledge_curves("pay", groups).description
+    assert "right with more than 99.9%" in best_guesses("pay", groups.histograms.top, groups.sizes).description

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from pathlib import Path
 
@@ -170,3 +171,34 @@ def test_people_get_tables_of_eighty_columns(policy, never_opened):
     assert "Nothing was recorded" in done.output
     assert "given up" in done.output
     assert max(map(len, done.output.splitlines())) <= 100
+
+
+def test_what_k_costs_is_drawn_for_every_method(table, tmp_path):
+    """Utility against k for Bang, Mondrian, an R+-tree and Lattice (004, E-BA-2)."""
+    methods = [rt.Bang(minimum=2), rt.Mondrian(values="ranges"), rt.Mondrian(), rt.RPlusTree(2), rt.Lattice()]
+    found = rt.compare(table, [rt.KAnonymity(k) for k in (2, 5, 40)], methods=methods, attacks=False)
+    drawn = found.chart(tmp_path / "loss.svg").read_text("utf-8")
+    for name in ("Bang", "Mondrian (values=ranges)", "Mondrian (values=sets)", "RPlusTree", "Lattice"):
+        assert f">{name}</text>" in drawn
+    told = re.findall(r"<title>Bang, k = ([\d,]+): ([\d.]+)</title>", drawn)
+    losses = found.table.filter(pl.col("method") == "Bang").select("loss").to_series().to_list()
+    assert [(k, float(value)) for k, value in told] == [
+        (k, float(f"{loss:.4g}")) for k, loss in zip(("2", "5", "40"), losses, strict=True)
+    ]
+    assert found.chart(tmp_path / "kl.png", "kl").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("ks", "name", "measure", "said"),
+    [
+        ((2, 5), "loss.pdf", "loss", "one of .svg, .png"),
+        ((2, 5), "loss.svg", "los", "Did you mean 'loss'"),
+        ((2,), "loss.svg", "loss", "two or more different k"),
+        ((2, 10**6), "loss.svg", "loss", "two or more different k"),
+    ],
+)
+def test_a_chart_that_cannot_be_drawn_says_what_it_needs(ks, name, measure, said, table, tmp_path):
+    found = rt.compare(table, [rt.KAnonymity(k) for k in ks], methods=[rt.Bang(minimum=2)], attacks=False)
+    with pytest.raises(rt.PolicyError, match=said):
+        found.chart(tmp_path / name, measure)
+    assert not list(tmp_path.iterdir())

@@ -20,11 +20,21 @@ ROWS_SHOWN = 5
 
 
 def how_many(rows: int, suppressed: int, groups: Groups | None) -> str:
-    """Rows, groups and those left out, as the end of a sentence."""
+    """Rows, groups and those left out, as the end of a sentence. Where there are no groups, how the rows were made is what was judged."""
     if groups is None:
-        return f"{rows:,} rows drawn at random"
+        return (
+            _counted(rows, "row")
+            if rows
+            else "no row at all: nothing can be shown under this promise. Use coarser cells, or a weaker promise"
+        )
     left = f"{suppressed:,} left out" if suppressed else "nobody left out"
-    return f"{rows:,} rows in {len(groups):,} groups of at least {int(groups.people.min()):,}, {left}"
+    return (
+        f"{_counted(rows, 'row')} in {_counted(len(groups), 'group')} of at least {int(groups.people.min()):,}, {left}"
+    )
+
+
+def _counted(many: int, what: str) -> str:
+    return f"{many:,} {what}" if many == 1 else f"{many:,} {what}s"
 
 
 def show_columns(
@@ -45,7 +55,8 @@ def recoded_examples(recoding: Recoding | None, rows: Table) -> dict[str, str]:
     """For each quasi column a value of the table and what it is published as: ``34 -> 30-39``; a value that changes, if one does."""
     if recoding is None:
         return {}
-    frame = next(iter(rows.held.chunks(list(rows.quasi)))).head(_ROWS_LOOKED_AT)
+    columns = list(dict.fromkeys([*rows.quasi, *(() if recoding.exact else recoding.names)]))
+    frame = next(iter(rows.held.chunks(columns))).head(_ROWS_LOOKED_AT)
     original = labels = frame
     if not recoding.exact:
         labels, kept = recoding.place(frame, "suppress")

@@ -149,12 +149,23 @@ class Perturbation:
             raise PolicyError(
                 f"Column {column!r} can take {size} value, so that nothing could be hidden.", setting=("values",)
             )
-        if self.keep is None:
-            ratio = min(_allowed(part) for part in definition.parts())
-            probability = (ratio - 1) / (ratio - 1 + size)
-        else:
-            probability = exact(self.keep, "keep")
-        return FrappPlan(table.rows, domain, probability + (1 - probability) / size)
+        ratio = min(_allowed(part) for part in definition.parts())
+        most = (ratio - 1) / (ratio - 1 + size)
+        probability = most if self.keep is None else exact(self.keep, "keep")
+        plan = FrappPlan(table.rows, domain, probability + (1 - probability) / size)
+        broken = [
+            part
+            for part in definition.parts()
+            if isinstance(part, LocalDP | BoundedBelief) and not part.assess(plan).holds
+        ]
+        if self.keep is not None and broken:
+            raise PolicyError(
+                f"Perturbation: keep = {self.keep} is more than {broken[0]} allows: about {float(most):.4f} for a column of {size} values. Leave keep out, and the most that is allowed is "
+                "kept, or weaken the definition.",
+                setting=("keep",),
+                value=self.keep,
+            )
+        return plan
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""

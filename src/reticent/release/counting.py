@@ -163,11 +163,9 @@ def count_regions(
         found = _of_regions(pairs, every[_KIND].to_numpy(), np.ldexp(1.0, -every[level].to_numpy()), len(times))
     else:
         found = _of_blocks(nested, regions, split, meanings, described, counted[group])
-        kept = np.ones(len(times), dtype=bool)
-        for part in split.get("", ()):
-            kept &= part.mask(counted).to_numpy()
-        counted, times = counted.filter(pl.Series(kept)), times[kept]
-        found = found.at(kept)
+        if "" in split:
+            kept = split[""].mask(counted).to_numpy()
+            times, found = times[kept], found.at(kept)
     certain, possible = int(times[found.certain].sum()), int(times[found.possible].sum())
     if chosen == "intersect":
         return Count(asked.text, chosen, possible, (certain, possible), None, rows.height)
@@ -178,19 +176,23 @@ def count_regions(
 def _of_blocks(
     nested: NestedRegions,
     regions: pl.DataFrame,
-    split: Mapping[str, Sequence[Condition]],
+    split: Mapping[str, Condition],
     meanings: Meanings,
     domains: Mapping[str, Domain],
     classes: pl.Series,
 ) -> Covers:
-    """What conditions, each on one quasi column, cover of the classes of some rows: exactly, block by block."""
+    """What conditions, each on one quasi column, cover of the classes of some rows: possible and certain exactly, block by block, and a share that agrees with both."""
     possible, certain = nested.met(split)
     everywhere = [np.ones(len(column.steps), dtype=bool) for column in nested.columns]
     may, sure = nested.blocks(possible) > 0, nested.blocks(certain) == nested.blocks(everywhere)
     share, measured = np.ones(regions.height), np.ones(regions.height, dtype=bool)
-    for parts in (parts for name, parts in split.items() if name):
-        for part in parts:
-            found = _each_covered(regions, meanings, part, domains)
+    for column, met, every in zip(nested.columns, possible, everywhere, strict=True):
+        if column.name not in split:
+            continue
+        if column.listed:
+            share = share * column.held(met) / column.held(every)
+        else:
+            found = _each_covered(regions, meanings, split[column.name], domains)
             share, measured = share * found.share, measured & found.measured
     distinct = nested.group.unique(maintain_order=True)
     numbers = pl.DataFrame({"group": distinct, "place": np.arange(len(distinct))})
@@ -200,12 +202,10 @@ def _of_blocks(
     mine = classes.to_frame("group").join(numbers, on="group", how="left", maintain_order="left")["place"].to_numpy()
     many, volumes = np.bincount(own), nested.volumes()
     inside, whole = np.bincount(own, nested.volumes(share)), np.bincount(own, volumes)
-    found = Covers(
-        np.clip(np.divide(inside, whole, out=np.zeros(len(many)), where=whole > 0), 0.0, 1.0),
-        np.bincount(own, may) > 0,
-        np.bincount(own, sure) == many,
-        np.bincount(own, measured) == many,
-    )
+    some, all_ = np.bincount(own, may) > 0, np.bincount(own, sure) == many
+    # Labels may know less than blocks do, and the rest of a region is a difference of floats.
+    told = np.clip(np.divide(inside, whole, out=np.zeros(len(many)), where=whole > 0), 0.0, 1.0)
+    found = Covers(np.where(all_, 1.0, np.where(some, told, 0.0)), some, all_, np.bincount(own, measured) == many)
     return found.at(mine)
 
 

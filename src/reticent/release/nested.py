@@ -6,6 +6,7 @@ regions directly inside it, is its block.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,12 +16,26 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reticent.data import AskedPeople, Cover, Interval, Meaning, Missing, Value, ValueType, cover
+from reticent.data import (
+    AskedPeople,
+    Cover,
+    Interval,
+    Meaning,
+    Missing,
+    Value,
+    ValueType,
+    cover,
+    first_rows,
+    number,
+    pack,
+)
 from reticent.data.predicate import Condition, Domain
 from reticent.errors import DataError, PolicyError, did_you_mean
 
 Ids = NDArray[np.int64]
 StepSet = NDArray[np.bool_]
+_MOST_HALVINGS = 64
+"""No column has more cells than this many halvings tell apart."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +55,7 @@ class SteppedColumn:
         """
         low, high = bounds.to_series(0), bounds.to_series(1)
         if order:
-            texts = [text == "true" if kind is ValueType.BOOLEAN and text is not None else text for text in order]
-            listed: list[Meaning] = [Missing() if each is None else Value(each) for each in texts]
+            listed: list[Meaning] = [Missing() if each is None else Value(each) for each in stepped_values(kind, order)]
             return cls(name, tuple(listed), low.to_numpy().astype(np.int64), high.to_numpy().astype(np.int64))
         cuts = pl.concat([low, high]).drop_nulls().unique().sort()
         ends = [None, *cuts.to_list(), None]
@@ -60,11 +74,21 @@ class SteppedColumn:
         found = condition.covers(codes, {self.name: self.steps}, {} if domain is None else {self.name: domain})
         return found.possible, found.certain
 
+    @property
+    def listed(self) -> bool:
+        """Whether every step is one value, so that a condition is met by all of it or by nothing."""
+        return not any(isinstance(step, Interval) for step in self.steps)
+
     def held(self, steps: StepSet) -> Ids:
         """How many of some steps every region has."""
         before = np.concatenate([[0], np.cumsum(steps)])
         found: Ids = before[self.highs] - before[self.lows]
         return found
+
+
+def stepped_values(kind: ValueType, texts: Sequence[str | None]) -> list[Any]:
+    """The values of a column, given the texts by which the table of places lists them."""
+    return [text == "true" if kind is ValueType.BOOLEAN and text is not None else text for text in texts]
 
 
 def _places(ends: pl.Series, cuts: pl.Series, otherwise: int) -> Ids:
@@ -121,15 +145,16 @@ class NestedRegions:
                 return each
         raise DataError(f"There is no quasi column {name!r}.{did_you_mean(name, [each.name for each in self.columns])}")
 
-    def met(self, conditions: Mapping[str, Sequence[Condition]]) -> tuple[list[StepSet], list[StepSet]]:
-        """Column by column the steps in which conditions may all be met, and those in which they are for certain."""
-        possible, certain = [], []
-        for column in self.columns:
-            found = [column.met(each, self.domains.get(column.name)) for each in conditions.get(column.name, ())]
-            every = np.ones(len(column.steps), dtype=bool)
-            possible.append(np.logical_and.reduce([every, *(may for may, _ in found)]))
-            certain.append(np.logical_and.reduce([every, *(sure for _, sure in found)]))
-        return possible, certain
+    def met(self, conditions: Mapping[str, Condition]) -> tuple[list[StepSet], list[StepSet]]:
+        """Column by column the steps in which its condition may be met, and those in which it is for certain."""
+        every = [np.ones(len(column.steps), dtype=bool) for column in self.columns]
+        found = [
+            column.met(conditions[column.name], self.domains.get(column.name))
+            if column.name in conditions
+            else (all_, all_)
+            for column, all_ in zip(self.columns, every, strict=True)
+        ]
+        return [may for may, _ in found], [sure for _, sure in found]
 
     def blocks(self, steps: Sequence[StepSet]) -> NDArray[Any]:
         """How many cells of some steps (in all columns together) every block has, as whole numbers of any size: those of its region without those of the regions directly inside."""
@@ -151,18 +176,20 @@ class NestedRegions:
     @cached_property
     def encloser(self) -> Ids:
         """The region directly around each, -1 where there is none: the innermost other one that holds its first cell."""
-        corners = np.stack([column.lows for column in self.columns])
-        distinct, owners = np.unique(corners, axis=1, return_inverse=True)
+        owners, many = number(
+            *pack([column.lows for column in self.columns], [len(each.steps) for each in self.columns], len(self.level))
+        )
+        first = first_rows(owners, many)
         covers, values, codes = [], [], []
-        for column, mine in zip(self.columns, distinct, strict=True):
-            ends, code = np.unique(np.stack([column.lows, column.highs]), axis=1, return_inverse=True)
-            points, value = np.unique(mine, return_inverse=True)
-            fits = (ends[0][None, :] <= points[:, None]) & (points[:, None] < ends[1][None, :])
+        for column in self.columns:
+            side = len(column.steps) + 1
+            ends, code = np.unique(column.lows * side + column.highs, return_inverse=True)
+            points, value = np.unique(column.lows[first], return_inverse=True)
+            fits = (ends // side <= points[:, None]) & (points[:, None] < ends % side)
             where, label = np.nonzero(fits)
-            covers.append(Cover(where, label, len(points), ends.shape[1]))
-            values.append(value.ravel())
-            codes.append(code.ravel())
-        many = distinct.shape[1]
+            covers.append(Cover(where, label, len(points), len(ends)))
+            values.append(value)
+            codes.append(code)
         asked = AskedPeople((), tuple(covers), tuple(values), np.ones(many, dtype=np.int64), np.arange(many))
         pairs = [(fits.people[fits.person], fits.place) for fits in asked.fits(codes)]
         corner, place = (np.concatenate(each) for each in zip(*pairs, strict=True))
@@ -170,18 +197,78 @@ class NestedRegions:
         order = np.lexsort((self.level[place], corner))
         corner, place = corner[order], place[order]
         found = np.full(len(self.level), -1, dtype=np.int64)
-        mine = owners.ravel()[place] == corner
+        mine = owners[place] == corner
         after = np.flatnonzero(mine[1:] & (corner[1:] == corner[:-1])) + 1
         found[place[after]] = place[after - 1]
         return found
 
+    def check(self) -> None:
+        """Whether every point is somebody's: regions that meet lie one inside the other, the inner one with the greater level, and together they cover everything; a :class:`DataError` says what is wrong.
 
-def split_by_column(condition: Condition, columns: Sequence[str]) -> dict[str, list[Condition]] | None:
-    """The parts of a condition by the one column that each speaks of; those that are about none of some columns under an empty name. None if a part is about several."""
+        A region of level ``l`` is what ``l`` halvings leave, so that it holds 2^-l of the space: those around all others hold all of it, and those inside a region leave a part of it.
+        """
+        if (self.level > _MOST_HALVINGS * len(self.columns)).any():
+            raise DataError(
+                f"The table 'regions' has a level above {_MOST_HALVINGS * len(self.columns)}, which no region has."
+            )
+        lows, highs = np.stack([each.lows for each in self.columns]), np.stack([each.highs for each in self.columns])
+        if (highs <= lows).any():
+            raise DataError("The table 'regions' has a region that holds no value.")
+        around, inner = self.encloser, np.flatnonzero(self.encloser >= 0)
+        outer = around[inner]
+        inside = (lows[:, inner] >= lows[:, outer]).all(axis=0) & (highs[:, inner] <= highs[:, outer]).all(axis=0)
+        if not inside.all() or (self.level[inner] <= self.level[outer]).any() or not _apart(lows, highs, around):
+            raise DataError(
+                "Regions of the table 'regions' overlap. Of two regions that meet, one must lie inside the other and have the greater level."
+            )
+        every = [np.ones(len(column.steps), dtype=bool) for column in self.columns]
+        blocks = self.blocks(every)
+        if sum(blocks) != math.prod(len(each) for each in every):
+            raise DataError("The regions of the table 'regions' do not cover everything: some points lie in no region.")
+        if (blocks <= 0).any():
+            raise DataError("The table 'regions' has a region of which the regions inside it leave nothing.")
+        deepest = int(self.level.max())
+        shares = np.array([1 << (deepest - each) for each in self.level.tolist()], dtype=object)
+        left = shares.copy()
+        np.subtract.at(left, outer, shares[inner])
+        if shares[around < 0].sum() != 1 << deepest or (left <= 0).any():
+            raise DataError(
+                "The levels of the table 'regions' cannot be right: a region of level l has 2^-l of the space, and those inside a region must have less than it, those inside none all."
+            )
+        groups = self.group.to_numpy()
+        if (groups[inner] == groups[outer]).any():
+            raise DataError("The table 'regions' has a region directly inside another one of its own class.")
+
+
+def _apart(lows: Ids, highs: Ids, around: Ids) -> bool:
+    """Whether regions directly inside the same one share no cell.
+
+    Halvings leave regions that cuts through the whole can tell apart: they are cut, axis after axis, wherever no region is cut through, until each is alone.
+    """
+    rest = np.arange(len(around))
+    _, part = np.unique(around, return_inverse=True)
+    unchanged, axis = 0, 0
+    while len(rest) and unchanged < len(lows):
+        side = int(highs[axis].max()) + 1
+        order = np.lexsort((lows[axis, rest], part))
+        low, high = (part[order] * side + each[axis, rest[order]] for each in (lows, highs))
+        begins = np.ones(len(rest), dtype=bool)
+        begins[1:] = low[1:] >= np.maximum.accumulate(high)[:-1]
+        # A part begins anew where another part does; within a part, behind everything before.
+        begins[1:] |= part[order][1:] != part[order][:-1]
+        fresh = np.cumsum(begins) - 1
+        unchanged = 0 if fresh[-1] > len(np.unique(part)) - 1 else unchanged + 1
+        several = np.bincount(fresh)[fresh] > 1
+        rest, part, axis = rest[order][several], fresh[several], (axis + 1) % len(lows)
+    return not len(rest)
+
+
+def split_by_column(condition: Condition, columns: Sequence[str]) -> dict[str, Condition] | None:
+    """What a condition asks of each of some columns, and of all others together (under an empty name); None if a part of it is about several of these columns, or about one and others."""
     found: dict[str, list[Condition]] = {}
     for part in condition.conjuncts:
         mine = [name for name in part.scope if name in columns]
         if len(mine) > 1 or (mine and len(part.scope) > 1):
             return None
         found.setdefault(mine[0] if mine else "", []).append(part)
-    return found
+    return {name: Condition.together(parts) for name, parts in found.items()}

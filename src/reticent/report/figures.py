@@ -333,7 +333,7 @@ def best_guesses(name: str, tops: NDArray[np.int64], sizes: NDArray[np.int64]) -
         rows.append((label, f"{int(people[number]):,}", f"{share:.1%}"))
     parts.append(text(WIDTH / 2, height - 6, "chance that the best guess is right", "tick", "middle"))
     surest = float(np.max(tops / np.maximum(sizes, 1))) if len(sizes) else 0.0
-    words = f"For nobody is the best guess about {name} right with more than {surest:.0%}."
+    words = f"For nobody is the best guess about {name} right with more than {percent(surest)}."
     return Figure(
         f"How sure a guess at {name} can be",
         words,

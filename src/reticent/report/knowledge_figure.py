@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from reticent.data import Groups
-from reticent.report.figures import NARROW, WIDTH, Figure, dot, line, picture, text
+from reticent.report.figures import NARROW, WIDTH, Figure, dot, line, percent, picture, text
 from reticent.worst_case import curve, negation_curve
 
 _MOST_FACTS = 12
@@ -20,11 +20,11 @@ def knowledge_curves(name: str, groups: Groups) -> Figure:
     known = known[: certain + 1]
     excluding = negation_curve(groups, certain)
     words = (
-        f"Knowing nothing but the group, the surest guess of {name} is right with a chance of {float(known[0]):.0%}; "
+        f"Knowing nothing but the group, the surest guess of {name} is right with a chance of {percent(float(known[0]))}; "
         + (
-            f"{certain} well-chosen facts about people can make somebody certain."
+            f"{certain} well-chosen {'fact' if certain == 1 else 'facts'} about people can make somebody certain."
             if known[-1] == 1
-            else f"even {certain} facts leave it at {float(known[-1]):.0%} at most."
+            else f"even {certain} facts leave it at {percent(float(known[-1]))} at most."
         )
     )
     rows = tuple((str(k), _shown(a), _shown(b)) for k, (a, b) in enumerate(zip(known, excluding, strict=True)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -17,11 +18,12 @@ from reticent.attack import Findings, attack
 from reticent.attack import compare as attacks_compared
 from reticent.cards import Card, ShownAsCard
 from reticent.data import Context, Groups, Recoding, Table
-from reticent.definitions import Definition, Method
+from reticent.definitions import Definition, KAnonymity, Method
 from reticent.errors import Infeasible, PolicyError
 from reticent.randomness import Randomness
 from reticent.release import JudgedDraft, MethodCost, cost_of, judged_draft
 from reticent.report.facts import Comparison
+from reticent.report.utility_figure import save_utility_chart
 from reticent.utility import Measured
 
 _ROWS_SHOWN = 20
@@ -136,6 +138,20 @@ class Compared(ShownAsCard):
         heads = ("definition", "method", "smallest", "suppressed", "succeeding", "loss", "problem")
         rows = self.table.select(heads).rows()
         return Card("Compared", {"combinations": len(rows)}, None, heads, rows)
+
+    def chart(self, path: str | Path, measure: str = "loss") -> Path:
+        """Draw what k costs, a line for each method, and write it as SVG or PNG (which needs the extra ``charts``). The definitions must ask for different k.
+
+        ``measure``: ``loss``, ``ncp``, ``kl``, ``discernibility``, ``average_group_size`` or ``groups``.
+        """
+        return save_utility_chart(path, self.table, [_k_of(each) for each in self.previews], measure)
+
+
+def _k_of(made: Preview | None) -> int | None:
+    """The k that a preview was asked for; None where there is none."""
+    if made is None:
+        return None
+    return max((part.k for part in made.definition.parts() if isinstance(part, KAnonymity)), default=None)
 
 
 def preview(

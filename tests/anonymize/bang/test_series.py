@@ -8,6 +8,7 @@ import pytest
 
 import reticent as rt
 from reticent.errors import LedgerError
+from tests.sampling import seeds
 
 
 def people(seed: int = 1, n: int = 300) -> rt.Table:
@@ -27,6 +28,9 @@ def test_cuts_for_several_k_go_out_beside_each_other(tmp_path):
     for k in (5, 40, 12):
         release = rt.publish(table, rt.KAnonymity(k), method=rt.Bang(minimum=5), ledger=book)
         assert release.groups.sizes.min() >= k
+        if k == 5:
+            # Nothing is out beside the first one, and its certificate speaks of nothing else.
+            assert "judged together" not in str(release.certificate["ledger"])
     assert release.entry is not None
     assert release.entry.number == 3
     assert "judged together" in release.entry.note
@@ -59,6 +63,33 @@ def test_a_cut_for_diversity_and_one_for_k_may_give_people_away_together(k, tmp_
         return
     with pytest.raises(LedgerError, match="different values"):
         rt.publish(table, rt.KAnonymity(k), method=rt.Bang(minimum=5), ledger=book)
+
+
+@pytest.mark.parametrize("seed", seeds(9))
+def test_a_cut_goes_out_exactly_if_all_that_is_out_keeps_every_promise_together(seed, tmp_path):
+    """Random cuts one after the other; who is together in all of them is counted row by row."""
+    draw = np.random.default_rng(seed)
+    table, out = people(seed, int(draw.integers(60, 200))), []
+    frame = table.held.frame()
+    for _ in range(4):
+        k, least = int(draw.choice([5, 6, 8, 12, 20])), int(draw.choice([1, 2, 3]))
+        wanted = rt.KAnonymity(k) if least == 1 else rt.KAnonymity(k) & rt.DistinctLDiversity(least)
+        method = rt.Bang(minimum=5, guard=str(draw.choice(["quasi", "sensitive"])))  # type: ignore[arg-type]
+        draft = method.draft(table, wanted)
+        every = [*out, (k, least, draft.recoding.place(frame, "error")[0]["group"])]  # type: ignore[union-attr]
+        common = pl.DataFrame([group.alias(str(at)) for at, (_, _, group) in enumerate(every)])
+        parts = (
+            common.with_columns(frame["illness"]).group_by(common.columns).agg(pl.len(), pl.col("illness").n_unique())
+        )
+        keeps = parts["len"].min() >= min(each[0] for each in every) and parts["illness"].min() >= max(
+            each[1] for each in every
+        )
+        if keeps:
+            rt.publish(table, wanted, method=method, ledger=tmp_path / "ledger.sqlite")
+            out = every
+        else:
+            with pytest.raises(LedgerError, match="do not satisfy what is promised together"):
+                rt.publish(table, wanted, method=method, ledger=tmp_path / "ledger.sqlite")
 
 
 def classes_of(release: rt.Release, frame: pl.DataFrame) -> pl.Series:

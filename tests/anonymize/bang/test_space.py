@@ -159,3 +159,13 @@ def test_a_guard_on_sensitive_values_cuts_finer_and_says_what_it_does_not_promis
     k = plain.manifest.details["k"]
     assert sorted(plain.groups.sizes.tolist()) == sorted(index.draft(k).groups.sizes.tolist())
     assert not wanted.holds(index.draft(k - 1).groups)
+
+
+def test_missing_values_may_be_a_class_of_their_own_and_move_no_end():
+    frame = pl.DataFrame({"age": [None] * 60 + [17] * 11 + list(range(17, 90)), "s": ["a", "b"] * 72})
+    table = rt.Table(frame, quasi=["age"], sensitive="s", nulls="category")
+    regions = rt.publish(table, rt.KAnonymity(10), method=rt.Bang()).tables["regions"]
+    alone = regions.filter(pl.col("age") == "(missing)")
+    assert alone.select("age from", "age below", "age missing").rows() == [(None, None, "only")]
+    ends = {*regions["age from"].drop_nulls(), *regions["age below"].drop_nulls()}
+    assert 80 in ends

@@ -31,8 +31,9 @@ class Bang:
     ``scales`` says where the cells of a column of numbers or dates begin: ``"equal"`` widths, ``"quantile"``, or a list of values.
 
     Guarantee: every class satisfies the definition, which must be one that merging classes cannot break.
-    Adversary: who knows quasi values and the algorithm. Regions are split by counts of quasi values alone; if a class then fails a definition on sensitive values, all classes are
-    cut for a larger k. ``guard="sensitive"`` cuts as far as every class allows, and claims nothing against somebody who knows the algorithm.
+    Adversary: who knows quasi values. Regions are split by counts of quasi values alone; if a class then fails a definition on sensitive values, all classes are cut for a larger k, so that
+    somebody who knows the algorithm learns one number besides: that some class failed for any smaller one. ``guard="sensitive"`` cuts as far as every class allows, and what was not
+    cut then tells about the values of that very class.
     Cost: n log n for the index; a further cut looks at blocks only.
     Source: BangA, spec 004, section 4 with 13.2.
     """

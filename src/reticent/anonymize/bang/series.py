@@ -34,7 +34,7 @@ def noted_of(cut: BangCut, definition: GroupDefinition) -> dict[str, Any]:
 
 def beside_cuts(cut: BangCut, definition: GroupDefinition, given: Sequence[Given]) -> Judgement:
     """Whether a cut may go out beside others of the same index: whoever holds all of them knows everybody's class in each, and so their common parts."""
-    if any(each.details.get(_INDEX) != cut.index.fingerprint for each in given):
+    if not given or any(each.details.get(_INDEX) != cut.index.fingerprint for each in given):
         return alone(given)
     try:
         promised = [_promises(each.details) for each in given]

@@ -120,6 +120,9 @@ class LineAxis(ColumnAxis):
     def bounds(self, ranges: Sequence[tuple[int, int]]) -> tuple[pl.Series, pl.Series]:
         spans = np.array(ranges, dtype=np.int64).reshape(-1, 2)
         first, last = spans[:, 0] <= int(self.missing), spans[:, 1] >= self._real
+        if self.missing:
+            # Missing values alone lie before no number.
+            last |= spans[:, 1] == 1
         places = self.edges if len(self.edges) else np.zeros(1, dtype=self.edges.dtype)
         low = at_places(places[np.where(first, 0, spans[:, 0] - 1)], first, self.kind)
         high = at_places(places[np.where(last, 0, spans[:, 1] - 1)], last, self.kind)
@@ -207,11 +210,12 @@ def _equal_edges(known: NDArray[Any], kind: ValueType, spared: int) -> tuple[NDA
         bits = 1
         while bits <= MOST_BITS:
             step = width * max((1 << bits) // _ALIGNED, 1)
-            origin = low // step * step
+            # The cell of missing values lies before all others, and these keep their round ends.
+            origin = (low - spared * width) // step * step
             # Beyond the largest float there is no multiple to begin at.
-            origin = origin if not is_real or math.isfinite(origin) else low
-            if (high / width - origin / width if is_real else (high - origin) // width) + spared < (1 << bits):
-                edges = [origin + width * at for at in range(1, (1 << bits) - spared)]
+            origin = origin if not is_real or math.isfinite(origin) else low - spared * width
+            if (high / width - origin / width if is_real else (high - origin) // width) < (1 << bits):
+                edges = [origin + width * at for at in range(1 + spared, 1 << bits)]
                 return np.array([each for each in edges if least <= each <= most], dtype=known.dtype), bits
             bits += 1
         exponent += 1

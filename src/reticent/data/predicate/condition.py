@@ -73,6 +73,14 @@ class Condition:
         parts = tuple(Condition(str(part), part) for part in self.node.parts)
         return tuple(each for part in parts for each in part.conjuncts)
 
+    @classmethod
+    def together(cls, parts: Sequence[Condition]) -> Condition:
+        """The condition that is met where all of some conditions are."""
+        if len(parts) == 1:
+            return parts[0]
+        node = And(tuple(part.node for part in parts))
+        return cls(str(node), node)
+
     def check(self, kinds: Mapping[str, ValueType], known: Iterable[str] | None = None) -> None:
         """Refuse columns that are not there and operands whose kinds do not go together."""
         check(self.node, kinds, kinds if known is None else known, self.text)

@@ -27,7 +27,7 @@ from reticent.data.predicate import Condition
 from reticent.errors import DataError
 from reticent.release.format import CHOSEN, Answer, GroupFormat, Words
 from reticent.release.manifest import Manifest, ManifestColumn
-from reticent.release.nested import NestedRegions, SteppedColumn
+from reticent.release.nested import NestedRegions, SteppedColumn, stepped_values
 
 if TYPE_CHECKING:
     from reticent.release.public import PublicSide
@@ -80,7 +80,11 @@ class RegionsFormat(GroupFormat):
         if set(classes[number].to_list()) != set(regions[number].to_list()):
             raise DataError("The classes of the table 'regions' are not those of the rows.")
         super().check(public)
-        _check_bounds(public, regions)
+        _check_bounds(public, regions, classes)
+        sizes = public.rows[_DATA].counted([number])[1]
+        if len(sizes) > 1 and int(sizes.min()) < manifest.details["k"]:
+            raise DataError("manifest.json: the details name a k that is greater than the smallest class.")
+        self.reader(public).check()
 
     def seen(self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]) -> Seen:
         quasi = {column.name: column.labels for column in columns if column.role == "quasi"}
@@ -106,6 +110,16 @@ class RegionsFormat(GroupFormat):
             estimator,
             **self.known(public),
         )
+
+    def known(self, public: PublicSide) -> dict[str, Any]:
+        """What a counting query may use besides tables and labels: of columns that are no numbers, all values are listed."""
+        column, value, place = public.manifest.named("place")
+        listed = public.rows[_PLACES].frame().sort(place)
+        own = {str(name): values[value].to_list() for (name,), values in listed.group_by(column, maintain_order=True)}
+        for name, values in own.items():
+            own[name] = stepped_values(public.manifest.column(name).kind, values)
+        found = super().known(public)
+        return {**found, "domains": {**found["domains"], **own}}
 
     def reader(self, public: PublicSide) -> NestedRegions:
         """The regions, to be asked which class holds a point (``at``) and which classes a range meets (``within``)."""
@@ -155,8 +169,8 @@ _GUARDED = (
     "about the values in it."
 )
 _UNGUARDED = (
-    "Classes were made by the counts of quasi values alone. If sensitive values asked for more, all classes were made larger by one number, which is all that their making tells "
-    "about sensitive values."
+    "Classes were made by the counts of quasi values alone. If sensitive values asked for more, all classes were made larger by one number. To somebody who knows the algorithm this number tells that "
+    "a smaller one would have left a class whose sensitive values do not satisfy the definition; nothing else in the making of classes depends on sensitive values."
 )
 
 
@@ -172,8 +186,8 @@ def _check_details(manifest: Manifest) -> None:
         raise DataError("manifest.json: the table 'regions' has the class, the level and the quasi columns first.")
 
 
-def _check_bounds(public: PublicSide, regions: pl.DataFrame) -> None:
-    """Plain bounds say what the labels say: for numbers and dates in their own values, for anything else in places of the table 'places'."""
+def _check_bounds(public: PublicSide, regions: pl.DataFrame, classes: pl.DataFrame) -> None:
+    """Plain bounds say what the labels of regions say: for numbers and dates in their own values, for anything else in places of the table 'places'. Rows show the range from the first region of their class to the last."""
     listed = public.rows[_PLACES].frame()
     column, value, place = public.manifest.named("place")
     own = _bound_columns(public.manifest)
@@ -183,18 +197,37 @@ def _check_bounds(public: PublicSide, regions: pl.DataFrame) -> None:
         order = dict(zip(mine[value].to_list(), mine[place].to_list(), strict=True))
         if sorted(order.values()) != list(range(mine.height)):
             raise DataError(f"The table 'places' does not give every value of column {name!r} a place of its own.")
-        told = {label: _bounds(described, meaning, order) for label, meaning in described.labels.items()}
-        expected = pl.DataFrame(
-            [
-                pl.Series(each, [told[label][at] for label in regions[name]], dtype=regions.schema[each])
+        told = [_bounds(described, meaning, order) for meaning in described.labels.values()]
+        known = pl.DataFrame(
+            [pl.Series(name, list(described.labels), dtype=pl.String)]
+            + [
+                pl.Series(each, [bound[at] for bound in told], dtype=regions.schema[each])
                 for at, each in enumerate(own[name])
             ]
         )
-        agree = expected.equals(regions.select(own[name]))
-        if not agree:
+        expected, shown = (
+            labels.to_frame().join(known, on=name, how="left", maintain_order="left").drop(name)
+            for labels in (regions[name], classes[name])
+        )
+        if not expected.equals(regions.select(own[name])):
             raise DataError(
                 f"The plain bounds of column {name!r} in the table 'regions' do not say what its labels say."
             )
+        values = mine.sort(place)[value].to_list()
+        steps = SteppedColumn.of(name, described.kind, pl.concat([expected, shown]), values)
+        if not _spans(steps, regions, classes):
+            raise DataError(f"The rows of a class do not show in column {name!r} between which labels its regions lie.")
+
+
+def _spans(steps: SteppedColumn, regions: pl.DataFrame, classes: pl.DataFrame) -> bool:
+    """Whether every class, the last ones of a column in steps, reaches from the first to the last of its regions, the first ones."""
+    many, number = regions.height, classes.columns[0]
+    ranges = pl.DataFrame({number: regions[number], "low": steps.lows[:many], "high": steps.highs[:many]})
+    hulls = ranges.group_by(number).agg(pl.col("low").min(), pl.col("high").max())
+    found = classes.select(number).join(hulls, on=number, how="left", maintain_order="left")
+    return bool(
+        (found["low"].to_numpy() == steps.lows[many:]).all() and (found["high"].to_numpy() == steps.highs[many:]).all()
+    )
 
 
 def _bound_columns(manifest: Manifest) -> dict[str, list[str]]:

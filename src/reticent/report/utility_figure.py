@@ -1,0 +1,60 @@
+"""What k costs, drawn: a line for every method that was compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from reticent.charts import ChartAxis, ChartLine, line_chart, png
+from reticent.errors import PolicyError, did_you_mean
+from reticent.files import write_whole
+
+KINDS = (".svg", ".png")
+MEASURES = {
+    "loss": "loss (0: exact values, 1: nothing is left)",
+    "ncp": "mean share of a column that labels cover",
+    "discernibility": "sum of squared group sizes",
+    "average_group_size": "people in a group, on average",
+    "kl": "divergence from the table (KL, nats)",
+    "groups": "groups",
+}
+
+
+def save_utility_chart(path: str | Path, compared: pl.DataFrame, ks: Sequence[int | None], measure: str) -> Path:
+    """Write a ``measure`` against k, a line for each method, as an SVG or PNG file. ``ks`` has the k of every row of the comparison, None where there is none."""
+    target = Path(path)
+    if target.suffix not in KINDS:
+        raise PolicyError(f"A chart is written as one of {', '.join(KINDS)}, but {str(target)!r} ends otherwise.")
+    if measure not in MEASURES:
+        raise PolicyError(
+            f"There is no measure {measure!r}.{did_you_mean(measure, MEASURES)} Choose one of {', '.join(MEASURES)}."
+        )
+    names = _names(compared)
+    shown = compared.with_columns(k=pl.Series(ks, dtype=pl.Int64), name=pl.Series(names)).drop_nulls(["k", measure])
+    if shown["k"].n_unique() < 2:
+        raise PolicyError(
+            "A chart of utility against k needs definitions with two or more different k that can be satisfied, such as [rt.KAnonymity(k) for k in (5, 10, 50)]."
+        )
+    lines = []
+    for (name,), mine in shown.sort("k").group_by("name", maintain_order=True):
+        points = [(float(k), float(value)) for k, value in mine.select("k", measure).rows()]
+        lines.append(ChartLine(str(name), points, [f"{name}, k = {k:,.0f}: {value:,.4g}" for k, value in points]))
+    lowest, highest, most = int(shown["k"].min()), int(shown["k"].max()), float(shown[measure].max())  # type: ignore[arg-type]
+    drawn = line_chart(
+        sorted(lines, key=lambda line: names.index(line.name)),
+        ChartAxis("k, people in the smallest group", lowest, highest, log=highest >= 10 * lowest),
+        ChartAxis(MEASURES[measure], 0, 1.05 * most if most > 0 else 1.0),
+        title="What k costs",
+    )
+    write_whole(target, png(drawn) if target.suffix == ".png" else drawn.encode())
+    return target
+
+
+def _names(compared: pl.DataFrame) -> list[str]:
+    """The method of every row, with the parameters that tell it from others of the same name."""
+    ways = [(name, frozenset(told.split(", "))) for name, told in compared.select("method", "parameters").rows()]
+    shared = {name: frozenset.intersection(*(told for other, told in ways if other == name)) for name, _ in ways}
+    own = [(name, ", ".join(sorted(told - shared[name]))) for name, told in ways]
+    return [f"{name} ({told})" if told else name for name, told in own]
