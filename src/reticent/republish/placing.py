@@ -79,8 +79,9 @@ class Placement:
     """Who is where: the group of each row (-1: it waits), the signature of each group as padded rows, and the counterfeits of each group.
 
     ``held_back`` arrivals wait because they were not m-eligible, all of them; ``unplaced`` changed rows because no disjoint signature exists.
-    ``fresh`` changed rows got a signature of their own, ``eligibility`` counterfeits were added by the printed algorithm for eligibility alone, and ``needed`` is
-    the lower bound of the counterfeits that balance alone needs (R-TS-9).
+    ``fresh`` changed rows got a signature of their own, and ``needed`` is the lower bound of the counterfeits that balance alone needs (R-TS-9). ``eligibility`` counterfeits are
+    there because new rows must be m-eligible: the printed algorithm adds them to the rows, otherwise they stand where arrivals stayed out of vacancies to be beside the most
+    frequent value. Unless balance is blind, counterfeits are ``needed + eligibility``, and no choice of arrivals for the vacancies needs fewer.
     """
 
     group_of: Ints
@@ -237,6 +238,7 @@ class _Placing:
             if kept is None:
                 self._wait(arrivals, supply, first)
                 return
+            self.eligibility = len(used) - len(kept)
             used, given = used[kept], given[kept]
         self.signature[used] = given
         self._assign(np.setdiff1d(arrivals, used, assume_unique=True))
@@ -308,19 +310,20 @@ class _Placing:
         return np.concatenate([*matched_rows, rows[free_rows]]), np.concatenate([*matched_cells, cells[free_cells]])
 
     def _given_back(self, used: Ints, rest: Ints) -> Ints | None:
-        """Which of the ``used`` arrivals may stay in vacancies so that the others are eligible; None if no choice makes them so."""
+        """Which of the ``used`` arrivals may stay in vacancies so that the others are eligible; None if no choice makes them so.
+
+        As many come back as are missing, and none above the count c of the most frequent value. If these are too few, no choice will do: with counts up to L there are at most
+        sum(min(supply, L)) rows, of which m * L are needed, and that difference, concave and 0 at L = 0, stays negative above c.
+        """
         room = np.maximum(int(rest.max()) - rest, 0)
         back = missing_for_eligibility(rest, self.rules.m)
         order = self.shuffler.order(len(used))
-        ranked = _ranks(self.value[used[order]])
-        able = order[ranked < room[self.value[used[order]]]]
+        able = order[_ranks(self.value[used[order]]) < room[self.value[used[order]]]]
+        if len(able) < back:
+            return None
         kept = np.ones(len(used), dtype=bool)
-        if len(able) >= back:
-            kept[able[:back]] = False
-            return np.flatnonzero(kept)
-        if is_eligible(rest + self._counted(used), self.rules.m):
-            return np.empty(0, np.int64)
-        return None
+        kept[able[:back]] = False
+        return np.flatnonzero(kept)
 
     def _fake_for_eligibility(self, rest: Ints) -> None:
         """Counterfeits as the printed algorithm adds them: of values other than the most frequent, the least represented first (R-TS-13)."""
