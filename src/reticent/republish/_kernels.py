@@ -1,4 +1,4 @@
-"""Compiled loops of the publisher: changed rows into vacancies and into groups of their own, rows of a bucket matched by distance, places on a curve and in signatures, random orders.
+"""Compiled loops of the publisher: changed rows into vacancies and into groups of their own, rows of a bucket matched by distance, people who look alike, places on a curve and in signatures, random orders.
 
 A signature is a row of ``book``: rising codes of values, padded with -1. ``cache=True`` keeps the machine code on disk.
 """
@@ -213,6 +213,46 @@ def match_near(
                         before = 0.0 if seen == 1 else mean[column]
                         mean[column] = before + (near[place, column, best] - before) / seen
                         near[place, column, best] = near[place, column, many - 1]
+
+
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+def halve(points: Any, order: Any, least: int, first: Any) -> None:
+    """Put rows into runs of ``order`` with at least ``least`` rows each, of which ``first`` marks the beginnings: the widest column of a run is cut near its middle while both parts are large enough.
+
+    A cut between different values within the middle half is preferred; otherwise rows with one value are parted as they stand in ``order``.
+    """
+    open_runs = [(0, len(order))]
+    while len(open_runs):
+        begin, end = open_runs.pop()
+        size = end - begin
+        if size < 2 * least:
+            first[begin] = True
+            continue
+        rows = order[begin:end].copy()
+        widest, spread = 0, -1.0
+        for column in range(points.shape[1]):
+            low = high = points[rows[0], column]
+            for row in rows:
+                low, high = min(low, points[row, column]), max(high, points[row, column])
+            if high - low > spread:
+                widest, spread = column, high - low
+        values = np.empty(size)
+        for place in range(size):
+            values[place] = points[rows[place], widest]
+        ranked = np.argsort(values, kind="mergesort")
+        for place in range(size):
+            order[begin + place] = rows[ranked[place]]
+        cut = size // 2
+        for step in range(size // 4 + 1):
+            above, below = size // 2 + step, size // 2 - step
+            if above <= size - least and values[ranked[above - 1]] < values[ranked[above]]:
+                cut = above
+                break
+            if below >= least and values[ranked[below - 1]] < values[ranked[below]]:
+                cut = below
+                break
+        open_runs.append((begin, begin + cut))
+        open_runs.append((begin + cut, end))
 
 
 @nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types

@@ -61,15 +61,17 @@ def _changed(release: SeriesRelease) -> bool:
 
 
 def _pairs(before: SeriesRelease, after: SeriesRelease) -> pl.DataFrame:
-    """The groups of everybody who is in two releases."""
-    one, other = (pl.DataFrame({"person": each.people, "group": each.group_of}) for each in (before, after))
+    """The groups and boxes of everybody who is in two releases."""
+    one, other = (
+        pl.DataFrame({"person": each.people, "group": each.group_of, "box": each.box_of}) for each in (before, after)
+    )
     return one.join(other, on="person", suffix="_after")
 
 
 def _never_finer(series: PublishedSeries) -> bool:
     for before, after in pairwise(series):
         pairs = _pairs(before, after)
-        then, now = pairs["group"].to_numpy(), pairs["group_after"].to_numpy()
+        then, now = pairs["box"].to_numpy(), pairs["box_after"].to_numpy()
         if (after.low[now] > before.low[then]).any() or (after.high[now] < before.high[then]).any():
             return False
     return True
