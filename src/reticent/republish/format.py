@@ -49,7 +49,7 @@ class SeriesCount(Count):
         """The answer for people."""
         return [
             *super().lines(),
-            f"{self.counterfeits:,} of the rows are counterfeits; estimate and bounds are about people.",
+            f"The release has {self.counterfeits:,} counterfeits; estimate and bounds are about people.",
         ]
 
 
