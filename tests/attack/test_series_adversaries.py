@@ -30,8 +30,9 @@ from tests.oracles.series_worlds import (
 
 M = 2
 HARDENED: list[dict[str, Any]] = [
-    {"choice": choice, "balance": balance} for choice in ("near", "random") for balance in ("filled", "blind")
-]
+    {"choice": choice, "balance": balance} for choice in ("near", "random", "bang") for balance in ("filled", "blind")
+] + [{"choice": "near", "balance": "filled", "k": 2}]
+every_hardened = pytest.mark.parametrize("options", HARDENED, ids=lambda each: "-".join(map(str, each.values())))
 NAMES = {"plain": (), "rule": (knows_rule,), "hardened rule": (knows_hardened_rule,), "histogram": (knows_histograms,)}
 
 
@@ -69,7 +70,7 @@ def campaign(seeds: range, **options: Any) -> Counter[str]:
     return total
 
 
-@pytest.mark.parametrize("options", HARDENED, ids=lambda each: "-".join(each.values()))
+@every_hardened
 def test_nobody_who_knows_releases_events_and_rules_exceeds_one_in_m(options):
     found = campaign(range(10), **options)
     assert found["histories"] >= 6
@@ -77,7 +78,7 @@ def test_nobody_who_knows_releases_events_and_rules_exceeds_one_in_m(options):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", HARDENED, ids=lambda each: "-".join(each.values()))
+@every_hardened
 def test_nobody_exceeds_one_in_m_in_a_thousand_histories(options):
     found = campaign(range(100, 1100), **options)
     print(options, dict(found))

@@ -21,6 +21,8 @@ MODES = {
     "filled random": {"choice": "random"},
     "blind near": {"balance": "blind"},
     "blind random": {"balance": "blind", "choice": "random"},
+    "filled bang": {"choice": "bang"},
+    "blind bang": {"balance": "blind", "choice": "bang"},
 }
 every_mode = pytest.mark.parametrize("options", MODES.values(), ids=list(MODES))
 
@@ -93,6 +95,19 @@ def _check_sticky(before, release):
         if before.counterfeits[group] == 0 and set(people) <= steady:
             assert len({now[person] for person in people}) == 1
             assert release.sizes[now[people[0]]] == len(people)
+
+
+def test_regions_of_a_grid_keep_clusters_apart():
+    """Two clusters, each with every value as often as the other: no group has people of both."""
+    rng = np.random.default_rng(3)
+    age = np.concatenate([rng.integers(10, 20, 60), rng.integers(70, 80, 60)])
+    jobs = ["a", "b", "c"] * 40
+    frame = pl.DataFrame({"id": range(120), "age": age, "town": ["Aix"] * 120, "job": jobs})
+    drafted = DraftedSeries(3, list("abcdefgh"), {"choice": "bang"})
+    drafted.publish(frame, 1)
+    release = drafted.series[0]
+    assert len(release) == 40
+    assert (release.high - release.low)[:, 0].max() < 20
 
 
 def test_event_lists_follow_the_grammar():

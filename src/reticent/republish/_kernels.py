@@ -216,6 +216,102 @@ def match_near(
 
 
 @nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+def _densest(rows: Any, cells: Any, bits: int) -> Any:
+    """Which of some rows lie in the region of the grid that holds nearest to half of them: the fuller half of the space is halved on and on, column after column, until it holds no more than that."""
+    columns = cells.shape[1]
+    inside = np.arange(len(rows))
+    best, least = inside, len(rows)
+    for level in range(bits * columns):
+        column, shift = level % columns, bits - 1 - level // columns
+        upper = 0
+        for each in inside:
+            upper += (cells[rows[each], column] >> shift) & 1
+        wanted = 1 if 2 * upper > len(inside) else 0
+        kept = np.empty(upper if wanted else len(inside) - upper, dtype=np.int64)
+        many = 0
+        for each in inside:
+            if (cells[rows[each], column] >> shift) & 1 == wanted:
+                kept[many] = each
+                many += 1
+        inside = kept
+        if abs(len(rows) - 2 * many) < least:
+            best, least = inside, abs(len(rows) - 2 * many)
+        if 2 * many <= len(rows):
+            break
+    found = np.zeros(len(rows), dtype=np.bool_)
+    found[best] = True
+    return found
+
+
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+def _balance(rows: Any, place: Any, points: Any, groups: int, inner: int, width: int, found: Any) -> None:
+    """Exchange rows at the border of a region, those nearest to its middle inside, until both sides can be divided: of no value more rows than groups, of ``groups`` ones ``inner`` inside."""
+    columns = points.shape[1]
+    mean = np.zeros(columns)
+    for row in rows[found]:
+        mean += points[row]
+    mean /= max(found.sum(), 1)
+    gaps = np.zeros(len(rows))
+    for number in range(len(rows)):
+        for column in range(columns):
+            gaps[number] += (points[rows[number], column] - mean[column]) ** 2
+    for value in range(width):
+        mine = np.flatnonzero(place[rows] == value)
+        have = found[mine].sum()
+        wanted = min(max(have, len(mine) - (groups - inner)), min(len(mine), inner))
+        if wanted == have:
+            continue
+        # Those who leave are the farthest inside, those who come the nearest outside.
+        sides = mine[found[mine] == (wanted < have)]
+        ranked = np.argsort(gaps[sides], kind="mergesort")
+        moved = ranked[len(ranked) - (have - wanted) :] if wanted < have else ranked[: wanted - have]
+        for each in moved:
+            found[sides[each]] = wanted > have
+
+
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+def split_regions(
+    points: Any, ordered: Any, starts: Any, width: int, totals: Any, place: Any, bits: int, slot: Any
+) -> None:
+    """Divide the rows of every bucket into groups of one row a value, by regions of a grid of 2^bits cells a column (R-TS-23).
+
+    Arguments are those of :func:`match_near`; ``place`` is that of each row's value. A part of a bucket is split into a region that holds about half of its rows and what is
+    around it, and rows of values that one side has too many of go to the other: both sides keep the signature. Parts of one group are groups.
+    """
+    side = 1 << bits
+    cells = np.empty(points.shape, dtype=np.int64)
+    for row in range(len(points)):
+        for column in range(points.shape[1]):
+            cells[row, column] = np.int64(min(max(points[row, column] * side, 0.0), side - 1.0))
+    for bucket in range(len(totals)):
+        first, last = starts[bucket * width], starts[(bucket + 1) * width]
+        work = ordered[first:last].copy()
+        parts = [(0, len(work), totals[bucket], 0)]
+        while len(parts):
+            begin, end, groups, number = parts.pop()
+            rows = work[begin:end].copy()
+            if groups <= 1:
+                for row in rows:
+                    slot[row] = number
+                continue
+            found = _densest(rows, cells, bits)
+            inner = min(max((2 * groups * found.sum() + len(rows)) // (2 * len(rows)), 1), groups - 1)
+            _balance(rows, place, points, groups, inner, width, found)
+            many = begin
+            for each in range(len(rows)):
+                if found[each]:
+                    work[many] = rows[each]
+                    many += 1
+            middle = many
+            for each in range(len(rows)):
+                if not found[each]:
+                    work[many] = rows[each]
+                    many += 1
+            parts.append((begin, middle, inner, number))
+            parts.append((middle, end, groups - inner, number + inner))
+
+
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
 def halve(points: Any, order: Any, least: int, first: Any) -> None:
     """Put rows into runs of ``order`` with at least ``least`` rows each, of which ``first`` marks the beginnings: the widest column of a run is cut near its middle while both parts are large enough.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,7 @@ from reticent.errors import DataError
 from reticent.release import Count, GroupFormat, Judged, ManifestColumn, Words, certificate_hash, count_labels
 from reticent.republish.definitions import NOT_JUDGED, MInvariance, PublicSeries, TauSafety
 from reticent.republish.method import COUNT, FORMAT
+from reticent.republish.placing import Choice
 
 if TYPE_CHECKING:
     from reticent.release import Manifest, PublicSide
@@ -28,6 +29,7 @@ _ALGORITHM = (
     "With random choice, blind balance and whole hold-back the bound is meant to hold also for somebody who knows the algorithm; the evidence for this are adversaries who ran on "
     "small histories, not a proof."
 )
+_EXPERIMENTAL = "Who shares a group was settled by regions of a grid (bang), which is experimental: it keeps the definition, and adversaries who ran on small histories found nothing beyond it."
 _FORGETS = (
     "People who left are forgotten {0} releases later. Whoever comes back after that is treated as new, and may be found out by comparing releases: the bound does not hold for them, nor for "
     "those in their groups."
@@ -197,7 +199,7 @@ def check_details(details: Mapping[str, Any]) -> Mapping[str, Any]:
     wrong = wrong or not (
         details["follows"] is None or (isinstance(details["follows"], str) and len(details["follows"]) == 64)
     )
-    wrong = wrong or details["choice"] not in ("near", "random") or details["balance"] not in ("filled", "blind")
+    wrong = wrong or details["choice"] not in get_args(Choice) or details["balance"] not in ("filled", "blind")
     if wrong or details["baseline"] not in (None, "tau", "m-invariance"):
         raise DataError("manifest.json: the details are not those of a release of a series.")
     return details
@@ -223,6 +225,7 @@ def risks_of(details: Mapping[str, Any]) -> list[str]:
         knows = _ALGORITHM if (details["choice"], details["balance"]) == ("random", "blind") else _AWARE
     return [
         knows,
+        *([_EXPERIMENTAL] if details["choice"] == "bang" else []),
         *([_FORGETS.format(details[_RETENTION])] if _RETENTION in details else []),
         f"Whoever knows the value of somebody in a group can rule it out for the others{'; with m = 2 one known value can disclose everybody who is linked to that person' if details['m'] == 2 else ''}.",
         "True totals of sensitive values that are published elsewhere tell which rows are made up, and then values; do not publish them beside a series.",

@@ -95,7 +95,8 @@ class Republish:
     values (the signature) of their group from release to release.
 
     The definition is ``TauSafety(m)`` (or, for baselines, what they keep). ``domain`` declares every sensitive value that can ever occur, at least 3m - 1 of them:
-    made-up rows (counterfeits) are drawn from it, so it must not come from the data. ``choice="random"`` draws who shares a group, ``"near"`` keeps boxes small;
+    made-up rows (counterfeits) are drawn from it, so it must not come from the data. ``choice="random"`` draws who shares a group, ``"near"`` keeps boxes small,
+    ``"bang"`` (experimental, R-TS-23) splits by regions of a grid;
     ``balance="blind"`` fills every shortage with counterfeits, ``"filled"`` with new people where it can. Only random and blind together are claimed against somebody who knows the
     algorithm. ``ranges`` declares lowest and highest value and the width of published ranges of columns of numbers: ``{"age": (0, 110, 5)}``.
     ``baseline="tau"`` and ``"m-invariance"`` are the printed algorithms, for comparison.

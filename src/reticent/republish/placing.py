@@ -16,13 +16,13 @@ from scipy.optimize import linear_sum_assignment
 
 from reticent.data import Context, sort_equal
 from reticent.errors import Infeasible
-from reticent.republish._kernels import fill_vacancies, join_changed, match_near, sign_by_supply
+from reticent.republish._kernels import fill_vacancies, join_changed, match_near, sign_by_supply, split_regions
 from reticent.republish.assigning import Shuffler, assign_steps, is_eligible, missing_for_eligibility
-from reticent.republish.hilbert import curve_order
+from reticent.republish.hilbert import curve_order, grid_bits
 from reticent.republish.signatures import SignatureBook
 
 Ints = NDArray[np.int64]
-Choice = Literal["near", "random"]
+Choice = Literal["near", "random", "bang"]
 Balance = Literal["filled", "blind"]
 Baseline = Literal["tau", "m-invariance"]
 
@@ -52,8 +52,8 @@ class PublishingRules:
 
     @property
     def near(self) -> bool:
-        """Whether rows are chosen by distance; m-invariance as printed chooses at random."""
-        return self.choice == "near" and self.baseline != "m-invariance"
+        """Whether rows are chosen by where they lie; m-invariance as printed chooses at random."""
+        return self.choice != "random" and self.baseline != "m-invariance"
 
 
 @dataclass(frozen=True)
@@ -422,6 +422,12 @@ class _Placing:
         if not self.rules.near:
             return np.arange(len(rows)) - starts[cells]
         slot = np.empty(len(self.value), dtype=np.int64)
+        if self.rules.choice == "bang":
+            place = np.empty(len(self.value), dtype=np.int64)
+            place[rows] = cells % self.book.width
+            bits = grid_bits(self.points.shape[1])
+            split_regions(self.points, rows, starts, self.book.width, totals, place, bits, slot)
+            return slot[rows]
         draws = self.shuffler.numbers(int(totals.sum()))
         match_near(self.points, rows, starts, self.book.width, totals, first, draws, _WINDOW, slot)
         return slot[rows]
