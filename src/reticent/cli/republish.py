@@ -151,6 +151,8 @@ def _show(console: Console, found: Mapping[str, Any], history: History) -> None:
         )
     )
     made = f"{found['people']:,} people in {found['groups']:,} groups, {found['counterfeits']:,} counterfeits"
+    if found["buckets"]:
+        made += f", {found['buckets']:,} boxes of people who look alike"
     if found["waiting"]:
         made += f"; {found['waiting']:,} people wait for a later release (never tell how many)"
     if "warning" in found:
@@ -158,8 +160,9 @@ def _show(console: Console, found: Mapping[str, Any], history: History) -> None:
     if found.get("dry_run"):
         console.print(f"Release {found['number']} would have {made}. Nothing was written.")
     elif found["new"]:
+        alike = f", and KAnonymity(k={history.settings.k}) for each" if history.settings.k else ""
         console.print(
-            f"Release {found['number']}: {made}.\nIt promises {history.settings.definition} for all releases together: {found['folder']}"
+            f"Release {found['number']}: {made}.\nIt promises {history.settings.about_series} for all releases together{alike}: {found['folder']}"
         )
     else:
         console.print(f"The table is that of release {found['number']}, which was published already: {found['folder']}")
