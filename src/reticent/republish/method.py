@@ -345,14 +345,15 @@ class Republish:
         coded = domain.cast(pl.Enum(domain.sort())) if domain.dtype == pl.String else domain
         shown = coded.gather(release.values)
         made_up = np.flatnonzero(release.counterfeits)
-        told = {COUNT: FrameRows(pl.DataFrame({group: made_up + 1, count: release.counterfeits[made_up]}))}
+        told = FrameRows(pl.DataFrame({group: made_up + 1, count: release.counterfeits[made_up]}))
+        labels = {
+            box.labels.name: box.labels.gather(owner if release.buckets is None else release.buckets) for box in boxes
+        }
         if release.buckets is None:
-            labels = {box.labels.name: box.labels.gather(owner) for box in boxes}
-            return {**told, "data": CodedRows(pl.DataFrame({group: owner + 1, **labels, shown.name: shown}))}
-        labels = {box.labels.name: box.labels.gather(release.buckets) for box in boxes}
+            return {COUNT: told, "data": CodedRows(pl.DataFrame({group: owner + 1, **labels, shown.name: shown}))}
         return {
-            **told,
             BATCHES: CodedRows(pl.DataFrame({group: owner + 1, shown.name: shown})),
+            COUNT: told,
             PEOPLE: CodedRows(pl.DataFrame({group: release.group_of + 1, **labels})),
         }
 
