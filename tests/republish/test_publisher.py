@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 import polars as pl
 import pytest
+from benchmarks.reproduce_tau import months
 
 import reticent as rt
 from reticent.errors import Infeasible
@@ -289,3 +290,16 @@ def test_changes_of_four_thousand_people_need_few_counterfeits():
         )
     assert rt.republish.check_tau_safety(found.series).holds
     assert sum(change.counterfeits for change in found.changes) <= 200
+    # Changed people join signatures that are there: with one of their own for each group there would be about 200.
+    last = found.series[-1]
+    assert len({last.signature(group) for group in range(len(last))}) <= 130
+
+
+@pytest.mark.slow
+def test_a_large_m_needs_few_counterfeits_where_many_people_share_signatures():
+    """Half of the thesis' experiment, m = 10 of 50 values: with a signature for each group of changed people, eight releases needed 1,834 counterfeits."""
+    found = DraftedSeries(10, [f"job{number:02d}" for number in range(50)])
+    for number, frame in enumerate(months(0.5)[:8]):
+        found.publish(frame.rename({"fnlwgt": "town"}), number)
+    assert rt.republish.check_tau_safety(found.series).holds
+    assert sum(change.counterfeits for change in found.changes) < 1_000

@@ -56,11 +56,51 @@ def fill_vacancies(
 
 
 @nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
-def join_changed(stack: Any, starts: Any, rank: Any, avoid: Any, book: Any, m: int, tries: int, group: Any) -> int:
+def _stay_eligible(counts: Any, chosen: Any) -> bool:
+    """Whether rows with these counts of values can be divided into groups of different ones after one of each ``chosen`` value was taken."""
+    most = 0
+    for value in range(len(counts)):
+        left = counts[value]
+        for each in chosen:
+            if each == value:
+                left -= 1
+        most = max(most, left)
+    return bool(len(chosen) * most <= counts.sum() - len(chosen))
+
+
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+def _take_again(
+    stack: Any, starts: Any, counts: Any, avoid: Any, book: Any, chosen: Any, tries: int, members: Any
+) -> bool:
+    """Take a row of each ``chosen`` value that avoids none of them from the ends of the stacks; False, and nothing is taken, if some value has none."""
+    for size in range(len(chosen)):
+        value = chosen[size]
+        last = starts[value] + counts[value] - 1
+        found = False
+        for place in range(last, max(last - tries, starts[value] - 1), -1):
+            row = stack[place]
+            if _disjoint(chosen, book[avoid[row]]):
+                stack[place], stack[last] = stack[last], row
+                counts[value] -= 1
+                members[size] = row
+                found = True
+                break
+        if not found:
+            for place in range(size):
+                counts[chosen[place]] += 1
+            return False
+    return True
+
+
+@nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
+def join_changed(
+    stack: Any, starts: Any, rank: Any, avoid: Any, book: Any, known: Any, m: int, tries: int, group: Any
+) -> int:
     """Put rows together, ``m`` with different values a group, so that every row's avoided signature is disjoint from the group's values.
 
-    ``stack[starts[v]:starts[v + 1]]`` are the rows with value ``v`` in random order. The most frequent values go first, ties by ``rank``. Returns the number of
-    groups; ``group[row]`` stays -1 for a row that found none.
+    ``stack[starts[v]:starts[v + 1]]`` are the rows with value ``v`` in random order. Signatures of the book are tried first, in the order ``known``. For the others the most frequent values go
+    first, ties by ``rank``. A signature is used again while the rest stays m-eligible: groups of one signature fill each other's vacancies later, so few of them need fewer counterfeits. Returns
+    the number of groups; ``group[row]`` stays -1 for a row that found none.
     """
     values = len(starts) - 1
     counts = starts[1:] - starts[:-1]
@@ -68,6 +108,13 @@ def join_changed(stack: Any, starts: Any, rank: Any, avoid: Any, book: Any, m: i
     members = np.empty(m, dtype=np.int64)
     chosen = np.empty(m, dtype=np.int64)
     groups = 0
+    for signature in known:
+        chosen[:] = book[signature, :m]
+        while _stay_eligible(counts, chosen) and _take_again(
+            stack, starts, counts, avoid, book, chosen, tries, members
+        ):
+            group[members] = groups
+            groups += 1
     while True:
         tried[:] = False
         size = 0
@@ -104,9 +151,13 @@ def join_changed(stack: Any, starts: Any, rank: Any, avoid: Any, book: Any, m: i
         if size == 0:
             return groups
         if size == m:
-            for place in range(m):
-                group[members[place]] = groups
-            groups += 1
+            taken = True
+            while taken:
+                group[members] = groups
+                groups += 1
+                taken = _stay_eligible(counts, chosen) and _take_again(
+                    stack, starts, counts, avoid, book, chosen, tries, members
+                )
         else:
             # The first one found no group; the others may in another one.
             for place in range(1, size):
@@ -115,15 +166,33 @@ def join_changed(stack: Any, starts: Any, rank: Any, avoid: Any, book: Any, m: i
 
 
 @nb.njit(cache=True, nogil=True)  # type: ignore[misc,untyped-decorator,unused-ignore]  # numba has no types
-def sign_by_supply(rows: Any, value: Any, avoid: Any, book: Any, supply: Any, rank: Any, m: int, signed: Any) -> Any:
-    """Give each of ``rows`` a signature of its value and m - 1 values of which arrivals have the largest ``supply``, which is used up.
+def sign_by_supply(
+    rows: Any, value: Any, avoid: Any, book: Any, known: Any, supply: Any, rank: Any, m: int, signed: Any
+) -> Any:
+    """Give each of ``rows`` a signature of its value and m - 1 values that arrivals have, whose ``supply`` is used up.
 
-    The signature avoids the row's old one. Ties go by ``rank``. Returns for which rows there were enough values; ``signed`` has their signatures, unsorted.
+    It is the ``known`` one of the book whose scarcest value has the largest supply; if there is none, it has the values with the largest supply, ties by ``rank``. The signature avoids the row's
+    old one. Returns for which rows there were enough values; ``signed`` has their signatures, unsorted.
     """
     found = np.zeros(len(rows), dtype=np.bool_)
     for number in range(len(rows)):
         row, size = rows[number], 1
         signed[number, 0] = value[row]
+        best_known, most = -1, 0
+        for signature in known:
+            if not _holds(book[signature], value[row]) or not _disjoint(book[signature], book[avoid[row]]):
+                continue
+            scarcest = 1 << 62
+            for each in book[signature, :m]:
+                if each != value[row]:
+                    scarcest = min(scarcest, supply[each])
+            if scarcest > most:
+                best_known, most = signature, scarcest
+        if best_known >= 0:
+            for each in book[best_known, :m]:
+                if each != value[row]:
+                    signed[number, size] = each
+                    size += 1
         while size < m:
             best = -1
             for each in range(len(supply)):

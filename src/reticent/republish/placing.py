@@ -30,6 +30,7 @@ _WINDOW = 128
 _EXACT = 64
 _TRIES = 64
 _FRESH_AT_ONCE = 1 << 22
+_MOST_KNOWN = 10_000
 
 
 @dataclass(frozen=True)
@@ -173,9 +174,8 @@ class _Placing:
         stack = rows[np.argsort(self.value[rows], kind="stable")]
         starts = np.searchsorted(self.value[stack], np.arange(self.domain + 1))
         group = np.full(len(self.value), -1, dtype=np.int64)
-        groups = join_changed(
-            stack, starts, self.shuffler.order(self.domain), self.avoid, self.book.rows, self.rules.m, _TRIES, group
-        )
+        rank, known = self.shuffler.order(self.domain), self._known_signatures()
+        groups = join_changed(stack, starts, rank, self.avoid, self.book.rows, known, self.rules.m, _TRIES, group)
         members = rows[group[rows] >= 0]
         members = members[np.lexsort((self.value[members], group[members]))]
         self._sign(
@@ -188,14 +188,23 @@ class _Placing:
         if not len(rows):
             return rows
         signed = np.empty((len(rows), self.rules.m), dtype=np.int64)
-        supply, rank = self._counted(self._arrivals), self.shuffler.order(self.domain)
+        supply, rank, known = self._counted(self._arrivals), self.shuffler.order(self.domain), self._known_signatures()
         found: NDArray[np.bool_] = sign_by_supply(
-            rows, self.value, self.avoid, self.book.rows, supply, rank, self.rules.m, signed
+            rows, self.value, self.avoid, self.book.rows, known, supply, rank, self.rules.m, signed
         )
         if found.any():
             self._sign(rows[found], np.sort(signed[found], axis=1), np.arange(int(found.sum())))
         left: Ints = rows[~found]
         return left
+
+    def _known_signatures(self) -> Ints:
+        """Signatures of m values that changed people may join: those that most people have first, ties at random; at most as many as can be looked through."""
+        known = np.flatnonzero(self.book.sizes == self.rules.m)
+        here = self.signature >= 0
+        people = np.bincount(self.signature[here], minlength=len(self.book))
+        people += np.bincount(self.kept[self.stays[self.stays >= 0]], minlength=len(self.book))
+        order: Ints = known[np.lexsort((self.shuffler.order(len(known)), -people[known]))]
+        return order[:_MOST_KNOWN]
 
     @property
     def _arrivals(self) -> Ints:
