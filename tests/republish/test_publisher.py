@@ -297,9 +297,9 @@ def test_changes_of_four_thousand_people_need_few_counterfeits():
 
 @pytest.mark.slow
 def test_a_large_m_needs_few_counterfeits_where_many_people_share_signatures():
-    """Half of the thesis' experiment, m = 10 of 50 values: with a signature for each group of changed people, eight releases needed 1,834 counterfeits."""
+    """Half of the thesis' experiment, m = 10 of 50 values: with a signature for each group of changed people, twelve releases needed 9,470 counterfeits."""
     found = DraftedSeries(10, [f"job{number:02d}" for number in range(50)])
-    for number, frame in enumerate(months(0.5)[:8]):
+    for number, frame in enumerate(months(0.5)[:12]):
         found.publish(frame.rename({"fnlwgt": "town"}), number)
     assert rt.republish.check_tau_safety(found.series).holds
-    assert sum(change.counterfeits for change in found.changes) < 1_000
+    assert sum(change.counterfeits for change in found.changes) < 5_000
