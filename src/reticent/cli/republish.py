@@ -151,7 +151,7 @@ def _show(console: Console, found: Mapping[str, Any], history: History) -> None:
         )
     )
     made = f"{found['people']:,} people in {found['groups']:,} groups, {found['counterfeits']:,} counterfeits"
-    if found["buckets"]:
+    if found.get("buckets"):
         made += f", {found['buckets']:,} boxes of people who look alike"
     if found["waiting"]:
         made += f"; {found['waiting']:,} people wait for a later release (never tell how many)"
