@@ -1,6 +1,6 @@
 """The thesis' experiment with a changing table (spec 004, section 7): 60,000 people, -3,000 and +5,000 a release, 4,000 changes and 1,000 returns, 20 releases.
 
-For every m: the hardened publisher and both printed baselines on the same months. Counterfeits, vulnerable people (whose signature changed because
+For every m: the hardened publisher (with its kinds of choice, and in batches beside boxes of ten people) and both printed baselines on the same months. Counterfeits, vulnerable people (whose signature changed because
 their value did or because they returned), CP (mean share of the columns' ranges that boxes cover) and DCP (sum of squared group sizes).
 
 Run: python -m benchmarks.reproduce_tau [share of the size, 1 by default] [m ...]
@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -21,9 +22,11 @@ from benchmarks.republish import QUASI, SIZES, ChangingTable, history_of
 from reticent.republish import PublishedSeries, SeriesRelease
 
 RELEASES = 20
-PUBLISHERS = {
+PUBLISHERS: dict[str, dict[str, Any]] = {
     "hardened": {},
     "hardened, random and blind": {"choice": "random", "balance": "blind"},
+    "hardened, bang": {"choice": "bang"},
+    "hardened, boxes of k = 10": {"k": 10},
     "tau": {"baseline": "tau"},
     "m-invariance": {"baseline": "m-invariance"},
 }
@@ -33,7 +36,7 @@ def cp(release: SeriesRelease) -> float:
     """The mean over people of the share of each column's range that the own box covers, columns added up (R-UM-2), a column."""
     spans = np.array([size - 1 for size in SIZES], dtype=float)
     shares = np.minimum((release.high - release.low) / spans, 1).sum(axis=1)
-    return float(shares[release.group_of].mean() / len(QUASI))
+    return float(shares[release.box_of].mean() / len(QUASI))
 
 
 def dcp(release: SeriesRelease) -> int:
@@ -62,17 +65,18 @@ def months(scale: float, seed: int = 1) -> list[pl.DataFrame]:
     return found
 
 
-def run(frames: list[pl.DataFrame], m: int, options: dict[str, str]) -> str:
+def run(frames: list[pl.DataFrame], m: int, options: dict[str, Any]) -> str:
     """One line of the table: all releases by one publisher."""
     table = ChangingTable(1, 1)
     with tempfile.TemporaryDirectory() as folder:
         history = history_of(table, Path(folder) / "history", m, **options)
-        began, made_up, needed = time.perf_counter(), [], []
+        began, made_up, needed, eligible = time.perf_counter(), [], [], []
         try:
             for frame in frames:
                 made = history.publish(frame)
                 made_up.append(made.counterfeits)
                 needed.append(made.change["needed"])
+                eligible.append(made.change["eligibility"])
         except rt.Infeasible as stopped:
             return f"stopped at release {len(made_up) + 1}: {str(stopped)[:60]}"
         took = time.perf_counter() - began
@@ -81,7 +85,7 @@ def run(frames: list[pl.DataFrame], m: int, options: dict[str, str]) -> str:
         safe = rt.republish.check_tau_safety(series).holds
         last = series[-1]
         return (
-            f"{sum(made_up):,} (bound {sum(needed):,}) | {np.mean(moved[1:]):,.0f} | {cp(last):.3f} | {dcp(last) / dcp(series[0]):.3f} | "
+            f"{sum(made_up):,} (bound {sum(needed):,}, for eligibility {sum(eligible):,}) | {np.mean(moved[1:]):,.0f} | {cp(last):.3f} | {dcp(last) / dcp(series[0]):.3f} | "
             f"{'yes' if safe else 'no'} | {took / len(frames):.2f}"
         )
 

@@ -65,6 +65,7 @@ KINDS = (
     "Bang merged",
     "Synthetic",
     "Republish",
+    "Republish batches",
     *OWN_METHODS,
 )
 every_kind = pytest.mark.parametrize("job", [JOBS[name] for name in KINDS], ids=list(KINDS))
@@ -170,7 +171,9 @@ def test_draft_release_and_folder_show_the_same(job, releases):
     assert all(seen.looks() == first.looks() for seen in shown)
     # Who goes where may be drawn; how many look how may not.
     assert seen_of(drafted).sizes.sum() == first.sizes.sum()
-    drawn = release.format == "series" or (recoding is not None and recoding.kind in ("allocation", "coupled", "dealt"))
+    drawn = release.format in ("series", "batch-series") or (
+        recoding is not None and recoding.kind in ("allocation", "coupled", "dealt")
+    )
     if not drawn:
         assert seen_of(drafted).looks() == first.looks()
     if recoding is not None and recoding.kind == "levels" and not recoding.exact and not release.private.suppressed:

@@ -173,6 +173,9 @@ FORMATS: dict[str, Home] = {
     "grid counts": Home("reticent.grid.format", "boxes of a public grid, with noisy counts", "GRID_COUNTS"),
     "synthetic": Home("reticent.synthesize.format", "synthetic rows by group, with the public domain", "SYNTHETIC"),
     "series": Home("reticent.republish.format", "a release of a series, with counterfeits told by group", "SERIES"),
+    "batch-series": Home(
+        "reticent.republish.batches", "a release of a series in batches, beside boxes of k people", "BATCH_SERIES"
+    ),
 }
 ENGINES: dict[str, Home] = {
     "local": Home("reticent.engine.local", "rows in memory", "LocalEngine"),

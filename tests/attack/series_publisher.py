@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from reticent.data import Context, Table
+from reticent.definitions import Definition, KAnonymity
 from reticent.errors import Infeasible
 from reticent.giving import SeriesState, alone
 from reticent.randomness import Randomness
@@ -37,13 +38,19 @@ class MemoryPublisher:
             return SeriesState("memory", str(len(self.states)))
 
         baseline = self.options.get("baseline")
-        definition = MInvariance(self.m) if baseline == "m-invariance" else TauSafety(self.m, hardened=baseline is None)
+        definition: Definition = TauSafety(self.m, hardened=baseline is None)
+        if baseline == "m-invariance":
+            definition = MInvariance(self.m)
+        options = dict(self.options)
+        k = options.pop("k", 0)
+        if k:
+            definition = definition & KAnonymity(k)
         before = self.states[-1] if self.states else None
         place = SeriesPlace(before, None, PersonMarks(b"0" * 32), keep, alone)
         table = Table(
             frame, quasi=dict.fromkeys(QUASI), sensitive="illness", identifiers=["id"], key="id", dataset="memory"
         )
-        method = Republish(self.domain, _place=place, **self.options)
+        method = Republish(self.domain, _place=place, **options)
         method.draft(table, definition, Context(Randomness(seed)))
         self.states.append(found[0])
         return found[0].release

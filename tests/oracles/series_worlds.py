@@ -231,32 +231,33 @@ def joined_values(series: Any, *, apart: bool = True) -> dict[Sighting, set[int]
 
 
 def _rows_of(release: Any, points: Any) -> Iterator[list[tuple[int, frozenset[int]]]]:
-    """A published row for everybody, as its value and signature; as many rows of each group are left over as it has counterfeits."""
+    """A published row for everybody, as its value and signature; as many rows of each group are left over as it has counterfeits.
+
+    Where boxes are those of buckets, as many people of a group are in each box as the table of people lists.
+    """
     slots = [
         (group, int(value))
         for group in range(len(release.offsets) - 1)
         for value in release.values[release.offsets[group] : release.offsets[group + 1]]
     ]
-    holds = [
-        [bool(((release.low[group] <= point) & (point <= release.high[group])).all()) for group, _ in slots]
-        for point in points
-    ]
+    boxes = release.group_of if release.buckets is None else release.buckets
+    listed = Counter((int(box), int(group)) for box, group in zip(boxes, release.group_of, strict=True))
 
-    def rest(person: int, used: frozenset[int]) -> Iterator[list[tuple[int, frozenset[int]]]]:
+    def rest(person: int, used: frozenset[int], left: Counter[tuple[int, int]]) -> Iterator[list[Any]]:
         if person == len(points):
-            left = Counter(group for place, (group, _) in enumerate(slots) if place not in used)
-            if all(left[group] == int(many) for group, many in enumerate(release.counterfeits)):
-                yield []
+            yield []
             return
         for place, (group, value) in enumerate(slots):
-            if place not in used and holds[person][place]:
-                signature = frozenset(
-                    int(each) for each in release.values[release.offsets[group] : release.offsets[group + 1]]
-                )
-                for others in rest(person + 1, used | {place}):
-                    yield [(value, signature), *others]
+            signature = frozenset(
+                int(each) for each in release.values[release.offsets[group] : release.offsets[group + 1]]
+            )
+            for box, many in enumerate([left[number, group] for number in range(len(release.low))]):
+                holds = (release.low[box] <= points[person]) & (points[person] <= release.high[box])
+                if place not in used and many and holds.all():
+                    for others in rest(person + 1, used | {place}, left - Counter([(box, group)])):
+                        yield [(value, signature), *others]
 
-    yield from rest(0, frozenset())
+    yield from rest(0, frozenset(), listed)
 
 
 def _may_follow(

@@ -24,6 +24,7 @@ class DraftedSeries:
     m: int
     domain: list[str]
     options: dict[str, Any] = field(default_factory=dict)
+    k: int = 0
     states: list[HistoryState] = field(default_factory=list)
     changes: list[PublishedChange] = field(default_factory=list)
 
@@ -32,7 +33,8 @@ class DraftedSeries:
         baseline = self.options.get("baseline")
         if baseline == "m-invariance":
             return rt.MInvariance(self.m)
-        return rt.TauSafety(self.m, hardened=baseline is None)
+        found = rt.TauSafety(self.m, hardened=baseline is None)
+        return found & rt.KAnonymity(self.k) if self.k else found
 
     def publish(self, frame: pl.DataFrame, seed: int) -> Any:
         def keep(state: HistoryState, change: PublishedChange) -> SeriesState:

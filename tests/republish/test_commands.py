@@ -75,6 +75,23 @@ def test_months_are_published_one_after_the_other(reticent):
     assert reticent("query", "h/releases/0003", "job = 'v1'", "--json")[1]["counterfeits"] >= 0
 
 
+def test_k_anonymity_beside_the_promise_about_the_series_makes_batches(reticent):
+    asked = '[[definition]]\nname = "KAnonymity"\nk = 3\n[method]'
+    Path("policy.toml").write_text(POLICY.replace("[method]", asked))
+    code, first, _ = reticent("republish", "policy.toml", "--history", "h", "--json")
+    assert code == 0
+    assert len(FRAMES[0]) // 5 <= first["buckets"] <= len(FRAMES[0]) // 3
+    _, _, said = reticent("republish", "policy.toml", "--history", "h", "--data", "1.csv")
+    assert "together, and KAnonymity(k=3) for each" in " ".join(said.split())
+    assert reticent("verify", "h/releases/0001", "h/releases/0002", "--json")[1]["ok"]
+    Path("policy.toml").write_text(POLICY.replace("[method]", asked.replace("3", "4")))
+    code, _, said = reticent("republish", "policy.toml", "--history", "h", "--data", "2.csv")
+    assert (code, "k was fixed with the first release" in said) == (2, True)
+    # A policy that asks for less finds the promise of the history.
+    Path("policy.toml").write_text(POLICY)
+    assert reticent("republish", "policy.toml", "--history", "h", "--data", "2.csv", "--json")[1]["buckets"] > 0
+
+
 def test_changes_are_taken_instead_of_a_snapshot(reticent):
     reticent("republish", "policy.toml", "--history", "h", "--json")
     FRAMES[0][:2].with_columns(change=pl.lit("delete")).write_csv("feed.csv")

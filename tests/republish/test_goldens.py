@@ -1,6 +1,7 @@
 """Tables 4.1 to 4.5 of the thesis, with exact values (spec 004, 6.2, 6.3, 6.7)."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -83,6 +84,44 @@ def test_the_tau_safe_series_is_tau_safe(printed):
     history, _ = printed
     assert rt.republish.check_tau_safety(history).holds
     assert history.series.event_lists()["p4"] == "idr"
+
+
+def test_values_that_came_and_went_are_those_of_the_spec(printed):
+    second, third = rt.republish.value_turnover(printed[0])
+    assert second.lost == second.missing == Counter(["glaucoma", "pneumonia"])
+    assert second.stayed == Counter(["cataract", "flu", "flu", "gastritis"])
+    assert second.gained == Counter(["diarrhea", "gastritis"])
+    # The tables themselves show no absence in the third month; what was published does.
+    assert (third.lost, third.missing) == (Counter(), Counter(["pneumonia"]))
+
+
+def test_a_group_of_which_everybody_left_misses_nothing():
+    series = unsafe_series()
+    gone = np.isin(series[1].people.to_list(), ["p5", "p6"])
+    kept = np.flatnonzero(~gone)
+    later = replace(
+        series[1],
+        people=series[1].people.gather(kept),
+        group_of=series[1].group_of[kept],
+        value_of=series[1].value_of[kept],
+        quasi=series[1].quasi[kept],
+        events=series[1].events[kept],
+        offsets=series[1].offsets[:3],
+        values=series[1].values[:4],
+        counterfeits=series[1].counterfeits[:2],
+        low=series[1].low[:2],
+        high=series[1].high[:2],
+    )
+    (found,) = rt.republish.value_turnover(replace(series, releases=(series[0], later)))
+    assert found.lost == Counter(["pneumonia", "glaucoma", "flu"])
+    assert found.missing == Counter(["pneumonia", "glaucoma"])
+
+
+def test_the_measures_of_the_printed_series_are_those_of_the_spec(printed):
+    history, _ = printed
+    measured = rt.report.measure_series(history.series, rt.attack.series(history), queries=5)
+    assert [each.dcp for each in measured[1:]] == [16, 16]
+    assert [round(each.cp, 5) for each in measured[1:]] == [2.04762, 2.55952]
 
 
 def test_the_unsafe_series_breaks_the_rules_that_the_spec_lists():

@@ -1,8 +1,19 @@
+from collections import Counter
+
 import polars as pl
 
-from reticent.republish import bcf_anonymity, judge_models
+from reticent.republish import MODELS, bcf_anonymity, judge_models
 from tests.republish.drafts import DraftedSeries
 from tests.republish.examples import unsafe_series
+
+
+def test_only_tau_safety_tracks_people_through_arbitrary_updates():
+    assert [each.name for each in MODELS if each.tracked] == ["tau-safety"]
+    assert Counter(each.supports for each in MODELS) == {
+        "insertions": 3,
+        "insertions, deletions": 2,
+        "insertions, deletions, updates": 3,
+    }
 
 
 def test_the_golden_of_bcf():

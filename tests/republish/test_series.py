@@ -68,6 +68,24 @@ def check_grammar(longest: int) -> list[int]:
     return found
 
 
+def accepted_lists(longest: int) -> list[int]:
+    """How many event lists of each length are accepted; none begins with a list that is not (which the test of the grammar holds)."""
+    found, lists = [1], [""]
+    for _ in range(longest):
+        lists = [each + symbol for each in lists for symbol in "iud_r" if is_accepted(each + symbol)]
+        found.append(len(lists))
+    return found
+
+
+def test_there_are_as_many_event_lists_as_the_spec_counts():
+    assert accepted_lists(4) == [1, 2, 5, 13, 34]
+
+
+@pytest.mark.slow
+def test_there_are_as_many_event_lists_of_six_releases_as_the_spec_counts():
+    assert accepted_lists(6) == [1, 2, 5, 13, 34, 89, 233]
+
+
 def test_event_lists_are_those_of_the_grammar():
     assert check_grammar(3) == [2, 5, 13]
     assert is_accepted("idrd_")

@@ -197,6 +197,7 @@ EXAMPLES: dict[str, dict[str, Job]] = {
     },
     "Republish": {
         "": Job(people, rt.TauSafety(2), rt.Republish(domain=(*DISEASES, "gout"))),
+        "batches": Job(people, rt.TauSafety(2) & rt.KAnonymity(3), rt.Republish(domain=(*DISEASES, "gout"))),
         "random": Job(
             tall, rt.TauSafety(2), rt.Republish(domain=(*DISEASES, "gout"), choice="random", balance="blind")
         ),

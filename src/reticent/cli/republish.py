@@ -67,7 +67,7 @@ def republish(
 ) -> None:
     """Publish the next release of a table that changes: compare it with the last one, person by person, and keep every signature that must be kept.
 
-    The policy names TauSafety as its definition and Republish as its method. The release appears below the history's folder; the folder itself is private.
+    The policy names TauSafety as its definition, with KAnonymity beside it if people are to look alike, and Republish as its method. The release appears below the history's folder; the folder itself is private.
 
     Example: reticent republish policy.toml --history /secure/wards --data march.csv
     """
@@ -109,13 +109,15 @@ def _open_history(folder: Path, settings: Mapping[str, Any]) -> History:
 
 def _opened(policy: Policy, folder: Path, source: Source | None, retention: int | None) -> tuple[History, Any]:
     """The history that a policy describes, and the rows of the snapshot."""
+    from reticent.definitions import KAnonymity
     from reticent.errors import PolicyError
     from reticent.republish import MInvariance, Republish, TauSafety
 
-    asked, method = policy.definition, policy.named_method()
-    if not isinstance(asked, TauSafety | MInvariance):
+    method = policy.named_method()
+    asked = next((part for part in policy.definition.parts() if isinstance(part, TauSafety | MInvariance)), None)
+    if asked is None:
         raise PolicyError(
-            f"{policy.file}: a series promises TauSafety, and the policy asks for {asked}. Write [[definition]] name = 'TauSafety', m = 4."
+            f"{policy.file}: a series promises TauSafety, and the policy asks for {policy.definition}. Write [[definition]] name = 'TauSafety', m = 4."
         )
     if not isinstance(method, Republish):
         raise PolicyError(
@@ -125,14 +127,15 @@ def _opened(policy: Policy, folder: Path, source: Source | None, retention: int 
     key = rows.key or (rows.identifiers[0] if len(rows.identifiers) == 1 else None)
     if key is None:
         raise PolicyError(f"{policy.file}: name the column that tells people apart: [roles] key = 'person'.")
-    refused = method.refusal(rows, asked)
+    refused = method.refusal(rows, policy.definition)
     if refused is not None:
         raise PolicyError(f"{policy.file}: {refused}")
     how: dict[str, Any] = {
         name: getattr(method, name) for name in ("domain", "ranges", "choice", "balance", "baseline")
     }
     columns = {"key": key, "sensitive": next(iter(rows.sensitive)), "quasi": dict(rows.quasi)}
-    told = {"m": asked.m, **columns, **how, "dataset": rows.dataset, "retention": retention}
+    k = next((part.k for part in policy.definition.parts() if isinstance(part, KAnonymity)), None)
+    told = {"m": asked.m, "k": k, **columns, **how, "dataset": rows.dataset, "retention": retention}
     return _open_history(folder, told), rows.held.frame()
 
 
@@ -148,6 +151,8 @@ def _show(console: Console, found: Mapping[str, Any], history: History) -> None:
         )
     )
     made = f"{found['people']:,} people in {found['groups']:,} groups, {found['counterfeits']:,} counterfeits"
+    if found.get("buckets"):
+        made += f", {found['buckets']:,} boxes of people who look alike"
     if found["waiting"]:
         made += f"; {found['waiting']:,} people wait for a later release (never tell how many)"
     if "warning" in found:
@@ -155,8 +160,9 @@ def _show(console: Console, found: Mapping[str, Any], history: History) -> None:
     if found.get("dry_run"):
         console.print(f"Release {found['number']} would have {made}. Nothing was written.")
     elif found["new"]:
+        alike = f", and KAnonymity(k={history.settings.k}) for each" if history.settings.k else ""
         console.print(
-            f"Release {found['number']}: {made}.\nIt promises {history.settings.definition} for all releases together: {found['folder']}"
+            f"Release {found['number']}: {made}.\nIt promises {history.settings.about_series} for all releases together{alike}: {found['folder']}"
         )
     else:
         console.print(f"The table is that of release {found['number']}, which was published already: {found['folder']}")

@@ -18,7 +18,7 @@ from reticent.release.assessing import natural_closeness
 from reticent.release.certificate import certificate_hash
 from reticent.release.choosing import Cheapest, MethodComparison, MethodCost, cost_of
 from reticent.release.claims import Check, read_claims
-from reticent.release.counting import Count, count_labels
+from reticent.release.counting import Count, count_batches, count_labels
 from reticent.release.format import Answer, Format, GroupFormat, Judged, MechanismFormat, Words, format_of, read_details
 from reticent.release.manifest import EarlierLayout, Manifest, ManifestColumn
 from reticent.release.methods import default_method, method_from, methods_compared
@@ -53,6 +53,7 @@ __all__ = [
     "apply",
     "certificate_hash",
     "cost_of",
+    "count_batches",
     "count_labels",
     "default_method",
     "format_of",

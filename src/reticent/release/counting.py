@@ -238,14 +238,15 @@ def count_batches(
     estimator: str = "uniform",
     *,
     batch: str,
-    counts: str,
+    counts: str | None = None,
+    made_up: Counted | None = None,
     kinds: Mapping[str, str] | None = None,
     domains: Mapping[str, Sequence[Any]] | None = None,
     may_miss: bool = False,
 ) -> Count:
-    """How many people meet a condition, where rows show labels and the number of a ``batch``, whose sensitive values another table ``counts``.
+    """How many people meet a condition, where rows show labels and the number of a ``batch``, whose sensitive values another table lists, or ``counts``.
 
-    A condition on labels or on sensitive values alone is counted as such; see :func:`count_labels` and :func:`count_buckets`, whose assumptions are made together.
+    ``made_up`` says of some batches how many of their values are nobody's; which is not known. A condition on labels or on sensitive values alone is counted as such; see :func:`count_labels` and :func:`count_buckets`, whose assumptions are made together.
     """
     asked, chosen, described = _parsed(condition), _chosen(estimator), domains_of(meanings, kinds, domains, may_miss)
     hidden = [name for name in values.schema if name not in (batch, counts)]
@@ -255,16 +256,22 @@ def count_batches(
     if not other:
         return _generalized(labelled, meanings, asked, chosen, described)
     secrets, times = _kinds_of_values(values, counts, [batch, *other])
-    if not own:
+    if not own and made_up is None:
         met = int(times[_mask(asked, secrets)].sum())
         return Count(asked.text, chosen, met, (met, met), 0.0 if chosen == "uniform" else None, labelled.height)
     covered: list[Covers] = []
 
     def possible(joined: pl.DataFrame) -> NDArray[np.bool_]:
-        covered.append(_covers(joined, meanings, asked, described))
+        real = joined[somebody].to_numpy()
+        covered.append(_covers(joined.filter(somebody), meanings, asked, described).among(real))
         return covered[0].possible
 
-    people = labelled.counted([batch, *(name for name in own if name != batch)])
+    listed, many = labelled.counted([batch, *(name for name in own if name != batch)])
+    somebody = unused("somebody", [*listed.columns, *secrets.columns])
+    people = listed.with_columns(pl.lit(value=True).alias(somebody)), many
+    if made_up is not None:
+        nobody = made_up[0].cast({batch: listed.schema[batch]}).with_columns(pl.lit(value=False).alias(somebody))
+        people = pl.concat([people[0], nobody], how="diagonal"), np.concatenate([many, made_up[1]])
     pairs = Pairs.of(people, (secrets, times), batch, possible)
     low, high = replace(pairs, meets=covered[0].certain).bounds()[0], pairs.bounds()[1]
     if chosen == "intersect":

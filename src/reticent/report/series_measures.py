@@ -29,8 +29,8 @@ class ReleaseMeasures:
     ``counterfeits`` were published, ``least_counterfeits`` is the bound that no publisher who keeps signatures can go below (R-TS-9). ``moved`` people got another
     signature because their value changed or they returned (R-TS-19); of these, ``vulnerable`` ones have a signature that overlaps the old one.
     ``narrowed`` and ``disclosed`` people are those for whom a value of the group was ruled out, and all but one, by all releases together. ``absent`` people left and did not return.
-    ``cp`` is the summed share of the range that each true row's box covers, ``cp_row`` its mean over rows and columns; ``dcp`` the sum of squared group sizes,
-    ``dcp_true`` without counterfeits. ``error`` and ``error_median`` are relative errors of counting queries, and ``selectivity`` is the share of people that a query
+    ``cp`` is the summed share of the range that each true row's box covers, ``cp_row`` its mean over rows and columns; ``dcp`` the sum of squared numbers of rows that share a box
+    (group sizes, or people of buckets, which counterfeits are not in), ``dcp_true`` without counterfeits. ``error`` and ``error_median`` are relative errors of counting queries, and ``selectivity`` is the share of people that a query
     met on average (R-UM-5). ``kl`` is the divergence of the rows from rows spread evenly over the boxes, by quasi values, and ``kl_sensitive`` by quasi and sensitive values (R-UM-3).
     ``seconds`` is the time that publishing took, up to the commit; None where it is not known.
     """
@@ -114,7 +114,7 @@ def measure_series(
     for place, release in enumerate(series):
         context.step("measuring releases", place, len(series))
         boxes = ((release.high - release.low) / np.where(width > 0, width, 1.0)).sum(axis=1)
-        cp = float((boxes * (release.sizes - release.counterfeits)).sum())
+        cp = float((boxes * release.box_people).sum())
         errors, met = zip(
             *(_error(query, release, points[place], steps[query.columns]) for query in workload), strict=True
         )
@@ -122,7 +122,7 @@ def measure_series(
         people = len(release.people)
         least, moved, vulnerable = memory.follow(place, release)
         narrowed, disclosed = sighted[place]
-        true_rows = release.sizes - release.counterfeits
+        alike = release.sizes if release.buckets is None else release.box_people
         found.append(
             ReleaseMeasures(
                 number=release.number,
@@ -137,8 +137,8 @@ def measure_series(
                 absent=memory.absent,
                 cp=cp,
                 cp_row=cp / max(people * len(width), 1),
-                dcp=int((release.sizes**2).sum()),
-                dcp_true=int((true_rows**2).sum()),
+                dcp=int((alike**2).sum()),
+                dcp_true=int((release.box_people**2).sum()),
                 error=float(np.mean(errors)),
                 error_median=float(np.median(errors)),
                 selectivity=float(np.mean(met)),
@@ -261,26 +261,46 @@ def _divergences(
 ) -> tuple[float, float]:
     """The divergence of people from published rows spread evenly over the cells of their boxes: of quasi values, and of quasi and sensitive values (R-UM-3).
 
-    It is the mean over people of ln(p1 / p2): p1 is the share of people in the same cell, p2 the sum over groups whose box holds it of their share of the rows, a cell (and of the rows with the value).
+    It is the mean over people of ln(p1 / p2): p1 is the share of people in the same cell, p2 the sum over boxes that hold it of their share of the rows, a cell (and of the rows with the value,
+    which is that of the groups behind the box).
     """
-    people, rows = len(points), release.sizes.sum()
+    people = len(points)
+    box, group, many = (
+        (np.arange(len(release)), np.arange(len(release)), release.sizes)
+        if release.buckets is None
+        else release.box_groups()
+    )
     spans = np.floor(release.high / widths) - np.floor(release.low / widths) + 1
-    weight = release.sizes / rows / spans.prod(axis=1)
+    weight = many / many.sum() / spans.prod(axis=1)[box]
     places = [np.unique(column, return_inverse=True)[1] for column in np.floor(points / widths).T]
     cell, _ = number(*pack(places, [int(each.max(initial=0)) + 1 for each in places], people))
     with_value, _ = number(*pack([cell, release.value_of], [people, int(release.value_of.max(initial=0)) + 1], people))
-    most = max(1, _MOST_PAIRS // max(len(release), 1))
+    most = max(1, _MOST_PAIRS // max(len(weight), 1))
     drawn = draw.choice(people, most, replace=False) if most < people else np.arange(people)
-    owners, weight_of_row = np.repeat(np.arange(len(release)), release.sizes), weight / release.sizes
-    showing = {value: owners[release.values == value] for value in np.unique(release.value_of[drawn]).tolist()}
+    owners, weight_of_row = np.repeat(np.arange(len(release)), release.sizes), weight / release.sizes[group]
+    # For each value the pairs of a box and a group that show it, as often as the group does.
+    order = np.argsort(group, kind="stable")
+    first = np.searchsorted(group[order], np.arange(len(release) + 1))
+    showing = {
+        value: _pairs_of(owners[release.values == value], order, first)
+        for value in np.unique(release.value_of[drawn]).tolist()
+    }
     logs = np.zeros((2, len(drawn)))
     for place, who in enumerate(drawn.tolist()):
-        holds = ((release.low <= points[who]) & (points[who] <= release.high)).all(axis=1)
+        holds = ((release.low <= points[who]) & (points[who] <= release.high)).all(axis=1)[box]
         same = showing[int(release.value_of[who])]
         logs[:, place] = np.log(weight[holds].sum()), np.log(weight_of_row[same[holds[same]]].sum())
     alike = np.log([np.bincount(each)[each[drawn]] / people for each in (cell, with_value)])
     kl, kl_sensitive = (alike - logs).mean(axis=1).tolist()
     return kl, kl_sensitive
+
+
+def _pairs_of(groups: NDArray[np.int64], order: NDArray[np.int64], first: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The pairs of some groups, where those of group ``g`` are ``order[first[g]:first[g + 1]]``."""
+    many = np.diff(first)[groups]
+    within = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
+    found: NDArray[np.int64] = order[np.repeat(first[groups], many) + within]
+    return found
 
 
 def _error(query: _Query, release: SeriesRelease, points: Floats, steps: Floats) -> tuple[float, float]:
@@ -292,5 +312,5 @@ def _error(query: _Query, release: SeriesRelease, points: Floats, steps: Floats)
     spread = high - low
     # A box without width lies inside the range or outside; it has no share.
     share = np.where(spread > 0, meets.clip(min=0) / np.where(spread > 0, spread, 1.0), meets >= 0)
-    expected = float((share.prod(axis=1) * (release.sizes - release.counterfeits)).sum())
+    expected = float((share.prod(axis=1) * release.box_people).sum())
     return abs(expected - actual) / max(actual, _FLOOR * len(points), 1.0), actual / max(len(points), 1)

@@ -55,7 +55,7 @@ _PICTURES = (
     ),
     _Picture(
         "Rows that look alike",
-        "Squared group sizes, a row (discernibility penalty): the size of the group that an average published row lies in.",
+        "Squared numbers of rows with one box, a row (discernibility penalty): how many rows share the box of an average one.",
         "rows",
         {"discernibility penalty": lambda each: each.dcp / max(each.people + each.counterfeits, 1)},
     ),

@@ -4,8 +4,8 @@
 ``method``       the method Republish; ``binding`` what happened to whom, ``placing`` who goes where, ``assigning`` new rows into groups, ``scales`` boxes and distances
 ``series``       the releases of a table as columns: who is in which group, what happened to whom, what the public sees
 ``definitions``  TauSafety and MInvariance; ``checking`` every violation in a series, independent of the publisher
-``models``       older models of continuous publication, judged on a history
-``format``       the format ``series`` of a release
+``models``       models of continuous publication and what they support, older ones judged on a history; ``turnover`` sensitive values that came, went, and are missing
+``format``       the format ``series`` of a release; ``batches`` that of a release in batches, beside boxes of people who look ``alike``
 ``signatures``   sets of sensitive values as rows of a matrix; ``people`` who is who by their keys; ``hilbert`` an order of points
 """
 
@@ -13,10 +13,12 @@ from reticent.republish.checking import SeriesVerdict, TauViolation, check_tau_s
 from reticent.republish.definitions import MInvariance, TauSafety
 from reticent.republish.history import History, Republication, forgetting
 from reticent.republish.method import Republish
-from reticent.republish.models import ModelVerdict, bcf_anonymity, judge_models
+from reticent.republish.models import MODELS, ModelVerdict, SeriesModel, bcf_anonymity, judge_models
 from reticent.republish.series import EventKind, PublishedSeries, SeriesRelease
+from reticent.republish.turnover import ValueTurnover, value_turnover
 
 __all__ = [
+    "MODELS",
     "EventKind",
     "History",
     "MInvariance",
@@ -24,12 +26,15 @@ __all__ = [
     "PublishedSeries",
     "Republication",
     "Republish",
+    "SeriesModel",
     "SeriesRelease",
     "SeriesVerdict",
     "TauSafety",
     "TauViolation",
+    "ValueTurnover",
     "bcf_anonymity",
     "check_tau_safety",
     "forgetting",
     "judge_models",
+    "value_turnover",
 ]

@@ -1,4 +1,4 @@
-"""Compiled loops of the publisher: changed rows into vacancies and into groups of their own, rows of a bucket matched by distance, places on a curve and in signatures, random orders.
+"""Compiled loops of the publisher: changed rows into vacancies and into groups of their own, rows of a bucket matched by distance, people who look alike, places on a curve and in signatures, random orders.
 
 A signature is a row of ``book``: rising codes of values, padded with -1. ``cache=True`` keeps the machine code on disk.
 """
@@ -57,11 +57,51 @@ def fill_vacancies(
 
 
 @compiled
-def join_changed(stack: Any, starts: Any, rank: Any, avoid: Any, book: Any, m: int, tries: int, group: Any) -> int:
+def _stay_eligible(counts: Any, chosen: Any) -> bool:
+    """Whether rows with these counts of values can be divided into groups of different ones after one of each ``chosen`` value was taken."""
+    most = 0
+    for value in range(len(counts)):
+        left = counts[value]
+        for each in chosen:
+            if each == value:
+                left -= 1
+        most = max(most, left)
+    return bool(len(chosen) * most <= counts.sum() - len(chosen))
+
+
+@compiled
+def _take_again(
+    stack: Any, starts: Any, counts: Any, avoid: Any, book: Any, chosen: Any, tries: int, members: Any
+) -> bool:
+    """Take a row of each ``chosen`` value that avoids none of them from the ends of the stacks; False, and nothing is taken, if some value has none."""
+    for size in range(len(chosen)):
+        value = chosen[size]
+        last = starts[value] + counts[value] - 1
+        found = False
+        for place in range(last, max(last - tries, starts[value] - 1), -1):
+            row = stack[place]
+            if _disjoint(chosen, book[avoid[row]]):
+                stack[place], stack[last] = stack[last], row
+                counts[value] -= 1
+                members[size] = row
+                found = True
+                break
+        if not found:
+            for place in range(size):
+                counts[chosen[place]] += 1
+            return False
+    return True
+
+
+@compiled
+def join_changed(
+    stack: Any, starts: Any, rank: Any, avoid: Any, book: Any, known: Any, m: int, tries: int, group: Any
+) -> int:
     """Put rows together, ``m`` with different values a group, so that every row's avoided signature is disjoint from the group's values.
 
-    ``stack[starts[v]:starts[v + 1]]`` are the rows with value ``v`` in random order. The most frequent values go first, ties by ``rank``. Returns the number of
-    groups; ``group[row]`` stays -1 for a row that found none.
+    ``stack[starts[v]:starts[v + 1]]`` are the rows with value ``v`` in random order. Signatures of the book are tried first, in the order ``known``. For the others the most frequent values go
+    first, ties by ``rank``. A signature is used again while the rest stays m-eligible: groups of one signature fill each other's vacancies later, so few of them need fewer counterfeits. Returns
+    the number of groups; ``group[row]`` stays -1 for a row that found none.
     """
     values = len(starts) - 1
     counts = starts[1:] - starts[:-1]
@@ -69,6 +109,13 @@ def join_changed(stack: Any, starts: Any, rank: Any, avoid: Any, book: Any, m: i
     members = np.empty(m, dtype=np.int64)
     chosen = np.empty(m, dtype=np.int64)
     groups = 0
+    for signature in known:
+        chosen[:] = book[signature, :m]
+        while _stay_eligible(counts, chosen) and _take_again(
+            stack, starts, counts, avoid, book, chosen, tries, members
+        ):
+            group[members] = groups
+            groups += 1
     while True:
         tried[:] = False
         size = 0
@@ -105,9 +152,13 @@ def join_changed(stack: Any, starts: Any, rank: Any, avoid: Any, book: Any, m: i
         if size == 0:
             return groups
         if size == m:
-            for place in range(m):
-                group[members[place]] = groups
-            groups += 1
+            taken = True
+            while taken:
+                group[members] = groups
+                groups += 1
+                taken = _stay_eligible(counts, chosen) and _take_again(
+                    stack, starts, counts, avoid, book, chosen, tries, members
+                )
         else:
             # The first one found no group; the others may in another one.
             for place in range(1, size):
@@ -116,15 +167,33 @@ def join_changed(stack: Any, starts: Any, rank: Any, avoid: Any, book: Any, m: i
 
 
 @compiled
-def sign_by_supply(rows: Any, value: Any, avoid: Any, book: Any, supply: Any, rank: Any, m: int, signed: Any) -> Any:
-    """Give each of ``rows`` a signature of its value and m - 1 values of which arrivals have the largest ``supply``, which is used up.
+def sign_by_supply(
+    rows: Any, value: Any, avoid: Any, book: Any, known: Any, supply: Any, rank: Any, m: int, signed: Any
+) -> Any:
+    """Give each of ``rows`` a signature of its value and m - 1 values that arrivals have, whose ``supply`` is used up.
 
-    The signature avoids the row's old one. Ties go by ``rank``. Returns for which rows there were enough values; ``signed`` has their signatures, unsorted.
+    It is the ``known`` one of the book whose scarcest value has the largest supply; if there is none, it has the values with the largest supply, ties by ``rank``. The signature avoids the row's
+    old one. Returns for which rows there were enough values; ``signed`` has their signatures, unsorted.
     """
     found = np.zeros(len(rows), dtype=np.bool_)
     for number in range(len(rows)):
         row, size = rows[number], 1
         signed[number, 0] = value[row]
+        best_known, most = -1, 0
+        for signature in known:
+            if not _holds(book[signature], value[row]) or not _disjoint(book[signature], book[avoid[row]]):
+                continue
+            scarcest = 1 << 62
+            for each in book[signature, :m]:
+                if each != value[row]:
+                    scarcest = min(scarcest, supply[each])
+            if scarcest > most:
+                best_known, most = signature, scarcest
+        if best_known >= 0:
+            for each in book[best_known, :m]:
+                if each != value[row]:
+                    signed[number, size] = each
+                    size += 1
         while size < m:
             best = -1
             for each in range(len(supply)):
@@ -214,6 +283,142 @@ def match_near(
                         before = 0.0 if seen == 1 else mean[column]
                         mean[column] = before + (near[place, column, best] - before) / seen
                         near[place, column, best] = near[place, column, many - 1]
+
+
+@compiled
+def _densest(rows: Any, cells: Any, bits: int) -> Any:
+    """Which of some rows lie in the region of the grid that holds nearest to half of them: the fuller half of the space is halved on and on, column after column, until it holds no more than that."""
+    columns = cells.shape[1]
+    inside = np.arange(len(rows))
+    best, least = inside, len(rows)
+    for level in range(bits * columns):
+        column, shift = level % columns, bits - 1 - level // columns
+        upper = 0
+        for each in inside:
+            upper += (cells[rows[each], column] >> shift) & 1
+        wanted = 1 if 2 * upper > len(inside) else 0
+        kept = np.empty(upper if wanted else len(inside) - upper, dtype=np.int64)
+        many = 0
+        for each in inside:
+            if (cells[rows[each], column] >> shift) & 1 == wanted:
+                kept[many] = each
+                many += 1
+        inside = kept
+        if abs(len(rows) - 2 * many) < least:
+            best, least = inside, abs(len(rows) - 2 * many)
+        if 2 * many <= len(rows):
+            break
+    found = np.zeros(len(rows), dtype=np.bool_)
+    found[best] = True
+    return found
+
+
+@compiled
+def _balance(rows: Any, place: Any, points: Any, groups: int, inner: int, width: int, found: Any) -> None:
+    """Exchange rows at the border of a region, those nearest to its middle inside, until both sides can be divided: of no value more rows than groups, of ``groups`` ones ``inner`` inside."""
+    columns = points.shape[1]
+    mean = np.zeros(columns)
+    for row in rows[found]:
+        mean += points[row]
+    mean /= max(found.sum(), 1)
+    gaps = np.zeros(len(rows))
+    for number in range(len(rows)):
+        for column in range(columns):
+            gaps[number] += (points[rows[number], column] - mean[column]) ** 2
+    for value in range(width):
+        mine = np.flatnonzero(place[rows] == value)
+        have = found[mine].sum()
+        wanted = min(max(have, len(mine) - (groups - inner)), min(len(mine), inner))
+        if wanted == have:
+            continue
+        # Those who leave are the farthest inside, those who come the nearest outside.
+        sides = mine[found[mine] == (wanted < have)]
+        ranked = np.argsort(gaps[sides], kind="mergesort")
+        moved = ranked[len(ranked) - (have - wanted) :] if wanted < have else ranked[: wanted - have]
+        for each in moved:
+            found[sides[each]] = wanted > have
+
+
+@compiled
+def split_regions(
+    points: Any, ordered: Any, starts: Any, width: int, totals: Any, place: Any, bits: int, slot: Any
+) -> None:
+    """Divide the rows of every bucket into groups of one row a value, by regions of a grid of 2^bits cells a column (R-TS-23).
+
+    Arguments are those of :func:`match_near`; ``place`` is that of each row's value. A part of a bucket is split into a region that holds about half of its rows and what is
+    around it, and rows of values that one side has too many of go to the other: both sides keep the signature. Parts of one group are groups.
+    """
+    side = 1 << bits
+    cells = np.empty(points.shape, dtype=np.int64)
+    for row in range(len(points)):
+        for column in range(points.shape[1]):
+            cells[row, column] = np.int64(min(max(points[row, column] * side, 0.0), side - 1.0))
+    for bucket in range(len(totals)):
+        first, last = starts[bucket * width], starts[(bucket + 1) * width]
+        work = ordered[first:last].copy()
+        parts = [(0, len(work), totals[bucket], 0)]
+        while len(parts):
+            begin, end, groups, number = parts.pop()
+            rows = work[begin:end].copy()
+            if groups <= 1:
+                for row in rows:
+                    slot[row] = number
+                continue
+            found = _densest(rows, cells, bits)
+            inner = min(max((2 * groups * found.sum() + len(rows)) // (2 * len(rows)), 1), groups - 1)
+            _balance(rows, place, points, groups, inner, width, found)
+            many = begin
+            for each in range(len(rows)):
+                if found[each]:
+                    work[many] = rows[each]
+                    many += 1
+            middle = many
+            for each in range(len(rows)):
+                if not found[each]:
+                    work[many] = rows[each]
+                    many += 1
+            parts.append((begin, middle, inner, number))
+            parts.append((middle, end, groups - inner, number + inner))
+
+
+@compiled
+def halve(points: Any, order: Any, least: int, first: Any) -> None:
+    """Put rows into runs of ``order`` with at least ``least`` rows each, of which ``first`` marks the beginnings: the widest column of a run is cut near its middle while both parts are large enough.
+
+    A cut between different values within the middle half is preferred; otherwise rows with one value are parted as they stand in ``order``.
+    """
+    open_runs = [(0, len(order))]
+    while len(open_runs):
+        begin, end = open_runs.pop()
+        size = end - begin
+        if size < 2 * least:
+            first[begin] = True
+            continue
+        rows = order[begin:end].copy()
+        widest, spread = 0, -1.0
+        for column in range(points.shape[1]):
+            low = high = points[rows[0], column]
+            for row in rows:
+                low, high = min(low, points[row, column]), max(high, points[row, column])
+            if high - low > spread:
+                widest, spread = column, high - low
+        values = np.empty(size)
+        for place in range(size):
+            values[place] = points[rows[place], widest]
+        ranked = np.argsort(values, kind="mergesort")
+        for place in range(size):
+            order[begin + place] = rows[ranked[place]]
+        cut = size // 2
+        for step in range(size // 4 + 1):
+            above, below = size // 2 + step, size // 2 - step
+            if above <= size - least and values[ranked[above - 1]] < values[ranked[above]]:
+                cut = above
+                break
+            if below >= least and values[ranked[below - 1]] < values[ranked[below]]:
+                cut = below
+                break
+        open_runs.append((begin, begin + cut))
+        open_runs.append((begin + cut, end))
 
 
 @compiled

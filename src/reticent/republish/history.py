@@ -18,6 +18,7 @@ import polars as pl
 
 from reticent.cards import Card, ShownAsCard
 from reticent.data import Context, Hierarchy, Table, as_polars, hierarchy_from, to_plain
+from reticent.definitions import Definition, KAnonymity
 from reticent.errors import DataError, LedgerError, PolicyError
 from reticent.exact import whole
 from reticent.giving import Given, Judgement, SeriesState, allow, refuse
@@ -50,12 +51,15 @@ _SETTINGS = (
     "baseline",
     "dataset",
     "retention",
+    "k",
 )
+_LATER = {"retention": 0, "k": 0}
+"""Settings that histories of earlier versions do not have, with what held for them."""
 
 
 @dataclass(frozen=True)
 class HistorySettings:
-    """What holds for all releases of a history. People who left are forgotten after ``retention`` releases (0: never)."""
+    """What holds for all releases of a history. People who left are forgotten after ``retention`` releases (0: never); at least ``k`` people look alike (0: boxes are those of groups)."""
 
     m: int
     key: str
@@ -68,13 +72,19 @@ class HistorySettings:
     baseline: Baseline | None
     dataset: str
     retention: int = 0
+    k: int = 0
 
     @property
-    def definition(self) -> TauSafety | MInvariance:
-        """What the releases promise."""
+    def about_series(self) -> TauSafety | MInvariance:
+        """What the releases promise together."""
         if self.baseline == "m-invariance":
             return MInvariance(self.m)
         return TauSafety(self.m, hardened=self.baseline is None)
+
+    @property
+    def definition(self) -> Definition:
+        """What the releases promise: together, and each by itself about who looks alike."""
+        return self.about_series & KAnonymity(self.k) if self.k else self.about_series
 
     @property
     def rules(self) -> PublishingRules:
@@ -151,6 +161,7 @@ class History:
         dataset: str | None = None,
         ledger: str | Path | Ledger | None = None,
         retention: int | None = None,
+        k: int | None = None,
     ) -> History:
         """Open the history in a folder, or begin one there.
 
@@ -161,13 +172,15 @@ class History:
         People who left are remembered for good, under a keyed hash, so that they are safe when they return. ``retention`` forgets them after so many releases (0: never), with a warning:
         whoever returns later is treated as new and may be found out by comparing releases. It may be changed at any time; releases say so publicly.
 
+        With ``k`` the groups are batches, and people show boxes that at least ``k`` of them share, made from quasi values alone; without it, people of a group share its box.
+
         The releases are recorded in the ledger of the folder, or in another ``ledger``, under the name ``dataset``.
         """
         folder = HistoryFolder(Path(path))
         quasi = dict.fromkeys(quasi) if quasi is not None and not isinstance(quasi, Mapping) else quasi
         given: dict[str, Any] = {
             "m": m, "key": key, "sensitive": sensitive, "quasi": quasi, "domain": None if domain is None else tuple(domain), "ranges": ranges,
-            "choice": choice, "balance": balance, "baseline": baseline, "dataset": dataset, "retention": retention,
+            "choice": choice, "balance": balance, "baseline": baseline, "dataset": dataset, "retention": retention, "k": k,
         }  # fmt: skip
         known = folder.read_settings()
         settings = _new_settings(given, folder.path) if known is None else _known_settings(known, folder.path)
@@ -577,7 +590,7 @@ def _new_settings(given: Mapping[str, Any], path: Path) -> HistorySettings:
         "choice": given["choice"] or "near",
         "balance": given["balance"] or "filled",
         "dataset": given["dataset"] or path.name or "series",
-        "retention": given["retention"] or 0,
+        **{name: given[name] or usual for name, usual in _LATER.items()},
     }
     return _checked(HistorySettings(**chosen))
 
@@ -587,10 +600,9 @@ def _known_settings(known: Mapping[str, Any], path: Path) -> HistorySettings:
         quasi = {name: None if each is None else hierarchy_from(each, name) for name, each in known["quasi"].items()}
         return HistorySettings(
             **{
-                **{name: known[name] for name in _SETTINGS if name != "retention"},
+                **{name: known.get(name, _LATER[name]) if name in _LATER else known[name] for name in _SETTINGS},
                 "quasi": quasi,
                 "domain": tuple(known["domain"]),
-                "retention": known.get("retention", 0),
             }
         )
     except (KeyError, TypeError, AttributeError):
@@ -615,8 +627,15 @@ def _checked(settings: HistorySettings) -> HistorySettings:
             )
     if not settings.quasi:
         raise PolicyError("A history needs at least one quasi column.", setting=("quasi",))
+    if settings.k:
+        whole(settings.k, "k", low=2)
+        if settings.baseline is not None:
+            raise PolicyError(
+                "k is for series without a baseline: the printed algorithms publish the boxes of groups.",
+                setting=("k",),
+            )
     method = settings.method()
-    reason = method.domain_refusal(settings.definition)
+    reason = method.domain_refusal(settings.about_series)
     if reason is not None:
         raise PolicyError(reason, setting=("domain",), value=list(settings.domain))
     return settings

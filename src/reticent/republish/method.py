@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from reticent.data import (
+    BATCH,
     CodedRows,
     Context,
     Draft,
@@ -23,9 +24,10 @@ from reticent.data import (
     Table,
     unused,
 )
-from reticent.definitions import Definition
+from reticent.definitions import Definition, KAnonymity
 from reticent.errors import DataError, Infeasible, PolicyError, did_you_mean
 from reticent.giving import Beside, SeriesState, alone
+from reticent.republish.alike import divide_people
 from reticent.republish.assigning import Shuffler
 from reticent.republish.binding import Snapshot, SnapshotDiff, bind, gone_after
 from reticent.republish.definitions import MInvariance, SeriesEvidence, TauSafety
@@ -44,8 +46,9 @@ from reticent.republish.series import PublishedSeries, SeriesRelease
 from reticent.republish.signatures import Ints, flat_rows
 from reticent.republish.state import HistoryState, PersonMarks
 
-FORMAT = "series"
+FORMAT, BATCH_FORMAT = "series", "batch-series"
 GROUP, COUNT = "group", "counterfeits"
+PEOPLE, BATCHES = "people", "batches"
 _NO_SECRET = bytes(32)
 
 
@@ -79,6 +82,7 @@ class PublishedChange:
     people: int
     deleted_map: int
     forgotten: int
+    buckets: int
 
     def as_json(self) -> dict[str, Any]:
         """The figures as plain data."""
@@ -91,10 +95,15 @@ class Republish:
     values (the signature) of their group from release to release.
 
     The definition is ``TauSafety(m)`` (or, for baselines, what they keep). ``domain`` declares every sensitive value that can ever occur, at least 3m - 1 of them:
-    made-up rows (counterfeits) are drawn from it, so it must not come from the data. ``choice="random"`` draws who shares a group, ``"near"`` keeps boxes small;
+    made-up rows (counterfeits) are drawn from it, so it must not come from the data. ``choice="random"`` draws who shares a group, ``"near"`` keeps boxes small,
+    ``"bang"`` (experimental, R-TS-23) splits by regions of a grid;
     ``balance="blind"`` fills every shortage with counterfeits, ``"filled"`` with new people where it can. Only random and blind together are claimed against somebody who knows the
     algorithm. ``ranges`` declares lowest and highest value and the width of published ranges of columns of numbers: ``{"age": (0, 110, 5)}``.
     ``baseline="tau"`` and ``"m-invariance"`` are the printed algorithms, for comparison.
+
+    With ``TauSafety(m) & KAnonymity(k)`` the groups are batches (R-TS-22): sensitive values are shown batch by batch, and quasi values by buckets of at least k people that have nothing to do
+    with batches. Buckets are made from quasi values alone, without a look at groups, sensitive values or counterfeits. So what is shown of a person follows from the quasi
+    values and from who is in which group, which the adversary of ``TauSafety`` knows: it tells nothing more.
 
     By itself it makes the first release of a series that nobody continues; :class:`reticent.republish.History` (``reticent republish``) keeps what the next one needs.
 
@@ -111,7 +120,6 @@ class Republish:
 
     keeps: ClassVar[frozenset[Kind]] = frozenset({"groups", "history"})
     streams: ClassVar[bool] = False
-    format: ClassVar[str] = FORMAT
 
     def __post_init__(self) -> None:
         for name, given, known in (
@@ -135,8 +143,11 @@ class Republish:
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """It keeps one definition of series, on tables with one row per person, one sensitive column and a declared domain."""
         asked = [part for part in definition.parts() if isinstance(part, TauSafety | MInvariance)]
-        if len(asked) != 1 or len(definition.parts()) != 1:
-            return f"Republish keeps one definition of series, TauSafety(m), not {definition}. Publish anything else with another method."
+        alike = [part for part in definition.parts() if isinstance(part, KAnonymity)]
+        if len(asked) != 1 or len(alike) > 1 or len(asked) + len(alike) != len(definition.parts()):
+            return f"Republish keeps one definition of series, TauSafety(m), and KAnonymity(k) beside it, not {definition}. Publish anything else with another method."
+        if alike and (self.baseline is not None or alike[0].quasi is not None or alike[0].k < 2):
+            return f"Republish keeps KAnonymity(k) for all quasi columns, with k of at least 2 and without a baseline; {definition} asks for something else."
         if len(table.sensitive) != 1:
             return f"Republish protects one sensitive column, and the table has {len(table.sensitive) or 'none'}. Give one column the role sensitive."
         if not table.quasi:
@@ -162,6 +173,7 @@ class Republish:
         if reason is not None:
             raise PolicyError(reason, setting=("method", "name"))
         part = next(part for part in definition.parts() if isinstance(part, TauSafety | MInvariance))
+        k = next((part.k for part in definition.parts() if isinstance(part, KAnonymity)), 0)
         rules = PublishingRules(part.m, self.choice, self.balance, self.baseline)
         place_in = self._place or SeriesPlace(None, None, PersonMarks(_NO_SECRET), _not_kept, alone)
         state = place_in.state
@@ -170,11 +182,12 @@ class Republish:
         scales = scales_of(table, ranges)
         snapshot = self.snapshot(table, scales)
         diff = bind(snapshot, state, place_in.marks, rules)
-        placement = place(
-            diff.rows, rules, len(self.domain or ()), Shuffler(context.randomness), first=state is None, context=context
-        )
+        shuffler = Shuffler(context.randomness)
+        placement = place(diff.rows, rules, len(self.domain or ()), shuffler, first=state is None, context=context)
         context.step("generalizing groups")
-        return self._drafted(table, rules, place_in, ranges, scales, snapshot, diff, placement)
+        inside = np.flatnonzero(placement.group_of >= 0)
+        buckets = divide_people(snapshot.points[inside], k, shuffler) if k else None
+        return self._drafted(table, rules, place_in, ranges, scales, snapshot, diff, placement, k, buckets)
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""
@@ -232,6 +245,8 @@ class Republish:
         snapshot: Snapshot,
         diff: SnapshotDiff,
         placement: Placement,
+        k: int,
+        buckets: Ints | None,
     ) -> Draft:
         inside = np.flatnonzero(placement.group_of >= 0)
         if not len(inside):
@@ -241,7 +256,8 @@ class Republish:
             )
         group_of, quasi = placement.group_of[inside], snapshot.quasi[inside]
         people = PeopleByGroup.of(group_of, len(placement.counterfeits))
-        boxes = [scale.boxes(quasi[scale.column], people, not rules.hardened) for scale in scales]
+        shown = people if buckets is None else PeopleByGroup.of(buckets, int(buckets.max()) + 1)
+        boxes = [scale.boxes(quasi[scale.column], shown, not rules.hardened) for scale in scales]
         offsets, values = flat_rows(placement.signatures)
         everybody, left = gone_after(series.state, snapshot, diff, placement, series.marks)
         number = 1 if series.state is None else series.state.release.number + 1
@@ -259,6 +275,7 @@ class Republish:
             offsets=offsets,
             values=values,
             counterfeits=placement.counterfeits,
+            buckets=buckets,
             **positions_of(boxes, orders),
         )
         waiting = table.held.frame()[np.flatnonzero(placement.group_of < 0)]
@@ -289,13 +306,13 @@ class Republish:
             people=len(inside),
             deleted_map=len(gone),
             forgotten=len(everybody) - len(gone),
+            buckets=0 if buckets is None else len(shown.sizes),
         )
-        evidence = self._evidence(table, series.state, after, rules)
+        evidence = self._evidence(table, series.state, after, rules, shown)
         state = series.keep(after, change) if self._place is not None else None
-        group, count = (unused(name, table.schema) for name in (GROUP, COUNT))
         return Draft(
-            format=FORMAT,
-            tables=self._tables(table, release, boxes, group, count),
+            format=FORMAT if buckets is None else BATCH_FORMAT,
+            tables=self._tables(table, release, boxes),
             evidence=evidence,
             method=self.describe(),
             details={
@@ -306,6 +323,7 @@ class Republish:
                 "balance": rules.balance,
                 "baseline": rules.baseline,
                 **({"retention": series.retention} if series.retention else {}),
+                **({} if buckets is None else {"k": k}),
             },
             meanings={box.labels.name: box.meanings for box in boxes},
             utility={"counterfeits": float(change.counterfeits)},
@@ -314,27 +332,40 @@ class Republish:
             state=state,
         )
 
-    def _tables(
-        self, table: Table, release: SeriesRelease, boxes: Sequence[ColumnBoxes], group: str, count: str
-    ) -> dict[str, FrameRows]:
-        """The public rows, a row per person and a counterfeit alike, and how many counterfeits each group has."""
+    def _tables(self, table: Table, release: SeriesRelease, boxes: Sequence[ColumnBoxes]) -> dict[str, FrameRows]:
+        """The public rows, a row per person and a counterfeit alike, and how many counterfeits each group has; in batches, boxes and values apart.
+
+        The table of boxes then lists people only: how many of a batch are people is told anyway, and a counterfeit has no box that could tell it apart.
+        """
+        group, count = (unused(name, table.schema) for name in (GROUP if release.buckets is None else BATCH, COUNT))
         owner = np.repeat(np.arange(len(release)), release.sizes)
-        labels = {box.labels.name: box.labels.gather(owner) for box in boxes}
         sensitive = next(iter(table.sensitive))
         domain = self._domain(sensitive, table.schema[sensitive])
         # Sorted, so that the rows are put into order and written without their text.
         coded = domain.cast(pl.Enum(domain.sort())) if domain.dtype == pl.String else domain
         shown = coded.gather(release.values)
         made_up = np.flatnonzero(release.counterfeits)
+        told = FrameRows(pl.DataFrame({group: made_up + 1, count: release.counterfeits[made_up]}))
+        labels = {
+            box.labels.name: box.labels.gather(owner if release.buckets is None else release.buckets) for box in boxes
+        }
+        if release.buckets is None:
+            return {COUNT: told, "data": CodedRows(pl.DataFrame({group: owner + 1, **labels, shown.name: shown}))}
         return {
-            COUNT: FrameRows(pl.DataFrame({group: made_up + 1, count: release.counterfeits[made_up]})),
-            "data": CodedRows(pl.DataFrame({group: owner + 1, **labels, shown.name: shown})),
+            BATCHES: CodedRows(pl.DataFrame({group: owner + 1, shown.name: shown})),
+            COUNT: told,
+            PEOPLE: CodedRows(pl.DataFrame({group: release.group_of + 1, **labels})),
         }
 
     def _evidence(
-        self, table: Table, before: HistoryState | None, after: HistoryState, rules: PublishingRules
+        self,
+        table: Table,
+        before: HistoryState | None,
+        after: HistoryState,
+        rules: PublishingRules,
+        shown: PeopleByGroup,
     ) -> Evidence:
-        """The groups as they will be seen, and the last two releases with those who are gone (R-TS-7 is judged step by step)."""
+        """The groups as they will be seen, and the last two releases with those who are gone (R-TS-7 is judged step by step); in batches, also who looks alike."""
         release = after.release
         sensitive = next(iter(table.sensitive))
         column = SensitiveColumn(sensitive, self._domain(sensitive, table.schema[sensitive]))
@@ -346,7 +377,16 @@ class Republish:
         series = PublishedSeries(after.domain, rules.m, column.name, after.orders, steps)
         gone = None if before is None else before.gone
         marks = self._place.marks if self._place is not None else PersonMarks(_NO_SECRET)
-        return Evidence({tuple(table.quasi): groups}, history=SeriesEvidence((groups,), series, gone, marks))
+        history = SeriesEvidence((groups,), series, gone, marks)
+        alike = None if release.buckets is None else Evidence({tuple(table.quasi): _of_people(shown.sizes)})
+        return Evidence({tuple(table.quasi): groups}, history=history, alike=alike)
+
+
+def _of_people(sizes: Ints) -> Groups:
+    """Groups of so many people, about whose values nothing is said."""
+    domain = SensitiveDomain.none()
+    histograms = Histograms(np.arange(len(sizes) + 1), np.zeros(len(sizes), dtype=np.int32), sizes)
+    return Groups(sizes, histograms, histograms.total(domain.size), domain)
 
 
 def _not_kept(state: HistoryState, change: PublishedChange) -> SeriesState:

@@ -1,4 +1,4 @@
-"""Older models of continuous publication, judged on a history: what each supports, and whether it holds (R-PM-14 to R-PM-18)."""
+"""Models of continuous publication: what each supports, and whether older ones hold for a history (R-PM-14 to R-PM-18)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,38 @@ from reticent.republish.series import EventKind, PublishedSeries, SeriesRelease
 
 
 @dataclass(frozen=True)
+class SeriesModel:
+    """A model of continuous publication: the events that it allows for, whether people may be ``tracked`` through arbitrary updates, and what checks it here (empty: nothing)."""
+
+    name: str
+    insertions: bool
+    deletions: bool
+    updates: bool
+    tracked: bool
+    checked_by: str
+
+    @property
+    def supports(self) -> str:
+        """The events in words."""
+        return ", ".join(name for name in ("insertions", "deletions", "updates") if getattr(self, name))
+
+
+MODELS = (
+    SeriesModel("Sweeney", True, False, False, False, "judge_models"),
+    SeriesModel("Byun", True, False, False, False, "judge_models"),
+    SeriesModel("BCF", True, False, False, False, "judge_models, rt.attack.bcf_of_releases"),
+    SeriesModel("m-invariance", True, True, False, False, "judge_models, MInvariance"),
+    SeriesModel("He et al.", True, True, False, False, ""),
+    SeriesModel("HD-composition", True, True, True, False, "rt.attack.hd_composition"),
+    SeriesModel("m-Distinct", True, True, True, False, "rt.attack.m_distinct"),
+    SeriesModel("tau-safety", True, True, True, True, "check_tau_safety, TauSafety"),
+)
+"""What the models support (R-PM-14)."""
+
+
+@dataclass(frozen=True)
 class ModelVerdict:
-    """One model: whether the history is of the kind that it ``applies`` to, whether it ``holds``, and the value ``achieved``, where there is one."""
+    """One model: the events that it ``supports``, whether the history is of the kind that it ``applies`` to, whether it ``holds``, and the value ``achieved``, where there is one."""
 
     model: str
     supports: str
@@ -35,12 +65,13 @@ def judge_models(history: Any) -> tuple[ModelVerdict, ...]:
     kept = not any(_changed(release) for release in series)
     fewest, anonymity = _fewest_candidates(series), _least_bcf(series)
     invariant = not find_violations(series, hardened=False, returns=False)
-    return (
-        ModelVerdict("Sweeney", "insertions", grows, _never_finer(series)),
-        ModelVerdict("Byun", "insertions", grows, fewest >= series.m, fewest),
-        ModelVerdict("BCF", "insertions", grows, anonymity >= series.m, anonymity),
-        ModelVerdict("m-invariance", "insertions, deletions", kept, invariant),
-    )
+    judged: dict[str, tuple[bool, bool, int | None]] = {
+        "Sweeney": (grows, _never_finer(series), None),
+        "Byun": (grows, fewest >= series.m, fewest),
+        "BCF": (grows, anonymity >= series.m, anonymity),
+        "m-invariance": (kept, invariant, None),
+    }
+    return tuple(ModelVerdict(each.name, each.supports, *judged[each.name]) for each in MODELS if each.name in judged)
 
 
 def bcf_anonymity(first: list[Any], second: list[Any]) -> int:
@@ -61,15 +92,17 @@ def _changed(release: SeriesRelease) -> bool:
 
 
 def _pairs(before: SeriesRelease, after: SeriesRelease) -> pl.DataFrame:
-    """The groups of everybody who is in two releases."""
-    one, other = (pl.DataFrame({"person": each.people, "group": each.group_of}) for each in (before, after))
+    """The groups and boxes of everybody who is in two releases."""
+    one, other = (
+        pl.DataFrame({"person": each.people, "group": each.group_of, "box": each.box_of}) for each in (before, after)
+    )
     return one.join(other, on="person", suffix="_after")
 
 
 def _never_finer(series: PublishedSeries) -> bool:
     for before, after in pairwise(series):
         pairs = _pairs(before, after)
-        then, now = pairs["group"].to_numpy(), pairs["group_after"].to_numpy()
+        then, now = pairs["box"].to_numpy(), pairs["box_after"].to_numpy()
         if (after.low[now] > before.low[then]).any() or (after.high[now] < before.high[then]).any():
             return False
     return True

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from reticent.data import Context, sort_equal
 from reticent.errors import Infeasible
-from reticent.republish._kernels import fill_vacancies, join_changed, match_near, sign_by_supply
+from reticent.republish._kernels import fill_vacancies, join_changed, match_near, sign_by_supply, split_regions
 from reticent.republish.assigning import Shuffler, assign_steps, is_eligible, missing_for_eligibility
-from reticent.republish.hilbert import curve_order
+from reticent.republish.hilbert import curve_order, grid_bits
 from reticent.republish.signatures import SignatureBook
 
 Ints = NDArray[np.int64]
-Choice = Literal["near", "random"]
+Choice = Literal["near", "random", "bang"]
 Balance = Literal["filled", "blind"]
 Baseline = Literal["tau", "m-invariance"]
 
@@ -29,6 +29,7 @@ _WINDOW = 128
 _EXACT = 64
 _TRIES = 64
 _FRESH_AT_ONCE = 1 << 22
+_MOST_KNOWN = 10_000
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,8 @@ class PublishingRules:
 
     @property
     def near(self) -> bool:
-        """Whether rows are chosen by distance; m-invariance as printed chooses at random."""
-        return self.choice == "near" and self.baseline != "m-invariance"
+        """Whether rows are chosen by where they lie; m-invariance as printed chooses at random."""
+        return self.choice != "random" and self.baseline != "m-invariance"
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,9 @@ class Placement:
     """Who is where: the group of each row (-1: it waits), the signature of each group as padded rows, and the counterfeits of each group.
 
     ``held_back`` arrivals wait because they were not m-eligible, all of them; ``unplaced`` changed rows because no disjoint signature exists.
-    ``fresh`` changed rows got a signature of their own, ``eligibility`` counterfeits were added by the printed algorithm for eligibility alone, and ``needed`` is
-    the lower bound of the counterfeits that balance alone needs (R-TS-9).
+    ``fresh`` changed rows got a signature of their own, and ``needed`` is the lower bound of the counterfeits that balance alone needs (R-TS-9). ``eligibility`` counterfeits are
+    there because new rows must be m-eligible: the printed algorithm adds them to the rows, otherwise they stand where arrivals stayed out of vacancies to be beside the most
+    frequent value. Unless balance is blind, counterfeits are ``needed + eligibility``, and no choice of arrivals for the vacancies needs fewer.
     """
 
     group_of: Ints
@@ -171,9 +173,8 @@ class _Placing:
         stack = rows[np.argsort(self.value[rows], kind="stable")]
         starts = np.searchsorted(self.value[stack], np.arange(self.domain + 1))
         group = np.full(len(self.value), -1, dtype=np.int64)
-        groups = join_changed(
-            stack, starts, self.shuffler.order(self.domain), self.avoid, self.book.rows, self.rules.m, _TRIES, group
-        )
+        rank, known = self.shuffler.order(self.domain), self._known_signatures()
+        groups = join_changed(stack, starts, rank, self.avoid, self.book.rows, known, self.rules.m, _TRIES, group)
         members = rows[group[rows] >= 0]
         members = members[np.lexsort((self.value[members], group[members]))]
         self._sign(
@@ -186,14 +187,23 @@ class _Placing:
         if not len(rows):
             return rows
         signed = np.empty((len(rows), self.rules.m), dtype=np.int64)
-        supply, rank = self._counted(self._arrivals), self.shuffler.order(self.domain)
+        supply, rank, known = self._counted(self._arrivals), self.shuffler.order(self.domain), self._known_signatures()
         found: NDArray[np.bool_] = sign_by_supply(
-            rows, self.value, self.avoid, self.book.rows, supply, rank, self.rules.m, signed
+            rows, self.value, self.avoid, self.book.rows, known, supply, rank, self.rules.m, signed
         )
         if found.any():
             self._sign(rows[found], np.sort(signed[found], axis=1), np.arange(int(found.sum())))
         left: Ints = rows[~found]
         return left
+
+    def _known_signatures(self) -> Ints:
+        """Signatures of m values that changed people may join: those that most people have first, ties at random; at most as many as can be looked through."""
+        known = np.flatnonzero(self.book.sizes == self.rules.m)
+        here = self.signature >= 0
+        people = np.bincount(self.signature[here], minlength=len(self.book))
+        people += np.bincount(self.kept[self.stays[self.stays >= 0]], minlength=len(self.book))
+        order: Ints = known[np.lexsort((self.shuffler.order(len(known)), -people[known]))]
+        return order[:_MOST_KNOWN]
 
     @property
     def _arrivals(self) -> Ints:
@@ -236,6 +246,7 @@ class _Placing:
             if kept is None:
                 self._wait(arrivals, supply, first)
                 return
+            self.eligibility = len(used) - len(kept)
             used, given = used[kept], given[kept]
         self.signature[used] = given
         self._assign(np.setdiff1d(arrivals, used, assume_unique=True))
@@ -309,19 +320,20 @@ class _Placing:
         return np.concatenate([*matched_rows, rows[free_rows]]), np.concatenate([*matched_cells, cells[free_cells]])
 
     def _given_back(self, used: Ints, rest: Ints) -> Ints | None:
-        """Which of the ``used`` arrivals may stay in vacancies so that the others are eligible; None if no choice makes them so."""
+        """Which of the ``used`` arrivals may stay in vacancies so that the others are eligible; None if no choice makes them so.
+
+        As many come back as are missing, and none above the count c of the most frequent value. If these are too few, no choice will do: with counts up to L there are at most
+        sum(min(supply, L)) rows, of which m * L are needed, and that difference, concave and 0 at L = 0, stays negative above c.
+        """
         room = np.maximum(int(rest.max()) - rest, 0)
         back = missing_for_eligibility(rest, self.rules.m)
         order = self.shuffler.order(len(used))
-        ranked = _ranks(self.value[used[order]])
-        able = order[ranked < room[self.value[used[order]]]]
+        able = order[_ranks(self.value[used[order]]) < room[self.value[used[order]]]]
+        if len(able) < back:
+            return None
         kept = np.ones(len(used), dtype=bool)
-        if len(able) >= back:
-            kept[able[:back]] = False
-            return np.flatnonzero(kept)
-        if is_eligible(rest + self._counted(used), self.rules.m):
-            return np.empty(0, np.int64)
-        return None
+        kept[able[:back]] = False
+        return np.flatnonzero(kept)
 
     def _fake_for_eligibility(self, rest: Ints) -> None:
         """Counterfeits as the printed algorithm adds them: of values other than the most frequent, the least represented first (R-TS-13)."""
@@ -420,6 +432,12 @@ class _Placing:
         if not self.rules.near:
             return np.arange(len(rows)) - starts[cells]
         slot = np.empty(len(self.value), dtype=np.int64)
+        if self.rules.choice == "bang":
+            place = np.empty(len(self.value), dtype=np.int64)
+            place[rows] = cells % self.book.width
+            bits = grid_bits(self.points.shape[1])
+            split_regions(self.points, rows, starts, self.book.width, totals, place, bits, slot)
+            return slot[rows]
         draws = self.shuffler.numbers(int(totals.sum()))
         match_near(self.points, rows, starts, self.book.width, totals, first, draws, _WINDOW, slot)
         return slot[rows]

@@ -58,6 +58,9 @@ class SeriesRelease:
     ``values[offsets[g]:offsets[g + 1]]``, rising codes of the domain; ``counterfeits[g]`` of them are made up, and nothing public says which. The box of
     the group is ``low[g, c] <= position <= high[g, c]`` for every quasi column ``c``, on the scale of the column
     (:meth:`PublishedSeries.positions`).
+
+    Where quasi values are shown by buckets that have nothing to do with groups (R-TS-22), ``buckets`` is the bucket of each person, and ``low`` and ``high`` are over buckets. The
+    public then sees how many people of each group are in each bucket.
     """
 
     number: int
@@ -72,13 +75,20 @@ class SeriesRelease:
     counterfeits: Codes
     low: NDArray[np.float64]
     high: NDArray[np.float64]
+    buckets: Codes | None = None
 
     def __post_init__(self) -> None:
-        over_people = {len(self.people), len(self.group_of), len(self.value_of), self.quasi.height, len(self.events)}
+        over_people = {
+            *(len(each) for each in (self.people, self.group_of, self.value_of, self.events, self.box_of)),
+            self.quasi.height,
+        }
         if len(over_people) > 1:
             raise DataError(f"Release {self.number}: its columns about people have different lengths.")
-        if {len(self.counterfeits), len(self.low), len(self.high)} != {len(self.offsets) - 1}:
+        boxes = len(self.low) if self.buckets is not None else len(self.offsets) - 1
+        if len(self.counterfeits) != len(self.offsets) - 1 or {len(self.low), len(self.high)} != {boxes}:
             raise DataError(f"Release {self.number}: its columns about groups have different lengths.")
+        if (self.box_people == 0).any() or len(self.box_people) != boxes:
+            raise DataError(f"Release {self.number}: people and boxes do not fit together.")
         if self.offsets[0] != 0 or self.offsets[-1] != len(self.values) or (np.diff(self.offsets) < 0).any():
             raise DataError(f"Release {self.number}: the offsets of its groups do not fit the listed values.")
         if not np.array_equal(np.bincount(self.group_of, minlength=len(self)) + self.counterfeits, self.sizes):
@@ -99,6 +109,22 @@ class SeriesRelease:
         """The published rows of each group: people and counterfeits."""
         sizes: Codes = np.diff(self.offsets)
         return sizes
+
+    @property
+    def box_of(self) -> Codes:
+        """The box that each person shows: that of the group, or of the bucket."""
+        return self.group_of if self.buckets is None else self.buckets
+
+    @property
+    def box_people(self) -> Codes:
+        """How many people show each box."""
+        people: Codes = np.bincount(self.box_of, minlength=len(self.low))
+        return people
+
+    def box_groups(self) -> tuple[Codes, Codes, Codes]:
+        """The pairs of a box and a group that people have, as boxes and groups, and how many people have each; what the public can count."""
+        coded, many = np.unique(self.box_of * len(self) + self.group_of, return_counts=True)
+        return coded // max(len(self), 1), coded % max(len(self), 1), many
 
     def signature(self, group: int) -> frozenset[int]:
         """The distinct published sensitive values of a group, as codes (R-PM-15)."""

@@ -86,7 +86,7 @@ class PersonMarks:
 class HistoryState:
     """The state after a release: the ``release`` itself, those who are ``gone``, and arrivals who are ``waiting`` (their whole rows).
 
-    ``domain`` are the declared sensitive values so far, ``ranges`` the fixed ranges of columns of numbers, ``ends`` the boxes as values of the columns, ``orders`` the values of other columns
+    ``domain`` are the declared sensitive values so far, ``ranges`` the fixed ranges of columns of numbers, ``ends`` the boxes as values of the columns (of groups, or of buckets), ``orders`` the values of other columns
     in the order of their scales. ``snapshot`` is a hash of the table that was published, empty for an imported release; ``facts`` is what the release cost.
     """
 

@@ -35,7 +35,7 @@ _SETTINGS, _SECRET, _STATES, _RELEASES, _STATE, _TURN = (
     "state.json",
     "turn",
 )
-_LAYOUT = 1
+_LAYOUT, _LAYOUT_OF_BUCKETS = 1, 2
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,8 @@ class HistoryFolder:
         """Write the settings, whole or not at all."""
         try:
             self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
-            content = json.dumps({"layout": _LAYOUT, **settings}, indent=2, ensure_ascii=False).encode() + b"\n"
+            layout = _LAYOUT_OF_BUCKETS if settings.get("k") else _LAYOUT
+            content = json.dumps({"layout": layout, **settings}, indent=2, ensure_ascii=False).encode() + b"\n"
             write_whole(self.path / _SETTINGS, content, mode=0o600)
         except OSError as error:
             raise self._unwritable(error.strerror or str(error)) from error
@@ -96,13 +97,20 @@ class HistoryFolder:
                 value=release.value_of.astype(np.int32),
                 event=release.events,
             ),
-            "groups": state.ends.with_columns(signature=offsets, counterfeits=release.counterfeits.astype(np.int32)),
+            "groups": pl.DataFrame({"signature": offsets, "counterfeits": release.counterfeits.astype(np.int32)}),
             "left": pl.DataFrame({"key": release.left}),
             "gone": state.gone.frame(),
             "waiting": state.waiting,
         }
+        layout = _LAYOUT
+        if release.buckets is None:
+            frames["groups"] = pl.concat([state.ends, frames["groups"]], how="horizontal")
+        else:
+            layout = _LAYOUT_OF_BUCKETS
+            frames["people"] = frames["people"].with_columns(bucket=release.buckets.astype(np.int32))
+            frames["buckets"] = state.ends
         told = {
-            "layout": _LAYOUT,
+            "layout": layout,
             "number": release.number,
             "quasi": list(state.orders),
             "follows": follows,
@@ -135,6 +143,8 @@ class HistoryFolder:
                 name: pl.read_parquet(folder / f"{name}.parquet")
                 for name in ("people", "groups", "left", "gone", "waiting", "orders")
             }
+            in_buckets = told["layout"] == _LAYOUT_OF_BUCKETS
+            ends = pl.read_parquet(folder / "buckets.parquet") if in_buckets else frames["groups"]
             listed = frames["orders"]
             kept = {name: listed[name][0].to_list() if name in listed.columns else None for name in told["quasi"]}
             people, groups = frames["people"], frames["groups"]
@@ -151,8 +161,9 @@ class HistoryFolder:
                 offsets=offsets,
                 values=values,
                 counterfeits=groups["counterfeits"].to_numpy().astype(np.int64),
-                low=_ends(groups, orders or kept, "low"),
-                high=_ends(groups, orders or kept, "high"),
+                low=_ends(ends, orders or kept, "low"),
+                high=_ends(ends, orders or kept, "high"),
+                buckets=people["bucket"].to_numpy().astype(np.int64) if in_buckets else None,
             )
             ranges = {name: _range(ends, quasi.schema[name]) for name, ends in told["ranges"].items()}
             return HistoryState(
@@ -162,7 +173,7 @@ class HistoryFolder:
                 tuple(told["domain"]),
                 ranges,
                 kept,
-                groups.drop("signature", "counterfeits"),
+                ends.drop("signature", "counterfeits", strict=False),
                 str(told["snapshot"]),
                 told["facts"],
             )
@@ -224,8 +235,8 @@ def with_snapshot(state: HistoryState, snapshot: str, facts: Mapping[str, Any]) 
     return replace(state, snapshot=snapshot, facts=dict(facts))
 
 
-def _ends(groups: pl.DataFrame, orders: Mapping[str, list[Any] | None], which: str) -> np.ndarray[Any, Any]:
-    return np.stack([places_on(groups[f"{name} {which}"], order) for name, order in orders.items()], axis=1)
+def _ends(boxes: pl.DataFrame, orders: Mapping[str, list[Any] | None], which: str) -> np.ndarray[Any, Any]:
+    return np.stack([places_on(boxes[f"{name} {which}"], order) for name, order in orders.items()], axis=1)
 
 
 def _range(ends: list[Any], dtype: pl.DataType) -> ColumnRange:
@@ -245,7 +256,7 @@ def _read_json(path: Path) -> dict[str, Any]:
         raise DataError(
             f"{str(path)!r} cannot be read ({type(problem).__name__}). Restore the history from a backup."
         ) from None
-    if not isinstance(found, dict) or found.get("layout") != _LAYOUT:
+    if not isinstance(found, dict) or found.get("layout") not in (_LAYOUT, _LAYOUT_OF_BUCKETS):
         raise DataError(
             f"{str(path)!r} is not written by this version of Reticent. Restore it from a backup, or use the version that wrote it."
         )

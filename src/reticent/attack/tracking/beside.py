@@ -53,9 +53,9 @@ def _snapshots(history: History) -> Iterator[tuple[SeriesRelease, pl.DataFrame]]
 
 
 def _opened(history: History, folder: Path, baseline: str | None) -> History:
-    """A history in another folder with the same columns, m and domain, published by a ``baseline``."""
-    kept = ("m", "key", "sensitive", "quasi", "domain", "ranges")
-    same: dict[str, Any] = {name: getattr(history.settings, name) for name in kept}
+    """A history in another folder with the same columns, m and domain, published by a ``baseline``, which has no buckets of k people."""
+    kept = ("m", "key", "sensitive", "quasi", "domain", "ranges", *(("k",) if baseline is None else ()))
+    same: dict[str, Any] = {name: getattr(history.settings, name) or None for name in kept}
     return History.open(folder, **same, baseline=baseline)  # type: ignore[arg-type]  # one of the names above
 
 

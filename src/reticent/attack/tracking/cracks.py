@@ -76,6 +76,10 @@ def bcf_of_releases(first: SeriesRelease, second: SeriesRelease, context: Contex
 
 def _common(first: SeriesRelease, second: SeriesRelease) -> NDArray[np.int64]:
     """The groups of those in both releases, after a look whether the table only grew."""
+    if first.buckets is not None or second.buckets is not None:
+        raise DataError(
+            "BCF-anonymity matches rows of groups by their boxes, but people of these releases show boxes of buckets. Use rt.attack.series."
+        )
     if first.counterfeits.any() or second.counterfeits.any():
         raise DataError("BCF-anonymity matches true rows, but groups hold counterfeits. Use rt.attack.series.")
     old = first.people.to_frame("person").with_columns(one=first.group_of, was=first.value_of)

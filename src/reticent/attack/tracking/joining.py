@@ -66,7 +66,7 @@ def join(series: PublishedSeries, tracks: Tracks, context: Context) -> Membershi
     """Candidate rows to a fixpoint, where groups of people are not known.
 
     *Rules.* A person may be any row of a group whose box holds her quasi values, if everybody can be some row at the same time (counterfeits are rows of their
-    groups). A track has one value. If the series keeps signatures along tracks (which its definition says publicly), a track stays within one
+    groups). Where people show boxes of buckets, she may be in any group of which somebody shows a box that holds her. A track has one value. If the series keeps signatures along tracks (which its definition says publicly), a track stays within one
     signature: memberships that would break R-TS-7(2,3) are dropped. If signatures before and after a change or a return are always equal or disjoint (which the hardened
     definition says publicly), so are those of memberships (13.1). Tracks before and after a known change differ.
 
@@ -114,15 +114,10 @@ def _edges(release: SeriesRelease, points: NDArray[np.float64], tracks: Places) 
     blocks = np.arange(0, len(low), _LANES)
     bounds = np.minimum.reduceat(low, blocks), np.maximum.reduceat(high, blocks)
     people, boxes = _kernels.covering(points, low, high, *bounds, _LANES, MOST_EDGES)
-    groups = order[boxes]
+    people, groups = _groups_of(release, people, order[boxes])
     rows = release.sizes[groups]
     if rows.sum() > MOST_EDGES:
-        raise PolicyError(
-            f"Release {release.number}: the boxes of groups overlap so much that people and published rows make more than {MOST_EDGES:,} pairs. "
-            "Somebody who does not know the groups learns little here; use mode='fixpoint', which knows them.",
-            setting=("mode",),
-            value="join",
-        )
+        raise _too_many(release)
     begins = np.repeat(release.offsets[groups], rows)
     within = np.arange(len(begins)) - np.repeat(np.cumsum(rows) - rows, rows)
     return _Edges(
@@ -132,6 +127,30 @@ def _edges(release: SeriesRelease, points: NDArray[np.float64], tracks: Places) 
         np.repeat(np.arange(len(release), dtype=np.int32), release.counterfeits),
         np.repeat(people, rows),
         (begins + within).astype(np.int32),
+    )
+
+
+def _groups_of(release: SeriesRelease, people: Places, boxes: NDArray[np.int64]) -> tuple[Places, NDArray[np.int64]]:
+    """Pairs of a person and a group, each once, from pairs of a person and a box: a group is meant by every box that somebody of it shows."""
+    if release.buckets is None:
+        return people, boxes
+    shown, group, _ = release.box_groups()
+    starts = np.searchsorted(shown, np.arange(len(release.low) + 1))
+    many = np.diff(starts)[boxes]
+    if many.sum() > MOST_EDGES:
+        raise _too_many(release)
+    within = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
+    coded = np.repeat(people.astype(np.int64), many) * len(release) + group[np.repeat(starts[boxes], many) + within]
+    distinct = np.unique(coded)
+    return (distinct // len(release)).astype(np.int32), distinct % len(release)
+
+
+def _too_many(release: SeriesRelease) -> PolicyError:
+    return PolicyError(
+        f"Release {release.number}: boxes overlap so much, or lead to so many groups, that people and published rows make more than {MOST_EDGES:,} pairs. "
+        "Somebody who does not know the groups learns little here; use mode='fixpoint', which knows them.",
+        setting=("mode",),
+        value="join",
     )
 
 

@@ -48,6 +48,14 @@ class Covers:
         """The same of some regions, by number or by a mask."""
         return Covers(self.share[regions], self.possible[regions], self.certain[regions], self.measured[regions])
 
+    def among(self, mine: NDArray[np.bool_]) -> Covers:
+        """The same among more regions, of which these are ``mine``; of the others the condition covers nothing."""
+        share, measured = np.zeros(len(mine)), np.ones(len(mine), dtype=bool)
+        possible, certain = np.zeros((2, len(mine)), dtype=bool)
+        share[mine], possible[mine], certain[mine] = self.share, self.possible, self.certain
+        measured[mine] = self.measured
+        return Covers(share, possible, certain, measured)
+
     def __getitem__(self, region: int) -> Coverage:
         verdict = (
             RegionMatch.ALL if self.certain[region] else RegionMatch.SOME if self.possible[region] else RegionMatch.NONE
