@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from reticent.anonymize.bang.cutting import BangCut
 from reticent.anonymize.bang.dendrogram import Dendrogram
+from reticent.anonymize.bang.digest import RowDigest
 from reticent.anonymize.bang.directory import BangDirectory
 from reticent.anonymize.bang.space import GridSpace, Ids
 from reticent.anonymize.leaving import together_of
@@ -26,10 +29,19 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
+class IndexParts:
+    """What an index finds out when it is first asked for, and what a saved one knows when it is opened."""
+
+    blocks: Groups
+    dendrogram: Dendrogram
+    digest: RowDigest
+
+
+@dataclass(frozen=True, eq=False)
 class BangIndex:
     """The blocks of a table, each with at least ``minimum`` rows, and the order in which they merge: the source of any number of releases.
 
-    ``units`` are the distinct points of the table, and ``region_of`` the region in whose block each lies. Building looks at quasi values and counts alone.
+    ``units`` are the distinct points of the table, and ``region_of`` the region in whose block each lies. Building looks at quasi values and counts alone. An index that was opened ``knows`` its parts.
     """
 
     method: Bang
@@ -38,6 +50,7 @@ class BangIndex:
     directory: BangDirectory
     units: FrequencySet
     region_of: Ids
+    knows: IndexParts | None = None
 
     @classmethod
     def of(cls, method: Bang, minimum: int, units: FrequencySet, context: Context) -> BangIndex:
@@ -51,25 +64,54 @@ class BangIndex:
     @cached_property
     def blocks(self) -> Groups:
         """The blocks as groups, with their sensitive values."""
+        if self.knows is not None:
+            return self.knows.blocks
         return self.units.merged(self.region_of.astype(np.int32), len(self.directory))
 
     @cached_property
     def dendrogram(self) -> Dendrogram:
         """The order in which blocks merge."""
-        return Dendrogram.of(self.directory, self.method.order)
+        return Dendrogram.of(self.directory, self.method.order) if self.knows is None else self.knows.dendrogram
+
+    @cached_property
+    def digest(self) -> RowDigest:
+        """What the rows of the table are known by."""
+        return RowDigest.of(self.units) if self.knows is None else self.knows.digest
 
     @cached_property
     def fingerprint(self) -> str:
         """A hash of everything that the index was built of: other rows, or other parameters, make another one."""
-        units, found = self.units, hashlib.sha256()
-        found.update(repr((self.minimum, self.method.order, sorted(self.method.scales.items()), units.domain)).encode())
-        for hierarchy, codes in zip(units.hierarchies, units.codes, strict=True):
-            found.update(repr((hierarchy.column, hierarchy.leaves.dtype, hierarchy.leaves.to_list())).encode())
-            found.update(np.ascontiguousarray(codes, dtype=np.int64).data)
-        cells = units.histograms
-        for each in (units.sizes, cells.offsets, cells.values, cells.counts):
-            found.update(np.ascontiguousarray(each, dtype=np.int64).data)
+        scales = self.method.describe().get("scales", {})
+        found = hashlib.sha256(repr((self.minimum, self.method.order, sorted(scales.items()))).encode())
+        for name, values in (*_quasi_values(self.units), *_sensitive_values(self.units)):
+            found.update(repr((name, values.dtype, values.to_list())).encode())
+        found.update(str(self.digest).encode())
         return found.hexdigest()
+
+    def check_table(self, units: FrequencySet) -> None:
+        """Refuse a table, given its counts, that is not the one that the index was built of."""
+        for kind, values in (("quasi", _quasi_values), ("sensitive", _sensitive_values)):
+            mine, theirs = values(self.units), values(units)
+            if [name for name, _ in mine] != [name for name, _ in theirs]:
+                listed = ", ".join(name for name, _ in mine) or "none"
+                raise _another(
+                    f"its {kind} columns are {listed}, and those of the table are {', '.join(name for name, _ in theirs) or 'none'}"
+                )
+            for (name, one), (_, other) in zip(mine, theirs, strict=True):
+                if one.dtype != other.dtype or not one.equals(other, null_equal=True):
+                    raise _another(f"column {name!r} had other values or another type then")
+        if set(self.units.extras) != set(units.extras):
+            raise _another(
+                f"it counted {_counted(self.units)} at every point, and {_counted(units)} are asked for (unit, weight or population differ)"
+            )
+        if RowDigest.of(units) != self.digest:
+            raise _another("the rows differ, although their columns have the same values")
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the index to a folder that :func:`reticent.anonymize.bang.open_index` and ``Bang(index=path)`` take. Keep it private: it holds the points of the table with their counts."""
+        from reticent.anonymize.bang.storage import save_index
+
+        return save_index(self, path, overwrite=overwrite)
 
     def draft(self, k: int) -> BangCut:
         """A cut whose classes have at least ``k`` people each; nothing is scanned, published or recorded."""
@@ -138,6 +180,25 @@ class BangIndex:
             return enough & ~local.failing(groups)
 
         return BangCut.of(self, dendrogram.cut(passes), k, guarded=True)
+
+
+def _quasi_values(units: FrequencySet) -> list[tuple[str, pl.Series]]:
+    return [(each.column, each.leaves) for each in units.hierarchies]
+
+
+def _sensitive_values(units: FrequencySet) -> list[tuple[str, pl.Series]]:
+    return [(each.name, each.labels) for each in units.domain.columns]
+
+
+def _counted(units: FrequencySet) -> str:
+    return " and ".join(("rows", *sorted(units.extras)))
+
+
+def _another(reason: str) -> PolicyError:
+    return PolicyError(
+        f"Bang: the saved index was built of another table: {reason}. Build an index of this table, or name the table of the index.",
+        setting=("index",),
+    )
 
 
 def _block_counts(dendrogram: Dendrogram) -> Ids:
