@@ -135,10 +135,10 @@ class BangIndex:
         k = max(self.minimum, definition.least_rows())
         if k == self.minimum and self.directory.rows.min() >= k and definition.holds(self.blocks):
             # Nothing needs to be merged, so that there is no order to be found.
-            return BangCut.of(self, np.arange(len(self.directory)), k)
+            return BangCut.of_blocks(self, k)
         context.step("merging blocks", note=f"{len(self.directory):,} blocks")
         dendrogram = self.dendrogram
-        everything = BangCut.of(self, np.zeros(len(dendrogram), dtype=np.int64), int(dendrogram.rows[-1]))
+        everything = BangCut.of(self, np.array([2 * len(dendrogram) - 2]), int(dendrogram.rows[-1]))
         if not definition.holds(everything.groups):
             require_feasible(self.units.groups(), definition)
             raise Infeasible(f"Even all rows in one class do not satisfy {definition}.")
@@ -147,11 +147,8 @@ class BangIndex:
             guarded = self.guarded(definition, k)
             if definition.holds(guarded.groups):
                 return guarded
-        smaller = dendrogram.rows[dendrogram.pairs].min(
-            axis=1, initial=0 if not len(dendrogram.pairs) else np.iinfo(np.int64).max
-        )
         # Between two of these sizes nothing changes.
-        sizes = np.concatenate([[k], np.unique(smaller[smaller >= k]) + 1])
+        sizes = np.concatenate([[k], np.unique(dendrogram.smaller[dendrogram.smaller >= k]) + 1])
         low, high = 0, len(sizes) - 1
         while low < high:
             context.step("cutting")
@@ -170,16 +167,15 @@ class BangIndex:
         """Classes that are parted wherever both parts pass; parts of the definition that judge all classes together are not asked here."""
         local = together_of(tuple(part for part in definition.parts() if part.local))
         dendrogram = self.dendrogram
-        lengths = _block_counts(dendrogram)
 
         def passes(clusters: Ids) -> NDArray[np.bool_]:
             enough: NDArray[np.bool_] = dendrogram.rows[clusters] >= k
             if local is None or not len(clusters):
                 return enough
-            groups = _clusters_of(self.blocks, dendrogram, clusters, lengths)
+            groups = _clusters_of(self.blocks, dendrogram, clusters)
             return enough & ~local.failing(groups)
 
-        return BangCut.of(self, dendrogram.cut(passes), k, guarded=True)
+        return BangCut.of(self, dendrogram.standing(passes), k, guarded=True)
 
 
 def _quasi_values(units: FrequencySet) -> list[tuple[str, pl.Series]]:
@@ -201,17 +197,9 @@ def _another(reason: str) -> PolicyError:
     )
 
 
-def _block_counts(dendrogram: Dendrogram) -> Ids:
-    """How many blocks each cluster has."""
-    found = np.ones(len(dendrogram.rows), dtype=np.int64)
-    for place, (one, other) in enumerate(dendrogram.pairs.tolist()):
-        found[len(dendrogram) + place] = found[one] + found[other]
-    return found
-
-
-def _clusters_of(blocks: Groups, dendrogram: Dendrogram, clusters: Ids, lengths: Ids) -> Groups:
+def _clusters_of(blocks: Groups, dendrogram: Dendrogram, clusters: Ids) -> Groups:
     """Some clusters, which have no block in common, as groups; the blocks of no cluster are left aside."""
-    many = lengths[clusters]
+    many = (dendrogram.stops - dendrogram.starts)[clusters]
     places = np.repeat(dendrogram.starts[clusters], many)
     places += np.arange(len(places)) - np.repeat(np.cumsum(many) - many, many)
     ids = np.full(len(dendrogram), len(clusters), dtype=np.int32)

@@ -363,22 +363,21 @@ def gap_between(rows: Any, volume: Any, one: int, other: int) -> float:
     return float(abs(rows[one] / volume[one] - rows[other] / volume[other]))
 
 
-def laid_out(pairs: Any, starts: Any, order: Any) -> None:
-    """Fill ``order`` with the blocks such that every cluster is a stretch of it, and ``starts`` with where each cluster begins."""
+def laid_out(pairs: Any, starts: Any, stops: Any, order: Any) -> None:
+    """Fill ``order`` with the blocks such that every cluster is a stretch of it, from ``starts`` to ``stops``."""
     blocks = len(order)
-    stack = np.empty(2 * blocks, dtype=np.int64)
-    stack[0] = 2 * blocks - 2
-    count, place = 1, 0
-    while count > 0:
-        count -= 1
-        cluster = stack[count]
-        starts[cluster] = place
+    for cluster in range(2 * blocks - 1):
+        stops[cluster] = (
+            1 if cluster < blocks else stops[pairs[cluster - blocks, 0]] + stops[pairs[cluster - blocks, 1]]
+        )
+    for cluster in range(2 * blocks - 2, blocks - 1, -1):
+        one, other = pairs[cluster - blocks, 0], pairs[cluster - blocks, 1]
+        starts[one] = starts[cluster]
+        starts[other] = starts[cluster] + stops[one]
+    for cluster in range(2 * blocks - 1):
+        stops[cluster] += starts[cluster]
         if cluster < blocks:
-            order[place] = cluster
-            place += 1
-        else:
-            stack[count], stack[count + 1] = pairs[cluster - blocks, 1], pairs[cluster - blocks, 0]
-            count += 2
+            order[starts[cluster]] = cluster
 
 
 # What is published of merged blocks (R-BA-11 with 13.2).

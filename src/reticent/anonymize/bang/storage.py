@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -193,10 +194,7 @@ def _arrays_of(index: BangIndex) -> Arrays:
         "directory-level": directory.level,
         "directory-encloser": directory.encloser,
         "directory-rows": directory.rows,
-        "dendrogram-pairs": tree.pairs,
-        "dendrogram-rows": tree.rows,
-        "dendrogram-order": tree.order,
-        "dendrogram-starts": tree.starts,
+        **{f"dendrogram-{each.name}": getattr(tree, each.name) for each in fields(tree)},
         "points-region": index.region_of,
         "joint": units.domain.joint,
         "reference": blocks.reference,
@@ -253,7 +251,7 @@ def _opened(folder: Path, told: Mapping[str, Any]) -> BangIndex:
     _, highs = space.boxes(lows, level)
     encloser, rows = _array(folder, "directory-encloser"), _array(folder, "directory-rows")
     directory = BangDirectory(space, lows, highs, level, encloser, rows)
-    tree = Dendrogram(*(_array(folder, f"dendrogram-{name}") for name in ("pairs", "rows", "order", "starts")))
+    tree = Dendrogram(*(_array(folder, f"dendrogram-{each.name}") for each in fields(Dendrogram)))
     codes = tuple(_array(folder, f"points-codes-{place}") for place in range(len(hierarchies)))
     sizes, histograms, extras = _counts_from(folder, "points", told["extras"])
     units = FrequencySet(hierarchies, (0,) * len(hierarchies), codes, sizes, histograms, domain, extras)
