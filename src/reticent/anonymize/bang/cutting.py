@@ -158,6 +158,17 @@ class BangCut:
             found.append(replace(described, labels=labels, meanings=meanings, of_class=place[which]))
         return tuple(found)
 
+    @property
+    def losses(self) -> dict[str, float]:
+        """The loss of every column: the mean over rows of (leaves that the class shows - 1) / (leaves - 1)."""
+        rows = self.groups.sizes / max(int(self.groups.sizes.sum()), 1)
+        found = {}
+        for axis, low, high in zip(self.index.space.axes, self.lows, self.highs, strict=True):
+            before = np.concatenate([[0], np.cumsum(np.bincount(axis.cell_of, minlength=axis.cells))])
+            shares = (before[high] - before[low] - 1) / max(axis.hierarchy.size - 1, 1)
+            found[axis.hierarchy.column] = float(shares @ rows)
+        return found
+
     @cached_property
     def region_axes(self) -> tuple[RegionLabels, ...]:
         """What classes and regions show on every axis."""
