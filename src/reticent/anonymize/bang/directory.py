@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reticent.anonymize.bang._kernels import loops_for
-from reticent.anonymize.bang.space import GridSpace, Ids, common_bits, order_of_keys
-from reticent.data import Codes, sum_by
+from reticent.anonymize.bang.space import GridSpace, Ids, Words, common_bits, order_of_keys
+from reticent.data import Codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,11 +21,81 @@ class KeyTrie:
     """The binary trie of the keys of a table: its ``root``, how many first bits the keys below each inner node share, both children, and the number and ``level`` of the region whose top a node is (-1: none)."""
 
     root: int
-    shared: Ids
-    left: Ids
-    right: Ids
-    region: Ids
-    level: Ids
+    shared: NDArray[Any]
+    left: NDArray[Any]
+    right: NDArray[Any]
+    region: NDArray[Any]
+    level: NDArray[Any]
+
+
+class KeyLeaves:
+    """The keys of a table as leaves of a trie: parts with fewer than ``minimum`` rows, which no region can divide, are one leaf each.
+
+    Keys come sorted, in one portion or in several, so that a table's need not be in memory together. It has state because they do; what there is, is asked for in the end.
+    """
+
+    def __init__(self, space: GridSpace, minimum: int) -> None:
+        self.space, self.minimum = space, minimum
+        self._state = np.zeros(3, dtype=np.int64)
+        # No two open parts share the same number of bits with the part before.
+        self._open = np.zeros((3, space.depth + 3), dtype=np.int64)
+        self._last = np.zeros((space.words, 0), dtype=np.uint64)
+        self._keys = np.zeros((space.words, 0), dtype=np.uint64)
+        self._first, self._rows = np.zeros((2, 0), dtype=np.int64)
+
+    def add(self, keys: Words, rows: Ids) -> None:
+        """Take the next keys, rising and none below those before, with their rows; a key may come several times."""
+        many = keys.shape[1]
+        if not many:
+            return
+        before = common_bits(np.concatenate([self._last, keys], axis=1))
+        before = before if self._last.shape[1] else np.concatenate([[-1], before])
+        self._last, count = keys[:, -1:].copy(), int(self._state[1])
+        self._keys = _room(self._keys, count + many)
+        self._first, self._rows = (_room(each, count + many) for each in (self._first, self._rows))
+        self._loops(many).prune(
+            self.space.depth,
+            keys,
+            before,
+            rows,
+            self.minimum,
+            self._state,
+            *self._open,
+            self._keys,
+            self._first,
+            self._rows,
+        )
+
+    def _loops(self, many: int) -> Any:
+        return loops_for(many * len(self.space.axes))
+
+    def _closed(self) -> int:
+        self._loops(0).close(-1, self.minimum, self._state, *self._open, self._rows)
+        return int(self._state[1])
+
+    @cached_property
+    def keys(self) -> Words:
+        """The first key of every leaf."""
+        return self._keys[:, : self._closed()]
+
+    @cached_property
+    def first(self) -> Ids:
+        """How many keys came before those of each leaf."""
+        return self._first[: self._closed()]
+
+    @cached_property
+    def rows(self) -> Ids:
+        """The rows of each leaf."""
+        return self._rows[: self._closed()]
+
+
+def _room(array: NDArray[Any], many: int) -> NDArray[Any]:
+    """An array with room for so many along its last axis, and for half as many more when it had not."""
+    if array.shape[-1] >= many:
+        return array
+    grown = np.zeros((*array.shape[:-1], max(many, array.shape[-1] * 3 // 2)), dtype=array.dtype)
+    grown[..., : array.shape[-1]] = array
+    return grown
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,27 +119,32 @@ class BangDirectory:
         """The canonical directory of points (their leaves and rows), whatever order these come in; and the region of every point."""
         keys = space.keys(codes)
         order = order_of_keys(keys)
-        shared = common_bits(keys[:, order])
-        fresh = np.concatenate([[True], shared < space.depth])
-        number = np.cumsum(fresh) - 1
-        firsts = np.flatnonzero(fresh)
-        weights, shared = sum_by(number, sizes[order], len(firsts)), shared[firsts[1:] - 1]
-        many = len(firsts)
+        leaves = KeyLeaves(space, minimum)
+        leaves.add(keys[:, order], sizes[order])
+        directory, owner = cls.of_leaves(leaves)
+        of_point = np.empty(len(order), dtype=np.int64)
+        of_point[order] = np.repeat(owner, np.diff(leaves.first, append=len(order)))
+        return directory, of_point
+
+    @classmethod
+    def of_leaves(cls, leaves: KeyLeaves) -> tuple[BangDirectory, Ids]:
+        """The canonical directory of the keys that were added to some leaves; and the region of every leaf."""
+        space, keys, many = leaves.space, leaves.keys, len(leaves.rows)
+        shared = common_bits(keys)
         loops, nodes = loops_for(many * len(space.axes)), 2 * many - 1
-        left, right = np.zeros((2, max(many - 1, 0)), dtype=np.int64)
-        parent, walk, held, level, region = np.zeros((5, nodes), dtype=np.int64)
+        left, right = np.zeros((2, max(many - 1, 0)), dtype=np.int32)
+        parent, walk, level, region = np.zeros((4, nodes), dtype=np.int32)
+        held = np.zeros(nodes, dtype=np.int64)
         root = loops.trie(shared, left, right, parent, walk)
-        loops.weigh(left, right, walk, weights, held)
-        loops.divide(root, minimum, shared, left, right, parent, held, level)
+        loops.weigh(left, right, walk, leaves.rows, held)
+        loops.divide(root, leaves.minimum, shared, left, right, parent, held, level)
         owner, encloser = np.zeros(many, dtype=np.int64), np.zeros(int((level >= 0).sum()), dtype=np.int64)
         loops.owners(walk, parent, many - 1, level, region, owner, encloser)
-        tops = walk[level[walk] >= 0]
-        inside = order[firsts[_key_under(tops, many)]]
-        lows, highs = space.boxes(space.cells([each[inside] for each in codes]), level[tops])
+        tops: Ids = walk[level[walk] >= 0].astype(np.int64)
+        levels = level[tops].astype(np.int64)
+        lows, highs = space.boxes(space.cells_of(keys[:, _key_under(tops, many)]), levels)
         found = KeyTrie(root, shared, left, right, region, level)
-        of_point = np.empty(len(order), dtype=np.int64)
-        of_point[order] = owner[number]
-        return cls(space, lows, highs, level[tops], encloser, held[tops], found), of_point
+        return cls(space, lows, highs, levels, encloser, held[tops], found), owner
 
     @cached_property
     def neighbours(self) -> Ids:

@@ -14,6 +14,56 @@ from typing import Any
 import numpy as np
 
 
+def prune(
+    depth: int,
+    keys: Any,
+    before: Any,
+    sizes: Any,
+    minimum: int,
+    state: Any,
+    bound: Any,
+    begin: Any,
+    held: Any,
+    leaves: Any,
+    first: Any,
+    rows: Any,
+) -> None:
+    """Put together what can never be split: every largest part of the trie of sorted keys with fewer than ``minimum`` rows becomes one leaf.
+
+    No split goes below such a part. A region that is split has 2 ``minimum`` rows or more; the walk goes to the larger half, and stops where a half has at most half of the rows, as one below ``minimum`` has;
+    and a half below ``minimum`` is not recorded. So the trie of the leaves gives the same regions as that of the keys.
+
+    Keys of ``depth`` bits may come in several portions, the smallest first. ``before`` is how many first bits each shares with the one before (-1: there is none). ``state`` has the number of parts that are open, the number of leaves, and that of the
+    keys before. An open part shares ``bound`` bits with the part before, begins at a leaf (``begin``), and has ``held`` rows. A leaf has the first of its ``keys``, that key's number and its rows.
+    :func:`close` ends the last parts.
+    """
+    for key in range(len(sizes)):
+        if before[key] >= depth:
+            # The same cell once more.
+            held[state[0] - 1] += sizes[key]
+            rows[state[1] - 1] += sizes[key]
+            continue
+        close(before[key], minimum, state, bound, begin, held, rows)
+        count, top = state[1], state[0]
+        bound[top], begin[top], held[top] = before[key], count, sizes[key]
+        leaves[:, count] = keys[:, key]
+        first[count], rows[count] = state[2] + key, sizes[key]
+        state[0], state[1] = top + 1, count + 1
+    state[2] += len(sizes)
+
+
+def close(depth: int, minimum: int, state: Any, bound: Any, begin: Any, held: Any, rows: Any) -> None:
+    """Join the open parts that share more than ``depth`` bits with the one before."""
+    top = state[0]
+    while top > 1 and bound[top - 1] > depth:
+        top -= 1
+        held[top - 1] += held[top]
+        if held[top - 1] < minimum:
+            rows[begin[top - 1]] = held[top - 1]
+            state[1] = begin[top - 1] + 1
+    state[0] = top
+
+
 def trie(shared: Any, left: Any, right: Any, parent: Any, order: Any) -> int:
     """Fill the trie of ``n`` sorted keys, of which neighbours share ``shared`` first bits; return its root.
 

@@ -327,6 +327,14 @@ class GridSpace:
                 keys[word] |= spread[word].take(leaves)
         return keys
 
+    def cells_of(self, keys: Words) -> Ids:
+        """The cell of points on every axis, one row an axis, given their keys."""
+        cells = np.zeros((len(self.axes), keys.shape[1]), dtype=np.int64)
+        for level, (axis, bit) in enumerate(self.halvings):
+            found = (keys[level // WORD] >> np.uint64(WORD - 1 - level % WORD)) & np.uint64(1)
+            cells[axis] |= found.astype(np.int64) << (self.axes[axis].bits - 1 - bit)
+        return cells
+
     def boxes(self, cells: Ids, level: Ids) -> tuple[Ids, Ids]:
         """The first cell of regions on every axis and the first behind them, given a cell inside each and their levels."""
         free = self.bits[:, None] - self.used[level].T
@@ -360,3 +368,8 @@ def order_of_keys(keys: Words) -> Ids:
     """The order of keys, the first word first."""
     found: Ids = np.argsort(keys[0], kind="stable") if len(keys) == 1 else np.lexsort(keys[::-1])
     return found.astype(np.int64)
+
+
+def sortable(keys: Words) -> NDArray[Any]:
+    """Keys as one array that compares as they do: the word itself, or the bytes of all words."""
+    return keys[0] if len(keys) == 1 else np.ascontiguousarray(keys.T.astype(">u8")).view(f"S{8 * len(keys)}").ravel()
