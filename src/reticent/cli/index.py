@@ -100,8 +100,8 @@ def _method(policy: Policy, minimum: int | None) -> Bang:
 
 def _told(index: BangIndex) -> dict[str, Any]:
     return {
-        "rows": index.units.rows,
-        "points": len(index.units),
+        "rows": int(index.blocks.sizes.sum()),
+        "points": len(index.units) if index.has_points else None,
         "blocks": len(index.directory),
         "minimum": index.minimum,
         "columns": [axis.hierarchy.column for axis in index.space.axes],
@@ -134,4 +134,6 @@ def _text(value: Any) -> str:
         return ", ".join(map(str, value)) or "none"
     if isinstance(value, float):
         return f"{value:,.4g}"
+    if value is None:
+        return "not kept: more than fit into memory"
     return f"{value:,}" if isinstance(value, int) else str(value)

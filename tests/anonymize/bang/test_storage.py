@@ -35,7 +35,7 @@ def mixed(n: int = 400, seed: int = 3) -> rt.Table:
             ).gather(people),
             "town": pl.Series(draw.choice(["Aix", "Apt", 'Ä|"x"', "  "], n // 2)).gather(people),
             "job": pl.Series(draw.choice(["cook", "smith", "judge"], n // 2), dtype=pl.Categorical).gather(people),
-            "illness": draw.choice(["flu", "cold", None], n),
+            "illness": pl.Series(["flu", "cold", None]).gather(draw.integers(0, 3, n)),
             "seen": pl.Series(moments).dt.truncate("30d"),
             "at": [time(int(each)) for each in draw.integers(0, 3, n)],
         }

@@ -40,6 +40,7 @@ from reticent.data import (
 )
 from reticent.definitions import GroupDefinition
 from reticent.engine import engine_of
+from reticent.errors import PolicyError
 from reticent.utility import Measured, RegionsDrawing
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ class BangCut:
     @property
     def labels(self) -> Ids:
         """The class of every distinct point of the table, in the order of the points of the index."""
+        self._check_points()
         return self.group[self.index.region_of]
 
     @cached_property
@@ -279,6 +281,7 @@ class BangCut:
 
     def release(self, table: Table, definition: GroupDefinition, method: Mapping[str, Any], context: Context) -> Draft:
         """The draft of a release of the table that the index was built of."""
+        self._check_points()
         recoding = self.recoding(table)
         context.step("recoding rows")
         recoded = engine_of(table, context).recode(table, recoding, context)
@@ -311,6 +314,12 @@ class BangCut:
             noted=noted_of(self, definition),
             insecure=not context.randomness.is_secure,
         )
+
+    def _check_points(self) -> None:
+        if not self.index.has_points:
+            raise PolicyError(
+                "Bang: this index was built of more points than fit into memory, and has their blocks alone. It tells the classes of any cut and what they lose; a release needs an index with points."
+            )
 
     def _seen(self, places: tuple[int, ...], kept: NDArray[np.bool_]) -> tuple[NDArray[Any], Groups]:
         """The classes as somebody sees them who knows some columns: those that look alike there are one."""

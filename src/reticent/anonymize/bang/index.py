@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class IndexParts:
-    """What an index finds out when it is first asked for, and what a saved one knows when it is opened."""
+    """What an index finds out of its points when it is first asked for, and what one knows that was opened, or has no points."""
 
     blocks: Groups
-    dendrogram: Dendrogram
     digest: RowDigest
+    dendrogram: Dendrogram | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +42,7 @@ class BangIndex:
     """The blocks of a table, each with at least ``minimum`` rows, and the order in which they merge: the source of any number of releases.
 
     ``units`` are the distinct points of the table, and ``region_of`` the region in whose block each lies. Building looks at quasi values and counts alone. An index that was opened ``knows`` its parts.
+    Of a table with more points than fit into memory, an index has blocks, and no points (:mod:`reticent.anonymize.bang.large`).
     """
 
     method: Bang
@@ -61,6 +62,11 @@ class BangIndex:
         directory, region_of = BangDirectory.built(space, units.codes, persons_of(units), minimum)
         return cls(method, minimum, space, directory, units, region_of)
 
+    @property
+    def has_points(self) -> bool:
+        """Whether the index knows the points of its table, and not only its blocks."""
+        return len(self.region_of) > 0
+
     @cached_property
     def blocks(self) -> Groups:
         """The blocks as groups, with their sensitive values."""
@@ -71,7 +77,8 @@ class BangIndex:
     @cached_property
     def dendrogram(self) -> Dendrogram:
         """The order in which blocks merge."""
-        return Dendrogram.of(self.directory, self.method.order) if self.knows is None else self.knows.dendrogram
+        known = None if self.knows is None else self.knows.dendrogram
+        return known or Dendrogram.of(self.directory, self.method.order)
 
     @cached_property
     def digest(self) -> RowDigest:
@@ -140,7 +147,7 @@ class BangIndex:
         dendrogram = self.dendrogram
         everything = BangCut.of(self, np.array([2 * len(dendrogram) - 2]), int(dendrogram.rows[-1]))
         if not definition.holds(everything.groups):
-            require_feasible(self.units.groups(), definition)
+            require_feasible(self.units.groups() if self.has_points else self.blocks, definition)
             raise Infeasible(f"Even all rows in one class do not satisfy {definition}.")
         context.step("cutting")
         if self.method.guard == "sensitive":

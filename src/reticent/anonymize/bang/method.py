@@ -11,6 +11,7 @@ import polars as pl
 
 from reticent.anonymize.bang.dendrogram import ORDERS, MergeOrder
 from reticent.anonymize.bang.index import BangIndex
+from reticent.anonymize.bang.large import index_of_stream
 from reticent.anonymize.bang.storage import open_index
 from reticent.anonymize.base import GROUPS, fitting
 from reticent.data import Context, Draft, FrequencySet, Kind, Table
@@ -83,6 +84,8 @@ class Bang:
             raise PolicyError(reason)
         if self.index is not None:
             return self._opened(count_table(table, context), context)
+        if table.held.engine == "streaming":
+            return index_of_stream(self, self.minimum or _SMALLEST, table, context)
         return BangIndex.of(self, self.minimum or _SMALLEST, count_table(table, context), context)
 
     @staticmethod

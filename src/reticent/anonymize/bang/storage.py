@@ -258,7 +258,7 @@ def _opened(folder: Path, told: Mapping[str, Any]) -> BangIndex:
     sizes, histograms, extras = _counts_from(folder, "blocks", told["extras"])
     blocks = Groups(sizes, histograms, _array(folder, "reference"), domain, extras)
     digest = RowDigest(tuple(int(told["digest"][place : place + 16], 16) for place in (0, 16)))
-    parts = IndexParts(blocks, tree, digest)
+    parts = IndexParts(blocks, digest, tree)
     found = BangIndex(method, told["minimum"], space, directory, units, _array(folder, "points-region"), knows=parts)
     if found.fingerprint != told["fingerprint"]:
         raise ValueError("another fingerprint")
