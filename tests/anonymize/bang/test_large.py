@@ -49,7 +49,7 @@ def test_a_spool_gives_every_key_once_and_rising(tmp_path, monkeypatch):
     monkeypatch.setattr(large, "_SAMPLED", 8)
     draw = np.random.default_rng(1)
     for words in (1, 2):
-        space = space_of(*(9,) * 8 * words)
+        space = space_of(*(9,) * 7 * words)
         spool = KeySpool(space, tmp_path)
         runs = [draw.integers(0, 300, (words, size)).astype(np.uint64) << np.uint64(50) for size in (700, 1, 0, 300)]
         for run in runs:
@@ -97,7 +97,7 @@ def test_an_index_of_a_stream_is_that_of_the_table_in_memory(scales, tmp_path, m
     table = mixed(2500)
     method = rt.Bang(minimum=4, scales=scales)
     whole = method.build(table)
-    with_points = method.build(streamed(table))
+    with_points = index_of_stream(method, 4, streamed(table), Context(), most_points=10**6)
     assert with_points.has_points
     found = index_of_stream(method, 4, streamed(table), Context(scratch=tmp_path), most_points=300)
     assert not found.has_points
