@@ -47,7 +47,9 @@ class Dendrogram:
         rows[:count], volume[:count] = directory.rows, directory.volumes
         lows[:, :count], highs[:, :count] = directory.lows, directory.highs
         pairs = np.zeros((count - 1, 2), dtype=np.int64)
-        starts, beside = _lists(directory.neighbours, count)
+        near = directory.neighbours
+        starts, beside = np.zeros(count + 1, dtype=np.int64), np.zeros(2 * near.shape[1], dtype=np.int64)
+        loops.listed(near[0], near[1], starts, beside)
         density = directory.rows / directory.volumes
         if how == "balanced":
             entries = len(beside)
@@ -116,11 +118,3 @@ class Dendrogram:
         group = np.empty(len(self), dtype=np.int64)
         group[self.order] = np.repeat(along, (self.stops - self.starts)[clusters][along])
         return group
-
-
-def _lists(pairs: Ids, count: int) -> tuple[Ids, Ids]:
-    """Where the neighbours of each block begin, and the neighbours, rising."""
-    one, other = np.concatenate([pairs, pairs[::-1]], axis=1)
-    order = np.lexsort((other, one))
-    starts = np.searchsorted(one[order], np.arange(count + 1))
-    return starts, other[order]

@@ -147,22 +147,31 @@ class BangDirectory:
         return cls(space, lows, highs, levels, encloser, held[tops], found), owner
 
     @cached_property
-    def neighbours(self) -> Ids:
-        """Pairs of regions that share a face or of which one lies directly inside the other, each pair once (R-BA-9)."""
+    def neighbours(self) -> NDArray[np.int32]:
+        """Pairs of regions that share a face, or of which one lies directly inside the other: all of them, each once, in no order (R-BA-9)."""
         assert self.trie is not None
-        sides, nested = np.int64(1) << self.space.bits, np.flatnonzero(self.encloser >= 0)
-        loops, room = loops_for(len(self) * len(sides)), 4 * len(self) * len(sides)
+        count, trie = len(self), self.trie
+        loops = loops_for(count * len(self.space.axes))
+        one, other, held, inside, branch = np.zeros((5, 2 * count), dtype=np.int32)
+        nodes = loops.outlined(
+            trie.root, trie.left, trie.right, trie.level, trie.region, one, other, held, inside, branch
+        )
+        one, other, held, inside, branch = (each[:nodes] for each in (one, other, held, inside, branch))
+        # A node that holds no region parts its keys, and is no leaf.
+        levels, parting = self.level[inside], held < 0
+        levels[parting] = trie.shared[branch[parting]]
+        lows, highs = (each.T.astype(np.int32, order="C") for each in self.space.boxes(self.lows[:, inside], levels))
+        nested = np.flatnonzero(self.encloser >= 0)
+        room = 8 * count * len(self.space.axes)
         while True:
-            one, other = np.zeros((2, room), dtype=np.int64)
-            found = loops.around(
-                self.trie.root, *halving_arrays(self.space), sides, self.trie.shared, self.trie.left, self.trie.right,
-                self.trie.region, self.trie.level, self.lows, self.highs, one, other,
-            )  # fmt: skip
+            first, second = np.zeros((2, room), dtype=np.int32)
+            found = loops.touching(one, other, held, lows, highs, self.space.depth + 1, first, second)
             if found <= room:
                 break
             room = found
-        pairs = [np.concatenate([one[:found], nested]), np.concatenate([other[:found], self.encloser[nested]])]
-        return _once(np.stack(pairs), len(self))
+        return np.stack(
+            [np.concatenate([first[:found], nested]), np.concatenate([second[:found], self.encloser[nested]])]
+        ).astype(np.int32)
 
     def __len__(self) -> int:
         return len(self.level)
@@ -192,10 +201,3 @@ def halving_arrays(space: GridSpace) -> tuple[Ids, Ids]:
 def _key_under(tops: Ids, keys: int) -> Ids:
     """A key under each of some nodes of the trie: inner node ``i`` has key ``i`` under it, and leaf ``keys - 1 + i`` is key ``i``."""
     return np.where(tops >= keys - 1, tops - (keys - 1), tops)
-
-
-def _once(pairs: Ids, count: int) -> Ids:
-    """Each pair once, the smaller number first, in rising order."""
-    low, high = pairs.min(axis=0), pairs.max(axis=0)
-    distinct = np.unique(low * max(count, 1) + high)
-    return np.stack([distinct // max(count, 1), distinct % max(count, 1)])
