@@ -89,11 +89,12 @@ def streamed(table: rt.Table) -> rt.Table:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("scales", [{}, {"pay": "quantile", "age": [20, 40, 60]}])
-def test_an_index_of_a_stream_is_that_of_the_table_in_memory(scales, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("scales", "room"), [({}, 0), ({"pay": "quantile", "age": [20, 40, 60]}, 1 << 20)])
+def test_an_index_of_a_stream_is_that_of_the_table_in_memory(scales, room, tmp_path, monkeypatch):
     """Several sensitive columns, several rows of a person, missing values; chunks of a thousand rows."""
     monkeypatch.setenv("RETICENT_MEMORY", "1MB")
     monkeypatch.setattr(large, "_CELLS_AT_ONCE", 100)
+    monkeypatch.setattr(large, "_MOST_COUNTS", room)
     table = mixed(2500)
     method = rt.Bang(minimum=4, scales=scales)
     whole = method.build(table)

@@ -40,8 +40,8 @@ class KeyLeaves:
         # No two open parts share the same number of bits with the part before.
         self._open = np.zeros((3, space.depth + 3), dtype=np.int64)
         self._last = np.zeros((space.words, 0), dtype=np.uint64)
-        self._keys = np.zeros((space.words, 0), dtype=np.uint64)
-        self._first, self._rows = np.zeros((2, 0), dtype=np.int64)
+        self._keys = np.zeros((0, space.words), dtype=np.uint64)
+        self._first, self._rows = (np.zeros(0, dtype=np.int64) for _ in range(2))
 
     def add(self, keys: Words, rows: Ids) -> None:
         """Take the next keys, rising and none below those before, with their rows; a key may come several times."""
@@ -51,8 +51,10 @@ class KeyLeaves:
         before = common_bits(np.concatenate([self._last, keys], axis=1))
         before = before if self._last.shape[1] else np.concatenate([[-1], before])
         self._last, count = keys[:, -1:].copy(), int(self._state[1])
-        self._keys = _room(self._keys, count + many)
-        self._first, self._rows = (_room(each, count + many) for each in (self._first, self._rows))
+        if count + many > len(self._rows):
+            for each in (self._keys, self._first, self._rows):
+                # In its place: the leaves of a large table are not held twice.
+                each.resize((max(count + many, len(each) * 5 // 4), *each.shape[1:]), refcheck=False)
         self._loops(many).prune(
             self.space.depth,
             keys,
@@ -76,7 +78,7 @@ class KeyLeaves:
     @cached_property
     def keys(self) -> Words:
         """The first key of every leaf."""
-        return self._keys[:, : self._closed()]
+        return self._keys[: self._closed()].T
 
     @cached_property
     def first(self) -> Ids:
@@ -87,15 +89,6 @@ class KeyLeaves:
     def rows(self) -> Ids:
         """The rows of each leaf."""
         return self._rows[: self._closed()]
-
-
-def _room(array: NDArray[Any], many: int) -> NDArray[Any]:
-    """An array with room for so many along its last axis, and for half as many more when it had not."""
-    if array.shape[-1] >= many:
-        return array
-    grown = np.zeros((*array.shape[:-1], max(many, array.shape[-1] * 3 // 2)), dtype=array.dtype)
-    grown[..., : array.shape[-1]] = array
-    return grown
 
 
 @dataclass(frozen=True, eq=False)

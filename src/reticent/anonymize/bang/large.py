@@ -7,8 +7,8 @@ region. The result is the index that all points together would give, but for the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain, pairwise
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,19 @@ from reticent.anonymize.bang.digest import RowDigest
 from reticent.anonymize.bang.directory import BangDirectory, KeyLeaves
 from reticent.anonymize.bang.index import BangIndex, IndexParts
 from reticent.anonymize.bang.space import GridSpace, Ids, Words, common_bits, order_of_keys, sortable
-from reticent.data import Context, FrequencySet, Groups, Histograms, SensitiveDomain, Table, most_rows, sum_by
+from reticent.data import (
+    Context,
+    FrequencySet,
+    Groups,
+    Histograms,
+    SensitiveColumn,
+    SensitiveDomain,
+    Table,
+    most_rows,
+    sum_by,
+)
 from reticent.engine import count_chunks
+from reticent.errors import PolicyError
 from reticent.files import Scratch, write_new
 
 if TYPE_CHECKING:
@@ -30,7 +41,7 @@ if TYPE_CHECKING:
 _ROWS_OF_A_POINT = 4
 _PORTION = 1 << 21
 _SAMPLED = 256
-_CELLS_AT_ONCE = 1 << 24
+_MOST_COUNTS, _CELLS_AT_ONCE = 1 << 26, 1 << 24
 
 
 def index_of_stream(
@@ -174,79 +185,75 @@ def _bytes(keys: Words, rows: Ids) -> Iterator[bytes]:
             yield array[start : start + (1 << 20)].tobytes()
 
 
-@dataclass(frozen=True)
-class _Cells:
-    """Counts of sensitive values by block, in any order."""
-
-    owners: NDArray[np.int32]
-    values: NDArray[np.int32]
-    counts: Ids
-
-
 class BlockCounts:
-    """The rows and sensitive values of blocks, added up chunk by chunk. It has state because it grows."""
+    """The rows and sensitive values of blocks, added up chunk by chunk. It has state because it grows.
+
+    Of every block a count of each joint value, where there is room for all of them; otherwise only those that occur.
+    """
 
     def __init__(self, blocks: int) -> None:
         self._blocks = blocks
         self._sizes = np.zeros(blocks, dtype=np.int64)
         self._extras: dict[str, Ids] = {}
-        self._waiting: list[_Cells] = []
-        self._columns: SensitiveDomain | None = None
-        self._joint: NDArray[np.int32] | None = None
+        self._cells: list[tuple[Ids, Ids]] = []
+        self._every: Ids | None = None
+        self._columns: tuple[SensitiveColumn, ...] = ()
+        self._values: Ids = np.zeros(0, dtype=np.int64)
 
     def add(self, units: FrequencySet, region_of: Ids) -> None:
         """Take the points of a chunk, each in a block."""
+        if not len(self._values):
+            self._columns = units.domain.columns
+            space = prod(column.size for column in self._columns)
+            if self._blocks * space >= 2**62:
+                raise PolicyError(
+                    f"Bang: the sensitive columns have {space:,} combinations of values, too many to count in {self._blocks:,} blocks of a table larger than memory. Make fewer columns sensitive, or "
+                    "their values coarser."
+                )
+            if self._blocks * space <= _MOST_COUNTS:
+                self._every = np.zeros(self._blocks * space, dtype=np.int64)
         self._sizes += sum_by(region_of, units.sizes, self._blocks)
         for name, counts in units.extras.items():
             self._extras[name] = self._extras.get(name, 0) + sum_by(region_of, counts, self._blocks)
-        values, cells = self._numbers(units.domain), units.histograms
-        self._waiting.append(
-            _Cells(region_of.astype(np.int32)[cells.owners], values[cells.values].astype(np.int32), cells.counts)
-        )
-        if sum(len(each.counts) for each in self._waiting) > _CELLS_AT_ONCE + 2 * len(self._waiting[0].counts):
-            self._merge()
+        sizes, joint = [column.size for column in self._columns], units.domain.joint
+        packed = np.ravel_multi_index(tuple(joint.T), sizes) if sizes else np.zeros(1, dtype=np.int64)
+        self._values = np.union1d(self._values, packed)
+        cells = units.histograms
+        keys = region_of[cells.owners] * max(prod(sizes), 1) + packed[cells.values]
+        if self._every is not None:
+            np.add.at(self._every, keys, cells.counts)
+            return
+        self._cells.append((keys, cells.counts))
+        if sum(len(each) for each, _ in self._cells) > _CELLS_AT_ONCE + 2 * len(self._cells[0][0]):
+            self._cells = [self._summed()]
 
     def groups(self) -> Groups:
-        """The blocks, with joint values in the order in which a count of all rows has them."""
-        assert self._columns is not None
-        assert self._joint is not None
-        joint = self._joint
-        if joint.shape[1] > 1:
-            joint, place = np.unique(joint, axis=0, return_inverse=True)
-            self._waiting = [
-                _Cells(each.owners, place.ravel().astype(np.int32)[each.values], each.counts) for each in self._waiting
-            ]
-        found = self._histograms(len(joint))
-        domain = SensitiveDomain(self._columns.columns, joint)
-        return Groups(self._sizes, found, found.total(len(joint)), domain, self._extras)
+        """The blocks, with the joint values that occur in the order in which a count of all rows has them."""
+        sizes = [column.size for column in self._columns]
+        space = max(prod(sizes), 1)
+        if self._every is not None:
+            keys = np.flatnonzero(self._every)
+            counts, self._every = self._every[keys], None
+        else:
+            (keys, counts), self._cells = self._summed(), []
+        owners = keys // space
+        offsets = np.searchsorted(owners, np.arange(self._blocks + 1)).astype(np.int64)
+        keys -= owners * space
+        if len(sizes) == 1:
+            domain, values = SensitiveDomain.single(self._columns[0]), keys
+        elif not sizes:
+            domain, values = SensitiveDomain.none(), keys
+        else:
+            joint = np.stack(np.unravel_index(self._values, sizes), axis=1).astype(np.int32)
+            domain, values = SensitiveDomain(self._columns, joint), np.searchsorted(self._values, keys)
+        found = Histograms(offsets, values.astype(np.int32), counts)
+        return Groups(self._sizes, found, found.total(domain.size), domain, self._extras)
 
-    def _numbers(self, domain: SensitiveDomain) -> Ids:
-        """The number of every joint value of a chunk: with several columns, chunks have numbers of their own."""
-        if self._joint is None or self._columns is None:
-            self._columns, self._joint = domain, domain.joint
-        if domain.joint.shape[1] <= 1 or domain.joint is self._joint:
-            return np.arange(domain.size)
-        known = len(self._joint)
-        distinct, number = np.unique(np.concatenate([self._joint, domain.joint]), axis=0, return_inverse=True)
-        place = np.full(len(distinct), -1, dtype=np.int64)
-        place[number.ravel()[:known]] = np.arange(known)
-        fresh = np.flatnonzero(place < 0)
-        place[fresh] = known + np.arange(len(fresh))
-        self._joint = np.concatenate([self._joint, distinct[fresh]])
-        found: Ids = place[number.ravel()[known:]]
-        return found
-
-    def _histograms(self, size: int) -> Histograms:
-        parts = self._waiting
-        return Histograms.from_cells(
-            np.concatenate([each.owners for each in parts]),
-            np.concatenate([each.values for each in parts]),
-            np.concatenate([each.counts for each in parts]),
-            self._blocks,
-            size,
-        )
-
-    def _merge(self) -> None:
-        assert self._joint is not None
-        found = self._histograms(len(self._joint))
-        self._waiting = [_Cells(found.owners.astype(np.int32), found.values, found.counts)]
+    def _summed(self) -> tuple[Ids, Ids]:
+        """The cells, rising, each once with its rows."""
+        keys = np.concatenate([each for each, _ in self._cells])
+        counts = np.concatenate([each for _, each in self._cells])
+        order = np.argsort(keys)
+        keys = keys[order]
+        firsts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+        return keys[firsts], np.add.reduceat(counts[order], firsts)

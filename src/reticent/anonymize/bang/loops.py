@@ -46,7 +46,7 @@ def prune(
         close(before[key], minimum, state, bound, begin, held, rows)
         count, top = state[1], state[0]
         bound[top], begin[top], held[top] = before[key], count, sizes[key]
-        leaves[:, count] = keys[:, key]
+        leaves[count] = keys[:, key]
         first[count], rows[count] = state[2] + key, sizes[key]
         state[0], state[1] = top + 1, count + 1
     state[2] += len(sizes)
@@ -70,7 +70,7 @@ def trie(shared: Any, left: Any, right: Any, parent: Any, order: Any) -> int:
     Inner node ``i`` parts keys ``i`` and ``i + 1``; the leaf of key ``i`` is node ``n - 1 + i``. ``order`` becomes the nodes, parents before children.
     """
     inner = len(shared)
-    stack = np.empty(inner + 1, dtype=np.int64)
+    stack = np.empty(inner + 1, dtype=left.dtype)
     top = 0
     for node in range(inner):
         last = -1
@@ -85,7 +85,7 @@ def trie(shared: Any, left: Any, right: Any, parent: Any, order: Any) -> int:
         top += 1
     root = stack[0] if inner > 0 else 0
     parent[root] = -1
-    walk = np.empty(2 * inner + 1, dtype=np.int64)
+    walk = np.empty(2 * inner + 1, dtype=left.dtype)
     walk[0] = root
     waiting, done = 1, 0
     while waiting > 0:
@@ -118,7 +118,7 @@ def divide(root: int, minimum: int, shared: Any, left: Any, right: Any, parent: 
     inner = len(shared)
     level[:] = -1
     level[root] = 0
-    waiting = np.empty(len(level), dtype=np.int64)
+    waiting = np.empty(len(level), dtype=left.dtype)
     waiting[0] = root
     count = 1
     while count > 0:

@@ -42,6 +42,7 @@ MOST_BITS = 12
 """The finest resolution of a column, unless breakpoints say more: 4,096 cells."""
 # The first cell of a line begins at a multiple of this part of its length, so that the lowest value that occurs does not show.
 _ALIGNED = 8
+_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -349,11 +350,14 @@ def halvings_of(bits: Sequence[int]) -> tuple[tuple[int, int], ...]:
 
 def common_bits(keys: Words) -> Ids:
     """For each key but the first how many of its first bits it shares with the key before."""
-    differs = keys[:, 1:] ^ keys[:, :-1]
-    found = np.full(differs.shape[1], len(keys) * WORD, dtype=np.int64)
-    for word in range(len(keys) - 1, -1, -1):
-        there = differs[word] != 0
-        found[there] = word * WORD + WORD - _bit_lengths(differs[word][there])
+    found = np.full(max(keys.shape[1] - 1, 0), len(keys) * WORD, dtype=np.int64)
+    for start in range(0, len(found), _AT_ONCE):
+        mine = found[start : start + _AT_ONCE]
+        for word in range(len(keys) - 1, -1, -1):
+            near = keys[word, start : start + len(mine) + 1]
+            differs = near[1:] ^ near[:-1]
+            there = differs != 0
+            mine[there] = word * WORD + WORD - _bit_lengths(differs[there])
     return found
 
 
