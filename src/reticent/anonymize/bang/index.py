@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -95,8 +96,21 @@ class BangIndex:
         found.update(str(self.digest).encode())
         return found.hexdigest()
 
-    def check_table(self, units: FrequencySet) -> None:
-        """Refuse a table, given its counts, that is not the one that the index was built of."""
+    def check_table(self, counted: Iterable[FrequencySet]) -> None:
+        """Refuse a table, given counts that add up to its own, that is not the one that the index was built of."""
+        digest, extras = RowDigest((0, 0)), set[str]()
+        for units in counted:
+            self._check_columns(units)
+            extras |= set(units.extras)
+            digest += RowDigest.of(units)
+        if set(self.blocks.extras) != extras:
+            raise _another(
+                f"it counted {_counted(self.blocks.extras)} at every point, and {_counted(extras)} are asked for (unit, weight or population differ)"
+            )
+        if digest != self.digest:
+            raise _another("the rows differ, although their columns have the same values")
+
+    def _check_columns(self, units: FrequencySet) -> None:
         for kind, values in (("quasi", _quasi_values), ("sensitive", _sensitive_values)):
             mine, theirs = values(self.units), values(units)
             if [name for name, _ in mine] != [name for name, _ in theirs]:
@@ -105,14 +119,8 @@ class BangIndex:
                     f"its {kind} columns are {listed}, and those of the table are {', '.join(name for name, _ in theirs) or 'none'}"
                 )
             for (name, one), (_, other) in zip(mine, theirs, strict=True):
-                if one.dtype != other.dtype or not one.equals(other, null_equal=True):
+                if one is not other and (one.dtype != other.dtype or not one.equals(other, null_equal=True)):
                     raise _another(f"column {name!r} had other values or another type then")
-        if set(self.units.extras) != set(units.extras):
-            raise _another(
-                f"it counted {_counted(self.units)} at every point, and {_counted(units)} are asked for (unit, weight or population differ)"
-            )
-        if RowDigest.of(units) != self.digest:
-            raise _another("the rows differ, although their columns have the same values")
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the index to a folder that :func:`reticent.anonymize.bang.open_index` and ``Bang(index=path)`` take. Keep it private: it holds the points of the table with their counts."""
@@ -193,8 +201,8 @@ def _sensitive_values(units: FrequencySet) -> list[tuple[str, pl.Series]]:
     return [(each.name, each.labels) for each in units.domain.columns]
 
 
-def _counted(units: FrequencySet) -> str:
-    return " and ".join(("rows", *sorted(units.extras)))
+def _counted(extras: Iterable[str]) -> str:
+    return " and ".join(("rows", *sorted(extras)))
 
 
 def _another(reason: str) -> PolicyError:

@@ -14,9 +14,9 @@ from reticent.anonymize.bang.index import BangIndex
 from reticent.anonymize.bang.large import index_of_stream
 from reticent.anonymize.bang.storage import open_index
 from reticent.anonymize.base import GROUPS, fitting
-from reticent.data import Context, Draft, FrequencySet, Kind, Table
+from reticent.data import Context, Draft, Kind, Table
 from reticent.definitions import Definition
-from reticent.engine import count_table
+from reticent.engine import count_chunks, count_table
 from reticent.errors import PolicyError
 from reticent.exact import whole
 
@@ -83,7 +83,7 @@ class Bang:
         if reason is not None:
             raise PolicyError(reason)
         if self.index is not None:
-            return self._opened(count_table(table, context), context)
+            return self._opened(table, context)
         if table.held.engine == "streaming":
             return index_of_stream(self, self.minimum or _SMALLEST, table, context)
         return BangIndex.of(self, self.minimum or _SMALLEST, count_table(table, context), context)
@@ -121,21 +121,20 @@ class Bang:
         wanted = fitting(self, table, definition)
         context = context or Context()
         table = wanted.prepare(table)
-        units = count_table(table, context)
         if self.index is None:
             minimum = self.minimum or max(min(_SMALLEST, wanted.least_rows()), 1)
-            index = BangIndex.of(self, minimum, units, context)
+            index = BangIndex.of(self, minimum, count_table(table, context), context)
         else:
-            index = self._opened(units, context)
+            index = self._opened(table, context)
         return index.passing(wanted, context).release(table, wanted, index.method.describe(), context)
 
-    def _opened(self, units: FrequencySet, context: Context) -> BangIndex:
-        """The saved index, if it is that of the table whose counts these are; classes are guarded as this method says."""
+    def _opened(self, table: Table, context: Context) -> BangIndex:
+        """The saved index, if it is that of the table; classes are guarded as this method says."""
         assert self.index is not None
         context.step("opening the index")
         index = open_index(self.index)
         context.step("comparing the index with the table")
-        index.check_table(units)
+        index.check_table(count_chunks(table, context, "comparing the index with the table"))
         return replace(index, method=replace(index.method, guard=self.guard))
 
     def describe(self) -> dict[str, Any]:
