@@ -103,6 +103,23 @@ def test_an_opened_index_gives_the_same_cuts_for_every_k(method, tmp_path, monke
         assert (mine.null_leaf, mine.data_dependent) == (theirs.null_leaf, theirs.data_dependent)
 
 
+def test_cuts_of_an_opened_index_are_large_enough_and_nest(tmp_path):
+    """O9: every class has k people, classes partition the rows, and a larger k only joins classes."""
+    table = people(700)
+    opened = rt.Bang.open(rt.Bang(minimum=3).build(table).save(tmp_path / "index"))
+    before = None
+    for k in (3, 4, 7, 20, 21, 100, 700):
+        cut = opened.draft(k)
+        sizes = np.bincount(cut.labels, weights=opened.units.sizes, minlength=cut.count)
+        assert sizes.min() >= k
+        assert sizes.sum() == 700
+        assert sizes.tolist() == cut.groups.sizes.tolist()
+        if before is not None:
+            pairs = set(zip(before.tolist(), cut.labels.tolist(), strict=True))
+            assert len(pairs) == len(set(before.tolist()))
+        before = cut.labels
+
+
 def test_scales_of_every_kind_are_saved(tmp_path):
     table = mixed(200)
     scales = {"age": [20, 30, 65], "pay": "quantile", "born": [date(1955, 1, 1), date(1970, 6, 1)]}

@@ -120,10 +120,10 @@ class BangDirectory:
         return directory, of_point
 
     @classmethod
-    def of_leaves(cls, leaves: KeyLeaves) -> tuple[BangDirectory, Ids]:
+    def of_leaves(cls, leaves: KeyLeaves) -> tuple[BangDirectory, NDArray[np.int32]]:
         """The canonical directory of the keys that were added to some leaves; and the region of every leaf."""
         space, keys, many = leaves.space, leaves.keys, len(leaves.rows)
-        shared = common_bits(keys)
+        shared = common_bits(keys).astype(np.int16)
         loops, nodes = loops_for(many * len(space.axes)), 2 * many - 1
         left, right = np.zeros((2, max(many - 1, 0)), dtype=np.int32)
         parent, walk, level, region = np.zeros((4, nodes), dtype=np.int32)
@@ -131,7 +131,7 @@ class BangDirectory:
         root = loops.trie(shared, left, right, parent, walk)
         loops.weigh(left, right, walk, leaves.rows, held)
         loops.divide(root, leaves.minimum, shared, left, right, parent, held, level)
-        owner, encloser = np.zeros(many, dtype=np.int64), np.zeros(int((level >= 0).sum()), dtype=np.int64)
+        owner, encloser = np.zeros(many, dtype=np.int32), np.zeros(int((level >= 0).sum()), dtype=np.int64)
         loops.owners(walk, parent, many - 1, level, region, owner, encloser)
         tops: Ids = walk[level[walk] >= 0].astype(np.int64)
         levels = level[tops].astype(np.int64)

@@ -97,10 +97,12 @@ def _index_of_many(
     directory, owner = BangDirectory.of_leaves(leaves)
     blocks = BlockCounts(len(directory))
     starts = sortable(leaves.keys)
+    # Of the leaves only their keys are needed from here on.
+    del leaves
     for chunk in count_chunks(table, context, "counting the rows of blocks"):
         # The keys of a leaf stand together, so that a key is in the last leaf that begins at or before it.
         leaf = np.searchsorted(starts, sortable(space.keys(chunk.codes)), side="right") - 1
-        blocks.add(chunk, owner[leaf])
+        blocks.add(chunk, owner[leaf].astype(np.int64))
     groups = blocks.groups()
     nothing = np.zeros(0, dtype=np.int64)
     units = FrequencySet(
