@@ -205,6 +205,8 @@ def _arrays_of(index: BangIndex) -> Arrays:
         found[f"axis-{place}-cells"] = axis.cell_of
         if isinstance(axis, LineAxis):
             found[f"axis-{place}-edges"] = axis.edges
+        elif isinstance(axis, RankAxis):
+            found[f"axis-{place}-order"] = axis.order
     for name, each in (("points", units), ("blocks", blocks)):
         found |= _counts(name, each.sizes, each.histograms, each.extras)
     return found
@@ -324,7 +326,7 @@ def _axis_json(axis: ColumnAxis) -> dict[str, Any]:
 def _axis_from(folder: Path, place: int, told: Mapping[str, Any], hierarchy: BoundHierarchy) -> ColumnAxis:
     cells = _array(folder, f"axis-{place}-cells")
     if "kind" not in told:
-        return RankAxis.of(hierarchy)
+        return RankAxis(hierarchy, told["bits"], cells, _array(folder, f"axis-{place}-order"))
     edges = _array(folder, f"axis-{place}-edges")
     return LineAxis(hierarchy, told["bits"], cells, ValueType(told["kind"]), edges, told["missing"])
 
