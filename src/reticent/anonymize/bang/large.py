@@ -103,6 +103,7 @@ def _index_of_many(
         # The keys of a leaf stand together, so that a key is in the last leaf that begins at or before it.
         leaf = np.searchsorted(starts, sortable(space.keys(chunk.codes)), side="right") - 1
         blocks.add(chunk, owner[leaf].astype(np.int64))
+    del starts, owner
     groups = blocks.groups()
     nothing = np.zeros(0, dtype=np.int64)
     units = FrequencySet(
