@@ -80,9 +80,9 @@ def check_own(path: Path, *, shared: bool = False) -> str | None:
 
 @contextmanager
 def folder_aside(
-    target: Path, *, replace: bool = False, removable: Callable[[Path], bool] | None = None
+    target: Path, *, replace: bool = False, removable: Callable[[Path], bool] | None = None, mode: int = 0o755
 ) -> Iterator[Path]:
-    """A fresh folder beside ``target`` that takes its name when the block ends well, and vanishes when it does not.
+    """A fresh folder beside ``target`` that takes its name and its ``mode`` when the block ends well, and vanishes when it does not.
 
     With ``replace`` an existing target is exchanged in one step where the system can (Linux), and removed afterwards, if it is ``removable``
     (by default everything is). The folders are held open, so that nothing is written elsewhere when somebody renames them or puts links in their place (Linux).
@@ -100,7 +100,7 @@ def folder_aside(
                 yield aside
                 for place, _, _ in os.walk(aside):
                     sync_folder(Path(place))
-                os.chmod(aside, 0o755)
+                os.chmod(aside, mode)
                 if _is_open_as(handle, folder):
                     _move(folder, parent / target.name, replace, removable)
                 if not _is_open_as(handle, parent / target.name) or not _is_open_as(handle, target):

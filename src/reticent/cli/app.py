@@ -15,6 +15,7 @@ from reticent.cli import (
     belief,
     demo,
     grid,
+    index,
     inspect,
     keys,
     knowledge,
@@ -32,7 +33,7 @@ from reticent.cli import (
 )
 
 _COMMANDS = (demo, inspect, assess, preview, publish, republish, verify, attack, query, apply, report)
-_GROUPS = (knowledge, belief, randomize, noise, grid, synthesize, views, audit, ledger, keys)
+_GROUPS = (knowledge, belief, randomize, noise, grid, index, synthesize, views, audit, ledger, keys)
 
 
 def app_for(words: Sequence[str] = ()) -> typer.Typer:

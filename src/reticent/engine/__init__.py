@@ -5,12 +5,14 @@
 ``recoding``   the public rows of a table, of all of it or of a part
 ``spark``      rows on a cluster, counted and recoded there
 
-An engine is found by the name that a table's rows give (``reticent._names.ENGINES``): call :func:`engine_of`, :func:`count_table` and :func:`finest_floor`.
+An engine is found by the name that a table's rows give (``reticent._names.ENGINES``): call :func:`engine_of`, :func:`count_table`, :func:`count_chunks` and :func:`finest_floor`.
 """
+
+from collections.abc import Iterator
 
 from reticent.data import Context, Engine, FrequencySet, NodeLevels, Table, engine_named
 
-__all__ = ["count_table", "engine_of", "finest_floor"]
+__all__ = ["count_chunks", "count_table", "engine_of", "finest_floor"]
 
 
 def engine_of(table: Table, context: Context | None = None) -> Engine:
@@ -48,3 +50,14 @@ def count_table(
         scanned = table.watched(context, "counting rows")
         known[sensitive] = table, engine_of(table, context).count(scanned, sensitive=sensitive, floor=floor)
     return known[sensitive][1]
+
+
+def count_chunks(table: Table, context: Context, stage: str) -> Iterator[FrequencySet]:
+    """Frequency sets of the distinct quasi points that add up to that of the table: of a table larger than memory one for each chunk of rows, of any other the whole."""
+    from reticent.engine.streaming import StreamingEngine
+
+    engine = engine_of(table, context)
+    if isinstance(engine, StreamingEngine):
+        yield from engine.chunks(table.watched(context, stage), (0,) * len(table.quasi))
+    else:
+        yield count_table(table, context)

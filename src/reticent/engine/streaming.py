@@ -48,7 +48,7 @@ class StreamingEngine:
     def count(self, table: Table, *, sensitive: bool = True, floor: NodeLevels | None = None) -> FrequencySet:
         """Count the distinct quasi points of the table, at level 0 or at ``floor``."""
         levels = floor if floor is not None else (0,) * len(table.hierarchies)
-        counted = self._counted(table, levels)
+        counted = _added_up(self.chunks(table, levels))
         return counted if sensitive else counted.bare()
 
     def finest(self, table: Table, floor: NodeLevels) -> NodeLevels:
@@ -93,11 +93,20 @@ class StreamingEngine:
         watched = table.watched(context, "recoding and sorting rows")
         return recode_parts(watched, recoding, self._local.codes, context.randomness)
 
-    def _counted(self, table: Table, levels: NodeLevels) -> FrequencySet:
-        counted = _added_up(self._local.count(part, floor=levels) for part in table.parts())
+    def chunks(self, table: Table, levels: NodeLevels) -> Iterator[FrequencySet]:
+        """Frequency sets that add up to that of the table: of its rows chunk by chunk, then of its people, then of the population."""
+        first: FrequencySet | None = None
+        for part in table.parts():
+            counted = self._local.count(part, floor=levels)
+            first = first or counted
+            yield counted
+        if first is None:
+            return
         if table.unit == "person" and table.key is not None:
-            counted = counted + _added_up(self._persons(table, rows, counted) for rows in table.people())
-        return counted if table.population is None else counted + self._local.people(table, counted)
+            for rows in table.people():
+                yield self._persons(table, rows, first)
+        if table.population is not None:
+            yield self._local.people(table, first)
 
     def _persons(self, table: Table, rows: pl.DataFrame, counted: FrequencySet) -> FrequencySet:
         """People as points without rows. All rows of a person share their quasi values, so a distinct row is a person."""

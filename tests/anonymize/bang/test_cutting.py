@@ -26,7 +26,10 @@ def test_classes_are_large_enough_and_larger_ones_are_made_of_smaller_ones(table
     tree = Dendrogram.of(made, how)
     assert sorted(tree.pairs.ravel().tolist()) == list(range(2 * len(made) - 2))
     assert sorted(tree.order.tolist()) == list(range(len(made)))
-    small, large = tree.at(first), tree.at(first + more)
+    small, large = tree.classes(tree.at(first)), tree.classes(tree.at(first + more))
+    # The cut by counts is the one from everything downwards.
+    downwards = tree.standing(lambda clusters: tree.rows[clusters] >= first)
+    assert sorted(downwards.tolist()) == sorted(tree.at(first).tolist())
     for group, k in ((small, first), (large, first + more)):
         sizes = np.bincount(group, weights=made.rows)
         assert sizes.sum() == len(rows)
@@ -40,9 +43,13 @@ def test_classes_are_large_enough_and_larger_ones_are_made_of_smaller_ones(table
 def test_published_regions_give_every_cell_to_the_class_of_its_block(table, how, k):
     bits, rows, minimum = table
     made, texts = directory_of(rows, bits, minimum)
-    group = Dendrogram.of(made, how).at(k)
-    index: Any = SimpleNamespace(directory=made)
-    cut = BangCut.of(index, group, k)
+    tree = Dendrogram.of(made, how)
+    index: Any = SimpleNamespace(directory=made, dendrogram=tree)
+    cut = BangCut.of(index, tree.at(k), k)
+    for mine in range(cut.count):
+        held = cut.group == mine
+        assert cut.lows[:, mine].tolist() == made.lows[:, held].min(axis=1).tolist()
+        assert cut.highs[:, mine].tolist() == made.highs[:, held].max(axis=1).tolist()
     shown = cut.published
     public = dict(zip(texts_of(shown.lows, shown.level, bits), shown.group.tolist(), strict=True))
     block = dict(zip(texts, cut.group.tolist(), strict=True))

@@ -4,6 +4,7 @@
 ``index``       a table's index: built once, cut for any k
 ``space``       columns as lines of cells, points as keys of interleaved bits, ranges of cells as labels
 ``directory``   regions and blocks; ``dendrogram`` the order in which blocks merge, and cuts through it
+``storage``     the folder of a saved index; ``digest`` what the rows of a table are known by
 ``cutting``     what is published of a cut
 ``loops``       the loops behind, which ``_kernels`` compiles for large tables
 """
@@ -11,5 +12,6 @@
 from reticent.anonymize.bang.cutting import BangCut
 from reticent.anonymize.bang.index import BangIndex
 from reticent.anonymize.bang.method import Bang
+from reticent.anonymize.bang.storage import open_index
 
-__all__ = ["Bang", "BangCut", "BangIndex"]
+__all__ = ["Bang", "BangCut", "BangIndex", "open_index"]

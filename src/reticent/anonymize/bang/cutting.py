@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from reticent.anonymize.bang._kernels import loops_for
 from reticent.anonymize.bang.directory import halving_arrays
 from reticent.anonymize.bang.series import beside_cuts, noted_of
-from reticent.anonymize.bang.space import Ids
+from reticent.anonymize.bang.space import ColumnAxis, Ids
 from reticent.anonymize.leaving import Leaving, LeftOut
 from reticent.anonymize.sets import seen_as
 from reticent.anonymize.typical import group_column
@@ -34,13 +34,13 @@ from reticent.data import (
     Table,
     ValueType,
     declared_domains,
-    first_rows,
     number,
     pack,
     unused,
 )
 from reticent.definitions import GroupDefinition
 from reticent.engine import engine_of
+from reticent.errors import PolicyError
 from reticent.utility import Measured, RegionsDrawing
 
 if TYPE_CHECKING:
@@ -67,16 +67,28 @@ class PublishedRegions:
 
 @dataclass(frozen=True)
 class AxisLabels:
-    """What is shown on one axis: the distinct ``labels`` with their ``meanings``, and which of them each class and each region shows.
+    """What classes show on one axis: the distinct ``labels`` with their ``meanings``, and which of them each class shows.
 
-    ``ranges`` are the distinct ranges of cells, and region ``r`` has the one numbered ``range_of[r]``.
+    ``codes`` are the distinct ranges of cells that were described, as numbers (first cell times ``side`` plus end), those of classes first.
     """
 
     labels: list[str]
     meanings: list[Meaning]
     of_class: Ids
+    codes: Ids
+    side: int
+
+    @property
+    def ranges(self) -> list[tuple[int, int]]:
+        """The ranges that were described."""
+        return [(code // self.side, code % self.side) for code in self.codes.tolist()]
+
+
+@dataclass(frozen=True)
+class RegionLabels(AxisLabels):
+    """What classes and regions show on one axis: labels of classes come first, with the same numbers; region ``r`` shows label ``of_region[r]`` and is the range ``range_of[r]``."""
+
     of_region: Ids
-    ranges: list[tuple[int, int]]
     range_of: Ids
 
 
@@ -84,23 +96,35 @@ class AxisLabels:
 class BangCut:
     """A cut of an index: every block in one of ``count`` classes (``group``), each of which passed what was asked. Nothing was scanned to make it.
 
-    ``guarded``: classes were parted as far as their sensitive values allow, from ``k`` people on.
+    ``lows`` and ``highs`` are the boxes around the classes: the first cell on each axis (row), and the first behind. ``guarded``: classes were parted as far as their sensitive values allow, from ``k`` people on.
     """
 
     index: BangIndex
     group: Ids
     count: int
+    lows: NDArray[Any]
+    highs: NDArray[Any]
     k: int
     guarded: bool = False
 
     @classmethod
-    def of(cls, index: BangIndex, group: Ids, k: int, *, guarded: bool = False) -> BangCut:
-        """Classes in the order of their first blocks, so that numbers tell nothing but where they lie."""
-        count = int(group.max()) + 1
-        firsts = first_rows(group[::-1], count)
-        place = np.empty(count, dtype=np.int64)
-        place[np.argsort(len(group) - 1 - firsts)] = np.arange(count)
-        return cls(index, place[group], count, k, guarded)
+    def of(cls, index: BangIndex, clusters: Ids, k: int, *, guarded: bool = False) -> BangCut:
+        """Clusters as classes, in the order of their first blocks, so that numbers tell nothing but where they lie."""
+        tree = index.dendrogram
+        group, count = tree.classes(clusters), len(clusters)
+        firsts = np.empty(count, dtype=np.int64)
+        firsts[group[::-1]] = np.arange(len(group))[::-1]
+        leading = np.zeros(len(group), dtype=bool)
+        leading[firsts] = True
+        place, boxes = (np.cumsum(leading) - 1)[firsts], clusters[group[leading]]
+        boxed = tree.lows.take(boxes, axis=1), tree.highs.take(boxes, axis=1)
+        return cls(index, place.take(group), count, *boxed, k, guarded)
+
+    @classmethod
+    def of_blocks(cls, index: BangIndex, k: int) -> BangCut:
+        """Every block is a class: no order of merging is needed."""
+        directory, count = index.directory, len(index.directory)
+        return cls(index, np.arange(count), count, directory.lows, directory.highs, k)
 
     @cached_property
     def groups(self) -> Groups:
@@ -110,6 +134,7 @@ class BangCut:
     @property
     def labels(self) -> Ids:
         """The class of every distinct point of the table, in the order of the points of the index."""
+        self._check_points()
         return self.group[self.index.region_of]
 
     @cached_property
@@ -125,31 +150,40 @@ class BangCut:
 
     @cached_property
     def axes(self) -> tuple[AxisLabels, ...]:
-        """The labels of classes and regions on every axis: a class shows the range from the first cell of its regions to the last."""
-        shown = self.published
-        order = np.argsort(shown.group, kind="stable")
-        starts = np.searchsorted(shown.group[order], np.arange(self.count))
+        """What classes show on every axis: the range from the first cell of their regions to the last."""
         found = []
-        for axis, lows, highs in zip(self.index.space.axes, shown.lows, shown.highs, strict=True):
-            low, high = np.minimum.reduceat(lows[order], starts), np.maximum.reduceat(highs[order], starts)
+        for axis, low, high in zip(self.index.space.axes, self.lows, self.highs, strict=True):
             side = axis.cells + 1
-            codes, which = _numbered(np.concatenate([low, lows]) * side + np.concatenate([high, highs]), side * side)
-            ranges = [(code // side, code % side) for code in codes.tolist()]
-            labels, meanings = axis.described(ranges)
-            # Different cells may hold the same values of the column, and then look alike.
-            numbers = {label: place for place, label in enumerate(dict.fromkeys(labels))}
-            known = dict(zip(labels, meanings, strict=True))
-            place = np.array([numbers[label] for label in labels], dtype=np.int64)[which]
-            found.append(
-                AxisLabels(
-                    list(numbers),
-                    [known[label] for label in numbers],
-                    place[: self.count],
-                    place[self.count :],
-                    ranges,
-                    which[self.count :],
-                )
-            )
+            codes, which = _numbered(low.astype(np.int64) * side + high, side * side)
+            described = AxisLabels([], [], which, codes, side)
+            labels, meanings, place = _told(axis, described.ranges)
+            found.append(replace(described, labels=labels, meanings=meanings, of_class=place[which]))
+        return tuple(found)
+
+    @property
+    def losses(self) -> dict[str, float]:
+        """The loss of every column: the mean over rows of (leaves that the class shows - 1) / (leaves - 1)."""
+        rows = self.groups.sizes / max(int(self.groups.sizes.sum()), 1)
+        found = {}
+        for axis, low, high in zip(self.index.space.axes, self.lows, self.highs, strict=True):
+            before = np.concatenate([[0], np.cumsum(np.bincount(axis.cell_of, minlength=axis.cells))])
+            shares = (before[high] - before[low] - 1) / max(axis.hierarchy.size - 1, 1)
+            found[axis.hierarchy.column] = float(shares @ rows)
+        return found
+
+    @cached_property
+    def region_axes(self) -> tuple[RegionLabels, ...]:
+        """What classes and regions show on every axis."""
+        shown, found = self.published, []
+        for axis, mine, lows, highs in zip(self.index.space.axes, self.axes, shown.lows, shown.highs, strict=True):
+            theirs, which = _numbered(lows * mine.side + highs, mine.side * mine.side)
+            # Ranges of classes are described first, so that they have the same labels as without those of regions.
+            fresh = ~np.isin(theirs, mine.codes)
+            codes = np.concatenate([mine.codes, theirs[fresh]])
+            number_of = np.argsort(codes)[np.searchsorted(np.sort(codes), theirs)]
+            described = RegionLabels([], [], mine.of_class, codes, mine.side, which, number_of[which])
+            labels, meanings, place = _told(axis, described.ranges)
+            found.append(replace(described, labels=labels, meanings=meanings, of_region=place[described.range_of]))
         return tuple(found)
 
     @cached_property
@@ -167,7 +201,7 @@ class BangCut:
         found: list[Shape] = [holes[each] for each in levels[order[starts[:-1]]].tolist()]
         for each in np.flatnonzero(many > 1).tolist():
             mine = order[starts[each] : starts[each + 1]]
-            sides = [[axis.meanings[at] for at in axis.of_region[mine].tolist()] for axis in self.axes]
+            sides = [[axis.meanings[at] for at in axis.of_region[mine].tolist()] for axis in self.region_axes]
             found[each] = Patched(
                 names, kinds, tuple(zip(levels[mine].tolist(), zip(*sides, strict=True), strict=True))
             )
@@ -191,10 +225,10 @@ class BangCut:
         """The public table of regions: class, level, labels, and between which values (or places of values) each lies, for plain queries."""
         shown = self.published
         columns = [pl.Series(numbered, shown.group + 1), pl.Series(level, shown.level)]
-        for axis, labels in zip(self.index.space.axes, self.axes, strict=True):
+        for axis, labels in zip(self.index.space.axes, self.region_axes, strict=True):
             name = axis.hierarchy.column
             columns.append(pl.Series(name, labels.labels, dtype=pl.String).gather(labels.of_region))
-        for axis, labels in zip(self.index.space.axes, self.axes, strict=True):
+        for axis, labels in zip(self.index.space.axes, self.region_axes, strict=True):
             name = axis.hierarchy.column
             low, high = (each.gather(labels.range_of) for each in axis.bounds(labels.ranges))
             columns += [low.alias(FROM.format(name)), high.alias(BELOW.format(name))]
@@ -220,7 +254,7 @@ class BangCut:
         """For every column what each label stands for."""
         return {
             axis.hierarchy.column: dict(zip(each.labels, each.meanings, strict=True))
-            for axis, each in zip(self.index.space.axes, self.axes, strict=True)
+            for axis, each in zip(self.index.space.axes, self.region_axes, strict=True)
         }
 
     def recoding(self, table: Table) -> Regions:
@@ -234,7 +268,7 @@ class BangCut:
                 tuple(each.meanings),
                 each.of_class,
             )
-            for axis, each in zip(self.index.space.axes, self.axes, strict=True)
+            for axis, each in zip(self.index.space.axes, self.region_axes, strict=True)
         )
         return Regions(
             columns,
@@ -247,6 +281,7 @@ class BangCut:
 
     def release(self, table: Table, definition: GroupDefinition, method: Mapping[str, Any], context: Context) -> Draft:
         """The draft of a release of the table that the index was built of."""
+        self._check_points()
         recoding = self.recoding(table)
         context.step("recoding rows")
         recoded = engine_of(table, context).recode(table, recoding, context)
@@ -280,6 +315,12 @@ class BangCut:
             insecure=not context.randomness.is_secure,
         )
 
+    def _check_points(self) -> None:
+        if not self.index.has_points:
+            raise PolicyError(
+                "Bang: this index was built of more points than fit into memory, and has their blocks alone. It tells the classes of any cut and what they lose; a release needs an index with points."
+            )
+
     def _seen(self, places: tuple[int, ...], kept: NDArray[np.bool_]) -> tuple[NDArray[Any], Groups]:
         """The classes as somebody sees them who knows some columns: those that look alike there are one."""
         if len(places) == len(self.axes):
@@ -290,6 +331,15 @@ class BangCut:
         )
         mine, _, groups = seen_as(self.groups, ids.astype(np.int64), count, kept)
         return mine, groups
+
+
+def _told(axis: ColumnAxis, ranges: Sequence[tuple[int, int]]) -> tuple[list[str], list[Meaning], Ids]:
+    """The distinct labels of ranges with their meanings, and the label of each range: different cells may hold the same values of the column, and then look alike."""
+    labels, meanings = axis.described(ranges)
+    numbers = {label: place for place, label in enumerate(dict.fromkeys(labels))}
+    known = dict(zip(labels, meanings, strict=True))
+    places = np.array([numbers[label] for label in labels], dtype=np.int64)
+    return list(numbers), [known[label] for label in numbers], places
 
 
 def _numbered(codes: Ids, space: int) -> tuple[Ids, Ids]:

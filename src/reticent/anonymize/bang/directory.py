@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reticent.anonymize.bang._kernels import loops_for
-from reticent.anonymize.bang.space import GridSpace, Ids, common_bits, order_of_keys
-from reticent.data import Codes, sum_by
+from reticent.anonymize.bang.space import GridSpace, Ids, Words, common_bits, order_of_keys
+from reticent.data import Codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,11 +21,74 @@ class KeyTrie:
     """The binary trie of the keys of a table: its ``root``, how many first bits the keys below each inner node share, both children, and the number and ``level`` of the region whose top a node is (-1: none)."""
 
     root: int
-    shared: Ids
-    left: Ids
-    right: Ids
-    region: Ids
-    level: Ids
+    shared: NDArray[Any]
+    left: NDArray[Any]
+    right: NDArray[Any]
+    region: NDArray[Any]
+    level: NDArray[Any]
+
+
+class KeyLeaves:
+    """The keys of a table as leaves of a trie: parts with fewer than ``minimum`` rows, which no region can divide, are one leaf each.
+
+    Keys come sorted, in one portion or in several, so that a table's need not be in memory together. It has state because they do; what there is, is asked for in the end.
+    """
+
+    def __init__(self, space: GridSpace, minimum: int) -> None:
+        self.space, self.minimum = space, minimum
+        self._state = np.zeros(3, dtype=np.int64)
+        # No two open parts share the same number of bits with the part before.
+        self._open = np.zeros((3, space.depth + 3), dtype=np.int64)
+        self._last = np.zeros((space.words, 0), dtype=np.uint64)
+        self._keys = np.zeros((0, space.words), dtype=np.uint64)
+        self._first, self._rows = (np.zeros(0, dtype=np.int64) for _ in range(2))
+
+    def add(self, keys: Words, rows: Ids) -> None:
+        """Take the next keys, rising and none below those before, with their rows; a key may come several times."""
+        many = keys.shape[1]
+        if not many:
+            return
+        before = common_bits(np.concatenate([self._last, keys], axis=1))
+        before = before if self._last.shape[1] else np.concatenate([[-1], before])
+        self._last, count = keys[:, -1:].copy(), int(self._state[1])
+        if count + many > len(self._rows):
+            for each in (self._keys, self._first, self._rows):
+                # In its place: the leaves of a large table are not held twice.
+                each.resize((max(count + many, len(each) * 5 // 4), *each.shape[1:]), refcheck=False)
+        self._loops(many).prune(
+            self.space.depth,
+            keys,
+            before,
+            rows,
+            self.minimum,
+            self._state,
+            *self._open,
+            self._keys,
+            self._first,
+            self._rows,
+        )
+
+    def _loops(self, many: int) -> Any:
+        return loops_for(many * len(self.space.axes))
+
+    def _closed(self) -> int:
+        self._loops(0).close(-1, self.minimum, self._state, *self._open, self._rows)
+        return int(self._state[1])
+
+    @cached_property
+    def keys(self) -> Words:
+        """The first key of every leaf."""
+        return self._keys[: self._closed()].T
+
+    @cached_property
+    def first(self) -> Ids:
+        """How many keys came before those of each leaf."""
+        return self._first[: self._closed()]
+
+    @cached_property
+    def rows(self) -> Ids:
+        """The rows of each leaf."""
+        return self._rows[: self._closed()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,45 +112,59 @@ class BangDirectory:
         """The canonical directory of points (their leaves and rows), whatever order these come in; and the region of every point."""
         keys = space.keys(codes)
         order = order_of_keys(keys)
-        shared = common_bits(keys[:, order])
-        fresh = np.concatenate([[True], shared < space.depth])
-        number = np.cumsum(fresh) - 1
-        firsts = np.flatnonzero(fresh)
-        weights, shared = sum_by(number, sizes[order], len(firsts)), shared[firsts[1:] - 1]
-        many = len(firsts)
-        loops, nodes = loops_for(many * len(space.axes)), 2 * many - 1
-        left, right = np.zeros((2, max(many - 1, 0)), dtype=np.int64)
-        parent, walk, held, level, region = np.zeros((5, nodes), dtype=np.int64)
-        root = loops.trie(shared, left, right, parent, walk)
-        loops.weigh(left, right, walk, weights, held)
-        loops.divide(root, minimum, shared, left, right, parent, held, level)
-        owner, encloser = np.zeros(many, dtype=np.int64), np.zeros(int((level >= 0).sum()), dtype=np.int64)
-        loops.owners(walk, parent, many - 1, level, region, owner, encloser)
-        tops = walk[level[walk] >= 0]
-        inside = order[firsts[_key_under(tops, many)]]
-        lows, highs = space.boxes(space.cells([each[inside] for each in codes]), level[tops])
-        found = KeyTrie(root, shared, left, right, region, level)
+        leaves = KeyLeaves(space, minimum)
+        leaves.add(keys[:, order], sizes[order])
+        directory, owner = cls.of_leaves(leaves)
         of_point = np.empty(len(order), dtype=np.int64)
-        of_point[order] = owner[number]
-        return cls(space, lows, highs, level[tops], encloser, held[tops], found), of_point
+        of_point[order] = np.repeat(owner, np.diff(leaves.first, append=len(order)))
+        return directory, of_point
+
+    @classmethod
+    def of_leaves(cls, leaves: KeyLeaves) -> tuple[BangDirectory, NDArray[np.int32]]:
+        """The canonical directory of the keys that were added to some leaves; and the region of every leaf."""
+        space, keys, many = leaves.space, leaves.keys, len(leaves.rows)
+        shared = common_bits(keys).astype(np.int16)
+        loops, nodes = loops_for(many * len(space.axes)), 2 * many - 1
+        left, right = np.zeros((2, max(many - 1, 0)), dtype=np.int32)
+        parent, walk, level, region = np.zeros((4, nodes), dtype=np.int32)
+        held = np.zeros(nodes, dtype=np.int64)
+        root = loops.trie(shared, left, right, parent, walk)
+        loops.weigh(left, right, walk, leaves.rows, held)
+        loops.divide(root, leaves.minimum, shared, left, right, parent, held, level)
+        owner, encloser = np.zeros(many, dtype=np.int32), np.zeros(int((level >= 0).sum()), dtype=np.int64)
+        loops.owners(walk, parent, many - 1, level, region, owner, encloser)
+        tops: Ids = walk[level[walk] >= 0].astype(np.int64)
+        levels = level[tops].astype(np.int64)
+        lows, highs = space.boxes(space.cells_of(keys[:, _key_under(tops, many)]), levels)
+        found = KeyTrie(root, shared, left, right, region, level)
+        return cls(space, lows, highs, levels, encloser, held[tops], found), owner
 
     @cached_property
-    def neighbours(self) -> Ids:
-        """Pairs of regions that share a face or of which one lies directly inside the other, each pair once (R-BA-9)."""
+    def neighbours(self) -> NDArray[np.int32]:
+        """Pairs of regions that share a face, or of which one lies directly inside the other: all of them, each once, in no order (R-BA-9)."""
         assert self.trie is not None
-        sides, nested = np.int64(1) << self.space.bits, np.flatnonzero(self.encloser >= 0)
-        loops, room = loops_for(len(self) * len(sides)), 4 * len(self) * len(sides)
+        count, trie = len(self), self.trie
+        loops = loops_for(count * len(self.space.axes))
+        one, other, held, inside, branch = np.zeros((5, 2 * count), dtype=np.int32)
+        nodes = loops.outlined(
+            trie.root, trie.left, trie.right, trie.level, trie.region, one, other, held, inside, branch
+        )
+        one, other, held, inside, branch = (each[:nodes] for each in (one, other, held, inside, branch))
+        # A node that holds no region parts its keys, and is no leaf.
+        levels, parting = self.level[inside], held < 0
+        levels[parting] = trie.shared[branch[parting]]
+        lows, highs = (each.T.astype(np.int32, order="C") for each in self.space.boxes(self.lows[:, inside], levels))
+        nested = np.flatnonzero(self.encloser >= 0)
+        room = 8 * count * len(self.space.axes)
         while True:
-            one, other = np.zeros((2, room), dtype=np.int64)
-            found = loops.around(
-                self.trie.root, *halving_arrays(self.space), sides, self.trie.shared, self.trie.left, self.trie.right,
-                self.trie.region, self.trie.level, self.lows, self.highs, one, other,
-            )  # fmt: skip
+            first, second = np.zeros((2, room), dtype=np.int32)
+            found = loops.touching(one, other, held, lows, highs, self.space.depth + 1, first, second)
             if found <= room:
                 break
             room = found
-        pairs = [np.concatenate([one[:found], nested]), np.concatenate([other[:found], self.encloser[nested]])]
-        return _once(np.stack(pairs), len(self))
+        return np.stack(
+            [np.concatenate([first[:found], nested]), np.concatenate([second[:found], self.encloser[nested]])]
+        ).astype(np.int32)
 
     def __len__(self) -> int:
         return len(self.level)
@@ -116,10 +194,3 @@ def halving_arrays(space: GridSpace) -> tuple[Ids, Ids]:
 def _key_under(tops: Ids, keys: int) -> Ids:
     """A key under each of some nodes of the trie: inner node ``i`` has key ``i`` under it, and leaf ``keys - 1 + i`` is key ``i``."""
     return np.where(tops >= keys - 1, tops - (keys - 1), tops)
-
-
-def _once(pairs: Ids, count: int) -> Ids:
-    """Each pair once, the smaller number first, in rising order."""
-    low, high = pairs.min(axis=0), pairs.max(axis=0)
-    distinct = np.unique(low * max(count, 1) + high)
-    return np.stack([distinct // max(count, 1), distinct % max(count, 1)])

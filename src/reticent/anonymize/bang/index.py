@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from reticent.anonymize.bang.cutting import BangCut
 from reticent.anonymize.bang.dendrogram import Dendrogram
+from reticent.anonymize.bang.digest import RowDigest
 from reticent.anonymize.bang.directory import BangDirectory
 from reticent.anonymize.bang.space import GridSpace, Ids
 from reticent.anonymize.leaving import together_of
@@ -26,10 +30,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
+class IndexParts:
+    """What an index finds out of its points when it is first asked for, and what one knows that was opened, or has no points."""
+
+    blocks: Groups
+    digest: RowDigest
+    dendrogram: Dendrogram | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class BangIndex:
     """The blocks of a table, each with at least ``minimum`` rows, and the order in which they merge: the source of any number of releases.
 
-    ``units`` are the distinct points of the table, and ``region_of`` the region in whose block each lies. Building looks at quasi values and counts alone.
+    ``units`` are the distinct points of the table, and ``region_of`` the region in whose block each lies. Building looks at quasi values and counts alone. An index that was opened ``knows`` its parts.
+    Of a table with more points than fit into memory, an index has blocks, and no points (:mod:`reticent.anonymize.bang.large`).
     """
 
     method: Bang
@@ -38,6 +52,7 @@ class BangIndex:
     directory: BangDirectory
     units: FrequencySet
     region_of: Ids
+    knows: IndexParts | None = None
 
     @classmethod
     def of(cls, method: Bang, minimum: int, units: FrequencySet, context: Context) -> BangIndex:
@@ -48,28 +63,70 @@ class BangIndex:
         directory, region_of = BangDirectory.built(space, units.codes, persons_of(units), minimum)
         return cls(method, minimum, space, directory, units, region_of)
 
+    @property
+    def has_points(self) -> bool:
+        """Whether the index knows the points of its table, and not only its blocks."""
+        return len(self.region_of) > 0
+
     @cached_property
     def blocks(self) -> Groups:
         """The blocks as groups, with their sensitive values."""
+        if self.knows is not None:
+            return self.knows.blocks
         return self.units.merged(self.region_of.astype(np.int32), len(self.directory))
 
     @cached_property
     def dendrogram(self) -> Dendrogram:
         """The order in which blocks merge."""
-        return Dendrogram.of(self.directory, self.method.order)
+        known = None if self.knows is None else self.knows.dendrogram
+        return known or Dendrogram.of(self.directory, self.method.order)
+
+    @cached_property
+    def digest(self) -> RowDigest:
+        """What the rows of the table are known by."""
+        return RowDigest.of(self.units) if self.knows is None else self.knows.digest
 
     @cached_property
     def fingerprint(self) -> str:
         """A hash of everything that the index was built of: other rows, or other parameters, make another one."""
-        units, found = self.units, hashlib.sha256()
-        found.update(repr((self.minimum, self.method.order, sorted(self.method.scales.items()), units.domain)).encode())
-        for hierarchy, codes in zip(units.hierarchies, units.codes, strict=True):
-            found.update(repr((hierarchy.column, hierarchy.leaves.dtype, hierarchy.leaves.to_list())).encode())
-            found.update(np.ascontiguousarray(codes, dtype=np.int64).data)
-        cells = units.histograms
-        for each in (units.sizes, cells.offsets, cells.values, cells.counts):
-            found.update(np.ascontiguousarray(each, dtype=np.int64).data)
+        scales = self.method.describe().get("scales", {})
+        found = hashlib.sha256(repr((self.minimum, self.method.order, sorted(scales.items()))).encode())
+        for name, values in (*_quasi_values(self.units), *_sensitive_values(self.units)):
+            found.update(repr((name, values.dtype, values.to_list())).encode())
+        found.update(str(self.digest).encode())
         return found.hexdigest()
+
+    def check_table(self, counted: Iterable[FrequencySet]) -> None:
+        """Refuse a table, given counts that add up to its own, that is not the one that the index was built of."""
+        digest, extras = RowDigest((0, 0)), set[str]()
+        for units in counted:
+            self._check_columns(units)
+            extras |= set(units.extras)
+            digest += RowDigest.of(units)
+        if set(self.blocks.extras) != extras:
+            raise _another(
+                f"it counted {_counted(self.blocks.extras)} at every point, and {_counted(extras)} are asked for (unit, weight or population differ)"
+            )
+        if digest != self.digest:
+            raise _another("the rows differ, although their columns have the same values")
+
+    def _check_columns(self, units: FrequencySet) -> None:
+        for kind, values in (("quasi", _quasi_values), ("sensitive", _sensitive_values)):
+            mine, theirs = values(self.units), values(units)
+            if [name for name, _ in mine] != [name for name, _ in theirs]:
+                listed = ", ".join(name for name, _ in mine) or "none"
+                raise _another(
+                    f"its {kind} columns are {listed}, and those of the table are {', '.join(name for name, _ in theirs) or 'none'}"
+                )
+            for (name, one), (_, other) in zip(mine, theirs, strict=True):
+                if one is not other and (one.dtype != other.dtype or not one.equals(other, null_equal=True)):
+                    raise _another(f"column {name!r} had other values or another type then")
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the index to a folder that :func:`reticent.anonymize.bang.open_index` and ``Bang(index=path)`` take. Keep it private: it holds the points of the table with their counts."""
+        from reticent.anonymize.bang.storage import save_index
+
+        return save_index(self, path, overwrite=overwrite)
 
     def draft(self, k: int) -> BangCut:
         """A cut whose classes have at least ``k`` people each; nothing is scanned, published or recorded."""
@@ -93,23 +150,20 @@ class BangIndex:
         k = max(self.minimum, definition.least_rows())
         if k == self.minimum and self.directory.rows.min() >= k and definition.holds(self.blocks):
             # Nothing needs to be merged, so that there is no order to be found.
-            return BangCut.of(self, np.arange(len(self.directory)), k)
+            return BangCut.of_blocks(self, k)
         context.step("merging blocks", note=f"{len(self.directory):,} blocks")
         dendrogram = self.dendrogram
-        everything = BangCut.of(self, np.zeros(len(dendrogram), dtype=np.int64), int(dendrogram.rows[-1]))
+        everything = BangCut.of(self, np.array([2 * len(dendrogram) - 2]), int(dendrogram.rows[-1]))
         if not definition.holds(everything.groups):
-            require_feasible(self.units.groups(), definition)
+            require_feasible(self.units.groups() if self.has_points else self.blocks, definition)
             raise Infeasible(f"Even all rows in one class do not satisfy {definition}.")
         context.step("cutting")
         if self.method.guard == "sensitive":
             guarded = self.guarded(definition, k)
             if definition.holds(guarded.groups):
                 return guarded
-        smaller = dendrogram.rows[dendrogram.pairs].min(
-            axis=1, initial=0 if not len(dendrogram.pairs) else np.iinfo(np.int64).max
-        )
         # Between two of these sizes nothing changes.
-        sizes = np.concatenate([[k], np.unique(smaller[smaller >= k]) + 1])
+        sizes = np.concatenate([[k], np.unique(dendrogram.smaller[dendrogram.smaller >= k]) + 1])
         low, high = 0, len(sizes) - 1
         while low < high:
             context.step("cutting")
@@ -128,29 +182,39 @@ class BangIndex:
         """Classes that are parted wherever both parts pass; parts of the definition that judge all classes together are not asked here."""
         local = together_of(tuple(part for part in definition.parts() if part.local))
         dendrogram = self.dendrogram
-        lengths = _block_counts(dendrogram)
 
         def passes(clusters: Ids) -> NDArray[np.bool_]:
             enough: NDArray[np.bool_] = dendrogram.rows[clusters] >= k
             if local is None or not len(clusters):
                 return enough
-            groups = _clusters_of(self.blocks, dendrogram, clusters, lengths)
+            groups = _clusters_of(self.blocks, dendrogram, clusters)
             return enough & ~local.failing(groups)
 
-        return BangCut.of(self, dendrogram.cut(passes), k, guarded=True)
+        return BangCut.of(self, dendrogram.standing(passes), k, guarded=True)
 
 
-def _block_counts(dendrogram: Dendrogram) -> Ids:
-    """How many blocks each cluster has."""
-    found = np.ones(len(dendrogram.rows), dtype=np.int64)
-    for place, (one, other) in enumerate(dendrogram.pairs.tolist()):
-        found[len(dendrogram) + place] = found[one] + found[other]
-    return found
+def _quasi_values(units: FrequencySet) -> list[tuple[str, pl.Series]]:
+    return [(each.column, each.leaves) for each in units.hierarchies]
 
 
-def _clusters_of(blocks: Groups, dendrogram: Dendrogram, clusters: Ids, lengths: Ids) -> Groups:
+def _sensitive_values(units: FrequencySet) -> list[tuple[str, pl.Series]]:
+    return [(each.name, each.labels) for each in units.domain.columns]
+
+
+def _counted(extras: Iterable[str]) -> str:
+    return " and ".join(("rows", *sorted(extras)))
+
+
+def _another(reason: str) -> PolicyError:
+    return PolicyError(
+        f"Bang: the saved index was built of another table: {reason}. Build an index of this table, or name the table of the index.",
+        setting=("index",),
+    )
+
+
+def _clusters_of(blocks: Groups, dendrogram: Dendrogram, clusters: Ids) -> Groups:
     """Some clusters, which have no block in common, as groups; the blocks of no cluster are left aside."""
-    many = lengths[clusters]
+    many = (dendrogram.stops - dendrogram.starts)[clusters]
     places = np.repeat(dendrogram.starts[clusters], many)
     places += np.arange(len(places)) - np.repeat(np.cumsum(many) - many, many)
     ids = np.full(len(dendrogram), len(clusters), dtype=np.int32)

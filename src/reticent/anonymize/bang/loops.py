@@ -14,13 +14,63 @@ from typing import Any
 import numpy as np
 
 
+def prune(
+    depth: int,
+    keys: Any,
+    before: Any,
+    sizes: Any,
+    minimum: int,
+    state: Any,
+    bound: Any,
+    begin: Any,
+    held: Any,
+    leaves: Any,
+    first: Any,
+    rows: Any,
+) -> None:
+    """Put together what can never be split: every largest part of the trie of sorted keys with fewer than ``minimum`` rows becomes one leaf.
+
+    No split goes below such a part. A region that is split has 2 ``minimum`` rows or more; the walk goes to the larger half, and stops where a half has at most half of the rows, as one below ``minimum`` has;
+    and a half below ``minimum`` is not recorded. So the trie of the leaves gives the same regions as that of the keys.
+
+    Keys of ``depth`` bits may come in several portions, the smallest first. ``before`` is how many first bits each shares with the one before (-1: there is none). ``state`` has the number of parts that are open, the number of leaves, and that of the
+    keys before. An open part shares ``bound`` bits with the part before, begins at a leaf (``begin``), and has ``held`` rows. A leaf has the first of its ``keys``, that key's number and its rows.
+    :func:`close` ends the last parts.
+    """
+    for key in range(len(sizes)):
+        if before[key] >= depth:
+            # The same cell once more.
+            held[state[0] - 1] += sizes[key]
+            rows[state[1] - 1] += sizes[key]
+            continue
+        close(before[key], minimum, state, bound, begin, held, rows)
+        count, top = state[1], state[0]
+        bound[top], begin[top], held[top] = before[key], count, sizes[key]
+        leaves[count] = keys[:, key]
+        first[count], rows[count] = state[2] + key, sizes[key]
+        state[0], state[1] = top + 1, count + 1
+    state[2] += len(sizes)
+
+
+def close(depth: int, minimum: int, state: Any, bound: Any, begin: Any, held: Any, rows: Any) -> None:
+    """Join the open parts that share more than ``depth`` bits with the one before."""
+    top = state[0]
+    while top > 1 and bound[top - 1] > depth:
+        top -= 1
+        held[top - 1] += held[top]
+        if held[top - 1] < minimum:
+            rows[begin[top - 1]] = held[top - 1]
+            state[1] = begin[top - 1] + 1
+    state[0] = top
+
+
 def trie(shared: Any, left: Any, right: Any, parent: Any, order: Any) -> int:
     """Fill the trie of ``n`` sorted keys, of which neighbours share ``shared`` first bits; return its root.
 
     Inner node ``i`` parts keys ``i`` and ``i + 1``; the leaf of key ``i`` is node ``n - 1 + i``. ``order`` becomes the nodes, parents before children.
     """
     inner = len(shared)
-    stack = np.empty(inner + 1, dtype=np.int64)
+    stack = np.empty(inner + 1, dtype=left.dtype)
     top = 0
     for node in range(inner):
         last = -1
@@ -35,7 +85,7 @@ def trie(shared: Any, left: Any, right: Any, parent: Any, order: Any) -> int:
         top += 1
     root = stack[0] if inner > 0 else 0
     parent[root] = -1
-    walk = np.empty(2 * inner + 1, dtype=np.int64)
+    walk = np.empty(2 * inner + 1, dtype=left.dtype)
     walk[0] = root
     waiting, done = 1, 0
     while waiting > 0:
@@ -68,7 +118,7 @@ def divide(root: int, minimum: int, shared: Any, left: Any, right: Any, parent: 
     inner = len(shared)
     level[:] = -1
     level[root] = 0
-    waiting = np.empty(len(level), dtype=np.int64)
+    waiting = np.empty(len(level), dtype=left.dtype)
     waiting[0] = root
     count = 1
     while count > 0:
@@ -147,49 +197,112 @@ def owners(order: Any, parent: Any, inner: int, level: Any, region: Any, owner: 
 # Blocks around a block (R-BA-9).
 
 
-def around(
-    root: int, axis_of: Any, shift_of: Any, sides: Any, shared: Any, left: Any, right: Any, region: Any, level: Any,
-    lows: Any, highs: Any, one: Any, other: Any,
-) -> int:  # fmt: skip
-    """Fill ``one`` and ``other`` with pairs of neighbouring regions, a pair perhaps several times; return how many there are, of which only so many are written as there is room.
+def outlined(
+    root: int, left: Any, right: Any, level: Any, region: Any, one: Any, other: Any, held: Any, inside: Any, branch: Any
+) -> int:
+    """The trie with those nodes alone that are the top of a region, or part regions; returns how many there are, the root first.
 
-    Beside the first cell of a region lies, across each of its faces, a cell of some regions, one inside the other. Those of them that do not hold the region itself share a face
-    with it. All pairs are found of which one region is at least as wide as the other along the face that they share; in two columns these are all.
+    Node ``i`` has the parts ``one[i]`` and ``other[i]`` (-1: none), holds region ``held[i]`` (-1: none) and has region ``inside[i]`` in it; where it holds none, it is node ``branch[i]`` of the whole trie.
     """
-    axes, count = len(sides), 0
-    cell = np.empty(axes, dtype=np.int64)
-    for mine in range(lows.shape[1]):
-        cell[:] = lows[:, mine]
-        for axis in range(axes):
-            for across in (lows[axis, mine] - 1, highs[axis, mine]):
-                if across < 0 or across >= sides[axis]:
-                    continue
-                cell[axis] = across
-                node = root
-                while True:
-                    if level[node] >= 0:
-                        found = region[node]
-                        if not _holds(lows, highs, found, cell):
-                            break
-                        if not (lows[axis, found] <= lows[axis, mine] < highs[axis, found]):
-                            if count < len(one):
-                                one[count], other[count] = mine, found
-                            count += 1
-                    if node >= len(shared):
-                        break
-                    halving = shared[node]
-                    upper = (cell[axis_of[halving]] >> shift_of[halving]) & 1
-                    node = right[node] if upper else left[node]
-            cell[axis] = lows[axis, mine]
+    inner, count, waiting = len(left), 0, 1
+    walk, made = np.empty(len(level), dtype=np.int32), np.full(len(level), -1, dtype=np.int32)
+    walk[0] = root
+    stack = np.empty(len(level) + 1, dtype=np.int32)
+    stack[0] = root
+    done = 0
+    while waiting > 0:
+        waiting -= 1
+        node = stack[waiting]
+        walk[done] = node
+        done += 1
+        if node < inner:
+            stack[waiting], stack[waiting + 1] = right[node], left[node]
+            waiting += 2
+    for place in range(done - 1, -1, -1):
+        node = walk[place]
+        first, second = (made[left[node]], made[right[node]]) if node < inner else (-1, -1)
+        if level[node] < 0 and (first < 0 or second < 0):
+            made[node] = max(first, second)
+            continue
+        one[count], other[count], branch[count] = first, second, node
+        held[count] = region[node] if level[node] >= 0 else -1
+        inside[count] = region[node] if level[node] >= 0 else inside[first]
+        made[node] = count
+        count += 1
     return count
 
 
-def _holds(lows: Any, highs: Any, region: int, cell: Any) -> bool:
-    """Whether a cell lies in the box of a region."""
-    held = True
-    for axis in range(len(cell)):
-        held = held and lows[axis, region] <= cell[axis] < highs[axis, region]
-    return held
+def touching(one: Any, other: Any, held: Any, lows: Any, highs: Any, height: int, first: Any, second: Any) -> int:
+    """Fill ``first`` and ``second`` with all pairs of regions that share a face, each once; returns how many there are, of which only so many are written as there is room.
+
+    Whatever the number of columns, none is left out. Two parts of a node have no cell in common. Regions in them can share a face only if the boxes around the parts do, so that whatever does not is passed over with all that is in it.
+    Nodes come parts before wholes; ``lows[i]`` and ``highs[i]`` are the box of node ``i``. No way down has more than ``height`` nodes.
+    """
+    count = 0
+    pairs, below = np.empty((2 * height + 4, 2), dtype=np.int64), np.empty(2 * height + 4, dtype=np.int64)
+    for node in range(len(one)):
+        if one[node] < 0 or other[node] < 0:
+            continue
+        pairs[0, 0], pairs[0, 1] = one[node], other[node]
+        waiting = 1
+        while waiting > 0:
+            waiting -= 1
+            mine, theirs = pairs[waiting, 0], pairs[waiting, 1]
+            if not _faces(lows, highs, mine, theirs):
+                continue
+            if held[mine] >= 0:
+                # This region beside everything in the other part.
+                below[0] = theirs
+                deep = 1
+                while deep > 0:
+                    deep -= 1
+                    at = below[deep]
+                    if at != theirs and not _faces(lows, highs, mine, at):
+                        continue
+                    if held[at] >= 0:
+                        if count < len(first):
+                            first[count], second[count] = held[mine], held[at]
+                        count += 1
+                    for part in (one[at], other[at]):
+                        if part >= 0:
+                            below[deep] = part
+                            deep += 1
+            for part in (one[mine], other[mine]):
+                if part >= 0:
+                    pairs[waiting, 0], pairs[waiting, 1] = part, theirs
+                    waiting += 1
+    return count
+
+
+def _faces(lows: Any, highs: Any, one: int, other: int) -> bool:
+    """Whether two boxes without a common cell share a face: they meet along one axis, and overlap along all others."""
+    met = 0
+    for axis in range(lows.shape[1]):
+        apart = max(lows[one, axis], lows[other, axis]) - min(highs[one, axis], highs[other, axis])
+        if apart > 0:
+            return False
+        if apart == 0:
+            met += 1
+            if met > 1:
+                return False
+    return met == 1
+
+
+def listed(one: Any, other: Any, starts: Any, beside: Any) -> None:
+    """Fill ``beside`` with the neighbours of each block, given pairs: those of block ``i`` from ``starts[i]`` up to ``starts[i + 1]``."""
+    blocks = len(starts) - 1
+    for place in range(len(one)):
+        starts[one[place] + 1] += 1
+        starts[other[place] + 1] += 1
+    for block in range(blocks):
+        starts[block + 1] += starts[block]
+    free = starts[:-1].copy()
+    for place in range(len(one)):
+        mine, theirs = one[place], other[place]
+        beside[free[mine]] = theirs
+        free[mine] += 1
+        beside[free[theirs]] = mine
+        free[theirs] += 1
 
 
 # Merging (R-BA-9): clusters 0 .. b - 1 are the blocks, and cluster b + i is what the i-th merging made of two.
@@ -363,22 +476,21 @@ def gap_between(rows: Any, volume: Any, one: int, other: int) -> float:
     return float(abs(rows[one] / volume[one] - rows[other] / volume[other]))
 
 
-def laid_out(pairs: Any, starts: Any, order: Any) -> None:
-    """Fill ``order`` with the blocks such that every cluster is a stretch of it, and ``starts`` with where each cluster begins."""
+def laid_out(pairs: Any, starts: Any, stops: Any, order: Any) -> None:
+    """Fill ``order`` with the blocks such that every cluster is a stretch of it, from ``starts`` to ``stops``."""
     blocks = len(order)
-    stack = np.empty(2 * blocks, dtype=np.int64)
-    stack[0] = 2 * blocks - 2
-    count, place = 1, 0
-    while count > 0:
-        count -= 1
-        cluster = stack[count]
-        starts[cluster] = place
+    for cluster in range(2 * blocks - 1):
+        stops[cluster] = (
+            1 if cluster < blocks else stops[pairs[cluster - blocks, 0]] + stops[pairs[cluster - blocks, 1]]
+        )
+    for cluster in range(2 * blocks - 2, blocks - 1, -1):
+        one, other = pairs[cluster - blocks, 0], pairs[cluster - blocks, 1]
+        starts[one] = starts[cluster]
+        starts[other] = starts[cluster] + stops[one]
+    for cluster in range(2 * blocks - 1):
+        stops[cluster] += starts[cluster]
         if cluster < blocks:
-            order[place] = cluster
-            place += 1
-        else:
-            stack[count], stack[count + 1] = pairs[cluster - blocks, 1], pairs[cluster - blocks, 0]
-            count += 2
+            order[starts[cluster]] = cluster
 
 
 # What is published of merged blocks (R-BA-11 with 13.2).

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import polars as pl
 
 from reticent.anonymize.bang.dendrogram import ORDERS, MergeOrder
 from reticent.anonymize.bang.index import BangIndex
+from reticent.anonymize.bang.large import index_of_stream
+from reticent.anonymize.bang.storage import open_index
 from reticent.anonymize.base import GROUPS, fitting
 from reticent.data import Context, Draft, Kind, Table
 from reticent.definitions import Definition
-from reticent.engine import count_table
+from reticent.engine import count_chunks, count_table
 from reticent.errors import PolicyError
 from reticent.exact import whole
 
 _SMALLEST = 5
 Guard = Literal["quasi", "sensitive"]
 GUARDS: tuple[Guard, ...] = ("quasi", "sensitive")
+_USUAL: Mapping[str, Any] = {"minimum": None, "order": "balanced", "guard": "quasi", "scales": {}}
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,7 @@ class Bang:
     Blocks have at least ``minimum`` people (5, or fewer where a smaller k is asked for) and are merged, in an ``order``, into classes that satisfy the definition: one index gives a
     release for any larger k (:meth:`build`). ``balanced`` merges the smallest class first; ``gridclus`` (densest blocks first) and ``closest`` (least difference of density) are there for comparison.
     ``scales`` says where the cells of a column of numbers or dates begin: ``"equal"`` widths, ``"quantile"``, or a list of values.
+    ``index`` is the folder of a saved index (:meth:`BangIndex.save`) of the same table, which has a minimum, an order and scales of its own: nothing is built again.
 
     Guarantee: every class satisfies the definition, which must be one that merging classes cannot break.
     Adversary: who knows quasi values. Regions are split by counts of quasi values alone; if a class then fails a definition on sensitive values, all classes are cut for a larger k, so that
@@ -42,6 +47,7 @@ class Bang:
     order: MergeOrder = "balanced"
     guard: Guard = "quasi"
     scales: Mapping[str, Any] = field(default_factory=dict)
+    index: str | Path | None = None
 
     keeps: ClassVar[frozenset[Kind]] = GROUPS
     streams: ClassVar[bool] = True
@@ -56,6 +62,13 @@ class Bang:
                     setting=(name,),
                     value=getattr(self, name),
                 )
+        built = [name for name in ("minimum", "order", "scales") if getattr(self, name) != _USUAL[name]]
+        if self.index is not None and built:
+            raise PolicyError(
+                f"Bang: a saved index has its own {built[0]}. Leave {built[0]} out, or build another index with it.",
+                setting=(built[0],),
+                value=getattr(self, built[0]),
+            )
         for column, scale in self.scales.items():
             if isinstance(scale, str) and scale not in ("equal", "quantile"):
                 raise PolicyError(
@@ -65,12 +78,21 @@ class Bang:
                 )
 
     def build(self, table: Table, context: Context | None = None) -> BangIndex:
-        """The index of a table: one scan, and then a release for any k of at least ``minimum``."""
+        """The index of a table: one scan, and then a release for any k of at least ``minimum``. A saved one (``index``) is opened, and compared with the table."""
         context = context or Context()
         reason = self._refused(table)
         if reason is not None:
             raise PolicyError(reason)
+        if self.index is not None:
+            return self._opened(table, context)
+        if table.held.engine == "streaming":
+            return index_of_stream(self, self.minimum or _SMALLEST, table, context)
         return BangIndex.of(self, self.minimum or _SMALLEST, count_table(table, context), context)
+
+    @staticmethod
+    def open(path: str | Path) -> BangIndex:
+        """A saved index, for drafts of any k; the table is not needed. To publish from it, pass its folder as ``index``."""
+        return open_index(path)
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
@@ -100,18 +122,25 @@ class Bang:
         wanted = fitting(self, table, definition)
         context = context or Context()
         table = wanted.prepare(table)
-        minimum = self.minimum or max(min(_SMALLEST, wanted.least_rows()), 1)
-        index = BangIndex.of(self, minimum, count_table(table, context), context)
-        return index.passing(wanted, context).release(table, wanted, self.describe(), context)
+        if self.index is None:
+            minimum = self.minimum or max(min(_SMALLEST, wanted.least_rows()), 1)
+            index = BangIndex.of(self, minimum, count_table(table, context), context)
+        else:
+            index = self._opened(table, context)
+        return index.passing(wanted, context).release(table, wanted, index.method.describe(), context)
+
+    def _opened(self, table: Table, context: Context) -> BangIndex:
+        """The saved index, if it is that of the table; classes are guarded as this method says."""
+        assert self.index is not None
+        context.step("opening the index")
+        index = open_index(self.index)
+        context.step("comparing the index with the table")
+        index.check_table(count_chunks(table, context, "comparing the index with the table"))
+        return replace(index, method=replace(index.method, guard=self.guard))
 
     def describe(self) -> dict[str, Any]:
-        """The method and its public parameters, those that differ from the usual ones."""
-        usual = Bang()
-        said = {
-            each.name: _plain(getattr(self, each.name))
-            for each in fields(self)
-            if getattr(self, each.name) != getattr(usual, each.name)
-        }
+        """The method and its public parameters, those that differ from the usual ones. Where a saved index lies is nobody's business."""
+        said = {name: _plain(getattr(self, name)) for name, usual in _USUAL.items() if getattr(self, name) != usual}
         return {"name": "Bang", **said}
 
 

@@ -42,6 +42,7 @@ MOST_BITS = 12
 """The finest resolution of a column, unless breakpoints say more: 4,096 cells."""
 # The first cell of a line begins at a multiple of this part of its length, so that the lowest value that occurs does not show.
 _ALIGNED = 8
+_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -331,6 +332,14 @@ class GridSpace:
                 keys[word] |= spread[word].take(leaves)
         return keys
 
+    def cells_of(self, keys: Words) -> Ids:
+        """The cell of points on every axis, one row an axis, given their keys."""
+        cells = np.zeros((len(self.axes), keys.shape[1]), dtype=np.int64)
+        for level, (axis, bit) in enumerate(self.halvings):
+            found = (keys[level // WORD] >> np.uint64(WORD - 1 - level % WORD)) & np.uint64(1)
+            cells[axis] |= found.astype(np.int64) << (self.axes[axis].bits - 1 - bit)
+        return cells
+
     def boxes(self, cells: Ids, level: Ids) -> tuple[Ids, Ids]:
         """The first cell of regions on every axis and the first behind them, given a cell inside each and their levels."""
         free = self.bits[:, None] - self.used[level].T
@@ -345,11 +354,14 @@ def halvings_of(bits: Sequence[int]) -> tuple[tuple[int, int], ...]:
 
 def common_bits(keys: Words) -> Ids:
     """For each key but the first how many of its first bits it shares with the key before."""
-    differs = keys[:, 1:] ^ keys[:, :-1]
-    found = np.full(differs.shape[1], len(keys) * WORD, dtype=np.int64)
-    for word in range(len(keys) - 1, -1, -1):
-        there = differs[word] != 0
-        found[there] = word * WORD + WORD - _bit_lengths(differs[word][there])
+    found = np.full(max(keys.shape[1] - 1, 0), len(keys) * WORD, dtype=np.int64)
+    for start in range(0, len(found), _AT_ONCE):
+        mine = found[start : start + _AT_ONCE]
+        for word in range(len(keys) - 1, -1, -1):
+            near = keys[word, start : start + len(mine) + 1]
+            differs = near[1:] ^ near[:-1]
+            there = differs != 0
+            mine[there] = word * WORD + WORD - _bit_lengths(differs[there])
     return found
 
 
@@ -364,3 +376,8 @@ def order_of_keys(keys: Words) -> Ids:
     """The order of keys, the first word first."""
     found: Ids = np.argsort(keys[0], kind="stable") if len(keys) == 1 else np.lexsort(keys[::-1])
     return found.astype(np.int64)
+
+
+def sortable(keys: Words) -> NDArray[Any]:
+    """Keys as one array that compares as they do: the word itself, or the bytes of all words."""
+    return keys[0] if len(keys) == 1 else np.ascontiguousarray(keys.T.astype(">u8")).view(f"S{8 * len(keys)}").ravel()

@@ -1,0 +1,67 @@
+"""A digest of counted rows that does not depend on their order and adds up over the parts of a table."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data import FrequencySet
+
+_LANES = 2
+
+
+@dataclass(frozen=True)
+class RowDigest:
+    """The sum, over all rows, of 128 pseudo-random bits that belong to a row's values; further counts of a point (people, population, weight) are summed alike.
+
+    Tables with other rows have another digest, but for a chance of 2^-128; a table that was made so that the digests agree is not found.
+    """
+
+    lanes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, units: FrequencySet) -> RowDigest:
+        """The digest of the rows that were counted."""
+        return cls(tuple(_sum_of(units, lane) for lane in range(_LANES)))
+
+    def __add__(self, other: RowDigest) -> RowDigest:
+        """The digest of the rows of both."""
+        return RowDigest(tuple((one + more) % 2**64 for one, more in zip(self.lanes, other.lanes, strict=True)))
+
+    def __str__(self) -> str:
+        return "".join(f"{lane:016x}" for lane in self.lanes)
+
+
+def _sum_of(units: FrequencySet, lane: int) -> int:
+    points = np.zeros(len(units), dtype=np.uint64)
+    for place, (hierarchy, codes) in enumerate(zip(units.hierarchies, units.codes, strict=True)):
+        points += _drawn(f"quasi {lane} {place}", hierarchy.size).take(codes)
+    points = _mixed(points)
+    values = np.zeros(units.domain.size, dtype=np.uint64)
+    for place, column in enumerate(units.domain.columns):
+        values += _drawn(f"sensitive {lane} {place}", column.size).take(units.domain.joint[:, place])
+    cells = units.histograms
+    rows = _mixed(points.take(cells.owners) + values.take(cells.values))
+    total = int((rows * cells.counts.astype(np.uint64)).sum(dtype=np.uint64))
+    for name, counts in units.extras.items():
+        people = _mixed(points + _drawn(f"count {lane} {name}", 1))
+        total += int((people * counts.astype(np.uint64)).sum(dtype=np.uint64))
+    return total % 2**64
+
+
+def _drawn(seed: str, size: int) -> NDArray[np.uint64]:
+    """Pseudo-random words, the same for the same seed."""
+    start = int.from_bytes(hashlib.sha256(seed.encode()).digest()[:8], "big")
+    step = np.uint64(0x9E3779B97F4A7C15)
+    return _mixed(np.uint64(start) + step * np.arange(1, size + 1, dtype=np.uint64))
+
+
+def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Every bit of a word changes half of the bits of the result (the finalizer of SplitMix64)."""
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: NDArray[np.uint64] = words ^ (words >> np.uint64(31))
+    return mixed

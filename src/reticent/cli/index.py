@@ -1,0 +1,139 @@
+"""``reticent index``: a spatial index of a table, saved once and cut for any k."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reticent.cli.console import Json, answer, table, working
+from reticent.cli.options import PolicyArgument, add_commands
+
+if TYPE_CHECKING:
+    from reticent.anonymize.bang import Bang, BangCut, BangIndex
+    from reticent.policy import Policy
+
+IndexArgument = Annotated[Path, typer.Argument(help="The folder of a saved index.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(
+        help="A spatial index of a table (method Bang): built once, then cut for any k.", no_args_is_help=True
+    )
+    add_commands(group, {"build": build, "show": show, "cut": cut})
+    app.add_typer(group, name="index")
+
+
+def build(
+    policy: PolicyArgument,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The folder to save the index in. Keep it private.")],
+    minimum: Annotated[
+        int | None, typer.Option("--minimum", help="People of the smallest block: the smallest k that can be cut.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an older index.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Build the index of a policy's table and save it. Nothing is published or recorded.
+
+    Example: reticent index build policy.toml -o people.index --minimum 5
+    """
+    from reticent.policy import Policy
+
+    chosen = Policy.read(policy)
+    method = _method(chosen, minimum)
+    with working("Building the index ...", as_json) as context:
+        index = method.build(chosen.table(context=context), context)
+        context.step("merging blocks")
+        index.save(output, overwrite=force)
+    said = f"Saved in {output}. Keep the folder private: it holds the points of the table with their counts."
+    answer({"ok": True, "folder": output, **_told(index)}, as_json, said)
+
+
+def show(folder: IndexArgument, as_json: Json = False) -> None:
+    """Show what a saved index was built of. Its files are checked against their hashes.
+
+    Example: reticent index show people.index
+    """
+    from reticent.anonymize.bang import open_index
+
+    told = _told(open_index(folder))
+    rows = [(name.replace("_", " "), _text(value)) for name, value in told.items()]
+    answer(
+        {"ok": True, "folder": folder, **told},
+        as_json,
+        lambda console: console.print(table(f"Index {folder}", ("", ""), rows)),
+    )
+
+
+def cut(
+    folder: IndexArgument,
+    k: Annotated[int, typer.Option("--k", help="The fewest people of a class.")],
+    as_json: Json = False,
+) -> None:
+    """Show what a cut of a saved index would be: its classes and what they lose. Nothing is published or recorded.
+
+    Example: reticent index cut people.index --k 40
+    """
+    from reticent.anonymize.bang import open_index
+
+    told = _cut(open_index(folder).draft(k))
+    rows = [(name.replace("_", " "), _text(value)) for name, value in told.items()]
+    answer(
+        {"ok": True, "folder": folder, **told},
+        as_json,
+        lambda console: console.print(table(f"Cut of {folder} for k = {k}", ("", ""), rows)),
+    )
+
+
+def _method(policy: Policy, minimum: int | None) -> Bang:
+    """The policy's own Bang, without a saved index, or one with the usual settings."""
+    from dataclasses import replace
+
+    from reticent.anonymize.bang import Bang
+
+    named = policy.named_method()
+    method = replace(named, index=None) if isinstance(named, Bang) else Bang()
+    return method if minimum is None else replace(method, minimum=minimum)
+
+
+def _told(index: BangIndex) -> dict[str, Any]:
+    return {
+        "rows": int(index.blocks.sizes.sum()),
+        "points": len(index.units) if index.has_points else None,
+        "blocks": len(index.directory),
+        "minimum": index.minimum,
+        "columns": [axis.hierarchy.column for axis in index.space.axes],
+        "sensitive": [column.name for column in index.units.domain.columns],
+        "method": index.method.describe(),
+        "fingerprint": index.fingerprint,
+    }
+
+
+def _cut(found: BangCut) -> dict[str, Any]:
+    import numpy as np
+
+    people, losses = found.groups.people, found.losses
+    return {
+        "k": found.k,
+        "classes": found.count,
+        "regions": len(found.published),
+        "smallest": int(people.min()),
+        "median": float(np.median(people)),
+        "largest": int(people.max()),
+        "loss": sum(losses.values()) / len(losses),
+        "loss_by_column": losses,
+    }
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_text(each)}" for name, each in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    if isinstance(value, float):
+        return f"{value:,.4g}"
+    if value is None:
+        return "not kept: more than fit into memory"
+    return f"{value:,}" if isinstance(value, int) else str(value)
