@@ -34,6 +34,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    # DuckDB complains on exit about objects of its own that cannot be removed.
+    gc.unfreeze()
+
+
 # What takes long in one piece begins first, so that no worker waits for another at the end.
 BEGUN_FIRST = ("spark", "deploying", "postgres", "tests/web/")
 
