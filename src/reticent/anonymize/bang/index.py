@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from reticent.anonymize.bang.changing import with_rows, without_rows
 from reticent.anonymize.bang.cutting import BangCut
 from reticent.anonymize.bang.dendrogram import Dendrogram
 from reticent.anonymize.bang.digest import RowDigest
@@ -20,7 +21,7 @@ from reticent.anonymize.bang.directory import BangDirectory
 from reticent.anonymize.bang.space import GridSpace, Ids
 from reticent.anonymize.leaving import together_of
 from reticent.anonymize.typical import persons_of
-from reticent.data import Context, FrequencySet, Groups
+from reticent.data import Context, FrequencySet, Groups, Table
 from reticent.definitions import GroupDefinition, require_feasible
 from reticent.errors import Infeasible, PolicyError
 from reticent.exact import whole
@@ -68,6 +69,17 @@ class BangIndex:
         """Whether the index knows the points of its table, and not only its blocks."""
         return len(self.region_of) > 0
 
+    def insert(self, table: Table, context: Context | None = None) -> BangIndex:
+        """Another index with the rows of a table more, which has the same roles: each goes to the region that holds it, and blocks that become too large are split.
+
+        Only the blocks that the rows go to are looked at. For an index of which nothing was published: a table that grows while it is published needs ``Bang(grow=...)``.
+        """
+        return with_rows(self, table, context or Context())
+
+    def delete(self, table: Table, context: Context | None = None) -> BangIndex:
+        """Another index without the rows of a table, which are all in this one; blocks that become too small are merged."""
+        return without_rows(self, table, context or Context())
+
     @cached_property
     def blocks(self) -> Groups:
         """The blocks as groups, with their sensitive values."""
@@ -94,6 +106,9 @@ class BangIndex:
         for name, values in (*_quasi_values(self.units), *_sensitive_values(self.units)):
             found.update(repr((name, values.dtype, values.to_list())).encode())
         found.update(str(self.digest).encode())
+        # Rows that came one after the other may have made other regions than all at once.
+        for each in (self.directory.lows, self.directory.level):
+            found.update(np.ascontiguousarray(each, dtype=np.int64).data)
         return found.hexdigest()
 
     def check_table(self, counted: Iterable[FrequencySet]) -> None:
