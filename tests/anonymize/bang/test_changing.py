@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import reticent as rt
 from reticent.anonymize.bang import BangIndex
-from reticent.errors import DataError, PolicyError
+from reticent.errors import DataError, LedgerError, PolicyError
 from tests.anonymize.bang.grids import texts_of
 from tests.oracles import bang as oracle
 from tests.sampling import examples
@@ -217,3 +217,23 @@ def test_keys_of_several_words_and_compiled_loops(monkeypatch):
         assert (int(now.directory.rows.sum()), int(back.directory.rows.sum())) == (1300, 400)
         found.append((now.directory.lows.tolist(), back.directory.lows.tolist(), back.directory.rows.tolist()))
     assert found[0] == found[1]
+
+
+def test_a_changed_index_is_saved_and_published_like_any_other(tmp_path):
+    draw = np.random.default_rng(5)
+    frame = pl.DataFrame(
+        {"x": draw.integers(0, 90, 300), "y": draw.integers(0, 90, 300), "secret": draw.choice(["a", "b"], 300)}
+    )
+    first, more = (rt.Table(part, quasi=["x", "y"], sensitive="secret") for part in (frame[:200], frame[200:]))
+    everybody = rt.Table(frame, quasi=["x", "y"], sensitive="secret", dataset="grown")
+    grown = rt.Bang(minimum=4).build(first).insert(more)
+    opened = rt.Bang.open(grown.save(tmp_path / "index"))
+    assert opened.draft(9).groups.sizes.tolist() == grown.draft(9).groups.sizes.tolist()
+    assert opened.insert(more).delete(more).directory.rows.sum() == 300
+    book = tmp_path / "ledger.sqlite"
+    release = rt.publish(everybody, rt.KAnonymity(4), method=rt.Bang(index=tmp_path / "index"), ledger=book)
+    assert release.groups.sizes.tolist() == grown.draft(4).groups.sizes.tolist()
+    # An index that is built of the same rows has other regions, so that its cuts are not cuts of this one.
+    assert rt.Bang(minimum=4).build(everybody).fingerprint != grown.fingerprint
+    with pytest.raises(LedgerError, match="was released already"):
+        rt.publish(everybody, rt.KAnonymity(9), method=rt.Bang(minimum=4), ledger=book)

@@ -26,6 +26,7 @@ from reticent.data import (
     Histograms,
     SensitiveColumn,
     SensitiveDomain,
+    SensitiveKind,
     Table,
     bind_sensitive,
 )
@@ -183,7 +184,7 @@ def _on_common_values(
     hierarchies = []
     for axis, new, recipe in zip(index.space.axes, batch.hierarchies, table.quasi.values(), strict=True):
         known, fitted = axis.hierarchy, axis.on(new)
-        if isinstance(axis, LineAxis) and not known.leaves.equals(new.leaves):
+        if isinstance(axis, LineAxis) and not new.leaves.is_in(known.leaves.implode(), nulls_equal=True).all():
             bound = recipe.bind(pl.concat([known.leaves, new.leaves]).drop_nulls(), known.column)
             fitted = axis.on(bound.with_null_leaf() if known.null_leaf is not None else bound)
         else:
@@ -199,7 +200,7 @@ def _on_common_values(
     return space, _refitted(index.units, hierarchies, columns), _refitted(batch, hierarchies, columns)
 
 
-def _common_column(known: SensitiveColumn, new: SensitiveColumn, kind: object) -> SensitiveColumn:
+def _common_column(known: SensitiveColumn, new: SensitiveColumn, kind: SensitiveKind) -> SensitiveColumn:
     if known == new:
         return known
     if known.labels.dtype != new.labels.dtype:
@@ -207,7 +208,8 @@ def _common_column(known: SensitiveColumn, new: SensitiveColumn, kind: object) -
             f"Bang: sensitive column {new.name!r} has the type {new.labels.dtype}, and in the index {known.labels.dtype}. Cast it.",
             column=new.name,
         )
-    return bind_sensitive(known.name, kind, pl.concat([known.labels, new.labels]))  # type: ignore[arg-type]  # as the table has it
+    both = bind_sensitive(known.name, kind, pl.concat([known.labels, new.labels]))
+    return known if both == known else both
 
 
 def _refitted(

@@ -163,14 +163,18 @@ class BangDirectory:
 
     def holding(self, keys: Words) -> Ids:
         """The innermost region of every key: the last that begins at or before it, or one around that (R-BA-4)."""
-        starts, ends = (sortable(self.space.keys_at(each)) for each in (self.lows, self.highs - 1))
-        asked = sortable(keys)
+        (starts, ends), asked = self._ends, sortable(keys)
         found: Ids = np.searchsorted(starts, asked, side="right") - 1
         while True:
             outside = np.flatnonzero(ends[found] < asked)
             if not len(outside):
                 return found
             found[outside] = self.encloser[found[outside]]
+
+    @cached_property
+    def _ends(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The keys of the first and of the last cell of every region."""
+        return sortable(self.space.keys_at(self.lows)), sortable(self.space.keys_at(self.highs - 1))
 
     @cached_property
     def neighbours(self) -> NDArray[np.int32]:
