@@ -202,7 +202,7 @@ class BangIndex:
             enough: NDArray[np.bool_] = dendrogram.rows[clusters] >= k
             if local is None or not len(clusters):
                 return enough
-            groups = _clusters_of(self.blocks, dendrogram, clusters)
+            groups = dendrogram.merged(self.blocks, clusters)
             return enough & ~local.failing(groups)
 
         return BangCut.of(self, dendrogram.standing(passes), k, guarded=True)
@@ -225,14 +225,3 @@ def _another(reason: str) -> PolicyError:
         f"Bang: the saved index was built of another table: {reason}. Build an index of this table, or name the table of the index.",
         setting=("index",),
     )
-
-
-def _clusters_of(blocks: Groups, dendrogram: Dendrogram, clusters: Ids) -> Groups:
-    """Some clusters, which have no block in common, as groups; the blocks of no cluster are left aside."""
-    many = (dendrogram.stops - dendrogram.starts)[clusters]
-    places = np.repeat(dendrogram.starts[clusters], many)
-    places += np.arange(len(places)) - np.repeat(np.cumsum(many) - many, many)
-    ids = np.full(len(dendrogram), len(clusters), dtype=np.int32)
-    ids[dendrogram.order[places]] = np.repeat(np.arange(len(clusters)), many)
-    merged = blocks.merged(ids, len(clusters) + 1)
-    return merged.select(np.arange(len(clusters) + 1) < len(clusters))

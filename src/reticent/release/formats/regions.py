@@ -12,6 +12,7 @@ import polars as pl
 from reticent.data import (
     Anything,
     Draft,
+    Evidence,
     Interval,
     Meaning,
     Missing,
@@ -25,7 +26,7 @@ from reticent.data import (
 )
 from reticent.data.predicate import Condition
 from reticent.errors import DataError
-from reticent.release.format import CHOSEN, Answer, GroupFormat, Words
+from reticent.release.format import CHOSEN, Answer, GroupFormat, Judged, Words
 from reticent.release.manifest import Manifest, ManifestColumn
 from reticent.release.nested import NestedRegions, SteppedColumn
 
@@ -82,6 +83,22 @@ class RegionsFormat(GroupFormat):
         super().check(public)
         _check_bounds(public, regions)
 
+    def evidence(self, public: PublicSide, about: Judged) -> Evidence:
+        """What a release shows; of a later release of a table that grows also the people who are new since the one before, who must satisfy the definition on their own."""
+        found = super().evidence(public, about)
+        number = public.manifest.details.get("series", {}).get("number", 1)
+        if number > 1 and about.earlier:
+            from reticent.release.formats.growth import check_growth
+
+            check_growth(about.earlier, public, number, about.definition)
+        return found
+
+    def attested(self, public: PublicSide) -> str:
+        number = public.manifest.details.get("series", {}).get("number", 1)
+        if number == 1:
+            return ""
+        return f"This is release {number} of a table that grows. That people who were new in it satisfy what is promised on their own shows only beside the releases before: verify all folders together, first to last."
+
     def seen(self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]) -> Seen:
         quasi = {column.name: column.labels for column in columns if column.role == "quasi"}
         sensitive = [column.name for column in columns if column.role == "sensitive"]
@@ -114,7 +131,7 @@ class RegionsFormat(GroupFormat):
         manifest, regions = public.manifest, public.rows[_REGIONS].frame()
         (number,), (level,) = manifest.named("group"), manifest.named("level")
         column, value, place = manifest.named("place")
-        listed, own = public.rows[_PLACES].frame().sort(place), _bound_columns(manifest)
+        listed, own = public.rows[_PLACES].frame().sort(place), bound_columns(manifest)
         columns = tuple(
             SteppedColumn.of(
                 name,
@@ -144,6 +161,7 @@ class RegionsFormat(GroupFormat):
                 *self.missing_values(public),
                 "It is not hidden that somebody is in the table: whoever knows that a person is, finds the person's class.",
                 _GUARDED if guarded else _UNGUARDED,
+                *([_GROWS] if "series" in public.manifest.details else []),
                 CHOSEN,
             ),
             group="Whoever looks for somebody finds this many people who cannot be told apart.",
@@ -154,6 +172,10 @@ _GUARDED = (
     "Classes were parted as far as their sensitive values allow. What is promised is not promised against somebody who knows the algorithm: that a class was not parted further tells "
     "about the values in it."
 )
+_GROWS = (
+    "The table grows, and this is one release of a series. Whoever subtracts an earlier release finds who is new in a class; these people satisfy on their own what is promised. People for whom there are not "
+    "yet enough others wait for a later release, so that not everybody who is in the table is in the release."
+)
 _UNGUARDED = (
     "Classes were made by the counts of quasi values alone. If sensitive values asked for more, all classes were made larger by one number, which is all that their making tells "
     "about sensitive values."
@@ -161,9 +183,17 @@ _UNGUARDED = (
 
 
 def _check_details(manifest: Manifest) -> None:
-    details = manifest.details
+    details = dict(manifest.details)
+    series = details.pop("series", {"number": 1})
     if set(details) != {"guard", "k"} or details["guard"] not in _GUARDS or type(details["k"]) is not int:
         raise DataError("manifest.json: the details of regions must say how classes were guarded, and for which k.")
+    if (
+        not isinstance(series, dict)
+        or set(series) != {"number"}
+        or type(series["number"]) is not int
+        or series["number"] < 1
+    ):
+        raise DataError("manifest.json: the details of a series of regions must have the number of the release in it.")
     if len(manifest.named("group")) != 1 or len(manifest.named("level")) != 1 or len(manifest.named("place")) != 3:
         raise DataError("manifest.json: a release of regions has a column of class numbers, one of levels, and places.")
     own = (*manifest.named("group"), *manifest.named("level"))
@@ -176,7 +206,7 @@ def _check_bounds(public: PublicSide, regions: pl.DataFrame) -> None:
     """Plain bounds say what the labels say: for numbers and dates in their own values, for anything else in places of the table 'places'."""
     listed = public.rows[_PLACES].frame()
     column, value, place = public.manifest.named("place")
-    own = _bound_columns(public.manifest)
+    own = bound_columns(public.manifest)
     for name in public.manifest.named("quasi"):
         described = public.manifest.column(name)
         mine = listed.filter(pl.col(column) == name)
@@ -197,7 +227,7 @@ def _check_bounds(public: PublicSide, regions: pl.DataFrame) -> None:
             )
 
 
-def _bound_columns(manifest: Manifest) -> dict[str, list[str]]:
+def bound_columns(manifest: Manifest) -> dict[str, list[str]]:
     """The columns of plain bounds of each quasi column: two, and a third one where values may be missing."""
     bounds, missing = list(manifest.named("bound")), set(manifest.named("missing"))
     quasi = manifest.named("quasi")
