@@ -189,7 +189,6 @@ def _promises(definition: GroupDefinition) -> list[Any]:
 def _first(
     folder: GrownFolder, method: Bang, minimum: int, table: Table, definition: GroupDefinition, context: Context
 ) -> Draft:
-    _check_keys(table)
     index = BangIndex.of(method, minimum, count_table(table, context), context)
     cut = index.passing(definition, context)
     draft = cut.release(table, definition, method.describe(), context)
@@ -288,7 +287,6 @@ class _Growth:
             raise PolicyError(
                 "Bang: the releases of a table that grows promise the same. Ask for the definition of the first release, or begin another series: another folder and another data set of other people."
             )
-        _check_keys(self.table)
         self.context.step("comparing with the release before")
         cohort = self._cohorts()
         frozen = self.folder.index(self.state)
@@ -409,17 +407,6 @@ def _not_growth(what: str) -> DataError:
         f"Bang: {what}. Only new people may be added to a table that grows: taking people out, or changing their values, gives them away by comparison. "
         "Use `reticent republish` (rt.republish.History) for a table that changes."
     )
-
-
-def _check_keys(table: Table) -> None:
-    assert table.key is not None
-    keys = table.frame[table.key]
-    if keys.null_count() or keys.n_unique() < len(keys):
-        wrong = "no value" if keys.null_count() else f"{keys.filter(keys.is_duplicated())[0]!r} more than once"
-        raise DataError(
-            f"Column {table.key!r} has {wrong}. A table that grows has one row per person, told apart by the key.",
-            column=table.key,
-        )
 
 
 def _columns(table: Table) -> pl.DataFrame:
