@@ -211,9 +211,9 @@ def let_everybody_in(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_another_index_is_not_a_later_release(tmp_path):
     frame = people(300)
     one, other = (Place(tmp_path / name, rt.KAnonymity(5)) for name in ("one", "other"))
-    for place, first in ((one, frame[:200]), (other, frame[60:260])):
+    for place, start in ((one, frame[:200]), (other, frame[60:260])):
         place.folder.mkdir()
-        grow(place, first, [200])
+        grow(place, start, [200])
         place.publish(frame if place is other else frame[:200])
     folders = [*one.saved(), *other.saved()[1:]]
     checked = rt.verify(folders)
