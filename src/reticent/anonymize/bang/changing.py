@@ -131,8 +131,7 @@ class _Blocks:
         key[self.region_of[points]] = np.arange(len(points))
         key[held] = len(points) + np.arange(len(held))
         tops, others = trie.tops(key[split], self.level[split]), trie.tops(key[held], self.level[held])
-        level = np.full(len(trie.walk), -1, dtype=np.int64)
-        level[tops], level[others] = self.level[split], self.level[held]
+        level = trie.levels(np.concatenate([tops, others]), np.concatenate([self.level[split], self.level[held]]))
         level, rows = trie.divided(level, weights, tops, minimum)
         found, _, _, owner = trie.nested(level)
         fresh = ~np.isin(found, others)
@@ -145,7 +144,7 @@ class _Blocks:
         region_of[points] = number[owner[: len(points)]]
         self.region_of = region_of
         self.lows = np.concatenate([self.lows[:, kept], cells[:, trie.key_under(made)]], axis=1)
-        self.level = np.concatenate([self.level[kept], level[made]])
+        self.level = np.concatenate([self.level[kept], level[made].astype(np.int64)])
         self.tried = np.concatenate([self.tried[kept], rows[made]])
         self.rows = np.concatenate([self.rows[kept], rows[made]])
 
@@ -162,6 +161,10 @@ def _first_cells(space: GridSpace, prefixes: Sequence[int], level: Ids) -> Ids:
 
 def _check_roles(index: BangIndex, table: Table) -> None:
     """The rows of an index and of a batch are told apart and counted alike."""
+    if not index.has_points:
+        raise PolicyError(
+            "Bang: this index was made of a table larger than memory and knows its blocks only, so that rows cannot come to it or leave it. Build another one of all rows."
+        )
     quasi = [each.hierarchy.column for each in index.space.axes]
     sensitive = [each.name for each in index.units.domain.columns]
     for what, mine, theirs in (("quasi", quasi, list(table.quasi)), ("sensitive", sensitive, list(table.sensitive))):

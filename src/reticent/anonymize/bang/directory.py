@@ -151,10 +151,9 @@ class BangDirectory:
         lows, highs = space.boxes(lows, level)
         trie = PartialTrie.of(space.keys_at(np.concatenate([lows, highs - 1], axis=1)), space.depth)
         top = trie.tops(np.arange(len(level)), level)
-        levels = np.full(len(trie.walk), -1, dtype=np.int64)
-        levels[top] = level
+        levels = trie.levels(top, level)
         tops, encloser, region, _ = trie.nested(levels)
-        found = KeyTrie(trie.root, trie.shared, trie.left, trie.right, region, levels)
+        found = KeyTrie(trie.root, trie.shared, trie.left, trie.right, region.astype(np.int32), levels)
         given = np.empty(len(trie.walk), dtype=np.int64)
         given[top] = np.arange(len(level))
         order = given[tops]

@@ -369,7 +369,7 @@ class _Growth:
         region_of = directory.holding(space.keys(units.codes))
         directory = replace(directory, rows=sum_by(region_of, persons_of(units), len(directory)))
         blocks = units.merged(region_of.astype(np.int32), len(directory))
-        parts = IndexParts(blocks, frozen.dendrogram, RowDigest.of(units))
+        parts = IndexParts(blocks, RowDigest.of(units), frozen.dendrogram)
         index = BangIndex(self.method, frozen.minimum, space, directory, units, region_of, knows=parts)
         cut = BangCut.of(index, state.clusters, state.k, guarded=state.guarded)
         return cut.release(table, self.definition, self.method.describe(), self.context)

@@ -6,10 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reticent.anonymize.bang._kernels import loops_for
 from reticent.anonymize.bang.space import Ids, Words, common_bits, order_of_keys
 from reticent.data import sum_by
+
+Levels = NDArray[np.int32]
+"""A small number for each node of a trie."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,10 +27,10 @@ class PartialTrie:
     first: Ids
     shared: Ids
     root: int
-    left: Ids
-    right: Ids
-    parent: Ids
-    walk: Ids
+    left: Levels
+    right: Levels
+    parent: Levels
+    walk: Levels
     loops: Any
 
     @classmethod
@@ -41,8 +45,8 @@ class PartialTrie:
         shared = shared[firsts[1:] - 1]
         inner = len(shared)
         loops = loops_for(inner + 1)
-        left, right = np.zeros((2, inner), dtype=np.int64)
-        parent, walk = np.zeros((2, 2 * inner + 1), dtype=np.int64)
+        left, right = np.zeros((2, inner), dtype=np.int32)
+        parent, walk = np.zeros((2, 2 * inner + 1), dtype=np.int32)
         root = loops.trie(shared, left, right, parent, walk)
         return cls(place, order[firsts], shared, root, left, right, parent, walk, loops)
 
@@ -55,7 +59,7 @@ class PartialTrie:
         """The highest node inside each of some regions, given one of the keys inside it and its level."""
         node = self.inner + self.place[key]
         while True:
-            above = self.parent[node]
+            above = self.parent[node].astype(np.int64)
             up = above >= 0
             up[up] = self.shared[above[up]] >= level[up]
             if not up.any():
@@ -66,15 +70,21 @@ class PartialTrie:
         """A given key under each node."""
         return self.first[np.where(node >= self.inner, node - self.inner, node)]
 
-    def nested(self, level: Ids) -> tuple[Ids, Ids, Ids, Ids]:
+    def nested(self, level: Levels) -> tuple[Ids, Ids, Ids, Ids]:
         """The regions whose tops have a ``level``, in the order of their prefixes: their tops, the region around each (-1: none), the region of every node, and the innermost of every given key."""
-        tops = self.walk[level[self.walk] >= 0]
-        region = np.zeros(len(self.walk), dtype=np.int64)
+        tops: Ids = self.walk[level[self.walk] >= 0].astype(np.int64)
+        region = np.zeros(len(self.walk), dtype=np.int32)
         owner, encloser = np.zeros(self.inner + 1, dtype=np.int64), np.zeros(len(tops), dtype=np.int64)
         self.loops.owners(self.walk, self.parent, self.inner, level, region, owner, encloser)
-        return tops, encloser, region, owner[self.place]
+        return tops, encloser, region.astype(np.int64), owner[self.place]
 
-    def divided(self, level: Ids, weights: Ids, waiting: Ids, minimum: int) -> tuple[Ids, Ids]:
+    def levels(self, tops: Ids, level: Ids) -> Levels:
+        """The levels of regions at their tops, -1 at all other nodes."""
+        found = np.full(len(self.walk), -1, dtype=np.int32)
+        found[tops] = level
+        return found
+
+    def divided(self, level: Levels, weights: Ids, waiting: Ids, minimum: int) -> tuple[Levels, Ids]:
         """Split the regions whose tops are ``waiting``, first to last, as far as both parts keep ``minimum`` rows; ``weights`` are the rows of every given key. The new levels, and the rows of each region at its top."""
         level, held = level.copy(), np.zeros(len(self.walk), dtype=np.int64)
         self.loops.weigh_apart(
