@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reticent.charts import ChartAxis, ChartBox, box_chart
-from reticent.data import Meaning, Nested, Patched, Seen, ValueType
+from reticent.data import Compacted, Meaning, Nested, Patched, Seen, ValueType
 from reticent.report.figures import Figure
 
 _MOST_DRAWN = 600
@@ -68,6 +68,8 @@ def _regions(seen: Seen) -> Iterator[_DrawnRegion]:
         if isinstance(shape, Nested):
             sides = tuple(column.meanings[column.codes[cell]] for column in seen.columns)
             yield _DrawnRegion(shape.level, sides, people)
+        elif isinstance(shape, Compacted):
+            yield from (_DrawnRegion(level, sides, people) for level, sides in shape.patches.boxes)
         elif isinstance(shape, Patched):
             yield from (_DrawnRegion(level, sides, people) for level, sides in shape.boxes)
 

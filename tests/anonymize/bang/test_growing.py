@@ -112,7 +112,7 @@ def test_whoever_subtracts_releases_finds_enough_people_every_time(seed, few, gu
     frame = people(400, seed, ["flu"] * 3 + ["cold", "gout"], 32)
     place = Place(tmp_path, rt.KAnonymity(4) & rt.DistinctLDiversity(2), few=few, guard=guard)
     grow(place, frame, [200, 215, 260, 330, 400])
-    assert len(place.released) >= 3
+    assert len(place.released) >= 2
     where = paths(place.released, frame)
     illness = dict(zip(frame["id"], frame["illness"], strict=True))
     # Classes of any two releases are subtracted from each other: those who came in between are left.

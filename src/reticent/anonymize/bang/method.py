@@ -121,6 +121,10 @@ class Bang:
                     f"Bang merges classes until all pass, and {part} may hold for two classes and not for both together. Use Mondrian or Lattice, or ask for a definition "
                     "that merging cannot break."
                 )
+        if self.compact:
+            present = next((part for part in definition.parts() if part.needs_population), None)
+            if present is not None:
+                return f"Bang: compact shows where nobody of the table is, and so who of a population is not in it, which {present} is about. Leave out compact."
         if self.grow is not None:
             reason = refused_growth(self, table, of_groups(definition, "Bang"))
             if reason is not None:
@@ -161,7 +165,7 @@ class Bang:
         index = open_index(self.index)
         context.step("comparing the index with the table")
         index.check_table(count_chunks(table, context, "comparing the index with the table"))
-        return replace(index, method=replace(index.method, guard=self.guard))
+        return replace(index, method=replace(index.method, guard=self.guard, compact=self.compact))
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters, those that differ from the usual ones. Where a saved index lies is nobody's business."""

@@ -11,6 +11,7 @@ import polars as pl
 
 from reticent.data import (
     Anything,
+    Compacted,
     Draft,
     Evidence,
     Interval,
@@ -23,6 +24,8 @@ from reticent.data import (
     Seen,
     Shape,
     Value,
+    Values,
+    ValueType,
 )
 from reticent.data.predicate import Condition
 from reticent.errors import DataError
@@ -46,18 +49,21 @@ class RegionsFormat(GroupFormat):
 
     name: ClassVar[str] = "regions"
     tables: ClassVar[tuple[str, ...]] = (_DATA, _PLACES, _REGIONS)
-    roles: ClassVar[tuple[str, ...]] = ("group", "level", "bound", "missing", "place")
+    roles: ClassVar[tuple[str, ...]] = ("group", "level", "bound", "missing", "place", "extent")
     streams: ClassVar[bool] = True
 
     def own_columns(self, draft: Draft, sensitive: Sequence[str]) -> Mapping[str, str]:
         regions, quasi = list(draft.tables[_REGIONS].schema), draft.meanings
         own = [name for name in regions if name not in quasi]
-        missing = [name for name in own[2:] if name.endswith(" missing")]
+        # Extents have as many columns as bounds, and stand behind them.
+        bounds = own[2 : 2 + (len(own) - 2) // 2] if draft.details.get("compact") else own[2:]
+        missing = [name for name in bounds if name.endswith(" missing")]
         return {
             own[0]: "group",
             own[1]: "level",
-            **dict.fromkeys((name for name in own[2:] if name not in missing), "bound"),
+            **dict.fromkeys((name for name in bounds if name not in missing), "bound"),
             **dict.fromkeys(missing, "missing"),
+            **dict.fromkeys(own[2 + len(bounds) :], "extent"),
             **dict.fromkeys(draft.tables[_PLACES].schema, "place"),
         }
 
@@ -82,6 +88,8 @@ class RegionsFormat(GroupFormat):
             raise DataError("The classes of the table 'regions' are not those of the rows.")
         super().check(public)
         _check_bounds(public, regions)
+        if is_compact(manifest):
+            _check_extents(self.reader(public))
 
     def evidence(self, public: PublicSide, about: Judged) -> Evidence:
         """What a release shows; of a later release of a table that grows also the people who are new since the one before, who must satisfy the definition on their own."""
@@ -106,19 +114,29 @@ class RegionsFormat(GroupFormat):
         counted, times = rows[_DATA].counted([*quasi, number, *sensitive])
         seen = Seen.in_rows(counted, times, quasi, sensitive, number)
         assert seen.called is not None
-        shapes = _shapes(rows[_REGIONS].frame(), columns)
+        regions = rows[_REGIONS].frame()
+        shapes = (
+            _compacted(regions, rows[_PLACES].frame(), columns) if details.get("compact") else _shapes(regions, columns)
+        )
         return replace(seen, shapes=tuple(shapes[each] for each in seen.called.to_list()))
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
         from reticent.release.counting import count_regions
 
         (number,), (level,) = public.manifest.named("group"), public.manifest.named("level")
-        regions = public.rows[_REGIONS].frame().select(number, level, *public.meanings)
+        regions, meanings = public.rows[_REGIONS].frame(), public.meanings
+        if is_compact(public.manifest):
+            # Rows lie between the extents of their region, which are asked like labels.
+            told = _extent_meanings(regions, public.rows[_PLACES].frame(), public.manifest.columns)
+            regions = regions.with_columns(
+                pl.Series(name, [str(at) for at in range(regions.height)], dtype=pl.String) for name in told
+            )
+            meanings = {name: {str(at): each for at, each in enumerate(mine)} for name, mine in told.items()}
         return count_regions(
             public.rows[_DATA],
-            regions,
+            regions.select(number, level, *meanings),
             self.reader(public),
-            public.meanings,
+            meanings,
             condition,
             estimator,
             **self.known(public),
@@ -132,14 +150,24 @@ class RegionsFormat(GroupFormat):
         (number,), (level,) = manifest.named("group"), manifest.named("level")
         column, value, place = manifest.named("place")
         listed, own = public.rows[_PLACES].frame().sort(place), bound_columns(manifest)
-        columns = tuple(
+        found = [regions.select(own[name]) for name in manifest.named("quasi")]
+        if is_compact(manifest):
+            extents = extent_columns(manifest)
+            found = [
+                pl.concat(
+                    [each, regions.select(extents[name]).rename(dict(zip(extents[name], each.columns, strict=True)))]
+                )
+                for name, each in zip(manifest.named("quasi"), found, strict=True)
+            ]
+        every = tuple(
             SteppedColumn.of(
-                name,
-                manifest.column(name).kind,
-                regions.select(own[name]),
-                listed.filter(pl.col(column) == name)[value].to_list(),
+                name, manifest.column(name).kind, each, listed.filter(pl.col(column) == name)[value].to_list()
             )
-            for name in manifest.named("quasi")
+            for name, each in zip(manifest.named("quasi"), found, strict=True)
+        )
+        columns, filled = (
+            tuple(replace(each, lows=each.lows[part], highs=each.highs[part]) for each in every)
+            for part in (slice(regions.height), slice(regions.height, None))
         )
         counted, times = public.rows[_DATA].counted([number])
         rows = dict(zip(counted[number].to_list(), times.tolist(), strict=True))
@@ -149,6 +177,7 @@ class RegionsFormat(GroupFormat):
             regions[number],
             rows,
             domains_of(public.meanings, **self.known(public)),
+            filled if is_compact(manifest) else (),
         )
 
     def words(self, public: PublicSide) -> Words:
@@ -161,6 +190,7 @@ class RegionsFormat(GroupFormat):
                 *self.missing_values(public),
                 "It is not hidden that somebody is in the table: whoever knows that a person is, finds the person's class.",
                 _GUARDED if guarded else _UNGUARDED,
+                *([_COMPACT] if is_compact(public.manifest) else []),
                 *([_GROWS] if "series" in public.manifest.details else []),
                 CHOSEN,
             ),
@@ -172,6 +202,7 @@ _GUARDED = (
     "Classes were parted as far as their sensitive values allow. What is promised is not promised against somebody who knows the algorithm: that a class was not parted further tells "
     "about the values in it."
 )
+_COMPACT = "For every region it is shown between which values its people truly lie. The lowest and highest values of somebody are so shown, and a gap proves that nobody with such values is in the table."
 _GROWS = (
     "The table grows, and this is one release of a series. Whoever subtracts an earlier release finds who is new in a class; these people satisfy on their own what is promised. People for whom there are not "
     "yet enough others wait for a later release, so that not everybody who is in the table is in the release."
@@ -184,6 +215,9 @@ _UNGUARDED = (
 
 def _check_details(manifest: Manifest) -> None:
     details = dict(manifest.details)
+    compact = details.pop("compact", True)
+    if compact is not True or is_compact(manifest) != bool(manifest.named("extent")):
+        raise DataError("manifest.json: regions with extents say so in the details, and others have none.")
     series = details.pop("series", {"number": 1})
     if set(details) != {"guard", "k"} or details["guard"] not in _GUARDS or type(details["k"]) is not int:
         raise DataError("manifest.json: the details of regions must say how classes were guarded, and for which k.")
@@ -225,6 +259,77 @@ def _check_bounds(public: PublicSide, regions: pl.DataFrame) -> None:
             raise DataError(
                 f"The plain bounds of column {name!r} in the table 'regions' do not say what its labels say."
             )
+
+
+def is_compact(manifest: Manifest) -> bool:
+    """Whether regions show between which values their people truly lie."""
+    return "compact" in manifest.details
+
+
+def extent_columns(manifest: Manifest) -> dict[str, list[str]]:
+    """The columns of extents of each quasi column: as many as those of its bounds, in the same order."""
+    extents, bounds = list(manifest.named("extent")), bound_columns(manifest)
+    if len(extents) != sum(map(len, bounds.values())):
+        raise DataError("manifest.json: every column of bounds of the table 'regions' has one of extents.")
+    found = {}
+    for name, mine in bounds.items():
+        found[name], extents = extents[: len(mine)], extents[len(mine) :]
+    return found
+
+
+def _check_extents(nested: NestedRegions) -> None:
+    """Extents are not empty and lie in their regions."""
+    for column, filled in zip(nested.columns, nested.filled, strict=True):
+        if not ((column.lows <= filled.lows) & (filled.lows < filled.highs) & (filled.highs <= column.highs)).all():
+            raise DataError(f"The extents of column {column.name!r} in the table 'regions' do not lie in its bounds.")
+
+
+def _extent_meanings(
+    regions: pl.DataFrame, places: pl.DataFrame, columns: Sequence[ManifestColumn]
+) -> dict[str, list[Meaning]]:
+    """What the extents of every region stand for, column by column."""
+    roles = {each.name: each.role for each in columns}
+    column, value, place = (each.name for each in columns if each.role == "place")
+    bounds = [name for name in regions.columns if roles[name] in ("bound", "missing")]
+    extents, found = [name for name in regions.columns if roles[name] == "extent"], {}
+    for described in (each for each in columns if each.role == "quasi"):
+        order = places.filter(pl.col(column) == described.name).sort(place)[value].to_list()
+        # Where values may be missing, a third column says whether they are among them.
+        width = 3 if len(bounds) > 2 and roles[bounds[2]] == "missing" else 2
+        mine, extents, bounds = extents[:width], extents[width:], bounds[width:]
+        made: dict[tuple[Any, ...], Meaning] = {}
+        found[described.name] = [
+            made.setdefault(each, _extent(described.kind, order, *each)) for each in regions.select(mine).iter_rows()
+        ]
+    return found
+
+
+def _extent(kind: ValueType, order: Sequence[str | None], low: Any, high: Any, missing: str = "no") -> Meaning:
+    """What lies from one bound up to another: values, or places among those of an order."""
+    if order:
+        texts = order[low:high]
+        values = [text == "true" if kind is ValueType.BOOLEAN and text is not None else text for text in texts]
+        return Values(tuple(values)) if len(values) > 1 else Missing() if values[0] is None else Value(values[0])
+    if missing == "only":
+        return Missing()
+    if low is None and high is None:
+        return Anything() if missing == "too" else Interval(None, None)
+    return OrMissing(Interval(low, high)) if missing == "too" else Interval(low, high)
+
+
+def _compacted(regions: pl.DataFrame, places: pl.DataFrame, columns: Sequence[ManifestColumn]) -> dict[Any, Shape]:
+    """The shape of every class by its number: its regions, and between which values their people lie."""
+    quasi = [column for column in columns if column.role == "quasi"]
+    number, level = (next(each.name for each in columns if each.role == role) for role in ("group", "level"))
+    names, kinds = tuple(column.name for column in quasi), tuple(column.kind for column in quasi)
+    told = _extent_meanings(regions, places, columns)
+    boxes: dict[Any, list[tuple[int, tuple[Meaning, ...]]]] = {}
+    extents: dict[Any, list[tuple[Meaning, ...]]] = {}
+    for at, (own, depth, *labels) in enumerate(regions.select(number, level, *names).iter_rows()):
+        sides = tuple(column.labels[label] for column, label in zip(quasi, labels, strict=True))
+        boxes.setdefault(own, []).append((depth, sides))
+        extents.setdefault(own, []).append(tuple(told[name][at] for name in names))
+    return {own: Compacted(Patched(names, kinds, tuple(mine)), tuple(extents[own])) for own, mine in boxes.items()}
 
 
 def bound_columns(manifest: Manifest) -> dict[str, list[str]]:
