@@ -97,7 +97,8 @@ class RegionLabels(AxisLabels):
 class BangCut:
     """A cut of an index: every block in one of ``count`` classes (``group``), each of which passed what was asked. Nothing was scanned to make it.
 
-    ``lows`` and ``highs`` are the boxes around the classes: the first cell on each axis (row), and the first behind. ``guarded``: classes were parted as far as their sensitive values allow, from ``k`` people on.
+    ``lows`` and ``highs`` are the boxes around the classes: the first cell on each axis (row), and the first behind. ``guarded``: classes were parted as far as their sensitive values allow, from ``k`` people on. ``raised``: sensitive values asked for
+    a larger ``k`` than counts did.
     """
 
     index: BangIndex
@@ -107,9 +108,10 @@ class BangCut:
     highs: NDArray[Any]
     k: int
     guarded: bool = False
+    raised: bool = False
 
     @classmethod
-    def of(cls, index: BangIndex, clusters: Ids, k: int, *, guarded: bool = False) -> BangCut:
+    def of(cls, index: BangIndex, clusters: Ids, k: int, *, guarded: bool = False, raised: bool = False) -> BangCut:
         """Clusters as classes, in the order of their first blocks, so that numbers tell nothing but where they lie."""
         tree = index.dendrogram
         group, count = tree.classes(clusters), len(clusters)
@@ -119,7 +121,7 @@ class BangCut:
         leading[firsts] = True
         place, boxes = (np.cumsum(leading) - 1)[firsts], clusters[group[leading]]
         boxed = tree.lows.take(boxes, axis=1), tree.highs.take(boxes, axis=1)
-        return cls(index, place.take(group), count, *boxed, k, guarded)
+        return cls(index, place.take(group), count, *boxed, k, guarded, raised)
 
     @classmethod
     def of_blocks(cls, index: BangIndex, k: int) -> BangCut:
@@ -332,7 +334,7 @@ class BangCut:
             tables=tables,
             meanings=self.meanings,
             details={
-                "guard": "sensitive" if self.guarded else "quasi",
+                "guard": "sensitive" if self.guarded else "raised" if self.raised else "quasi",
                 "k": self.k,
                 **({"compact": True} if self.index.method.compact else {}),
             },

@@ -56,6 +56,7 @@ class GrownState:
     promises: list[Any]
     k: int
     guarded: bool
+    raised: bool
     anonymity: int
     people: pl.DataFrame
     clusters: Ids
@@ -201,6 +202,7 @@ def _first(
         promises=_promises(definition),
         k=cut.k,
         guarded=cut.guarded,
+        raised=cut.raised,
         anonymity=int(cut.groups.people.min()),
         people=people,
         clusters=clusters_of(index.dendrogram, cut.group),
@@ -322,6 +324,7 @@ class _Growth:
             number=number,
             follows=self.version,
             guarded=self.state.guarded or guard.by_class,
+            raised=self.state.raised or admission.raised,
             anonymity=anonymity,
             people=_columns(kept).with_columns(pl.Series(_cohort(kept), cohorts)),
             clusters=admission.clusters,
@@ -371,7 +374,7 @@ class _Growth:
         blocks = units.merged(region_of.astype(np.int32), len(directory))
         parts = IndexParts(blocks, RowDigest.of(units), frozen.dendrogram)
         index = BangIndex(self.method, frozen.minimum, space, directory, units, region_of, knows=parts)
-        cut = BangCut.of(index, state.clusters, state.k, guarded=state.guarded)
+        cut = BangCut.of(index, state.clusters, state.k, guarded=state.guarded, raised=state.raised)
         return cut.release(table, self.definition, self.method.describe(), self.context)
 
     def _anonymity(

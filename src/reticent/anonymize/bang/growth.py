@@ -24,17 +24,18 @@ FEW: tuple[Few, ...] = ("wait", "merge")
 
 @dataclass(frozen=True)
 class Admission:
-    """The clusters that are the classes of the next release, and in which of them new people enter."""
+    """The clusters that are the classes of the next release, and in which of them new people enter. ``raised``: sensitive values asked for more new people in a class than counts did."""
 
     clusters: Ids
     enters: NDArray[np.bool_]
+    raised: bool = False
 
 
 @dataclass(frozen=True)
 class CohortGuard:
     """The rule by which new people enter: ``least`` of them in a class, all of whom satisfy the ``definition``.
 
-    Against somebody who knows the algorithm, quasi values alone decide who waits, but for one number: where new people of some class fail, the least number rises for all classes. ``by_class`` lets every
+    Quasi values alone decide who waits, but for one number: where new people of some class fail, the least number rises for all classes. ``by_class`` lets every
     class decide for itself. ``few`` says what becomes of classes with too few new people: these wait, or the classes are ``merge``\\ d until nobody has to.
     """
 
@@ -55,7 +56,7 @@ class CohortGuard:
             if self.by_class and self.few == "wait":
                 enters &= ~failing
             if not (enters & failing).any():
-                return Admission(standing, enters)
+                return Admission(standing, enters, least > self.least)
             if self.by_class:
                 break
             least = int(groups.sizes[enters & failing].max()) + 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -159,8 +159,8 @@ class BangIndex:
     def passing(self, definition: GroupDefinition, context: Context) -> BangCut:
         """The finest cut that satisfies a definition.
 
-        Without a guard on sensitive values, classes are cut by counts alone, and all of them for one larger k if any fails: whoever knows the algorithm learns of nobody's class
-        more than that number. With ``guard="sensitive"`` a class is parted wherever both parts pass.
+        Without a guard on sensitive values, classes are cut by counts alone, and all of them for one larger k if any fails. That no class failed shows in the classes themselves, so
+        that the making tells nothing; a larger k tells whoever knows the algorithm that some class failed, and the cut says so (``raised``). With ``guard="sensitive"`` a class is parted wherever both parts pass.
         """
         k = max(self.minimum, definition.least_rows())
         if k == self.minimum and self.directory.rows.min() >= k and definition.holds(self.blocks):
@@ -187,7 +187,7 @@ class BangIndex:
                 high = middle
             else:
                 low = middle + 1
-        return self.at(int(sizes[low]))
+        return replace(self.at(int(sizes[low])), raised=low > 0 or self.method.guard == "sensitive")
 
     def at(self, k: int) -> BangCut:
         """The cut by counts alone."""

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from reticent.release.public import PublicSide
 
 _DATA, _REGIONS, _PLACES = "data", "regions", "places"
-_GUARDS = ("quasi", "sensitive")
+_GUARDS = ("quasi", "raised", "sensitive")
 
 
 class RegionsFormat(GroupFormat):
@@ -181,7 +181,6 @@ class RegionsFormat(GroupFormat):
         )
 
     def words(self, public: PublicSide) -> Words:
-        guarded = public.manifest.details["guard"] == "sensitive"
         return Words(
             "The space of the values that might point at a person was halved again and again, and people are shown by the class of regions that they lie in. Of several "
             "regions that hold somebody the one of the greatest level counts." + self.coarsened(public),
@@ -189,7 +188,7 @@ class RegionsFormat(GroupFormat):
                 *self.own_numbers(public),
                 *self.missing_values(public),
                 "It is not hidden that somebody is in the table: whoever knows that a person is, finds the person's class.",
-                _GUARDED if guarded else _UNGUARDED,
+                _MADE[public.manifest.details["guard"]],
                 *([_COMPACT] if is_compact(public.manifest) else []),
                 *([_GROWS] if "series" in public.manifest.details else []),
                 CHOSEN,
@@ -198,18 +197,17 @@ class RegionsFormat(GroupFormat):
         )
 
 
-_GUARDED = (
-    "Classes were parted as far as their sensitive values allow. What is promised is not promised against somebody who knows the algorithm: that a class was not parted further tells "
-    "about the values in it."
-)
+_MADE = {
+    "sensitive": "Classes were parted as far as their sensitive values allow. What is promised is not promised against somebody who knows the algorithm: that a class was not parted further tells about the values "
+    "in it.",
+    "raised": "Classes were made by the counts of quasi values, but sensitive values asked for more, so that all classes were made larger by one number. Whoever knows the algorithm learns that some smaller class "
+    "would have failed; what is promised is not promised against that knowledge.",
+    "quasi": "Classes were made by the counts of quasi values alone: their making tells nothing about sensitive values.",
+}
 _COMPACT = "For every region it is shown between which values its people truly lie. The lowest and highest values of somebody are so shown, and a gap proves that nobody with such values is in the table."
 _GROWS = (
     "The table grows, and this is one release of a series. Whoever subtracts an earlier release finds who is new in a class; these people satisfy on their own what is promised. People for whom there are not "
     "yet enough others wait for a later release, so that not everybody who is in the table is in the release."
-)
-_UNGUARDED = (
-    "Classes were made by the counts of quasi values alone. If sensitive values asked for more, all classes were made larger by one number, which is all that their making tells "
-    "about sensitive values."
 )
 
 
