@@ -1,11 +1,11 @@
-"""Bang against the floor G (TARGETS.md), and its loss beside Mondrian's on the files of ../shared/data. Run ``python -m benchmarks bang [loss | large] [NAME]``."""
+"""Bang against the floor G (TARGETS.md), and its loss beside Mondrian's on the files of ../shared/data. Run ``python -m benchmarks bang [loss | large | changes] [NAME]``."""
 
 from __future__ import annotations
 
 import resource
 from datetime import date
 
-from benchmarks import bang_large
+from benchmarks import bang_changes, bang_large
 from benchmarks.measuring import RESULTS, Row, best_of, group_by_floor, report
 from benchmarks.search import Data, adult, cps, ihis, ten_million
 from reticent.anonymize import Bang, Lattice, Mondrian
@@ -54,6 +54,9 @@ def losses(name: str, data: Data) -> list[str]:
 
 
 def main(*names: str) -> None:
+    if "changes" in names:
+        bang_changes.main()
+        return
     if "large" in names:
         bang_large.main([each for each in names if each != "large"])
         return
