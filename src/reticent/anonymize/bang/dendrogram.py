@@ -129,4 +129,3 @@ class Dendrogram:
         ids[self.order[places]] = np.repeat(np.arange(len(clusters)), many)
         merged = blocks.merged(ids, len(clusters) + 1)
         return merged.select(np.arange(len(clusters) + 1) < len(clusters))
-
