@@ -503,3 +503,18 @@ def test_a_policy_publishes_a_table_that_grows(tmp_path):
         folders.append(publish_policy(Policy.read(tmp_path / "policy.toml"), tmp_path / f"release {number}").path)
     assert rt.verify(folders).holds
     assert (tmp_path / "series").is_dir()
+
+
+def test_a_release_that_was_withdrawn_leaves_a_gap_in_the_ledger_and_none_in_the_series(tmp_path):
+    frame = people(400)
+    place = Place(tmp_path, rt.KAnonymity(5), few="merge")
+    grow(place, frame, [200, 300])
+    with rt.ledger.Ledger(tmp_path / "ledger.sqlite") as book:
+        book.withdraw(place.released.pop().entry, "never saved")
+    grow(place, frame, [400])
+    assert [each.entry.number for each in place.released] == [1, 3]
+    folders = place.saved()
+    assert rt.verify(folders).holds
+    # The second release of the series is judged beside the first, although the ledger gave it another number.
+    let_through = [folders[1], folders[0]]
+    assert not rt.verify(let_through).holds

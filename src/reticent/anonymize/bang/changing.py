@@ -78,9 +78,8 @@ class _Blocks:
     ) -> None:
         self.space, self.units, self.region_of = space, units, region_of
         self.lows, self.level, self.rows = directory.lows, directory.level, rows
-        self.tried = directory.rows if directory.tried is None else directory.tried
         # A block from which rows left was not tried at more rows than it has.
-        self.tried = np.minimum(self.tried, rows)
+        self.tried = np.minimum(directory.rows if directory.tried is None else directory.tried, rows)
         self.encloser = directory.encloser
         self.directory = directory
 
@@ -90,10 +89,12 @@ class _Blocks:
         if (self.rows < index.minimum).any() and len(self.rows) > 1:
             self._thin(index.minimum)
         context.step("splitting large blocks")
-        many = self.rows
-        due = (many >= 2 * index.minimum) & (
-            (many >= self.tried + index.minimum) | ((self.tried < 3 * index.minimum) & (many >= 3 * index.minimum))
+        many, least = self.rows, index.minimum
+        # Blocks of fewer than twice the least rows were never tried, and those of three times as many can be split unless their rows share cells.
+        again = (
+            (self.tried < 2 * least) | (many >= self.tried + least) | ((self.tried < 3 * least) & (many >= 3 * least))
         )
+        due = (many >= 2 * least) & again
         if due.any():
             self._split(due, index.minimum)
         directory, number = BangDirectory.recorded(self.space, self.lows, self.level, self.rows, self.tried)

@@ -158,6 +158,8 @@ def refused_growth(method: Bang, table: Table, definition: GroupDefinition) -> s
                 f"Bang: {part} compares classes with the whole table, which changes with every release, so that people who are out may fail it later. A table that grows takes definitions that judge every class "
                 "by itself, such as KAnonymity and l-diversity."
             )
+        if not part.shown_by_files:
+            return f"Bang: {part} goes by what people asked for, which files do not show, so that nobody could check a series. Publish it without grow."
     if method.compact:
         return "Bang: compact shows the ranges of the people in every region, which would change with every newcomer and show who it is. Leave out compact or grow."
     return None

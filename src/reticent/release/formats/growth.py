@@ -23,7 +23,7 @@ _CLASS, _LEVEL, _ROWS = "the class", "the level", "the rows"
 
 def check_growth(earlier: Sequence[PublicSide], public: PublicSide, number: int, definition: Definition) -> None:
     """Refuse a release whose classes are not made of whole ones of the release before, or whose new people do not satisfy the definition on their own."""
-    series = [each.manifest.details.get("series", {}).get("number") for each in earlier]
+    series = [each.form.place_in_series(each) for each in earlier]
     if series != list(range(1, number)):
         raise DataError(
             f"This is release {number} of a table that grows, and the folders before it are not the {number - 1} releases before it."

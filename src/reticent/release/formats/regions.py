@@ -94,15 +94,19 @@ class RegionsFormat(GroupFormat):
     def evidence(self, public: PublicSide, about: Judged) -> Evidence:
         """What a release shows; of a later release of a table that grows also the people who are new since the one before, who must satisfy the definition on their own."""
         found = super().evidence(public, about)
-        number = public.manifest.details.get("series", {}).get("number", 1)
+        number = self.place_in_series(public) or 1
         if number > 1 and about.earlier:
             from reticent.release.formats.growth import check_growth
 
             check_growth(about.earlier, public, number, about.definition)
         return found
 
+    def place_in_series(self, public: PublicSide) -> int | None:
+        number: int | None = public.manifest.details.get("series", {}).get("number")
+        return number
+
     def attested(self, public: PublicSide) -> str:
-        number = public.manifest.details.get("series", {}).get("number", 1)
+        number = self.place_in_series(public) or 1
         if number == 1:
             return ""
         return f"This is release {number} of a table that grows. That people who were new in it satisfy what is promised on their own shows only beside the releases before: verify all folders together, first to last."
