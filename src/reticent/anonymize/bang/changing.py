@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from reticent.anonymize.bang.directory import BangDirectory
 from reticent.anonymize.bang.partial import PartialTrie
-from reticent.anonymize.bang.space import ColumnAxis, GridSpace, Ids, LineAxis
+from reticent.anonymize.bang.space import ColumnAxis, GridSpace, Ids, LineAxis, Words, sortable
 from reticent.anonymize.bang.thinning import ThinnedRegions
 from reticent.anonymize.typical import persons_of
 from reticent.data import (
@@ -56,11 +56,10 @@ def _changed(index: BangIndex, table: Table, context: Context, sign: int) -> Ban
     space, units, batch = _on_common_values(index, table, batch)
     directory = index.directory if space is index.space else replace(index.directory, space=space)
     rows = directory.rows.copy()
-    met = directory.holding(space.keys(batch.codes))
+    keys = space.keys(batch.codes)
+    met = directory.holding(keys)
     np.add.at(rows, met, sign * persons_of(batch))
-    touched = np.zeros(len(directory), dtype=bool)
-    touched[met] = True
-    mine = touched[index.region_of]
+    mine = _sharing_cells(space, units, index.region_of, met, keys)
     part = _combined(units.select(mine), batch, sign)
     rest = units.select(~mine)
     if not len(part) and not len(rest):
@@ -68,6 +67,17 @@ def _changed(index: BangIndex, table: Table, context: Context, sign: int) -> Ban
     of_part = directory.holding(space.keys(part.codes))
     now = _Blocks(space, rest.beside(part), np.concatenate([index.region_of[~mine], of_part]), directory, rows)
     return now.settled(index, context)
+
+
+def _sharing_cells(space: GridSpace, units: FrequencySet, region_of: Ids, met: Ids, keys: Words) -> NDArray[np.bool_]:
+    """Which points lie in a cell of a batch, given the regions and the keys that it meets: only they can be points of the batch too."""
+    touched = np.zeros(int(region_of.max()) + 1, dtype=bool)
+    touched[met] = True
+    near = np.flatnonzero(touched[region_of])
+    found = np.zeros(len(units), dtype=bool)
+    theirs = sortable(space.keys([each[near] for each in units.codes]))
+    found[near[np.isin(theirs, sortable(keys))]] = True
+    return found
 
 
 class _Blocks:
@@ -114,7 +124,10 @@ class _Blocks:
         around = np.array(thinned.around, dtype=np.int64)[alive]
         self.encloser = np.where(around >= 0, place[around], -1)
         # A region that has grown or shrunk lies where its new prefix says; the first cell of an old one may be outside.
-        self.lows = _first_cells(self.space, [thinned.prefix[each] for each in alive.tolist()], level)
+        lows, moved = self.lows.copy(), np.array(sorted(thinned.moved), dtype=np.int64)
+        prefixes = [thinned.prefix[each] for each in moved.tolist()]
+        lows[:, moved] = _first_cells(self.space, prefixes, np.array(thinned.level, dtype=np.int64)[moved])
+        self.lows = lows[:, alive]
         self.level, self.rows, self.tried = level, np.array(thinned.rows, dtype=np.int64)[alive], tried[alive]
 
     def _split(self, due: NDArray[np.bool_], minimum: int) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import heapq
 from bisect import bisect_left
+from collections import defaultdict
 from fractions import Fraction
 
 import numpy as np
 
 from reticent.anonymize.bang.directory import BangDirectory
-from reticent.anonymize.bang.space import WORD, Ids
+from reticent.anonymize.bang.space import WORD, Ids, Words
 
 
 class ThinnedRegions:
@@ -20,23 +21,19 @@ class ThinnedRegions:
     """
 
     def __init__(self, directory: BangDirectory, rows: Ids) -> None:
-        space = directory.space
-        self._depth, words = space.depth, space.keys_at(directory.lows)
-        spare = len(words) * WORD - space.depth
-        starts = [0] * len(directory)
-        for word in words.tolist():
-            starts = [(start << WORD) | part for start, part in zip(starts, word, strict=True)]
-        self._starts = [start >> spare for start in starts]
+        self._depth = directory.space.depth
+        keys = directory.space.keys_at(directory.lows)
+        self._starts = _numbers(keys, np.full(len(directory), self._depth))
         self.rows: list[int] = rows.tolist()
         self.level: list[int] = directory.level.tolist()
-        self.prefix = [start >> (self._depth - level) for start, level in zip(self._starts, self.level, strict=True)]
+        self.prefix = _numbers(keys, directory.level)
         self.around: list[int] = directory.encloser.tolist()
-        self.inside: list[set[int]] = [set() for _ in self.level]
-        for region, around in enumerate(self.around):
-            if around >= 0:
-                self.inside[around].add(region)
+        self.inside: defaultdict[int, set[int]] = defaultdict(set)
+        for region in np.flatnonzero(directory.encloser >= 0).tolist():
+            self.inside[self.around[region]].add(region)
         self.became = list(range(len(self.level)))
         self.changed: set[int] = set()
+        self.moved: set[int] = set()
         self._known = {named: region for region, named in enumerate(zip(self.level, self.prefix, strict=True))}
 
     def thin(self, minimum: int) -> None:
@@ -91,14 +88,14 @@ class ThinnedRegions:
         del self._known[self.level[other], self.prefix[other]]
         if self.around[other] >= 0:
             self.inside[self.around[other]].discard(other)
-        for each in self.inside[other]:
+        for each in self.inside.get(other, ()):
             self.around[each] = region
-        self.inside[region] |= self.inside[other]
-        self.inside[other] = set()
+        self.inside[region] |= self.inside.pop(other, set())
 
     def _move(self, region: int, level: int, prefix: int) -> None:
         del self._known[self.level[region], self.prefix[region]]
         self.level[region], self.prefix[region] = level, prefix
+        self.moved.add(region)
         self._known[level, prefix] = region
 
     def _grow(self, region: int) -> None:
@@ -129,3 +126,16 @@ class ThinnedRegions:
         volume = Fraction(1, 2 ** self.level[region])
         volume -= sum(Fraction(1, 2 ** self.level[each]) for each in self.inside[region])
         return self.rows[region] / volume
+
+
+def _numbers(keys: Words, bits: Ids) -> list[int]:
+    """The first bits of keys as numbers of any length."""
+    if len(keys) == 1:
+        # A word cannot be shifted by all of its bits.
+        shifted = keys[0] >> np.minimum(WORD - bits, WORD - 1).astype(np.uint64)
+        plain: list[int] = np.where(bits > 0, shifted, np.uint64(0)).tolist()
+        return plain
+    found = [0] * keys.shape[1]
+    for word in keys.tolist():
+        found = [(number << WORD) | part for number, part in zip(found, word, strict=True)]
+    return [number >> (len(keys) * WORD - most) for number, most in zip(found, bits.tolist(), strict=True)]
