@@ -69,7 +69,7 @@ def by_hand(release: rt.Release, point: dict) -> int | None:
 
 
 @given(seed=st.integers(0, 2**16), n=st.integers(12, 60), k=st.integers(2, 5), missing=st.booleans())
-@examples(60, few=3)
+@examples(25, few=3)
 def test_points_ranges_and_counts_go_by_extents(seed, n, k, missing):
     table = table_of(seed, n, missing)
     release = rt.publish(table, rt.KAnonymity(k), method=rt.Bang(compact=True, minimum=2))
