@@ -168,3 +168,10 @@ def test_the_gain_is_that_of_the_specification():
     assert around < 0.046
     assert within == pytest.approx(0.029, abs=0.003)
     assert within < 0.8 * around
+
+
+@pytest.mark.parametrize("seed", [366, 367])
+def test_every_block_is_shown_in_a_region_of_its_class(seed):
+    """Halves that are joined again and again lead to the region that is shown, however long the way."""
+    cut = rt.Bang(minimum=2).build(table_of(seed, 44, missing=True)).draft(4)
+    assert cut.published.group[cut.published.of_block].tolist() == cut.group.tolist()

@@ -468,7 +468,9 @@ def current(now: Any, cluster: int) -> int:
     while now[root] != root:
         root = now[root]
     while now[cluster] != root:
-        cluster, now[cluster] = now[cluster], root
+        after = now[cluster]
+        now[cluster] = root
+        cluster = after
     return int(root)
 
 
